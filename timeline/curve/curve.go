@@ -1,19 +1,20 @@
-// Package curve plots the values of counters, series and signals: the range of values in each
-// pixel column. Its memory depends on the number of columns, not on the number of values.
+// Package curve plots counters, series and signals: for each pixel column, it computes the range of
+// the values in it. The memory that a plot needs depends on the number of columns, not on the
+// number of values.
 package curve
 
-// Kind is the way in which values between recorded ones are drawn.
+// Kind says how a curve continues between two recorded values.
 type Kind uint8
 
 // The kinds of curves.
 const (
-	Smooth Kind = iota // polynomials: defined everywhere
-	Steps              // a value holds until the next one
-	Points             // samples: undefined between them
+	Smooth Kind = iota // a signal: polynomials, defined everywhere
+	Steps              // a counter: a value holds until the next one
+	Points             // a series of samples: undefined between them
 )
 
-// Curve holds, for each pixel column, the values of a signal in it. Columns without a value are
-// NaN in all four slices.
+// Curve holds the values of a signal by pixel column. The four slices have one number for each
+// column, which is NaN if the column has no value.
 type Curve struct {
 	Kind Kind
 	Min  []float64

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/timeline/curve"
 )
 
-// ExamplePlotter plots a counter from 0 to 100 ticks in five columns. The counter is 2 from 0 on,
-// 5 from 30 on, and 1 from 35 on until the end. The second column has all three values.
+// ExamplePlotter plots a counter from 0 to 100 ticks in five columns. The counter is 2 from 0 on, 5
+// from 30 on, and 1 from 35 on until the end. The column from 20 to 40 has all three values.
 func ExamplePlotter() {
 	p := curve.NewPlotter(curve.Steps, 0, 100, 5)
 	p.Step(0, 2)

@@ -6,11 +6,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Plotter plots the values of a signal, which must come in time order.
+// Plotter plots the values of a counter, series or signal. The caller adds them in time order.
 type Plotter struct {
 	scale
 	curve Curve
-	held  bool // a step is open
+	held  bool // at and value are set: value holds from at on
 	at    int64
 	value float64
 }
@@ -27,14 +27,15 @@ func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	return p
 }
 
-// Extend makes the columns continue for some ticks after the end of the window. This is for windows that
-// end at math.MaxInt64; an event at that time is in them.
+// Extend lets the columns cover some ticks after the end of the window, too. It is for windows that
+// end at math.MaxInt64, because an exclusive end after that tick cannot be represented.
 func (p *Plotter) Extend(ticks uint64) {
 	p.span += ticks
 	p.beyond += ticks
 }
 
-// put adds to column i a curve from first to last, between low and high.
+// put adds a piece of the curve to column i. The piece goes from the value first to last, and its
+// extremes are low and high. Pieces with an infinite or undefined extreme are ignored.
 func (p *Plotter) put(i int, first, last, low, high float64) {
 	if math.IsNaN(low) || math.IsInf(low, 0) || math.IsNaN(high) || math.IsInf(high, 0) {
 		return
@@ -47,7 +48,8 @@ func (p *Plotter) put(i int, first, last, low, high float64) {
 	c.Min[i], c.Max[i], c.Last[i] = min(c.Min[i], low), max(c.Max[i], high), last
 }
 
-// distance returns a time less another, which floating-point numbers near 2^63 cannot hold themselves.
+// distance returns t − from as a floating-point number. It subtracts integers because
+// floating-point numbers near 2^63 cannot represent single ticks.
 func distance(t, from int64) float64 {
 	if t < from {
 		return -float64(uint64(from) - uint64(t))
@@ -55,9 +57,10 @@ func distance(t, from int64) float64 {
 	return float64(uint64(t) - uint64(from))
 }
 
-// Fragment adds k + b·u + a·u² from t0 to t1, where u counts from t0 in units of unit ticks.
+// Fragment adds the polynomial k + b·u + a·u² from t0 to t1 in ticks, where u is the time since t0
+// divided by unit ticks.
 func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
-	if !p.sees(t0, t1) {
+	if !p.overlaps(t0, t1) {
 		return
 	}
 	begin, f := distance(t0, p.from), trace.Polynomial{C: k, B: b, A: a}
@@ -73,16 +76,16 @@ func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	}
 }
 
-// Step ends the value that held until t, and begins one that holds from t on.
+// Step adds a counter's value v, which holds from t on. The value before it holds until t.
 func (p *Plotter) Step(t int64, v float64) {
 	p.Hold(t)
 	p.held, p.at, p.value = true, t, v
 	p.Point(t, v)
 }
 
-// Hold extends the last value until t.
+// Hold adds the latest counter value until t. The value continues to hold after t.
 func (p *Plotter) Hold(t int64) {
-	if !p.held || !p.sees(p.at, t) {
+	if !p.held || !p.overlaps(p.at, t) {
 		return
 	}
 	for i := p.column(p.at); i <= p.column(t); i++ {
@@ -91,16 +94,16 @@ func (p *Plotter) Hold(t int64) {
 	p.at = t
 }
 
-// Point adds a sample.
+// Point adds a sample of value v at t.
 func (p *Plotter) Point(t int64, v float64) {
-	if p.sees(t, t) {
+	if p.overlaps(t, t) {
 		p.put(p.column(t), v, v, v, v)
 	}
 }
 
-// Between adds a summary of the times [t0, t1): the first and the last value, and the extremes.
+// Between adds a summary of the values in [t0, t1): the first and the last one, and their extremes.
 func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
-	if !p.sees(t0, t1) {
+	if !p.overlaps(t0, t1) {
 		return
 	}
 	from, to := p.column(t0), p.column(t1)

@@ -62,8 +62,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestPrecision plots u over 10 units of a tick, where times are not representable as floating-point
-// numbers: its columns have the values that they have near 0.
+// TestPrecision plots the line u over 10 ticks at times that floating-point numbers cannot
+// represent. The columns must have the same values as near time 0.
 func TestPrecision(t *testing.T) {
 	for _, from := range []int64{0, 1 << 60, math.MaxInt64 - 10} {
 		p := NewPlotter(Smooth, from, from+10, 5)
@@ -74,7 +74,7 @@ func TestPrecision(t *testing.T) {
 				t.Errorf("from %d, column %d: found %v to %v, expected %v to %v", from, i, c.Min[i], c.Max[i], low, high)
 			}
 		}
-		p = NewPlotter(Smooth, from+4, from+10, 3) // begins behind the fragment's begin
+		p = NewPlotter(Smooth, from+4, from+10, 3) // the window begins 4 ticks after the fragment
 		p.Fragment(from, from+10, 0, 1, 0, 1)
 		if c := p.Curve(); c.Min[0] != 4 || c.Max[2] != 10 {
 			t.Errorf("from %d + 4: found %v to %v, expected 4 to 10", from, c.Min[0], c.Max[2])

@@ -2,11 +2,11 @@ package curve
 
 import "math/bits"
 
-// scale maps ticks to pixel columns, exactly.
+// scale maps ticks to pixel columns, without rounding times.
 type scale struct {
 	from, to    int64
 	span, width uint64
-	beyond      uint64 // ticks behind to
+	beyond      uint64 // number of ticks after to that the columns cover too
 }
 
 func newScale(from, to int64, width int) scale {
@@ -29,8 +29,9 @@ func (s *scale) column(t int64) int {
 // edge returns the begin of column c, in ticks from the window's left edge.
 func (s *scale) edge(c int) float64 { return float64(c) * float64(s.span) / float64(s.width) }
 
-// sees reports whether [t0, t1] shares more than an end with the window.
-func (s *scale) sees(t0, t1 int64) bool {
+// overlaps reports whether [t0, t1] and the window have more in common than an end. A single time,
+// t0 = t1, only needs to be in the window or at its end.
+func (s *scale) overlaps(t0, t1 int64) bool {
 	return t0 <= s.to && t1 >= s.from && (t0 == t1 || t1 > s.from && t0 < s.to)
 }
 

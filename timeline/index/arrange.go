@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
-// blocks lists all blocks in the order in which the file has them.
+// blocks returns all blocks in the order in which the finished file stores them.
 func (d *directory) blocks() (list []*blockEntry) {
 	add := func(l []blockEntry, levels ...levelEntry) {
 		for i := range l {
@@ -32,18 +32,19 @@ func (d *directory) blocks() (list []*blockEntry) {
 	return list
 }
 
-// moveBytes is the number of bytes that are copied at a time.
+// moveBytes is the buffer size with which blocks are copied, in bytes.
 const moveBytes = 256 << 10
 
-// blockMove is a list of blocks that are copied together.
+// blockMove is a list of blocks that a worker copies in one go.
 type blockMove struct {
 	blocks []*blockEntry
 	from   []int64 // their previous offsets
 	size   int64
 }
 
-// arrange copies all blocks to another file, in the order of their tables. Thus the index does not
-// depend on which worker wrote which block, and when.
+// arrange copies all blocks from f to the file to and updates their offsets in d. In the copy they
+// are in the order of d.blocks, so that the index does not depend on which worker wrote which
+// block, and when.
 func (f *file) arrange(ctx context.Context, d *directory, to *os.File, workers int) error {
 	if err := f.flush(); err != nil {
 		return err

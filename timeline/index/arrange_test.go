@@ -17,8 +17,9 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// TestSameBytes checks that a trace always gives the same bytes, for any number of cores and any
-// order in which they finish. The trace has messages, threads, markers, claims and stored links.
+// TestSameBytes checks that a trace always gives an index of the same bytes, whatever the number of
+// workers and the order in which they finish. The traces have messages, threads, markers, claims
+// and stored links.
 func TestSameBytes(t *testing.T) {
 	paths := []string{"../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
 		"../../format/etf/testdata/ok/feature-coverage.etf"}
@@ -42,9 +43,9 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestSameBytesColored checks the same for spans that are named by an attribute. Locations share
-// its values, and there are more values than are kept apart; the first ones in the trace have
-// names of their own.
+// TestSameBytesColored checks that an index is always the same if an attribute names the spans.
+// Several locations have the same values of the attribute, and there are more values than
+// maxColors. The values that occur first in the trace keep their names.
 func TestSameBytesColored(t *testing.T) {
 	const locations, visits = 12, 3000
 	r := trace.NewRecorder(trace.Seconds(1000))

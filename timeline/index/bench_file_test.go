@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// buildOf builds the index of the OTF2 trace that WEFT_BENCH_OTF2 names.
+// buildOf builds the index of the OTF2 trace whose path is in the environment variable
+// WEFT_BENCH_OTF2.
 func buildOf(b *testing.B, path string) {
 	file := os.Getenv("WEFT_BENCH_OTF2")
 	if file == "" {
@@ -29,7 +30,7 @@ func buildOf(b *testing.B, path string) {
 	}
 }
 
-// BenchmarkBuildFile measures reading the trace, too.
+// BenchmarkBuildFile measures a build including the time for reading the trace.
 func BenchmarkBuildFile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	for b.Loop() {

@@ -19,7 +19,7 @@ import (
 
 // Options holds the settings of [Build].
 type Options struct {
-	Workers int // number of cores; 0 is one
+	Workers int // number of cores; 0 means 1
 	// Color is the name of an attribute. If it is set, visits and claims are named, coloured and
 	// summed up by the value of this attribute at their begin, instead of by their region.
 	Color string
@@ -114,6 +114,7 @@ func (b *builder) scan(ctx context.Context, events format.Events, begin func() f
 	return events.ScanParallel(ctx, trace.Everything(), begin)
 }
 
+// build reads the events and fills the index file: first the blocks, then the directory.
 func (b *builder) build(ctx context.Context, d format.Events) error {
 	err := b.scan(ctx, d, func() func(int) format.Sink {
 		b.colored, b.rows = false, trace.NewRows(b.defs)
@@ -202,8 +203,8 @@ func (b *builder) name(s string) uint32 {
 	return n
 }
 
-// sortNames renumbers the names in alphabetical order and returns their new numbers. The first
-// numbers depend on the order in which the workers met the names.
+// sortNames puts the names into alphabetical order, because their order so far depends on when the
+// workers met them. It returns the new numbers by the old ones.
 func (b *builder) sortNames(dir *directory) (final []uint32) {
 	if b.meetings.count > 0 {
 		for k := range meetNames {
@@ -224,8 +225,8 @@ func (b *builder) sortNames(dir *directory) (final []uint32) {
 	return final
 }
 
-// packers returns n packers: first those of the workers, which are idle by then, and as many more
-// as needed.
+// packers returns n packers. The first ones belong to the workers, which do not use them any more;
+// it creates the others as needed.
 func (b *builder) packers(n int) []*packer {
 	for len(b.allPackers) < n {
 		b.packer()
@@ -279,7 +280,7 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 		parent := -1
 		for i, e := range list {
 			e.Parent = parent
-			// Times of rows that are no events are in the workers.
+			// The first and last times that the workers have collected are not in l.
 			if l := list[0]; l.Events > 0 {
 				dir.First, dir.Last = min(dir.First, l.First), max(dir.Last, e.Last)
 			}
@@ -295,8 +296,8 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 	})
 }
 
-// endedLocation is a location without further events. Either its tracks are complete, or the location is
-// still to be ended.
+// endedLocation is a location without further events. tracks is set if they are complete; otherwise
+// location is set, whose tracks are not ended yet.
 type endedLocation struct {
 	index    uint32
 	location *location
@@ -312,16 +313,16 @@ type worker struct {
 	freeLocation *location    // a location that has ended, whose memory is reused
 	freeTracks   []*spanTrack // tracks that have ended, whose memory is reused
 	regions      []uint32     // merged number of each region
-	isColor      []bool       // by attribute: spans are named by it
-	attrs        []bool       // by attribute: visits or claims have it
+	isColor      []bool       // by attribute: it names the spans
+	attrs        []bool       // by attribute: visits or claims begin with it
 	links        endWriter
 	meets        endWriter
 	coll         collector
-	latestTrack  *spanTrack // the latest track, as a model for the size of new ones
+	latestTrack  *spanTrack // the latest new track; new ones get buffers of the size that it has reached
 	maxDepth     int        // largest number of open regions so far
 	first        int64      // first and last time of markers and states
 	last         int64
-	others       int64 // their number
+	others       int64 // number of markers and states
 }
 
 func newWorker(b *builder) *worker {
@@ -330,8 +331,8 @@ func newWorker(b *builder) *worker {
 	return w
 }
 
-// End ends a location. It writes the tracks while the last spans are still in the cache, and keeps
-// the memory for the next location.
+// End completes the tracks of location n and reuses its memory for the next location. It is called
+// right after the last event, while the location's spans are still in the processor's cache.
 func (w *worker) End(n uint32) error {
 	if int(n) >= len(w.locations) || w.locations[n] == nil {
 		return nil
@@ -391,7 +392,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// rows handles the rows of b from number from on, which may be of any kind and location.
+// rows handles the rows of b from number from on. They may have any kinds and locations.
 func (w *worker) rows(b *trace.Batch, from int) error {
 	l, at := (*location)(nil), trace.MixedLoc
 	c := b.Cursor()

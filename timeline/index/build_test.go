@@ -18,7 +18,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// recordClaims records claims on a resource. It returns their spans, too.
+// recordClaims records n random claims on a resource, and returns the spans that an index must have
+// for them.
 func recordClaims(seed uint64, n int) (*trace.Recorder, []Span) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -151,8 +152,9 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestExtent checks that a trace reaches from the first to the last of its rows, including markers
-// and sums: commands count times from there, too. A location without visits has a row.
+// TestExtent checks that a trace extends from the first to the last of its rows, including markers
+// and sums, because commands compute relative times from this extent. A location without visits has
+// a track too.
 func TestExtent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, other, g := r.Location("p"), r.Location("q"), r.Region("g")
@@ -290,8 +292,9 @@ func TestCollectivesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnusual checks that a stack of a million regions, leaves of regions that were never entered,
-// leaves out of order, and times beyond 2^53 take no more time or memory than others.
+// TestUnusual builds indexes of a stack of a million regions, of leaves of regions that were never
+// entered, of leaves out of order, and of times beyond 2^53. Time and memory must stay as for usual
+// traces.
 func TestUnusual(t *testing.T) {
 	effort.Sequential(t)
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
@@ -449,8 +452,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestColor checks that spans named by an attribute are those of its values, whatever their
-// regions.
+// TestColor checks that an index named by an attribute has a sum for each value of the attribute,
+// in place of those of the regions.
 func TestColor(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, g, h := r.Location("p"), r.Region("g"), r.Region("h")

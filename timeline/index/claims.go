@@ -20,7 +20,7 @@ type openClaim struct {
 	amount   float64
 }
 
-// resource holds the claims on a resource at a location.
+// resource holds the claims of one location on a resource, while the trace is read.
 type resource struct {
 	resource uint32
 	capacity float64
@@ -105,7 +105,8 @@ func (l *location) resource(n uint32) *resource {
 	return nil
 }
 
-// change records a change of the amount in use.
+// change adds to the number of open claims and to the amount in use, and records the new amount at
+// time t.
 func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
 	r.claims += claims
 	if r.amount += amount; r.claims == 0 {

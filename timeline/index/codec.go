@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// columns decodes the numbers of a block. After its end it returns zeros, and bad is set.
+// columns reads the numbers of a block from b. After the end of b it returns zeros and sets bad.
 type columns struct {
 	b   []byte
 	bad bool
@@ -55,8 +55,8 @@ func (c *columns) float() float64 {
 	return v
 }
 
-// appendUvarint does the same as binary.AppendUvarint, but without branches for numbers below
-// 2^28. The branch predictor cannot predict their lengths.
+// appendUvarint does the same as binary.AppendUvarint, but writes numbers below 2^28 without
+// branches, because their lengths vary so much that a branch predictor would often fail.
 func appendUvarint(b []byte, x uint64) []byte {
 	n := len(b)
 	if x >= 1<<28 || cap(b)-n < 4 {
@@ -68,12 +68,13 @@ func appendUvarint(b []byte, x uint64) []byte {
 	return b[:n+size]
 }
 
-// appendVarint does the same for binary.AppendVarint.
+// appendVarint does the same as binary.AppendVarint.
 func appendVarint(b []byte, x int64) []byte {
 	return appendUvarint(b, zigzagEncode(x))
 }
 
-// count reads the number of entries that follow, each of which takes at least one byte.
+// count reads the number of entries that follow. Each entry takes at least one byte, so that a
+// larger count than that is bad.
 func (c *columns) count() int {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -95,7 +96,7 @@ func (c *columns) section() columns {
 	return s
 }
 
-// end returns an error if any of the columns ended too early.
+// end returns an error if c or one of the others ended too early.
 func (c *columns) end(others ...columns) error {
 	bad := c.bad
 	for _, o := range others {
@@ -110,9 +111,9 @@ func (c *columns) end(others ...columns) error {
 // ticksUnit is the unit of the second number of a sum.
 const ticksUnit = 1 << 62
 
-// appendTicks appends a sum. A sum below 2⁶³ is one number. For other sums the highest bit of the
-// number is set; its other bits are the remainder modulo ticksUnit, and the number of units
-// follows.
+// appendTicks appends a sum. A sum below 2⁶³ takes one number. For larger sums and negative ones,
+// this number has its highest bit set and holds the remainder modulo ticksUnit in its other bits,
+// and a second number holds the quotient.
 func appendTicks(b []byte, t trace.Ticks) []byte {
 	if n := t.Int64(); n >= 0 && t == trace.TicksOf(n) {
 		return appendUvarint(b, uint64(n))
@@ -152,8 +153,9 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// blockEntry is the position of a block of n entries. first and last are the earliest begin and
-// the latest end of its entries, or the numbers of its first and last bucket.
+// blockEntry locates a block of n entries in the file. first is the earliest begin of an entry, and
+// last the latest end, in ticks; for a block of a level, they are the numbers of its first and last
+// bucket.
 type blockEntry struct {
 	at    int64
 	size  int32
@@ -195,7 +197,7 @@ func (c *columns) blocks() []blockEntry {
 	return l
 }
 
-// levelEntry is a level. Its buckets are width ticks long, and the first one begins at the first
+// levelEntry describes a level. Its buckets are width ticks long, and bucket 0 begins at the first
 // time of the track.
 type levelEntry struct {
 	width  int64

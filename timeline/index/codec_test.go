@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestVarints checks that numbers are encoded as in package binary, and decoded.
+// TestVarints checks that appendUvarint and appendVarint write the same bytes as package binary,
+// and that columns decodes them.
 func TestVarints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var list []uint64
@@ -27,7 +28,8 @@ func TestVarints(t *testing.T) {
 	}
 }
 
-// TestNumbers checks that a column returns the numbers that were added, wide or not.
+// TestNumbers checks that a column returns the numbers that were added, both those below 2^32 and
+// larger ones.
 func TestNumbers(t *testing.T) {
 	var c numbers
 	for range 2 {

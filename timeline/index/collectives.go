@@ -39,7 +39,7 @@ func commRef(op uint64) uint32 {
 	return uint32(op)
 }
 
-// onComm returns the operations on a communicator.
+// onComm returns the operations on a communicator, which it creates on first use.
 func (o *openCollectives) onComm(comm uint32) *onCommunicator {
 	if *o == nil {
 		*o = openCollectives{}
@@ -57,7 +57,8 @@ func (o *openCollectives) begin(c *trace.Cursor) {
 	x.begun = append(x.begun, c.Time())
 }
 
-// end removes the operation that began first.
+// end removes the operation that began first, and returns the time at which it began. ok is false
+// if no operation is open.
 func (o *onCommunicator) end() (time int64, ok bool) {
 	if o.ended == len(o.begun) {
 		return 0, false
@@ -69,14 +70,15 @@ func (o *onCommunicator) end() (time int64, ok bool) {
 	return time, true
 }
 
-// collective is an operation on a communicator: the span of the parts that have been read.
+// collective is an operation on a communicator. start and end are those of the members whose events
+// have been read so far.
 type collective struct {
 	start, end int64
 	operation  uint64
 }
 
-// collector holds the operations of all locations of a worker, by communicator, in the order in
-// which each location performs them.
+// collector holds collective operations by communicator. Number n in a list is the n-th operation
+// that the members perform on it, merged over all locations of a worker.
 type collector map[uint32][]collective
 
 func (w *worker) collective(l *location, c *trace.Cursor) {

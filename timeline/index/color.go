@@ -8,14 +8,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxColors is the largest number of values of an attribute that are kept apart. The last one
-// stands for all others.
+// maxColors is the largest number of values of an attribute that get a number of their own. The
+// last number stands for all further values.
 const maxColors = 1 << 14
 
 const otherValues = "…"
 
-// nameKey returns what names a visit or claim at its begin: the number of its region or of the
-// attribute's value, or NoRef if it does not have the attribute.
+// nameKey returns the number of what names a visit or claim that begins: the number of its region
+// or, if an attribute names the spans, of the attribute's value. It returns NoRef for a span
+// without the attribute.
 func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	b := w.b
 	if b.color == "" {
@@ -30,7 +31,8 @@ func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	return trace.NoRef
 }
 
-// isColor reports whether spans are named by an attribute. known caches the results.
+// isColor reports whether the attribute with the number key names the spans. It caches its results
+// in known.
 func (b *builder) isColor(known *[]bool, key uint32) bool {
 	for n := len(*known); n <= int(key); n++ {
 		*known = append(*known, n < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(n)).Name == b.color)
@@ -38,7 +40,8 @@ func (b *builder) isColor(known *[]bool, key uint32) bool {
 	return (*known)[key]
 }
 
-// value returns the number of a value.
+// value returns the number of a value of the attribute. A value that occurs for the first time gets
+// the next number.
 func (b *builder) value(v *trace.Value) uint32 {
 	s := v.String()
 	b.mu.Lock()

@@ -11,10 +11,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Holding is the time for which a value of a counter applies.
+// Holding says for which time a value of a counter, series or signal applies.
 type Holding string
 
-// The times for which values apply.
+// The values of Holding.
 const (
 	HoldsOn   Holding = "next"  // from its own time to that of the next value or the end of the track
 	HeldSince Holding = "last"  // from the time of the previous value to its own
@@ -36,16 +36,16 @@ func (t *Track) Holding() Holding {
 	return HoldsOn
 }
 
-// Accumulates reports whether the values of a counter only grow, as for a counter of cycles. The
-// growth of such values is more useful than the values.
+// Accumulates reports whether the values of a counter are totals since its start, which never
+// decrease, such as a number of cycles so far. Their growth is more useful than the values.
 func (t *Track) Accumulates() bool {
 	return t.Kind == CounterTrack && strings.HasPrefix(strings.ToUpper(t.Sort), "ACC")
 }
 
 // Values holds the statistics of a counter, series or signal in a window.
 type Values struct {
-	// Samples is the number of values in the window, or for a signal, the number of pieces that
-	// overlap it. If Any is not set, the fields except Samples are meaningless.
+	// Samples is the number of values in the window or, for a signal, the number of its pieces that
+	// overlap the window. If Any is not set, the other fields are meaningless.
 	Samples int64
 	// Any is set if a value lies in the window or applies to a part of it. First and Last are the
 	// first and last of these values, and Min and Max the extremes. They include the value that
@@ -57,8 +57,9 @@ type Values struct {
 	holding                Holding
 }
 
-// Mean returns the mean over the time for which values apply in the window. If they apply to
-// single points, it returns the mean of the values in the window. ok is false if there are none.
+// Mean returns the mean of the values, weighted by the time for which each applies in the window.
+// If values apply to single points, all have the same weight. ok is false if no value applies in
+// the window.
 func (v *Values) Mean() (mean float64, ok bool) {
 	switch {
 	case v.holding == AtPoint && v.Samples > 0:
@@ -69,7 +70,8 @@ func (v *Values) Mean() (mean float64, ok bool) {
 	return 0, false
 }
 
-// addRange adds a value that goes from first to last, between low and high.
+// addRange adds a piece of the curve from time at to end, which goes from the value first to last;
+// its extremes are low and high.
 func (v *Values) addRange(at, end int64, first, last, low, high float64) {
 	if !v.Any {
 		v.Any, v.First, v.FirstTime, v.Min, v.Max = true, first, at, low, high
@@ -77,7 +79,8 @@ func (v *Values) addRange(at, end int64, first, last, low, high float64) {
 	v.Last, v.LastTime, v.Min, v.Max = last, end, min(v.Min, low), max(v.Max, high)
 }
 
-// addValue adds a value with the time at, which applies from begin to end.
+// addValue adds a value that was recorded at the time at and applies from begin to end, for the
+// window [from, to).
 func (v *Values) addValue(at, begin, end int64, value float64, from, to int64) {
 	inside := from <= at && trace.Before(at, to)
 	if inside {
@@ -95,7 +98,8 @@ func (v *Values) addValue(at, begin, end int64, value float64, from, to int64) {
 	}
 }
 
-// addPiece adds a piece of a signal. unit is the number of ticks in a unit of its polynomial.
+// addPiece adds a piece of a signal, for the window [from, to). unit is the number of ticks in a
+// unit of its polynomial.
 func (v *Values) addPiece(x *piece, unit float64, from, to int64) {
 	begin, end := max(x.time, from), min(x.end, to)
 	if begin >= end && (x.time != x.end || x.time < from || !trace.Before(x.time, to)) {
@@ -107,7 +111,8 @@ func (v *Values) addPiece(x *piece, unit float64, from, to int64) {
 	low, high := f.Between(u0, u1)
 	v.addRange(begin, end, f.At(u0), f.At(u1), low, high)
 	n := float64(uint64(end) - uint64(begin))
-	// This adds the mean of a + b·u + c·u² from u0 to u1.
+	// The integral of a + b·u + c·u² from u0 to u1, divided by its length, is the mean of the
+	// piece.
 	v.covered += n
 	v.area += n * (x.a + x.b*(u0+u1)/2 + x.c*(u0*u0+u0*u1+u1*u1)/3)
 }
@@ -153,8 +158,8 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 				}
 			}
 			held, last = *p, &held
-			// If values apply to the time before them, the first one after the window applies to
-			// its end.
+			// A counter with HeldSince has values that apply before their time. The first one after
+			// the window may therefore apply in it, and is the last one needed.
 			if done = !trace.Before(p.time, to); done {
 				break
 			}
@@ -164,7 +169,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 		v.addValue(last.time, last.time, max(e.Last, last.time), last.a, from, to)
 	}
 	if math.IsInf(v.area, 0) || math.IsNaN(v.area) {
-		v.covered = 0 // too large for a sum
+		v.covered = 0 // the window is too long for covered to be right
 	}
 	return v, nil
 }

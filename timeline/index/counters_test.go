@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// counters records a counter of a mode with values at some times, and events at both ends of the
-// trace, from 0 to 1000.
+// counters returns an index with a counter of a mode that has values at some times. The trace also
+// has events at 0 and 1000, its ends.
 func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, values []float64) *Index {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -27,8 +27,8 @@ func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, v
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// TestValues compares the statistics of a window with those computed tick by tick: the mode
-// determines which value applies at a tick.
+// TestValues compares the statistics of a window with statistics that are computed tick by tick.
+// For each mode, a function determines which value applies at a tick.
 func TestValues(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -42,7 +42,8 @@ func TestValues(t *testing.T) {
 		{"", trace.CounterMetric, since},
 		{"ACC/START/SIGNED8", trace.CounterMetric, since},
 		{"ABS/LAST/UNSIGNED8", trace.CounterMetric, func(times []int64, tick int64) int {
-			// The interval ends with the value. Before the first value, nothing is known.
+			// A value applies to the interval that ends with it. No value applies before the first
+			// one.
 			for i := 1; i < len(times); i++ {
 				if times[i-1] <= tick && tick < times[i] {
 					return i
@@ -113,8 +114,9 @@ func since(times []int64, tick int64) int {
 	return at
 }
 
-// TestValuesAtPoints checks that the mean of a counter whose values apply to single times, and of
-// a series, is that of the values. The expected numbers were computed by hand.
+// TestValuesAtPoints checks the mean for a series and for a counter whose values apply to single
+// points: all values in the window have the same weight. The expected numbers were computed by
+// hand.
 func TestValuesAtPoints(t *testing.T) {
 	for _, x := range []*Index{
 		counters(t, "ABSOLUTE_POINT", trace.CounterMetric, []int64{10, 20, 900}, []float64{1, 2, 9}),
@@ -134,8 +136,8 @@ func TestValuesAtPoints(t *testing.T) {
 	}
 }
 
-// TestValuesOfSignal uses a parabola from 0 to 4 units of 100 ticks, and a line back. The expected
-// values are its integrals.
+// TestValuesOfSignal records a signal that follows a parabola during 4 units of 100 ticks and then
+// a line back. The expected means are integrals of these functions, computed by hand.
 func TestValuesOfSignal(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 100})
 	loc, work := r.Location("p"), r.Region("work")
@@ -153,9 +155,9 @@ func TestValuesOfSignal(t *testing.T) {
 		samples                      int64
 		first, last, low, high, mean float64
 	}{
-		{0, 4 * unit, 1, 0, 0, 0, 4, 8. / 3},              // 32/3 over 4
-		{unit, 3 * unit, 1, 3, 3, 3, 4, 11. / 3},          // 22/3 over 2
-		{0, 6*unit + 1, 2, 0, 0, 0, 10, (32./3 + 10) / 6}, // and 10
+		{0, 4 * unit, 1, 0, 0, 0, 4, 8. / 3},              // 32/3 in 4 units
+		{unit, 3 * unit, 1, 3, 3, 3, 4, 11. / 3},          // 22/3 in 2 units
+		{0, 6*unit + 1, 2, 0, 0, 0, 10, (32./3 + 10) / 6}, // 32/3 + 10 in 6 units
 		{4 * unit, 5 * unit, 1, 10, 5, 5, 10, 7.5},
 	} {
 		v, err := x.Values(t.Context(), 1, test.from, test.to)
@@ -170,8 +172,8 @@ func TestValuesOfSignal(t *testing.T) {
 	}
 }
 
-// TestFragmentsThatOverlap checks that a fragment of a signal that overlaps the next one ends
-// where that begins, in statistics and in tiles.
+// TestFragmentsThatOverlap checks that a fragment of a signal applies only until the next fragment
+// begins, in statistics and in tiles.
 func TestFragmentsThatOverlap(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	loc := r.Location("p")

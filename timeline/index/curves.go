@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// style returns the kind of a track's curve.
+// style returns the kind of curve with which the values of a track are drawn.
 func (e *trackEntry) style() curve.Kind {
 	switch e.Style {
 	case "smooth":
@@ -23,7 +23,7 @@ func styleName(k curve.Kind) string {
 	return [...]string{curve.Smooth: "smooth", curve.Steps: "steps", curve.Points: "points"}[k]
 }
 
-// plotValues plots the values of a track without using levels.
+// plotValues plots all values of a track in the window, without using levels.
 func plotValues(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
 	from, to := q.From, q.To
 	style := e.style()
@@ -62,7 +62,8 @@ func newPlotter(k curve.Kind, q *TileRequest) *curve.Plotter {
 	return p
 }
 
-// plot plots the curve of a track at a cost that depends on the width.
+// plot plots the curve of a track. Its cost depends on the number of columns, because it uses
+// levels if there are many values.
 func (x *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
 	pixel := float64(q.ticks()) / float64(q.Width)
 	level := levelFor(e.valueLvl, pixel)
@@ -72,9 +73,9 @@ func (x *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, er
 	p := newPlotter(e.style(), q)
 	l := &e.valueLvl[level]
 	low, high := floorDiv(trace.Add(q.From, -e.First), l.width), floorDiv(trace.Add(lastTick(q.To), -e.First), l.width)
-	var list []stretch
+	var list []curveRun
 	for _, b := range blocksWithin(l.blocks, low, high) {
-		if err := read(r, &b, &list, decodeStretches); err != nil {
+		if err := read(r, &b, &list, decodeCurveRuns); err != nil {
 			return nil, err
 		}
 		for _, s := range list {
@@ -100,9 +101,10 @@ func levelFor(l []levelEntry, pixel float64) int {
 	return level
 }
 
-// spanLevel returns the level for drawing spans: the one with the longest buckets of at most blur
-// pixels. The buckets of the lowest level may have up to most pixels, because each of them
-// combines several spans.
+// spanLevel returns the number of the level for drawing spans, or −1 if spans must be read
+// themselves. It is the level with the longest buckets of at most usualBlur pixels. If there is
+// none, the lowest level is used if its buckets have at most most pixels, because each of them
+// replaces several spans.
 func spanLevel(l []levelEntry, pixel, most float64) int {
 	level := levelFor(l, usualBlur*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
@@ -112,8 +114,8 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// usualBlur is the usual limit for the length of buckets, in pixels: a bucket drawn as one colour hides
-	// details of at most that width.
+	// usualBlur is the usual limit for the length of buckets, in pixels. A bucket is drawn in one
+	// colour, and so details of this width are lost.
 	usualBlur = 2
 	// maxBlur is the limit if there are too many spans to read them all.
 	maxBlur = 8
@@ -121,9 +123,9 @@ const (
 	maxSpans = 400_000
 )
 
-// bucketWidth returns the largest length, in pixels, of the buckets of the lowest level that a
-// tile may use. To estimate the number of spans that the tile would read otherwise, it assumes
-// that the spans of each track are evenly distributed.
+// bucketWidth returns the longest buckets of the lowest level with which a tile may be drawn, in
+// pixels. It is maxBlur instead of usualBlur if the tile would have to read more than maxSpans
+// spans otherwise; the estimate assumes that the spans of each track are evenly distributed.
 func (x *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {

@@ -10,14 +10,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// mixedBatches delivers events in the order of time, in batches of several locations.
+// mixedBatches delivers the events of all locations in the order of time, so that a batch has
+// events of several locations.
 type mixedBatches struct{ format.Events }
 
 func (m mixedBatches) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return m.Scan(ctx, sel, format.GlobalOrder, begin()(0))
 }
 
-// TestMixedBatches checks that batches of several locations give the same index as batches of one.
+// TestMixedBatches checks that batches with events of several locations give the same index as
+// batches with events of one.
 func TestMixedBatches(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q, g := r.Location("p"), r.Location("q"), r.Region("g")
@@ -40,8 +42,8 @@ func TestMixedBatches(t *testing.T) {
 	}
 }
 
-// TestLongSpan checks that a span over several blocks is found as a whole from any time in it, and
-// so are its neighbours.
+// TestLongSpan checks that a query for any time returns the begin and end of a span that extends
+// over several blocks, and of the spans beside it.
 func TestLongSpan(t *testing.T) {
 	const n = 3 * blockSpans
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -75,7 +77,8 @@ func TestLongSpan(t *testing.T) {
 	}
 }
 
-// TestBundle checks that too many messages become one bundle with the times of all.
+// TestBundle checks that messages above the limit of a query become one bundle that extends over
+// their times.
 func TestBundle(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q := r.Location("p"), r.Location("q")
@@ -97,8 +100,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestHeightsOfTile checks that a claim's height in a tile is the share of the capacity that it
-// holds. If another claim follows in the same column, the height is the mean.
+// TestHeightsOfTile checks that the height of a claim in a tile is the share of the resource's
+// capacity that it holds. A column in which one claim follows another has their mean height.
 func TestHeightsOfTile(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
@@ -122,8 +125,8 @@ func TestHeightsOfTile(t *testing.T) {
 	}
 }
 
-// TestBadTiles checks that tiles without time or columns, or with too many columns, are rejected,
-// and negative depths too.
+// TestBadTiles checks that requests for tiles with an empty window, without columns, with too many
+// columns, or with a negative number of depths are rejected.
 func TestBadTiles(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, g := r.Location("p"), r.Region("g")

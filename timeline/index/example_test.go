@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// ExampleBuild writes the index of a trace to a file. The trace file has 72 entries of events,
-// each of them a visit, and 32 messages.
+// ExampleBuild writes the index of a PICL trace to a file. The trace has 72 pairs of enter and
+// leave, and 32 messages.
 func ExampleBuild() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)
@@ -39,8 +39,9 @@ func ExampleBuild() {
 	// Output: 8 tracks, 72 visits, 32 messages
 }
 
-// ExampleIndex_Profile computes the profile of a window, which costs the same in a trace of any
-// length. The first processor waits from 20 to 90 µs, which is for 40 of the first 60 µs.
+// ExampleIndex_Profile computes the profile of the first processor for the first 60 µs. Its cost
+// would be the same in a longer trace. The processor waits from 20 to 90 µs, which is 40 µs of the
+// window.
 func ExampleIndex_Profile() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

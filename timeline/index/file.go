@@ -113,8 +113,8 @@ type trackEntry struct {
 	valueLvl   []levelEntry
 }
 
-// encode passes the encoded directory to piece, in pieces of about pieceBytes. Each is valid
-// during the call.
+// encode encodes the directory and passes it to piece, about pieceBytes at a time. A piece is only
+// valid during the call.
 func (d *directory) encode(piece func([]byte)) error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -145,8 +145,8 @@ func (d *directory) encode(piece func([]byte)) error {
 	return nil
 }
 
-// pieceBytes is the size of the pieces of a directory that are packed separately. Thus a large
-// directory need not be in memory twice.
+// pieceBytes is the size of the pieces that are compressed one after the other, so that a large
+// directory is in memory only once.
 const pieceBytes = 128 << 10
 
 func (d *directory) decode(b []byte) error {
@@ -187,7 +187,7 @@ const leastTrack = 40
 // trackKinds lists the kinds of tracks by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
 
-// describe appends the description of a track.
+// describe appends the encoded description of a track to b.
 func (e *trackEntry) describe(b []byte) []byte {
 	b = append(b, byte(slices.Index(trackKinds[:], e.Kind)))
 	for _, s := range [...]string{e.ID, e.Name, e.Sort, e.Unit, e.Style} {
@@ -232,8 +232,8 @@ func (c *columns) describe(e *trackEntry) {
 	}
 }
 
-// file is an index file that is being written. Small blocks are written together, because each
-// track of a short trace has one.
+// file is an index file that is being written. It collects small blocks and writes them together,
+// because each track of a short trace has a small block.
 type file struct {
 	f       *os.File
 	mu      sync.Mutex
@@ -249,7 +249,8 @@ const (
 	heldBytes = 64 << 10
 )
 
-// begin starts the file over.
+// begin sets the position to the first block, right after the head of the file. The next blocks
+// overwrite those that were written before.
 func (f *file) begin() { f.at, f.pending = int64(len(head)), f.pending[:0] }
 
 // write appends a block and returns its offset.
@@ -284,7 +285,7 @@ func (f *file) flush() error {
 	return err
 }
 
-// ReadAt reads bytes that have been passed to write.
+// ReadAt reads bytes that have been passed to write, whether or not they are in the file already.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.mu.Lock()
 	held := len(f.pending) > 0 && at >= f.from && at-f.from <= int64(len(f.pending)-len(b))
@@ -420,7 +421,8 @@ func (r *reader) block(b *blockEntry) ([]byte, error) {
 	return r.raw, nil
 }
 
-// decode reads a block and calls f with it.
+// decode reads a block and calls f with its unpacked bytes, which are valid during the call. A
+// damaged block gives an error that wraps ErrDamaged.
 func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	raw, err := r.block(b)
 	if err == nil {
@@ -431,7 +433,7 @@ func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	return err
 }
 
-// read reads a block into list, whose memory it reuses.
+// read decodes a block into list. It overwrites the entries that list had before.
 func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) ([]T, error)) error {
 	return r.decode(b, func(raw []byte) (err error) {
 		*list, err = decode(raw, (*list)[:0])
@@ -439,8 +441,8 @@ func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) (
 	})
 }
 
-// blocksWithin returns the blocks that may have entries between low and high. The blocks must be in the
-// order of their ends.
+// blocksWithin returns the blocks that may have entries between low and high. The given blocks must
+// be in the order of their ends.
 func blocksWithin(l []blockEntry, low, high int64) []blockEntry {
 	i := sort.Search(len(l), func(i int) bool { return l[i].last >= low })
 	k := i
@@ -544,8 +546,9 @@ func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 // Extent returns the times of the first and the last event, and the number of events.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts holds the numbers of entries of an index, and the size of its links in bytes. Events has
-// markers and states, too, as `weft info` counts them. A send without a receive is no link.
+// Counts holds the numbers of entries of an index, and the size of its links in bytes. Events
+// includes markers and states, as in the output of `weft info`. Links does not include sends
+// without a receive.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the numbers of all tracks.

@@ -11,8 +11,9 @@ import (
 // meetKind is the kind of a meeting of threads.
 type meetKind uint8
 
-// Threads that are forked begin when their team begins, and end with it at the join. Threads that
-// are created one by one begin and end by their number in the team.
+// In a fork, all threads of a team begin, and at its join they end. With create, threads of a team
+// begin one by one, and with wait they end one by one; they are then identified by their number in
+// the team.
 const (
 	atFork meetKind = iota
 	atJoin
@@ -25,33 +26,33 @@ func (k meetKind) String() string { return meetNames[k&3] }
 
 var meetNames = [...]string{"fork", "join", "create", "wait"}
 
-// meeting identifies a meeting of threads: one thread is on one side, and others are on the other
-// side.
+// meeting identifies a meeting of threads: the thread that forks, joins, creates or waits for
+// others, and these others.
 type meeting struct {
 	kind   meetKind
 	team   uint32
-	number int64 // number of the meeting among those of the team, or of the thread in the team
+	number int64 // index among the forks or joins of the team; for create and wait, the thread's number in the team
 }
 
-// side is a thread's part in a meeting.
+// side is one thread's part in a meeting.
 type side struct {
 	meeting
-	one      bool // the thread that forks, joins, creates or waits
+	one      bool // the location is the thread that forks, joins, creates or waits
 	location uint32
 	time     int64
 }
 
-// threads holds the state of a location for its meetings with others.
+// threads holds the teams of a location, by which its events are assigned to meetings.
 type threads struct {
 	forks []int64          // times of forks whose teams have not begun
 	begun map[uint32]int64 // number of teams that have begun, by team
-	ended map[uint32]int64
-	last  meeting // the team that ended last, for the join
+	ended map[uint32]int64 // the same for teams that have ended
+	last  meeting          // the team that ended last, to which a join belongs
 	any   bool
 	own   []uint32 // teams that began at a fork of this location
 }
 
-// thread handles an event of a thread.
+// thread handles an event about threads or teams.
 func (w *worker) thread(l *location, c *trace.Cursor) error {
 	t, at := &l.threads, c.Time()
 	if t.begun == nil {
@@ -59,7 +60,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	}
 	team := commRef(c.Op(0))
 	put := func(kind meetKind, number int64, one bool, at int64) error {
-		return w.meets.side(side{meeting{kind, team, number}, one, l.index, at})
+		return w.meets.writeSide(side{meeting{kind, team, number}, one, l.index, at})
 	}
 	switch c.Kind() {
 	case trace.ThreadFork:
@@ -85,7 +86,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	case trace.ThreadJoin:
 		if t.any {
 			t.any = false
-			return w.meets.side(side{t.last, true, l.index, at})
+			return w.meets.writeSide(side{t.last, true, l.index, at})
 		}
 	case trace.ThreadCreate:
 		return put(atCreate, int64(c.Op(1)), true, at)
@@ -99,8 +100,8 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// side writes a side of a meeting to the spool.
-func (w *endWriter) side(s side) error {
+// writeSide writes a side of a meeting to the spool.
+func (w *endWriter) writeSide(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
 	w.count++
@@ -118,12 +119,12 @@ func (w *endWriter) side(s side) error {
 	return w.keep(p, b)
 }
 
-// meetingLinks returns the links between the sides in a part of the spool. name holds the number of the
-// name of each kind.
+// meetingLinks returns the links between the two sides of each meeting in a part of the spool. name
+// holds the number of the links' name by kind of meeting.
 func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	ones := map[meeting]side{}
 	var others []side
-	err := s.each(part, func(c *columns) {
+	err := s.eachSpooled(part, func(c *columns) {
 		for last := int64(0); len(c.b) > 0 && !c.bad; {
 			var x side
 			k := c.uint()
@@ -156,8 +157,9 @@ func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	return out, nil
 }
 
-// each decodes the spooled data of a part, piece by piece.
-func (s *linkSpool) each(part int, f func(*columns)) error {
+// eachSpooled calls f for each piece of spooled data of a part, in the order in which they were
+// stored.
+func (s *linkSpool) eachSpooled(part int, f func(*columns)) error {
 	var buf []byte
 	for _, p := range s.pieces[part] {
 		b := p.data

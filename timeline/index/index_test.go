@@ -15,7 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// randomVisits records nested visits at some locations. It returns their spans, too.
+// randomVisits records random nested visits at some locations. It also returns the spans that an
+// index must have for each location.
 func randomVisits(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -69,8 +70,8 @@ func buildIndex(t testing.TB, r *trace.Recorder) *Index {
 	return x
 }
 
-// TestTiles compares tiles with columns that are slowly filled from the spans themselves: exactly
-// where tiles draw spans, and otherwise up to the rounding of levels.
+// TestTiles compares tiles with columns that a slow function fills from the spans. Strips that draw
+// spans must be equal; those drawn from levels may differ by the rounding of shares.
 func TestTiles(t *testing.T) {
 	effort.Sequential(t)
 	r, spans := randomVisits(1, 3, 60000)

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// instant is an event without duration. Its name is an index into the regions, or into the names
-// of its track.
+// instant is an event without duration. name is an index into the regions or, if named is set, into
+// the names of its track.
 type instant struct {
 	time  int64
 	kind  trace.Kind
@@ -34,7 +34,8 @@ type instantWriter struct {
 	numbers         map[uint32]uint32 // indexes of names in the track
 }
 
-// localName returns the index of a name in a track, and adds it on first use.
+// localName returns the index of a name in the names of a track, to which it adds the name on first
+// use.
 func (w *instantWriter) localName(name uint32, e *trackEntry) uint32 {
 	n, ok := w.numbers[name]
 	if !ok {

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// run is a series of equal buckets at one depth. For instants, share is their number, at most 255,
-// and region is that of the first instant.
+// run is a series of n equal buckets of one depth, from number bucket on. For instants, share is
+// the number of instants in each bucket, at most 255, and region is that of the first one.
 type run struct {
 	bucket, n int64
-	region    uint32 // the region that was open longest
+	region    uint32 // the region that was open longest, NoRef for none
 	share     uint8  // share of the bucket in which that region was open, in 255ths; at least 1 if it was open at all
 	cover     uint8  // share of the bucket in which any region was open
 	height    uint8  // mean height, in 255ths
@@ -172,7 +172,8 @@ type levelMaker struct {
 // tracks. A block has 96 KiB.
 const keptBlocks = 512
 
-// keep keeps the latest block of a track in memory if those before it are kept, too.
+// keep keeps the latest block of a track in memory, unless an earlier block of the track was not
+// kept or the limit is reached.
 func (m *levelMaker) keep(t *spanTrack) {
 	if m.kept >= m.most || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
 		return
@@ -185,7 +186,7 @@ func (m *levelMaker) keep(t *spanTrack) {
 	}
 }
 
-// drop frees the memory of the blocks of a track for reuse.
+// drop releases the blocks of a track that were kept, and reuses their memory.
 func (m *levelMaker) drop(t *spanTrack) {
 	m.kept -= len(t.kept)
 	m.free = append(m.free, t.kept...)
@@ -233,13 +234,13 @@ type buckets struct {
 	width, first int64
 	runs         []run
 	at           int64   // the current bucket
-	cover        int64   // ticks of the current bucket in which a region was open
-	high         float64 // sum of ticks times height
-	parts        []part
+	cover        int64   // ticks of the current bucket in which any region was open
+	high         float64 // sum over the spans of their ticks in the bucket times their height
+	parts        []regionTime
 }
 
-// part is the time for which a region was open in a bucket.
-type part struct {
+// regionTime is the time for which a region was open in a bucket.
+type regionTime struct {
 	region uint32
 	ticks  int64
 }
@@ -269,7 +270,7 @@ func (b *buckets) span(s *Span) {
 	b.add(last, to-last*b.width, s.Region, s.Height)
 }
 
-// run adds buckets of the level below.
+// run adds buckets of the level below, each of width ticks.
 func (b *buckets) run(r run, width int64) {
 	ticks := func(n int64) int64 { return n * width / math.MaxUint8 * int64(r.share) }
 	if width < math.MaxUint8 {
@@ -288,7 +289,7 @@ func (b *buckets) run(r run, width int64) {
 		t := ticks(in)
 		b.add(k, t, r.region, r.height)
 		if more := int64(r.cover) - int64(r.share); more > 0 {
-			// This adds the time of the other regions.
+			// Regions other than r.region were open for the rest of the cover.
 			o := t / int64(r.share) * more
 			b.cover += o
 			b.high += float64(o) * float64(r.height)
@@ -297,7 +298,7 @@ func (b *buckets) run(r run, width int64) {
 	}
 }
 
-// add adds ticks of a region to bucket k, which must not precede the current one.
+// add adds ticks in which a region was open to bucket k, which is the current one or a later one.
 func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
 	if k != b.at {
 		b.flush()
@@ -311,10 +312,10 @@ func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
 			return
 		}
 	}
-	b.parts = append(b.parts, part{region, ticks})
+	b.parts = append(b.parts, regionTime{region, ticks})
 }
 
-// flush ends the current bucket.
+// flush ends the current bucket and appends it to the runs.
 func (b *buckets) flush() {
 	if len(b.parts) == 0 {
 		return
@@ -329,17 +330,18 @@ func (b *buckets) flush() {
 	if b.cover > 0 {
 		height = uint8(min(math.MaxUint8, b.high/float64(b.cover)+0.5))
 	}
-	share := b.part(most.ticks)
-	b.put(run{b.at, 1, most.region, share, max(share, b.part(b.cover)), height})
+	share := b.share(most.ticks)
+	b.put(run{b.at, 1, most.region, share, max(share, b.share(b.cover)), height})
 	b.parts, b.cover, b.high = b.parts[:0], 0, 0
 }
 
-// part returns a time as a share of the bucket in 255ths, at least 1.
-func (b *buckets) part(ticks int64) uint8 {
+// share returns ticks as a share of the bucket in 255ths, at least 1.
+func (b *buckets) share(ticks int64) uint8 {
 	return uint8(max(1, min(math.MaxUint8, float64(ticks)*math.MaxUint8/float64(b.width))))
 }
 
-// put appends a run, or extends the last one if they are equal.
+// put appends a run. If its buckets equal those of the last run and follow it, it extends the last
+// run.
 func (b *buckets) put(r run) {
 	if n := len(b.runs); n > 0 {
 		l := &b.runs[n-1]

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestLevels checks that a level is used as soon as its buckets are at most a pixel long; for
-// spans, at most two pixels.
+// TestLevels checks that the level with the longest allowed buckets is chosen: of at most one pixel
+// for instants and values, and two pixels for spans.
 func TestLevels(t *testing.T) {
 	l := []levelEntry{{width: 4}, {width: 16}, {width: 64}}
 	for _, x := range []struct {
@@ -34,8 +34,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestWidth checks that the length of buckets is the power of two that divides an extent into at
-// most as many as wanted.
+// TestWidth checks that bucketLength returns the smallest power of two that divides an extent into
+// at most the wanted number of buckets.
 func TestWidth(t *testing.T) {
 	for _, x := range [][3]int64{{0, 1, 1}, {7, 8, 1}, {8, 8, 1}, {9, 8, 2}, {17, 8, 2}, {18, 8, 4}, {1000, 0, 1024},
 		{math.MaxInt64, 1, 1 << 62}} {
@@ -45,8 +45,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestClaimAgain checks that a claim with the id of an open one ends that one: only one is open at
-// a time.
+// TestClaimAgain checks that a claim ends an open claim with the same id, so that at most one claim
+// of an id is open.
 func TestClaimAgain(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a, b := r.Resource("cpu", 2, ""), r.Region("a"), r.Region("b")

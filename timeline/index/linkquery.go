@@ -61,7 +61,8 @@ func (x *Index) trackOf() func(location uint32) int {
 	}
 }
 
-// locations returns the locations of tracks; nil for nil.
+// locations returns the set of the locations of tracks. For nil, which means all tracks, it returns
+// nil.
 func (x *Index) locations(tracks []int) map[uint32]bool {
 	if tracks == nil {
 		return nil
@@ -75,13 +76,14 @@ func (x *Index) locations(tracks []int) map[uint32]bool {
 	return m
 }
 
-// maxLinks is the largest number of links or bundles that a query may read. Links are divided
-// into parts, and even a short window has one or two blocks of each part. A smaller number would
-// return bundles at any zoom.
+// maxLinks is the number of links or bundles that a query may read before it uses bundles. Links
+// are divided into spoolParts parts, and even a short window has one or two blocks of each part;
+// with a lower limit, a query would return bundles at any zoom.
 const maxLinks = 2 * spoolParts * blockLinks
 
 // Links returns the links of a window in the order of their begins, without sends that have no
-// receive. If there are too many, it returns bundles, and if these are too many, the heaviest.
+// receive. If there are too many links, it returns bundles. If there are too many bundles, it
+// returns those with most links.
 func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	if q.Limit <= 0 {
 		q.Limit = 2000
@@ -160,7 +162,8 @@ func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
 	return out
 }
 
-// thin joins links to bundles if there are too many, and then removes the lightest bundles.
+// thin combines links into bundles if there are more than the limit, and then removes the bundles
+// with the fewest links until the limit is kept.
 func (s *LinkSet) thin(q *LinkRequest) {
 	order := func(a, b Link) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Source, b.Source),
@@ -191,7 +194,7 @@ func (s *LinkSet) thin(q *LinkRequest) {
 		s.Links = s.Links[:n]
 	}
 	if len(s.Links) > q.Limit {
-		// Of equally heavy links, a hash selects some from all over the window.
+		// Of bundles with the same number of links, a hash selects some from all over the window.
 		slices.SortFunc(s.Links, func(a, b Link) int {
 			return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.hash(), b.hash()), order(a, b))
 		})
@@ -203,7 +206,7 @@ func (s *LinkSet) thin(q *LinkRequest) {
 	}
 }
 
-// hash returns a number that selects links independently of their order.
+// hash returns a pseudo-random number for a link that does not depend on its position in a list.
 func (l *Link) hash() uint64 {
 	h := uint64(l.Start)*0x9e3779b97f4a7c15 ^ uint64(l.Source)*0xc2b2ae3d27d4eb4f ^
 		uint64(l.Destination)*0x165667b19e3779f9 ^ uint64(l.Tag)
@@ -251,13 +254,13 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 type Cell struct {
 	Source, Destination int   // tracks; -1 for locations without a track
 	Count, Bytes        int64 // of the messages that are sent in the window
-	// Matched is the number of these that were received at some time. Min, Max and Sum are those of
-	// their latencies in ticks.
+	// Matched is the number of messages sent in the window that were received, in the window or
+	// later. Min, Max and Sum are those of their latencies in ticks.
 	Matched  int64
 	Min, Max int64
 	Sum      trace.Ticks
 	// Received is the number of messages that are received in the window, whenever they were sent,
-	// and ReceivedBytes their size as their sends have it.
+	// and ReceivedBytes the sum of their sizes, as recorded at their sends.
 	Received, ReceivedBytes int64
 }
 
@@ -276,7 +279,7 @@ func (c *Cell) Mean() int64 {
 	return mean
 }
 
-// add adds the messages of another cell.
+// add adds the sums of another cell.
 func (c *Cell) add(o *Cell) {
 	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum.Plus(o.Sum)
 	c.Matched, c.Received, c.ReceivedBytes = c.Matched+o.Matched, c.Received+o.Received, c.ReceivedBytes+o.ReceivedBytes

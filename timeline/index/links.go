@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// LinkKind is the kind of a link.
+// LinkKind says what a link stands for.
 type LinkKind uint8
 
 // The kinds of links.
@@ -28,7 +28,7 @@ func (k LinkKind) String() string { return [...]string{"message", "dependency", 
 // link is a link between locations.
 type link struct {
 	kind                LinkKind
-	unpaired            bool // a message without a receive or, if unsent is set, without a send
+	unpaired            bool // a message without a receive; if unsent is set, one without a send
 	unsent              bool // a receive without a send
 	source, destination uint32
 	start, end          int64
@@ -183,7 +183,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 	}
 	next := 0
 	return pipeline.Run(ctx, b.cores, func() (int, bool, error) {
-		// Few messages are handled as one part.
+		// A trace with few messages is handled as a single part.
 		if next > spoolParts || (next > 0 && ends < blockLinks) {
 			return 0, false, nil
 		}
@@ -310,7 +310,7 @@ func (o *linkOrder) links(list []link) []link {
 		from, to = to, from
 	}
 	o.sorted = slices.Grow(o.sorted[:0], n)[:n]
-	same := 0 // index of the first link with the current begin
+	same := 0 // index of the first link with the same begin as the current one
 	for i := range from {
 		o.sorted[i] = list[from[i].number]
 		if from[i].start != from[same].start {
@@ -359,7 +359,8 @@ type joiner struct {
 	slots []int32 // by hash of a pair: 1 + the index of its bundle; all 0 between calls
 }
 
-// join joins bundles that are sorted by buckets.
+// join combines the bundles of a list that is sorted by buckets, and returns the shorter list. It
+// reuses the memory of list.
 func (j *joiner) join(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
@@ -376,13 +377,13 @@ func (j *joiner) join(list []bundle) []bundle {
 	return list[:n]
 }
 
-// joinBucket joins the bundles of a bucket, in place, and sorts them by pairs. It returns the number
-// of the remaining bundles.
+// joinBucket combines the bundles of one bucket that are between the same locations. It sorts the
+// result by pairs at the beginning of list and returns the number of bundles in it.
 func (j *joiner) joinBucket(list []bundle) int {
 	if len(list) == 1 {
 		return 1
 	}
-	// There are at least twice as many slots as bundles.
+	// At most half of the slots are used, so that a search for a free slot is short.
 	size := uint(bits.Len(uint(2 * len(list))))
 	if len(j.slots) < 1<<size {
 		j.slots = make([]int32, 1<<size)

@@ -31,17 +31,19 @@ type channel struct {
 	recvs int64  // number of receives so far, counted by the destination's worker
 }
 
-// channelEnd identifies the sends, or the receives, that a location has with another.
+// channelEnd identifies, at a location, its sends to another location or its receives from it, with
+// a tag and a communicator.
 type channelEnd struct {
 	peer, comm uint32
 	tag        int64
 	recv       bool
 }
 
-// channels holds the channels of a location. Most locations have few and use them in turn.
+// channels holds the channels of a location. Most locations use a few channels in turn, which are
+// in a list; otherwise they are in a map.
 type channels struct {
 	few  []numberedChannel
-	next int // index in few after the last one that was found
+	next int // index in few of the channel after the one that was found last
 	many map[channelEnd]*channel
 }
 
@@ -53,7 +55,7 @@ type numberedChannel struct {
 // fewChannels is the largest number of channels that are searched one by one.
 const fewChannels = 16
 
-// find returns the channel of k, or nil.
+// find returns the channel that belongs to k, or nil if set has not been called for it.
 func (c *channels) find(k channelEnd) *channel {
 	if c.many != nil {
 		return c.many[k]
@@ -106,8 +108,8 @@ type linkSpool struct {
 	count  int64 // number of sides of meetings
 	pieces [spoolParts][]spooled
 	stored []link
-	// channels holds, for each part, all channels by slot, and in of those that only one side has
-	// requested.
+	// channels holds all channels of each part, in the order of their slots. The map of holds the
+	// channels that the worker of one end has requested, but that of the other end has not.
 	channels [spoolParts]struct {
 		mu   sync.Mutex
 		list []*channel
@@ -115,7 +117,8 @@ type linkSpool struct {
 	}
 }
 
-// channel returns the channel of a pairing.
+// channel returns the channel of a pairing. It creates the channel when the first of the two ends
+// asks for it.
 func (s *linkSpool) channel(k pairing) *channel {
 	// The messages of a pair of locations are in one part, unless there are too many.
 	h := uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)
@@ -125,7 +128,7 @@ func (s *linkSpool) channel(k pairing) *channel {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.of[k]; c != nil {
-		delete(p.of, k) // both sides have it now
+		delete(p.of, k) // the workers of both ends have the channel now
 		return c
 	}
 	if p.of == nil {
@@ -137,7 +140,8 @@ func (s *linkSpool) channel(k pairing) *channel {
 	return c
 }
 
-// spooled is a piece of the ends of one worker, in memory or in the file.
+// spooled is a piece of the message ends that a worker has written: in data, or size bytes of the
+// file from at on if data is nil.
 type spooled struct {
 	data []byte
 	at   int64
@@ -155,7 +159,8 @@ func (s *linkSpool) close() {
 	}
 }
 
-// put stores the content of a buffer. It returns an empty buffer, or nil if it keeps data.
+// put stores the content of a buffer. It returns the emptied buffer, or nil if the spool now owns
+// the buffer.
 func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	p, err := s.place(part, data)
 	if p.data != nil || err != nil {
@@ -165,7 +170,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	return data[:0], err
 }
 
-// place assigns a place to a buffer: in memory, or in the file.
+// place finds a place for a buffer: it takes over the buffer, or reserves a part of the file.
 func (s *linkSpool) place(part int, data []byte) (p spooled, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +218,7 @@ func (w *endWriter) buffer(part int) []byte {
 	return b
 }
 
-// keep stores b, the extended buffer of a part, in the spool if it is full.
+// keep takes b, the extended buffer of a part, and stores it in the spool once it is full.
 func (w *endWriter) keep(part int, b []byte) (err error) {
 	if len(b) >= bufferSize {
 		b, err = w.spool.put(part, b)
@@ -229,7 +234,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
 	ch := l.channels.find(k)
 	n := int64(0)
-	switch { // each side reads only its own number
+	switch { // each end reads only the number that its own worker changes
 	case ch == nil:
 	case k.recv:
 		n = ch.recvs
@@ -306,9 +311,9 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// pair pairs the messages of a part. The sends of a channel are in order, and so are its receives:
-// the events of a location come from one worker, which has stored them in order. The memory of out
-// is reused.
+// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive; both
+// are in order in the spool, because one worker stores all events of a location. The result reuses
+// the memory of out.
 func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
 	// place holds the index of a channel's first message in the result, and the numbers of ends
@@ -330,7 +335,7 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 			l.tag, l.comm, l.name = c.tag, c.comm, trace.NoRef
 		}
 	}
-	err := s.each(part, func(c *columns) {
+	err := s.eachSpooled(part, func(c *columns) {
 		for last := int64(0); len(c.b) > 0 && !c.bad; {
 			u := c.uint()
 			last += c.int()

@@ -14,14 +14,14 @@ type location struct {
 	index       uint32
 	first, last int64
 	events      int64
-	further     int64 // number of rows that belong to an event before, such as further members of a metric event
+	further     int64 // number of rows that continue the event before, such as further members of a metric event
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []openSpan
-	openIndex   openset.Index[uint32] // index of stack by the regions that leaves name
+	openIndex   openset.Index[uint32] // finds the latest open visit of a region in stack
 	opened      []uint32              // number of open visits of each region, by its number plus 1
 	keys        map[uint32]int32      // number of open spans by name, if spans are named by an attribute
-	since       int64                 // the exclusive time of the innermost region has been counted up to here
+	since       int64                 // time up to which the exclusive times of open visits are counted
 	claims      map[int64]*openClaim
 	resources   []*resource
 	series      []*series
@@ -50,7 +50,8 @@ func (w *worker) location(n uint32) *location {
 	return l
 }
 
-// spans returns a new track.
+// spans returns a track for spans of a kind, which reuses the memory of an ended track if there is
+// one.
 func (w *worker) spans(kind TrackKind) *spanTrack {
 	if n := len(w.freeTracks) - 1; n >= 0 {
 		t := w.freeTracks[n]
@@ -71,7 +72,8 @@ func (l *location) event(t int64) {
 	l.last = t
 }
 
-// region returns the number of a region, after merging. It returns NoRef for an undefined region.
+// region returns the number of a region in the index, in which regions of the same name, file and
+// line share a number. It returns NoRef for an undefined region.
 func (w *worker) region(ref uint32) uint32 {
 	if int(ref) >= len(w.regions) {
 		for n := w.b.defs.Regions.Len(); len(w.regions) < n; {
@@ -111,7 +113,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	l.stack = append(l.stack, openSpan{at, 0, key, ref, level, math.MaxUint8, recursive})
 }
 
-// countName adds n to the number of open spans with a name, and returns the sum.
+// countName adds n to the number of open spans that are named by key, and returns the new number.
 func (l *location) countName(key uint32, n int32) int32 {
 	if l.keys == nil {
 		l.keys = map[uint32]int32{}
@@ -164,7 +166,7 @@ func (l *location) close(p *packer, i int, at int64) error {
 	return l.visits.writeBlock(p, l.unclosed())
 }
 
-// unclosed returns the open visits.
+// unclosed returns the open visits, from the outermost to the innermost.
 func (l *location) unclosed() []openSpan {
 	if !l.openIndex.Mapped() {
 		return l.stack
@@ -218,8 +220,8 @@ type series struct {
 	piece  *piece // the latest piece of a signal, which ends at the begin of the next one at the latest
 }
 
-// fragment writes the previous piece of a signal, now that its end is known. next is the next
-// piece, nil at the end.
+// fragment writes the previous piece of a signal. It ends at its own end, or where next begins if
+// that is earlier. next is nil if no piece follows.
 func (s *series) fragment(p *packer, next *piece) (err error) {
 	if x := s.piece; x != nil {
 		if next != nil {
@@ -298,7 +300,8 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// end closes the open spans at the last event of the location, and completes its tracks.
+// end closes the spans that are open after the last event of the location, writes what remains of
+// its tracks, and returns them.
 func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err error) {
 	def := d.Locations.At(l.index)
 	describe := func(e *trackEntry, kind TrackKind) {

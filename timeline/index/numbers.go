@@ -2,10 +2,10 @@ package index
 
 import "math"
 
-// numbers is a column that is being built. Most numbers in it need four bytes.
+// numbers is a column that is being built. It stores most numbers in four bytes.
 type numbers struct {
-	narrow []uint32 // tooWide for a number that does not fit
-	wide   []uint64 // the numbers that do not fit, in order
+	narrow []uint32 // the numbers; tooWide for one that does not fit
+	wide   []uint64 // the numbers that do not fit, in the order of the column
 }
 
 const tooWide = math.MaxUint32
@@ -21,7 +21,7 @@ func (c *numbers) uint(x uint64) {
 // int appends a number that may be negative.
 func (c *numbers) int(x int64) { c.uint(zigzagEncode(x)) }
 
-// read copies the column to the beginning of to.
+// read copies the numbers of the column to the beginning of to, which must be long enough.
 func (c *numbers) read(to []uint64) {
 	to = to[:len(c.narrow)]
 	for i, x := range c.narrow {

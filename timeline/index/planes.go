@@ -15,7 +15,7 @@ import (
 // plane resemble each other, so that each plane is compressed separately; and numbers can be
 // decoded from planes without branches. A plane is encoded as its packing (a byte), its length as
 // a varint, its packed length as a varint if it is packed, and its bytes. Short columns are stored
-// as Rice codes (rice).
+// as Rice codes (appendRice).
 const (
 	planeStored = iota
 	planeZstd   // for bytes that repeat
@@ -36,7 +36,7 @@ type planePacker struct {
 	numberColumns [3][]uint64 // the latest columns of numbers
 	plane         []byte      // the current plane
 	columns       [3][]byte
-	seen          [256]uint32 // stretches of a sample, by hash
+	seen          [256]uint32 // the latest four bytes of a sample with a hash, by this hash
 }
 
 // numbers appends a column of numbers.
@@ -46,7 +46,7 @@ func (p *planePacker) numbers(b []byte, values []uint64) []byte {
 		all |= x
 	}
 	if n > 0 && n < smallColumn {
-		return rice(append(b, riceColumn), values)
+		return appendRice(append(b, riceColumn), values)
 	}
 	count := (bits.Len64(all) + 7) / 8
 	if n > 0 {
@@ -72,7 +72,7 @@ func (p *planePacker) append(b, plane []byte) []byte {
 			values = append(values, uint64(x))
 		}
 		p.values = values
-		return rice(binary.AppendUvarint(append(b, planeRice), uint64(len(plane))), values)
+		return appendRice(binary.AppendUvarint(append(b, planeRice), uint64(len(plane))), values)
 	}
 	if len(plane) > 0 {
 		var codes []byte
@@ -103,7 +103,8 @@ func (p *planePacker) append(b, plane []byte) []byte {
 	return append(b, plane...)
 }
 
-// repeats reports whether many stretches of a sample occur in it earlier.
+// repeats reports whether more than a quarter of the four-byte sequences in a sample occur in it
+// earlier.
 func (p *planePacker) repeats(sample []byte) bool {
 	clear(p.seen[:])
 	n := 0
@@ -130,15 +131,15 @@ type planeReader struct {
 	values []uint64
 }
 
-// plane unpacks the next plane, of at most most bytes, into buf, which it may replace by a larger
-// buffer. It returns a stored plane without copying it.
+// plane unpacks the next plane, which may have at most most bytes. The result is in buf, which
+// plane enlarges as needed, or is a part of c if the plane was stored unpacked.
 func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {
 		return nil, fmt.Errorf("found a column of %d bytes, expected at most %d", n, most)
 	}
 	if kind == planeRice {
-		values, err := c.rice(int(n), p.values)
+		values, err := c.readRice(int(n), p.values)
 		if err != nil {
 			return nil, err
 		}
@@ -209,13 +210,13 @@ func (x *column) at(i int) uint64 {
 	return x.wide[i]
 }
 
-// numbers decodes a column of n numbers. It allocates memory for them only after it has found as
-// many bytes.
+// numbers decodes a column of n numbers. It allocates memory in proportion to the bytes that it has
+// found, not to n.
 func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
 	to.narrow, to.wide = nil, nil
 	count := c.byte()
 	if count == riceColumn {
-		to.memory, err = c.rice(n, to.memory)
+		to.memory, err = c.readRice(n, to.memory)
 		to.wide = to.memory
 		return err
 	}

@@ -76,7 +76,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 				if s.Start == from && s.End == from {
 					c := t.at(s.Region)
 					c.Count++
-					c.length(0)
+					c.addLength(0)
 				}
 			}
 		}
@@ -134,7 +134,7 @@ func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][
 	return out, cmp.Or(errs...)
 }
 
-// summed returns the number of blocks that have sums.
+// summed returns the number of blocks whose sums are stored. Those of the last block are not.
 func (e *trackEntry) summed() (n int) {
 	for _, b := range e.sums {
 		n += int(b.n)
@@ -144,7 +144,7 @@ func (e *trackEntry) summed() (n int) {
 
 // sumReader reads the sums of blocks in order.
 type sumReader struct {
-	group int // 1 + the group that lists holds
+	group int // 1 + the number of the group of blocks whose sums are in lists; 0 for none
 	lists [][]sum
 }
 
@@ -170,14 +170,14 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	return s.lists[block%blockSums], nil
 }
 
-// tally holds sums by region.
+// tally collects sums by region.
 type tally struct {
-	list   []entry
+	list   []regionSum
 	slot   []int32          // by region plus 1: 1 + its index in list; the first entry is for NoRef
 	others map[uint32]int32 // the same for regions that the index does not have; a damaged index may refer to them
 }
 
-type entry struct{ Sum }
+type regionSum struct{ Sum }
 
 // tallies holds tallies for reuse.
 var tallies = sync.Pool{New: func() any { return &tally{} }}
@@ -197,7 +197,7 @@ func (t *tally) reset(regions int) {
 }
 
 // at returns the sum of a region. It is valid until the next call.
-func (t *tally) at(region uint32) *entry {
+func (t *tally) at(region uint32) *regionSum {
 	i := int(region + 1)
 	k := int32(0)
 	if i < len(t.slot) {
@@ -208,7 +208,7 @@ func (t *tally) at(region uint32) *entry {
 	if k > 0 {
 		return &t.list[k-1]
 	}
-	t.list = append(t.list, entry{Sum{Region: region, Min: math.MaxInt64}})
+	t.list = append(t.list, regionSum{Sum{Region: region, Min: math.MaxInt64}})
 	k = int32(len(t.list))
 	if i < len(t.slot) {
 		t.slot[i] = k
@@ -221,8 +221,9 @@ func (t *tally) at(region uint32) *entry {
 	return &t.list[k-1]
 }
 
-// addSums adds the stored sums of a block. extremes is set if the window cuts none of its spans, so
-// that the extremes apply too.
+// addSums adds the stored sums of a block. extremes is set if the window contains all spans of the
+// block completely, so that the shortest and longest durations of the block also apply to the
+// window.
 func (t *tally) addSums(list []sum, extremes bool) {
 	for _, s := range list {
 		c := t.at(s.region)
@@ -231,13 +232,13 @@ func (t *tally) addSums(list []sum, extremes bool) {
 		c.Sum.Sum = c.Sum.Sum.Plus(s.inclusive).Plus(s.nested)
 		c.Exclusive = c.Exclusive.Plus(s.exclusive)
 		if extremes {
-			c.length(s.min)
-			c.length(s.max)
+			c.addLength(s.min)
+			c.addLength(s.max)
 		}
 	}
 }
 
-// sorted returns the sums in the order of the regions, without those of no spans.
+// sorted returns the sums of regions that have spans, in the order of the regions.
 func (t *tally) sorted() []Sum {
 	out := slices.Grow([]Sum(nil), len(t.list))
 	for _, c := range t.list {
@@ -250,11 +251,11 @@ func (t *tally) sorted() []Sum {
 	return out
 }
 
-// length adds the duration of a span to the extremes.
-func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
+// addLength updates the extremes with the duration of a span.
+func (s *regionSum) addLength(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 
-// addClipped adds the durations of spans inside of a window. If nested is set, it only updates the
-// extremes, because visits are summed up elsewhere.
+// addClipped adds the spans that overlap a window, with their durations inside of it. If nested is
+// set, it only updates the extremes, because addUpTo adds the rest for visits.
 func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		if s.End <= from && s.Start < from || !trace.Before(s.Start, to) {
@@ -262,7 +263,7 @@ func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 		}
 		n := min(s.End, to) - max(s.Start, from)
 		c := t.at(s.Region)
-		c.length(n)
+		c.addLength(n)
 		if !nested {
 			c.Count++
 			c.Inclusive.Add(n)
@@ -279,14 +280,16 @@ type replayEvent struct {
 	leave bool
 }
 
-// begins reports whether a span is in the sums up to a time, which is the end of a window if sign is
-// positive.
-func begins(start, at, sign int64) bool { return start < at || sign > 0 && trace.Before(start, at) }
+// hasBegun reports whether a span that begins at start counts in the sums up to the time at. A
+// negative sign says that at is the begin of a window. At the end of a window, the last tick of all
+// counts too.
+func hasBegun(start, at, sign int64) bool { return start < at || sign > 0 && trace.Before(start, at) }
 
-// addUpTo adds the sums of block i up to a time, multiplied by sign: of the spans that end before the
-// time, and of the parts before it of those that are open at the time.
+// addUpTo adds the sums of block i up to a time, multiplied by sign (1 or −1). These are the sums
+// of the spans of the block that end before the time, and of the parts before it of spans that are
+// open at the time. load reads a block into w.b.
 func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
-	if i == len(e.blocks) || !begins(e.First, at, sign) {
+	if i == len(e.blocks) || !hasBegun(e.First, at, sign) {
 		return nil // all spans have ended before, or none has begun
 	}
 	var frames []openSpan
@@ -309,8 +312,8 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 	return nil
 }
 
-// properlyNested reports whether the spans are properly nested: each ends before the spans around it, and
-// depths identify these.
+// properlyNested reports whether each span of a block ends before the spans around it, and has a
+// depth of one more than the span directly around it.
 func properlyNested(frames []openSpan, b *spanBlock) bool {
 	for i := range frames {
 		if int(frames[i].level) != i {
@@ -357,8 +360,9 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 	return len(b.open) > 0 || last == 0
 }
 
-// tree adds the sums of a block of nested spans up to a time. The exclusive time of a span is its
-// duration minus that of its direct children, which precede it.
+// tree adds the sums of a block of properly nested spans up to a time, multiplied by sign. The
+// exclusive time of a span is its duration minus the durations of its direct children, which
+// precede it in the block.
 func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	var below [DeepDepth + 2]int64 // by depth, the durations of spans that have no parent yet
 	for i, f := range frames {
@@ -367,7 +371,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 			below[i+1] -= since - frames[i+1].start
 		}
 	}
-	var c *entry
+	var c *regionSum
 	add := func(start, end int64, region uint32, depth uint8, recursive bool) {
 		n := end - start
 		exclusive := n - below[int(depth)+1]
@@ -384,7 +388,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 	for i := range b.spans {
 		s := &b.spans[i]
-		if !begins(s.Start, at, sign) {
+		if !hasBegun(s.Start, at, sign) {
 			continue
 		}
 		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
@@ -394,7 +398,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 	for i := len(b.open) - 1; i >= 0; i-- {
 		o := &b.open[i]
-		if !begins(o.start, at, sign) {
+		if !hasBegun(o.start, at, sign) {
 			continue
 		}
 		add(o.start, at, o.region, o.depth(), o.recursive)
@@ -404,7 +408,8 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 }
 
-// replay does the work of tree for spans that end in any order.
+// replay adds the same sums as tree, for spans that end in any order. It repeats the enters and
+// leaves in the order of time.
 func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	// The frames that were open before the block come first, in their order. Spans and open frames
 	// after the block are matched with them by begin, depth and region. Of equal ones, the
@@ -438,7 +443,7 @@ func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign in
 			k = len(frames)
 			o.exclusive = 0
 			frames = append(frames, o)
-			if begins(o.start, at, sign) {
+			if hasBegun(o.start, at, sign) {
 				moments = append(moments, replayEvent{o.start, k, false})
 			}
 		}
@@ -497,13 +502,13 @@ func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign in
 		t.at(frames[k].region).Count--
 	}
 	for k, f := range frames {
-		if begun[k] && !ended[k] && begins(f.start, at, sign) {
+		if begun[k] && !ended[k] && hasBegun(f.start, at, sign) {
 			t.addOpen(&f, at, sign)
 		}
 	}
 }
 
-// addOpen adds the sums up to a time of a span that is open then, multiplied by sign.
+// addOpen adds a span that is open at the time at: its time so far, multiplied by sign.
 func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	c := t.at(f.region)
 	if sign > 0 {
@@ -516,9 +521,9 @@ func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	}
 }
 
-// sortMoments sorts enters and leaves by time. At the same time, the order does not change any sum if
-// no frame ends before it begins and the innermost frame begins last: an outer frame ends later and
-// therefore comes later.
+// sortMoments sorts enters and leaves by time. At the same time, enters come before leaves, and the
+// enter of the innermost frame comes last. Leaves at the same time keep their order, in which an
+// outer frame follows the frames inside of it.
 func sortMoments(moments []replayEvent, frames []openSpan) {
 	slices.SortStableFunc(moments, func(a, b replayEvent) int {
 		switch {

@@ -77,7 +77,7 @@ func TestTree(t *testing.T) {
 					}
 					for _, g := range got.list {
 						region := g.Region
-						if !slices.ContainsFunc(want.list, func(c entry) bool { return c.Region == region }) &&
+						if !slices.ContainsFunc(want.list, func(c regionSum) bool { return c.Region == region }) &&
 							(g.Count != 0 || g.Inclusive != trace.Ticks{} || g.Exclusive != trace.Ticks{}) {
 							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected none", i, at, sign, region, g.Sum)
 						}
@@ -91,9 +91,9 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestProfileOfDisorder checks windows of traces in which regions are left in any order and much
-// happens at the same time, also deeper than is drawn and over several blocks. Regions with the
-// same name, file and line are merged.
+// TestProfileOfDisorder checks the profiles of windows in traces in which regions are left in any
+// order and many events have the same time. The spans extend over several blocks and are nested
+// more deeply than DeepDepth. Regions with the same name, file and line are merged.
 func TestProfileOfDisorder(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(300)) {

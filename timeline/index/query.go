@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// SpanAt returns the span of a track and depth that is open at a time, or that lies at the time
-// without duration. ok is false if there is none.
+// SpanAt returns the span of a track and depth that is open at a time, or a span without duration
+// at that time. ok is false if there is no such span.
 func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) {
 	e, err := x.track(track, at, at)
 	if err != nil {
@@ -49,8 +49,8 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 	return s, ok, nil
 }
 
-// endOf returns the end of a span that is open after a block. The span ends in the first block
-// after which it is not open.
+// endOf returns the end of a span that is open after a block. It is in the first later block after
+// which the span is not open any more.
 func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
 	var b spanBlock
 	var err error
@@ -77,9 +77,9 @@ func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, 
 	return 0, fmt.Errorf("%w: found no end of the span that begins at %d", ErrDamaged, o.start)
 }
 
-// Edge returns the begin or end of a span that is nearest to a time and at most within ticks from
-// it; of two at the same distance, the earlier one. The span may have any of depths depths from
-// depth on. ok is false if there is none.
+// Edge returns the begin or end of a span that is nearest to a time and at most within ticks away
+// from it; of two at the same distance, it returns the earlier one. It considers the spans of the
+// depths from depth to depth+depths−1. ok is false if there is no such edge.
 func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool, err error) {
 	e, err := x.track(track, at, at)
 	if err != nil {
@@ -154,8 +154,8 @@ func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
 	return out, nil
 }
 
-// Find returns the nearest span of a region in a track that begins after a time, or before it if
-// forward is false.
+// Find returns the span of a region in a track that begins first after a time or, if forward is
+// false, last before it. ok is false if there is none.
 func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool,
 	err error) {
 	e, err := x.track(track, at, at)
@@ -193,7 +193,8 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		}
 		return nil
 	}
-	// search reads a block if the region has ends in it.
+	// search looks for the span in block i if the block's sums contain the region. open includes
+	// spans that are open after the block.
 	search := func(i int, open bool) error {
 		if i < e.summed() {
 			list, err := sums.read(&r, e, i)
@@ -233,8 +234,8 @@ type Instant struct {
 	Name   string
 }
 
-// InstantAt returns the instant of a track that is nearest to a time and at most radius ticks from
-// it.
+// InstantAt returns the instant of a track that is nearest to a time and at most radius ticks away
+// from it. ok is false if there is none.
 func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
 	e, err := x.track(track, at, at)
 	if err != nil {

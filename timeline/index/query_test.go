@@ -14,7 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSpanAt checks that spans are found with their ends, however far away these are.
+// TestSpanAt checks that SpanAt returns the begin and end of a span that is open at a time, whether
+// or not they are in the block of that time.
 func TestSpanAt(t *testing.T) {
 	effort.Sequential(t)
 	r, spans := randomVisits(3, 2, 30000)
@@ -90,7 +91,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestEdge compares the nearest edge with that of all spans at the depths.
+// TestEdge compares the result of Edge with the nearest of all begins and ends at the depths.
 func TestEdge(t *testing.T) {
 	effort.Sequential(t)
 	r, spans := randomVisits(5, 1, 30000)
@@ -126,7 +127,8 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// recordMessages records messages between locations, some of which get lost.
+// recordMessages records n random messages between locations. The last ones are sent and not
+// received.
 func recordMessages(seed uint64, locations, n int) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 9))
@@ -163,7 +165,7 @@ func recordMessages(seed uint64, locations, n int) *trace.Recorder {
 	return r
 }
 
-// TestMessages compares messages with those of package messages.
+// TestMessages compares the messages of an index with those that package messages finds.
 func TestMessages(t *testing.T) {
 	for _, n := range []int{300, effort.Rounds(100000)} {
 		r := recordMessages(1, 9, n)
@@ -417,8 +419,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestLinksOfShortWindow checks that a short window returns single messages, however many messages
-// the trace has.
+// TestLinksOfShortWindow checks that a query for a short window returns single messages instead of
+// bundles, however many messages the trace has.
 func TestLinksOfShortWindow(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	const locations, rounds = 24, 800
@@ -451,9 +453,9 @@ func TestLinksOfShortWindow(t *testing.T) {
 	}
 }
 
-// TestMatrixOfUnknown checks that a send to an unknown destination, or to a location without
-// events, counts for its sender as one without a receive, and that a receive from an unknown source
-// counts where it is.
+// TestMatrixOfUnknown checks messages whose other end is unknown. A send to an unknown destination,
+// or to a location without events, counts for its sender as a message without a receive. A receive
+// from an unknown source counts for its receiver.
 func TestMatrixOfUnknown(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	p, q := r.Location("p"), r.Location("q")

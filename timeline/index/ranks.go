@@ -17,15 +17,17 @@ func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, err
 		return 0, fmt.Errorf("busy time: %w", err)
 	}
 	busy := int64(0)
-	err = x.walk(ctx, e, from, to, 2, func(uint32) int { return 1 }, func(_ int, begin, end int64) { busy += end - begin })
+	err = x.rankIntervals(ctx, e, from, to, 2, func(uint32) int { return 1 }, func(_ int, begin, end int64) {
+		busy += end - begin
+	})
 	return busy, err
 }
 
-// Ranks returns, for each rank below ranks, for how long in [from, to) it was the highest rank of
-// the open regions of a track. Each tick counts once; a region of a high rank therefore counts
-// with everything inside of it. Rank 0 is for regions of no interest: their time is not computed.
-// If the regions of interest have no others inside of them, Ranks uses the sums of blocks;
-// otherwise it reads the spans in the window.
+// Ranks divides the time in [from, to) by the highest rank of the regions that are open in a track.
+// rank returns the rank of a region, from 0 to ranks−1. Element r of the result is the number of
+// ticks in which r was the highest rank; element 0 is not computed and stays 0. If no region of a
+// rank above 0 contains other regions, Ranks uses the sums of blocks; otherwise it reads the spans
+// in the window.
 func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int) ([]int64, error) {
 	e, err := x.track(track, from, to)
@@ -50,18 +52,18 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		}
 		clear(out)
 	}
-	err = x.walk(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
+	err = x.rankIntervals(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
 		out[r] += end - begin
 		if r > 1 {
-			out[r-1] -= end - begin // the time of a higher rank does not count for the rank below
+			out[r-1] -= end - begin // a tick of rank r was also counted for rank r−1
 		}
 	})
 	return out, err
 }
 
 // EachRankInterval calls f with the intervals of [from, to) in which regions of a rank, or of
-// higher ranks, were open in a track, for each rank from 1 on. Intervals of a rank are disjoint
-// and complete, and the last ones come first.
+// higher ranks, were open in a track, for each rank from 1 to ranks−1. The intervals of a rank are
+// disjoint, and f gets them from the last to the first.
 func (x *Index) EachRankInterval(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int,
 	f func(rank int, begin, end int64)) error {
@@ -69,15 +71,15 @@ func (x *Index) EachRankInterval(ctx context.Context, track int, from, to int64,
 	if err != nil {
 		return fmt.Errorf("ranks: %w", err)
 	}
-	return x.walk(ctx, e, from, to, ranks, rank, f)
+	return x.rankIntervals(ctx, e, from, to, ranks, rank, f)
 }
 
-// walk does the work of EachRankInterval.
-func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int,
+// rankIntervals does the work of EachRankInterval.
+func (x *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int,
 	f func(rank int, begin, end int64)) error {
 	w := x.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, ranks) // for each rank, times from left on are complete for that rank and higher ones
+	left := make([]int64, ranks) // by rank: the intervals from left on have been passed to f
 	for r := range left {
 		left[r] = to
 	}
@@ -89,7 +91,7 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks i
 			}
 		}
 	}
-	// This goes from the last end to the first.
+	// The spans come in the order from the last end to the first.
 	last := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	last = min(last, len(e.blocks)-1)
 	for i := last; i >= 0 && e.blocks[i].last > from && left[len(left)-1] > from; i-- {
@@ -111,7 +113,7 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks i
 	return nil
 }
 
-// EachInstant calls f with each instant of a track in a window.
+// EachInstant calls f with each instant of a track in [from, to).
 func (x *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
 	e, err := x.track(track, from, to)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRanks compares the time of each rank with one that is counted tick by tick, with nested
-// regions of a rank and without.
+// TestRanks compares the result of Ranks with ranks that are counted tick by tick. Regions of a
+// rank contain other regions in some cases and not in others.
 func TestRanks(t *testing.T) {
 	r, spans := randomVisits(9, 2, 4000)
 	x := buildIndex(t, r)
@@ -51,8 +51,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestDamagedFigures checks that ranks, values and instants of a damaged index equal those of the
-// intact one, or that the damage is detected.
+// TestDamagedFigures changes bytes of an index. Ranks, values and instants must then be those of
+// the intact index, or an error must report the damage.
 func TestDamagedFigures(t *testing.T) {
 	r, _ := randomVisits(3, 1, 3000)
 	loc := r.Location("q")

@@ -18,14 +18,16 @@ const (
 	riceMost    = 20
 )
 
-// riceSame replaces the number of low bits if all numbers are equal. Nothing follows then.
+// riceSame stands in place of the number of low bits if all numbers equal the least one. No further
+// bytes follow.
 const riceSame = 0xff
 
-// riceColumn replaces the number of planes in front of a column of Rice codes.
+// riceColumn stands in place of the number of planes at the begin of a column, and says that Rice
+// codes follow.
 const riceColumn = 9
 
-// rice appends the Rice codes of numbers.
-func rice(b []byte, values []uint64) []byte {
+// appendRice appends the Rice codes of a column of numbers, which must not be empty.
+func appendRice(b []byte, values []uint64) []byte {
 	least, most, sum := values[0], values[0], uint64(0)
 	for _, x := range values {
 		least, most = min(least, x), max(most, x)
@@ -63,7 +65,7 @@ func rice(b []byte, values []uint64) []byte {
 // riceBytes is the largest size of the code of a number, in bytes.
 const riceBytes = 12
 
-// bitWriter writes bits into a slice that has room for them and eight more bytes.
+// bitWriter writes bits to b. The capacity of b must exceed the written bytes by eight.
 type bitWriter struct {
 	b     []byte
 	at    int
@@ -88,8 +90,8 @@ func (w *bitWriter) end() []byte {
 	return w.b[:w.at]
 }
 
-// rice decodes n numbers.
-func (c *columns) rice(n int, to []uint64) ([]uint64, error) {
+// readRice reads the Rice codes of n numbers into to, whose memory it reuses.
+func (c *columns) readRice(n int, to []uint64) ([]uint64, error) {
 	if n >= smallColumn {
 		return nil, fmt.Errorf("found a short column of %d numbers, expected fewer than %d", n, smallColumn)
 	}
@@ -131,7 +133,8 @@ type bitReader struct {
 	at int
 }
 
-// peek returns at least the next 57 bits.
+// peek returns the bits from the current position on, at least 57 of them, without moving the
+// position.
 func (r *bitReader) peek() uint64 {
 	i := r.at / 8
 	if i+8 <= len(r.b) {
@@ -146,7 +149,7 @@ func (r *bitReader) peek() uint64 {
 
 func (r *bitReader) skip(n uint) { r.at += int(n) }
 
-// read reads at most 56 bits.
+// read returns the next n bits, at most 56, and moves the position behind them.
 func (r *bitReader) read(n uint) uint64 {
 	x := r.peek() & (1<<n - 1)
 	r.at += int(n)

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestRice checks that Rice codes of any numbers are decoded, and that the bytes after them
-// remain.
+// TestRice checks that the Rice codes of any numbers give these numbers when they are decoded, and
+// that decoding stops at the first byte after them.
 func TestRice(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -26,9 +26,9 @@ func TestRice(t *testing.T) {
 		if rng.IntN(10) == 0 {
 			values[0] = math.MaxUint64
 		}
-		b := append(rice(nil, values), 0xa5)
+		b := append(appendRice(nil, values), 0xa5)
 		c := columns{b: b}
-		got, err := c.rice(len(values), nil)
+		got, err := c.readRice(len(values), nil)
 		if err != nil || !slices.Equal(got, values) {
 			t.Fatalf("found %v, %v, expected %v", got, err, values)
 		}
@@ -37,15 +37,15 @@ func TestRice(t *testing.T) {
 		}
 		if len(b) > 2 {
 			c = columns{b: b[:rng.IntN(len(b)-1)]}
-			if _, err := c.rice(len(values), nil); err == nil {
+			if _, err := c.readRice(len(values), nil); err == nil {
 				t.Fatalf("a column of %d bytes that was cut to %d was read", len(b)-1, len(c.b))
 			}
 		}
 	}
 }
 
-// TestRiceSize checks that numbers without a pattern take about as many bits as they have
-// information.
+// TestRiceSize checks that the codes of random numbers take about as many bits as the numbers have
+// entropy.
 func TestRiceSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, mean := range []float64{1, 10, 1000, 1e6} {
@@ -53,19 +53,19 @@ func TestRiceSize(t *testing.T) {
 		for i := range values {
 			values[i] = uint64(rng.ExpFloat64() * mean)
 		}
-		n := 8 * float64(len(rice(nil, values))) / float64(len(values))
+		n := 8 * float64(len(appendRice(nil, values))) / float64(len(values))
 		if least := math.Log2(mean*math.E) + 0.1; n > least+0.4 {
 			t.Errorf("mean %g: %.2f bits a number, expected some %.2f", mean, n, least)
 		}
 	}
 }
 
-// TestRiceSame checks that equal numbers take no space.
+// TestRiceSame checks that equal numbers take the same space, whatever their number.
 func TestRiceSame(t *testing.T) {
 	values := slices.Repeat([]uint64{1 << 40}, smallColumn-1)
-	b := rice(nil, values)
+	b := appendRice(nil, values)
 	c := columns{b: b}
-	got, err := c.rice(len(values), nil)
+	got, err := c.readRice(len(values), nil)
 	if err != nil || !slices.Equal(got, values) || len(b) > 8 || len(c.b) > 0 {
 		t.Fatalf("found %v, %v, in %d bytes", got, err, len(b))
 	}

@@ -15,8 +15,8 @@ type Span struct {
 	Height     uint8  // share of the capacity that a claim holds, in 255ths; 255 for other spans
 }
 
-// DeepDepth is the depth of all spans that have at least as many spans around them. They are
-// counted but not drawn.
+// DeepDepth is the depth of a span with DeepDepth or more spans around it. Such spans are counted
+// but not drawn.
 const DeepDepth = math.MaxUint8
 
 // openSpan is a span that is open at the end of a block.
@@ -65,8 +65,9 @@ type spanWriter struct {
 	inner               innerBegins
 }
 
-// innerBegins holds, for each depth, the begin of the first span that the next span around it will
-// contain, as far as the spans are in the same block.
+// innerBegins holds, for each depth, the begin of the first span at that depth that has no span
+// around it yet. The next span that ends at the depth above contains it. Only spans of the same
+// block are considered.
 type innerBegins struct {
 	known [(DeepDepth + 2 + 63) / 64]uint64
 	start []int64
@@ -75,8 +76,8 @@ type innerBegins struct {
 // reset starts a block.
 func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
-// add returns the begin of the first span inside of a span that ends, or the end itself if it
-// contains none.
+// add returns the begin of the first span directly inside of a span that ends with the given depth
+// and end. If that contains no span, add returns the end.
 func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
 	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
@@ -86,7 +87,7 @@ func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	return first
 }
 
-// begin records the begin of a span that has been passed to add.
+// begin records the begin of the span that has just been passed to add.
 func (x *innerBegins) begin(depth uint8, start int64) {
 	d := uint(depth)
 	if x.known[d/64]>>(d%64)&1 == 1 {
@@ -126,7 +127,7 @@ func (w *spanWriter) add(o *openSpan, end int64) {
 	w.n++
 }
 
-// encode ends the block.
+// encode appends the encoded block to b. open lists the spans that are open after it.
 func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
@@ -160,7 +161,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	return b
 }
 
-// decode decodes a block.
+// decode decodes a block into x, whose memory it reuses.
 func (x *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
 	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
@@ -193,7 +194,7 @@ func (x *spanBlock) decode(b []byte) error {
 	return c.end(deep)
 }
 
-// fill computes the spans from their ends, lengths and regions.
+// fill computes the spans from the columns of the block.
 func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
 	x.spans = slices.Grow(x.spans[:0], len(depth))[:len(depth)]
 	last := int64(0)
@@ -228,15 +229,15 @@ type spanTrack struct {
 	entry *trackEntry
 	kind  TrackKind
 	w     spanWriter
-	sums  []byte   // sums of the blocks that have not been written yet
-	group int      // number of these blocks
-	kept  [][]Span // the first blocks, as far as they are kept in memory
+	sums  []byte   // encoded sums of the latest blocks, which have not been written yet
+	group int      // number of blocks in sums
+	kept  [][]Span // the first blocks, as many as are kept in memory
 	// depths holds the number of spans of each depth.
 	depths []int64
 }
 
-// newSpanTrack returns a new track. There may be many tracks of few spans, so that its memory is
-// allocated at once. The size is that which an earlier track has needed so far, because the tracks
+// newSpanTrack returns a new track. Its buffers are allocated at once, because a trace may have
+// many tracks of few spans. Their size is what the track like has needed so far, because the tracks
 // of a trace resemble each other.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	size, deep := 16, 8
@@ -267,8 +268,8 @@ func (t *spanTrack) reset(kind TrackKind) {
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that has ended, after which behind spans are open. It reports whether the block
-// is full and must be written.
+// add adds a span that has ended. behind is the number of spans that are open after it. add reports
+// whether the block is full, so that the caller must write it.
 func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
@@ -296,7 +297,8 @@ func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	return nil
 }
 
-// block writes the collected spans and sums them up. Afterwards they are in p.levels.last.
+// block writes the collected spans and adds up their sums. Afterwards, decoded, they are in
+// p.levels.last.
 func (t *spanTrack) block(p *packer, stack []openSpan) error {
 	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
@@ -315,8 +317,8 @@ func (t *spanTrack) sumBlock(p *packer) error {
 	return err
 }
 
-// end writes the rest of the spans, and the levels. The last block gets no sums: those of a short
-// track would take as much space as its spans.
+// end writes the last block and the levels. The last block gets no sums, because in a short track
+// they would take as much space as its spans.
 func (t *spanTrack) end(p *packer) error {
 	last := t.w.n > 0
 	if last {

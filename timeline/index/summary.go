@@ -8,16 +8,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// summaryStrips is the largest number of strips that a summary reads. If there are more tracks,
-// some of them at equal distances represent all.
+// summaryStrips is the largest number of strips that a summary reads. If there are more tracks, it
+// reads every n-th of them to represent all.
 const summaryStrips = 2048
 
 // summaryDepths is the largest number of depths that a summary reads.
 const summaryDepths = 16
 
-// Summary returns one strip for several tracks. For each column it holds the region that was the
-// innermost one longest, as far as the levels show; the share of time in which it was; and the
-// share in which any region was open. Shares are averages over the tracks.
+// Summary returns one strip for several tracks. Each column shows the region that was the innermost
+// one for the longest time, the share of the time in which it was that, and the share in which any
+// region was open. Shares are averages over the tracks. The strip is computed from levels, which
+// limits its precision.
 func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 	all := q.Tracks
 	deep := 1
@@ -45,7 +46,7 @@ func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 		cover float64
 	}
 	cells := make([]cell, q.Width)
-	inner := make([]float64, q.Width) // share that the next deeper level covers
+	inner := make([]float64, q.Width) // share of the column in which spans of the next deeper depth are open
 	last := -1
 	for i := len(tile.Strips) - 1; i >= 0; i-- {
 		s := tile.Strips[i]
@@ -84,10 +85,10 @@ func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 		n := float64(max(1, len(q.Tracks)))
 		row.at, row.cover = c, e.cover/n
 		for _, p := range e.parts {
-			row.part(p.region, p.part/n)
+			row.addShare(p.region, p.part/n)
 		}
 		if len(e.parts) == 0 {
-			row.part(trace.NoRef, 0)
+			row.addShare(trace.NoRef, 0)
 		}
 		row.flush()
 	}

@@ -13,12 +13,12 @@ type sum struct {
 	region    uint32
 	count     int64
 	inclusive trace.Ticks // time in spans that are not inside of other spans of the region
-	nested    trace.Ticks // time in the spans that are
+	nested    trace.Ticks // time in spans that are inside of other spans of the region
 	exclusive trace.Ticks
-	min, max  int64 // of the durations
+	min, max  int64 // shortest and longest duration
 }
 
-// add adds a span.
+// add adds a span. recursive is set if the span is inside of another one of the region.
 func (s *sum) add(length, exclusive int64, recursive bool) {
 	s.count++
 	s.exclusive.Add(exclusive)
@@ -65,8 +65,8 @@ type blockSummer struct {
 	claims    []sum // the same for resources
 }
 
-// block sums up the spans of a block and returns the begin of the first one. recursive holds a bit
-// for each span, and exclusive its exclusive time if it is a visit.
+// block computes the sums of a block of spans by region, and returns the begin of the span that
+// began first. recursive holds a bit for each span, and exclusive the exclusive times of visits.
 func (m *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
 	for i := range m.cells {
 		m.slot[m.cells[i].region+1] = 0
@@ -105,7 +105,7 @@ func (m *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, excl
 	return least
 }
 
-// addSums adds sums to those in all, which has them by region plus 1.
+// addSums adds a list of sums to all, which is indexed by region number plus 1, and returns all.
 func addSums(all, list []sum) []sum {
 	for i := range list {
 		s := &list[i]

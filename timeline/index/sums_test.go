@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSumsOfPieces checks that the pieces of any division of the time add up to the whole, at
-// every zoom: for exclusive times of profiles exactly, and for the columns of tiles if a column is
-// a tick.
+// TestSumsOfPieces divides the trace into pieces, in several ways, and checks that the sums of the
+// pieces add up to that of the whole. This applies to the exclusive times of profiles, and to tiles
+// with one column for each tick.
 func TestSumsOfPieces(t *testing.T) {
 	effort.Sequential(t)
 	const tracks = 2
@@ -52,8 +52,8 @@ func TestSumsOfPieces(t *testing.T) {
 	}
 }
 
-// TestSumsOfColumns checks that the columns of a tile show the innermost region if a column is a
-// tick, and add up to the profile.
+// TestSumsOfColumns checks tiles with one column for each tick: each column shows the innermost
+// region, and the columns add up to the profile.
 func TestSumsOfColumns(t *testing.T) {
 	const width = 2000
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -105,8 +105,8 @@ func TestSumsOfColumns(t *testing.T) {
 	}
 }
 
-// exclusiveTime returns the exclusive time of a track's spans by region: each span's duration
-// minus that of its direct children.
+// exclusiveTime returns the exclusive times of the spans of a track in ticks, by region. The
+// exclusive time of a span is its duration minus the durations of its direct children.
 func exclusiveTime(list []Span) map[uint32]int64 {
 	out := map[uint32]int64{}
 	var below [256]int64     // durations of the direct children of the open span, by depth
@@ -132,9 +132,9 @@ func same(t *testing.T, got, want map[uint32]int64) {
 	}
 }
 
-// TestSumsBeyond64Bits checks sums of up to 128 bits: those of all tracks, those of a block, which
-// the file stores, and those of a window; for recursive visits at one location, overlapping
-// claims, and messages.
+// TestSumsBeyond64Bits checks that sums of more than 64 bits are exact in the totals of all tracks,
+// in the sums of a block, which the file stores, and in profiles of a window. The spans are
+// recursive visits, overlapping claims, and messages.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long = int64(4e18)
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
@@ -204,7 +204,8 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// TestTicksInFile checks that the file stores sums completely.
+// TestTicksInFile checks that sums of any size are the same after they have been encoded and
+// decoded.
 func TestTicksInFile(t *testing.T) {
 	unit := trace.TicksOf(1 << 62)
 	for _, x := range []struct {

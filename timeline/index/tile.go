@@ -21,7 +21,7 @@ type TileRequest struct {
 	// Beyond is the number of ticks by which the columns extend beyond To, if that is math.MaxInt64.
 	Beyond uint64
 	Width  int // pixel columns, at most MaxWidth
-	Depths int // largest number of strips of spans of a track
+	Depths int // largest number of depths that are drawn of a track
 }
 
 // MaxWidth is the largest width of a tile.
@@ -33,13 +33,13 @@ type StripKind uint8
 // The kinds of strips.
 const (
 	SpanStrip    StripKind = iota // spans of one depth
-	InstantStrip                  // instants; the share is their number in the column, at most 255
+	InstantStrip                  // instants; share is their number in the column, at most 255
 	CurveStrip                    // a curve
-	AmountStrip                   // the amount of a resource in use, as a curve
+	AmountStrip                   // the amount of a resource in use, drawn as a curve
 )
 
-// Strip is one line of a track in a tile. It has Count runs, or cells of a curve, from number
-// First on.
+// Strip is one line of a track in a tile: the Count runs of the tile from number First on or, for
+// curves and amounts, as many cells.
 type Strip struct {
 	Track        int
 	Depth        int
@@ -47,7 +47,7 @@ type Strip struct {
 	First, Count int
 }
 
-// The flags of runs. Begins and Ends apply to runs that have Single.
+// The flags of runs. Begins and Ends are only used together with Single.
 const (
 	Single uint8 = 1 << iota // the run is one span
 	Begins                   // the span begins at the left edge
@@ -142,7 +142,7 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// allocate allocates zeroed strips, runs and cells of curves.
+// allocate replaces the strips, runs and cells by zeroed ones.
 func (t *Tile) allocate(strips, runs, cells int) {
 	t.Strips = make([]Strip, strips)
 	t.Region, t.X, t.N = make([]uint32, runs), make([]uint16, runs), make([]uint16, runs)
@@ -153,7 +153,7 @@ func (t *Tile) allocate(strips, runs, cells int) {
 		make([]float32, cells)
 }
 
-// put copies the strips of a part to positions that room has allocated.
+// put copies the strips of p to the tile, from the given numbers of a strip, run and cell on.
 func (t *Tile) put(p *tilePart, strip, run, cell int) {
 	for i, s := range p.strips {
 		if s.Kind >= CurveStrip {
@@ -274,8 +274,8 @@ func forEach(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// scratch holds the memory into which blocks are read. It is reused because collecting it as
-// garbage would take longer than reading.
+// scratch holds the memory into which blocks are read. It is reused for other queries, because
+// collecting it as garbage would take longer than reading.
 type scratch struct {
 	reader
 	b, before spanBlock
@@ -318,7 +318,7 @@ func (t *tiler) track(track int) error {
 	e, q := t.x.dir.Tracks[track], t.q
 	depths := min(q.Depths, e.Depth)
 	pixel := float64(q.ticks()) / float64(q.Width)
-	// Strips that need the spans themselves are built together.
+	// The rows whose spans themselves are needed are filled together, with one pass over the spans.
 	rows, exact := t.rows(depths, q), false
 	for d, row := range rows {
 		var levels []levelEntry
@@ -383,9 +383,10 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 	return nil
 }
 
-// spans calls f for the spans of a track that overlap a window: first for those that have ended by
-// the end of the last block, in the order of their ends; then for those that are open after it,
-// the outermost first. f gets a time after the window as the end of the latter.
+// spans calls f for the spans of a track that overlap [from, to]. First come the spans that have
+// ended by the end of the last block read, in the order of their ends; then those that are open
+// after it, from the outermost to the innermost. The end of the latter, which is unknown, is
+// replaced by a time after the window.
 func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {
@@ -440,7 +441,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 	return nil
 }
 
-// instants calls f for the instants of a track in a window.
+// instants calls f for the instants of a track in [from, to).
 func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
 	for _, b := range blocksWithin(e.instants, from, lastTick(to)) {

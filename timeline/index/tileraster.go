@@ -6,34 +6,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// columnRun is a run of columns.
+// columnRun is a series of n equal columns of a strip, from column x on.
 type columnRun struct {
 	x, n                        uint16
 	region                      uint32
 	cover, share, height, flags uint8
 }
 
-// raster sums up the contents of the columns of a strip, from left to right.
+// raster draws the spans or buckets of a strip into columns, from left to right.
 type raster struct {
 	from, to int64
 	width    int
 	scale    float64 // columns per tick
-	exact    bool    // needs the spans themselves
+	exact    bool    // the strip is drawn from spans, because no level is fine enough
 	runs     []columnRun
-	next     int // the first column that is not occupied
+	next     int // the first column after those that wide spans occupy
 	at       int // the current column
 	parts    []share
 	cover    float64
-	low      float64  // sum of the shares times the height that they lack
+	low      float64  // sum over the parts of their share of the column times (255 − height)
 	end      spanEdge // end of the last span that occupies whole columns
 }
 
+// share is the part of a column in which a region was open, from 0 to 1.
 type share struct {
 	region uint32
 	part   float64
 }
 
-// spanEdge is the share of a column that belongs to a span whose other columns are drawn beside it.
+// spanEdge is the share of a column that a wide span overlaps without occupying it. The span
+// occupies columns beside this one. at is the number of the column.
 type spanEdge struct {
 	share
 	at     int
@@ -50,7 +52,8 @@ func (r *raster) set(q *TileRequest) {
 	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(q.ticks())
 }
 
-// column returns the position of a time in columns. Times outside of the window are at its edges.
+// column returns the position of a time, in columns from the left edge. Times outside of the window
+// are mapped to its edges.
 func (r *raster) column(t int64) float64 {
 	if t <= r.from {
 		return 0
@@ -61,9 +64,9 @@ func (r *raster) column(t int64) float64 {
 	return float64(uint64(t)-uint64(r.from)) * r.scale
 }
 
-// span draws a span. A span at least two columns wide occupies the columns of which it has the
-// greater part. Narrower spans are summed up in their columns. The sums of a column also get the
-// share of a wider span beside it.
+// span draws a span. A wide span, one of at least two columns, occupies each column of which it
+// overlaps more than half. Narrow spans are summed up in their columns. At either end, a wide span
+// may overlap half or less of a further column: this share is added to the sums of that column.
 func (r *raster) span(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
@@ -94,27 +97,27 @@ func (r *raster) span(s *Span) {
 	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Height}
 }
 
-// edge adds the share of a wider span to the current column.
+// edge adds to the current column the share that a wide span beside it overlaps.
 func (r *raster) edge(e *spanEdge) {
 	r.cover += e.part
 	if e.height != math.MaxUint8 {
 		r.low += e.part * float64(math.MaxUint8-e.height)
 	}
-	r.part(e.region, e.part)
+	r.addShare(e.region, e.part)
 }
 
-// bucket draws buckets of a level.
+// bucket draws the equal buckets u of a level, which last from start to end.
 func (r *raster) bucket(start, end int64, u *run) {
 	const in255 = 1.0 / math.MaxUint8
 	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.height)
 }
 
-// add adds the interval from a to b. The region was open for the share part of it, and any region
-// for the share cover.
+// add adds the interval from a to b, in columns. The region was open for part of the interval, and
+// any region for cover, both as shares of 1.
 func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
 	first, last := min(int(a), r.width-1), int(b) // a span at math.MaxInt64 may begin at the edge
 	if float64(last) < b || last <= first {
-		last++ // it overlaps that column too, or has no duration
+		last++ // the interval overlaps the next column too, or has no duration
 	}
 	last = min(last, r.width)
 	for p := max(first, r.next); p < last; p++ {
@@ -133,7 +136,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 		if height != math.MaxUint8 {
 			r.low += in * cover * float64(math.MaxUint8-height)
 		}
-		r.part(region, in*part)
+		r.addShare(region, in*part)
 		if k := last - 1; p > first && p+1 < k {
 			// All whole columns equal this one.
 			r.flush()
@@ -145,7 +148,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 	}
 }
 
-func (r *raster) part(region uint32, part float64) {
+func (r *raster) addShare(region uint32, part float64) {
 	for i := range r.parts {
 		if r.parts[i].region == region {
 			r.parts[i].part += part
@@ -158,7 +161,7 @@ func (r *raster) part(region uint32, part float64) {
 // in255 returns a share in 255ths, at least 1.
 func in255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
 
-// flush ends the current column.
+// flush ends the current column and appends it to the runs.
 func (r *raster) flush() {
 	if len(r.parts) == 0 {
 		return

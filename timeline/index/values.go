@@ -8,8 +8,9 @@ import (
 	"github.com/weft-trace/weft/timeline/curve"
 )
 
-// piece is a part of a curve: a value that applies until the next piece, a sample, or the
-// polynomial a + b·u + c·u² from time to end, where u counts from time in the signal's unit.
+// piece is a part of a curve, according to the track's style: a value a that applies until the next
+// piece, a sample a, or the polynomial a + b·u + c·u² from time to end. u is the number of the
+// signal's units since time.
 type piece struct {
 	time, end int64 // end is only used for polynomials
 	a, b, c   float64
@@ -66,13 +67,13 @@ func (e *trackEntry) decodeValues(b []byte, l []piece) ([]piece, error) {
 	return l, c.end(time, pa, end, pb, pc)
 }
 
-// stretch is a series of equal buckets of a level of a curve.
-type stretch struct {
+// curveRun is a series of n equal buckets of a level of a curve, from number bucket on.
+type curveRun struct {
 	bucket, n              int64
 	low, high, first, last float32
 }
 
-func encodeStretches(b []byte, l []stretch) []byte {
+func encodeCurveRuns(b []byte, l []curveRun) []byte {
 	var skip, n, low, high, first, last []byte
 	f := func(b []byte, v float32) []byte { return binary.LittleEndian.AppendUint32(b, math.Float32bits(v)) }
 	next := int64(0)
@@ -85,7 +86,7 @@ func encodeStretches(b []byte, l []stretch) []byte {
 	return appendColumns(b, len(l), skip, n, low, high, first, last)
 }
 
-func decodeStretches(b []byte, l []stretch) ([]stretch, error) {
+func decodeCurveRuns(b []byte, l []curveRun) ([]curveRun, error) {
 	c := columns{b: b}
 	n := c.count()
 	skip, length, low, high, first, last := c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
@@ -100,7 +101,7 @@ func decodeStretches(b []byte, l []stretch) ([]stretch, error) {
 	}
 	next := int64(0)
 	for range n {
-		r := stretch{bucket: next + skip.int(), n: int64(length.uint()), low: f(&low), high: f(&high), first: f(&first),
+		r := curveRun{bucket: next + skip.int(), n: int64(length.uint()), low: f(&low), high: f(&high), first: f(&first),
 			last: f(&last)}
 		next = r.bucket + r.n
 		l = append(l, r)
@@ -124,8 +125,8 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	if n == 0 || extent < 0 {
 		return nil
 	}
-	// The lowest level is a picture of the whole curve in which each bucket is a column. It is
-	// drawn in parts, because there may be many columns.
+	// Each bucket of the lowest level is a column of a plot of the whole curve. There may be many
+	// columns, so that they are plotted in several windows.
 	wide := bucketLength(extent, n/perBucket)
 	count := extent/wide + 1
 	lvl := curveLevel{width: wide}
@@ -155,13 +156,13 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	return nil
 }
 
-// maxColumns is the largest number of columns that are drawn at a time.
+// maxColumns is the largest number of columns of one plot.
 const maxColumns = 1 << 16
 
-// curveLevel builds the stretches of a level.
+// curveLevel builds the runs of a level of a curve.
 type curveLevel struct {
 	width     int64
-	list      []stretch
+	list      []curveRun
 	low, high float64
 	hasValues bool
 }
@@ -175,11 +176,11 @@ func (l *curveLevel) addCurve(from int64, c *curve.Curve) {
 			l.hasValues, l.low, l.high = true, low, c.Max[i]
 		}
 		l.low, l.high = min(l.low, low), max(l.high, c.Max[i])
-		l.put(stretch{from + int64(i), 1, float32(low), float32(c.Max[i]), float32(c.First[i]), float32(c.Last[i])})
+		l.put(curveRun{from + int64(i), 1, float32(low), float32(c.Max[i]), float32(c.First[i]), float32(c.Last[i])})
 	}
 }
 
-func (l *curveLevel) put(s stretch) {
+func (l *curveLevel) put(s curveRun) {
 	if n := len(l.list); n > 0 {
 		o := &l.list[n-1]
 		if o.bucket+o.n == s.bucket && s.low == s.high && o.low == s.low && o.high == s.high {
@@ -194,7 +195,7 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 	for {
 		level := levelEntry{width: l.width}
 		for list := range slices.Chunk(l.list, blockRuns) {
-			p.raw = encodeStretches(p.raw[:0], list)
+			p.raw = encodeCurveRuns(p.raw[:0], list)
 			end := list[len(list)-1]
 			e, err := p.pack(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)
 			if err != nil {
@@ -213,11 +214,11 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 				k := b / levelStep
 				in := min(n, (k+1)*levelStep-b)
 				if whole := n / levelStep; b%levelStep == 0 && whole > 1 {
-					upper.put(stretch{k, whole, s.low, s.high, s.first, s.last})
+					upper.put(curveRun{k, whole, s.low, s.high, s.first, s.last})
 					n -= whole * levelStep
 					continue
 				}
-				upper.merge(stretch{k, 1, s.low, s.high, s.first, s.last})
+				upper.merge(curveRun{k, 1, s.low, s.high, s.first, s.last})
 				n -= in
 			}
 		}
@@ -225,14 +226,14 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 	}
 }
 
-// merge adds s to the last bucket, or begins a new one.
-func (l *curveLevel) merge(s stretch) {
+// merge adds the first bucket of s to the last bucket if they have the same number, or appends s.
+func (l *curveLevel) merge(s curveRun) {
 	if n := len(l.list); n > 0 {
 		if o := &l.list[n-1]; o.bucket+o.n-1 == s.bucket {
 			if o.n > 1 {
-				// Only the last bucket of the stretch changes.
+				// Only the last bucket of the run changes.
 				o.n--
-				l.list = append(l.list, stretch{s.bucket, 1, o.low, o.high, o.first, o.last})
+				l.list = append(l.list, curveRun{s.bucket, 1, o.low, o.high, o.first, o.last})
 				o = &l.list[n]
 			}
 			o.low, o.high, o.last = min(o.low, s.low), max(o.high, s.high), s.last

@@ -11,10 +11,9 @@ import (
 // verifyPiece is the number of bytes that Verify holds at a time.
 const verifyPiece = 256 << 10
 
-// Verify reads the whole file and compares all checksums, in the order of the file. It needs a
-// fixed amount of memory, plus eight bytes for each block. Errors about the file's content wrap
-// [ErrDamaged]. Open does not verify the file, since that takes time proportional to the size of
-// the index.
+// Verify reads the whole file and compares all checksums. It needs a buffer of 256 KiB and eight
+// bytes for each block. If the content is wrong, the error wraps [ErrDamaged]. Open only checks the
+// directory, because reading the whole file takes time proportional to its size.
 func (x *Index) Verify(ctx context.Context) error {
 	buf := make([]byte, verifyPiece)
 	for i, b := range x.dir.blocks() {
@@ -30,7 +29,7 @@ func (x *Index) Verify(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// verify compares the checksum of a block.
+// verify checks a block against its checksum, using buf to read it.
 func (x *Index) verify(b *blockEntry, buf []byte) error {
 	if b.size < 5 || b.at < 0 {
 		return fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)

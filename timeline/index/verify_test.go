@@ -88,9 +88,9 @@ func verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// TestEvents checks that an index counts events as weft info does, with the numbers of records that the
-// format's own tools tell: heat2d-mt has 36 metric events, of which 36 have a second member, and 2
-// markers; in PICL one record may be two rows.
+// TestEvents checks that the number of events of an index is that of `weft info`. The expected
+// numbers come from the format's own tools. heat2d-mt has 36 metric events with a second member
+// each, which is a row of its own, and 2 markers; a record of PICL may be two rows.
 func TestEvents(t *testing.T) {
 	for name, want := range map[string]int64{"otf2/testdata/ok/heat2d-mt/traces.otf2": 5378,
 		"etf/testdata/ok/feature-coverage.etf": 0, "picl/testdata/ok/feature-coverage.trf": 0,
