@@ -1,12 +1,13 @@
-// Package cube writes and reads profiles as Cube 4 files (.cubex), which CubeGUI, the tools of Cube, and
-// other programs of performance analysis read.
+// Package cube writes and reads Cube 4 files (.cubex). A cube is the profile of a program; CubeGUI,
+// the tools of Cube, and other programs of performance analysis read such files.
 //
-// A cube has three trees: metrics, call paths, and the system with its machines, processes and threads. Each
-// metric has a value for each call path at each location. A file is a tar archive. Its member anchor.xml has
-// the trees. The members N.index and N.data have the values of the metric with the id N, for those call
-// paths that have any.
+// A cube has three trees: metrics, call paths, and the system with its machines, processes and
+// threads. A metric has a value for each call path at each location. A file is a tar archive. Its
+// member anchor.xml holds the trees. The members N.index and N.data hold the values of the metric
+// with the id N, for the call paths that have values other than 0.
 //
-// In lists that are trees, an entry's Parent is the index of the entry above it, which comes before it, or -1.
+// Trees are lists here. The Parent of an entry is the index of the entry above it in the tree,
+// which must come earlier in the list; it is −1 for an entry at the top.
 package cube
 
 import (
@@ -14,48 +15,49 @@ import (
 	"slices"
 )
 
-// Cube is a profile.
+// Cube is a profile: the trees and the values of the metrics.
 type Cube struct {
 	Attributes []Attribute
 	Metrics    []Metric
 	Regions    []Region
 	Paths      []Path
-	Nodes      []Node // of the system: machines, and what they consist of
+	Nodes      []Node // of the system tree above processes: machines and their parts
 	Groups     []Group
 	Locations  []Location
 }
 
-// Attribute is a property of the cube.
+// Attribute is a named property of the cube as a whole.
 type Attribute struct{ Key, Value string }
 
 // The kinds of metrics that have values of their own.
 const (
-	Exclusive = "EXCLUSIVE" // the values of a call path do not include those below it
-	Inclusive = "INCLUSIVE" // they do
+	Exclusive = "EXCLUSIVE" // the value of a call path does not include the values of paths below it
+	Inclusive = "INCLUSIVE" // the value of a call path includes the values of paths below it
 )
 
-// Types of values. [Metric.HasValues] also accepts some others.
+// Types of values that weft writes. [Metric.HasValues] accepts further ones.
 const (
 	Double = "DOUBLE"
 	Uint64 = "UINT64"
 )
 
-// Metric is a metric. Its values are included in those of its parent.
+// Metric is something that is measured. Its values are a part of those of its parent.
 type Metric struct {
 	Parent      int
 	Kind        string // Exclusive, Inclusive, or the kind of a derived metric
-	Name        string // unique
-	Title       string // for people
+	Name        string // unique in the cube
+	Title       string // shown to people
 	Unit        string // "sec", "occ", "bytes"
 	Type        string // of the values
 	URL         string
 	Description string
-	// Values has the values by call path, then by location. Missing lists are zeros, as are missing values
-	// at the end of a list. Integers are exact up to 2^53.
+	// Values holds the values, indexed by call path and then by location. Lists may be shorter than
+	// the numbers of paths and locations; values beyond their end are 0. Integers up to 2^53 are
+	// exact.
 	Values [][]float64
 }
 
-// Region is code that is called.
+// Region is a function or another piece of code that call paths contain.
 type Region struct {
 	Name, Mangled  string
 	Paradigm, Role string
@@ -64,13 +66,13 @@ type Region struct {
 	Description    string
 }
 
-// Path is a call path.
+// Path is a call path: its last region, and the call path around it.
 type Path struct {
 	Parent int
 	Region int // index into Cube.Regions
 }
 
-// Node is a part of the system above processes.
+// Node is a part of the system that contains processes.
 type Node struct {
 	Parent      int
 	Name, Class string // Class is "machine", "node", and the like
@@ -88,18 +90,19 @@ type Group struct {
 type Location struct {
 	Group int // index into Cube.Groups
 	Name  string
-	Rank  int    // in its group
+	Rank  int    // number of the location in its group
 	Type  string // "thread", "accelerator stream", "gpu", "metric"
 }
 
-// HasValues reports whether the metric has values of its own, of a type that this package knows: numbers of
-// 8 to 64 bits. Others are derived, or their values are records.
+// HasValues reports whether the metric has values of its own of a type that this package can read:
+// numbers of 8 to 64 bits. Other metrics are derived from these, or have records as values.
 func (m *Metric) HasValues() bool {
 	_, ok := types[m.Type]
 	return ok && (m.Kind == Exclusive || m.Kind == Inclusive)
 }
 
-// At returns the value of a call path at a location.
+// At returns the value of a call path at a location, by their indexes in the cube. It is 0 if
+// Values has none.
 func (m *Metric) At(path, location int) float64 {
 	if path >= len(m.Values) || location >= len(m.Values[path]) {
 		return 0
@@ -107,7 +110,7 @@ func (m *Metric) At(path, location int) float64 {
 	return m.Values[path][location]
 }
 
-// Add adds to the value of a call path at a location.
+// Add adds v to the value of a call path at a location. It enlarges Values as needed.
 func (m *Metric) Add(path, location int, v float64) {
 	if n := path + 1 - len(m.Values); n > 0 {
 		m.Values = append(m.Values, make([][]float64, n)...)
@@ -118,7 +121,7 @@ func (m *Metric) Add(path, location int, v float64) {
 	m.Values[path][location] += v
 }
 
-// Metric returns the metric with a unique name, or nil.
+// Metric returns the metric with the given unique name, or nil.
 func (c *Cube) Metric(name string) *Metric {
 	if i := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return &c.Metrics[i]
@@ -126,7 +129,7 @@ func (c *Cube) Metric(name string) *Metric {
 	return nil
 }
 
-// PathNames returns the names of the regions of a call path, the outermost first.
+// PathNames returns the names of the regions on a call path, the outermost first.
 func (c *Cube) PathNames(path int) []string {
 	var names []string
 	for ; path >= 0; path = c.Paths[path].Parent {
@@ -136,8 +139,8 @@ func (c *Cube) PathNames(path int) []string {
 	return names
 }
 
-// valueType describes how a value is stored: its size in bytes, and whether it is a floating-point number or
-// an integer.
+// valueType says how the values of a metric are stored: the size of a value in bytes, and whether
+// it is a floating-point number, a signed integer or an unsigned one.
 type valueType struct {
 	size          int
 	float, signed bool
@@ -166,7 +169,8 @@ var types = func() map[string]valueType {
 	return t
 }()
 
-// check returns an error if the trees are none.
+// check returns an error if a parent of an entry does not precede it in its list, or an index of
+// another list is out of range.
 func (c *Cube) check() error {
 	tree := func(what string, i, parent int) error {
 		if parent < -1 || parent >= i {
@@ -225,8 +229,8 @@ func (c *Cube) check() error {
 	return nil
 }
 
-// walk returns the entries of a tree in the order of a depth-first walk, children in the order of the list,
-// with the number of entries above each.
+// walk walks a tree of n entries depth-first, the children of an entry in the order of the list. It
+// returns the entries in this order, and for each the number of entries above it.
 func walk(n int, parent func(i int) int) (order, depths []int) {
 	below := make([][]int, n+1)
 	for i := range n {
@@ -249,9 +253,10 @@ func walk(n int, parent func(i int) int) (order, depths []int) {
 	return order, depths
 }
 
-// wide returns the call paths in the order in which files count those of inclusive metrics: in a depth-first
-// walk, each one that is visited counts all its children.
-func wide(paths []Path) []int {
+// inclusiveOrder returns the call paths in the order in which files store the values of inclusive
+// metrics. First comes the root of a tree. Then a depth-first walk appends all children of each
+// path that it visits.
+func inclusiveOrder(paths []Path) []int {
 	below := make([][]int, len(paths)+1)
 	for i, p := range paths {
 		below[p.Parent+1] = append(below[p.Parent+1], i)

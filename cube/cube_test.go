@@ -18,13 +18,13 @@ import (
 	"testing"
 )
 
-// member is a member of an archive.
+// member is a file in an archive.
 type member struct {
 	name string
 	data []byte
 }
 
-// archive makes an archive.
+// archive returns a tar archive with the given members.
 func archive(t testing.TB, members ...member) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -41,8 +41,8 @@ func archive(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-// sample is an anchor.xml by hand. Its call paths are a, a/b, a/b/c, a/b/c/f, a/d, a/d/e. Locations come in
-// another order than their ids.
+// sample is a hand-written anchor.xml. Its call paths are a, a/b, a/b/c, a/b/c/f, a/d and a/d/e.
+// The order of its locations differs from that of their ids.
 const sample = `<?xml version="1.0" encoding="UTF-8"?>
 <cube version="4.4">
  <attr key="Creator" value="by &quot;hand&quot;"/>
@@ -77,7 +77,7 @@ const sample = `<?xml version="1.0" encoding="UTF-8"?>
 </cube>
 `
 
-// indexOf makes an index.
+// indexOf returns the index of a metric with values in the given rows.
 func indexOf(order binary.AppendByteOrder, rows ...uint32) []byte {
 	b := order.AppendUint32([]byte("CUBEX.INDEX"), 1)
 	b = append(order.AppendUint16(b, 0), 1)
@@ -88,7 +88,7 @@ func indexOf(order binary.AppendByteOrder, rows ...uint32) []byte {
 	return b
 }
 
-// doubles makes the values of rows.
+// doubles returns the encoded values of rows.
 func doubles(order binary.AppendByteOrder, values ...float64) (b []byte) {
 	for _, v := range values {
 		b = order.AppendUint64(b, math.Float64bits(v))
@@ -96,7 +96,7 @@ func doubles(order binary.AppendByteOrder, values ...float64) (b []byte) {
 	return b
 }
 
-// compressed makes data of rows that are compressed.
+// compressed returns the data of a metric whose rows are compressed, each by itself.
 func compressed(order binary.AppendByteOrder, rows ...[]byte) []byte {
 	b := order.AppendUint64([]byte("ZCUBEX.DATA"), uint64(len(rows)))
 	var parts []byte
@@ -115,7 +115,7 @@ func compressed(order binary.AppendByteOrder, rows ...[]byte) []byte {
 	return append(b, parts...)
 }
 
-// samples are files by hand that have the same values.
+// samples returns hand-written files, by name. They all have the same values.
 func samples(t testing.TB) map[string][]byte {
 	little, big := binary.LittleEndian, binary.BigEndian
 	var z bytes.Buffer
@@ -123,7 +123,8 @@ func samples(t testing.TB) map[string][]byte {
 	io.WriteString(w, sample)
 	w.Close()
 	return map[string][]byte{
-		// Inclusive values are counted a, a/b, a/d, a/b/c, a/b/c/f, a/d/e.
+		// Files number the paths of inclusive metrics in this order: a, a/b, a/d, a/b/c, a/b/c/f,
+		// a/d/e.
 		"plain": archive(t, member{"anchor.xml", []byte(sample)},
 			member{"7.index", indexOf(little, 0, 2, 4)},
 			member{"7.data", append([]byte("CUBEX.DATA"), doubles(little, 1, 2, 0.25, 4, 5, 6)...)},
@@ -144,7 +145,8 @@ func samples(t testing.TB) map[string][]byte {
 
 func read(b []byte) (*Cube, error) { return Read(bytes.NewReader(b), int64(len(b)), "x.cubex") }
 
-// values lists the values of a cube that are not 0.
+// values returns the values of a cube that are not 0, one in a line, with the names of metric, path
+// and location.
 func values(c *Cube) (lines []string) {
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -159,7 +161,7 @@ func values(c *Cube) (lines []string) {
 	return lines
 }
 
-// TestReadSamples reads files by hand.
+// TestReadSamples reads the hand-written files and checks their values.
 func TestReadSamples(t *testing.T) {
 	expected := []string{"time\ta\t0\t1", "time\ta\t1\t2", "time\ta/b/c/f\t0\t5", "time\ta/b/c/f\t1\t6",
 		"time\ta/d\t0\t0.25", "time\ta/d\t1\t4", "wait\ta/b/c/f\t0\t-1", "wait\ta/b/c/f\t1\t2", "wait\ta/d/e\t1\t256"}
@@ -188,7 +190,7 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
-// example is a cube whose lists are not in the order of a walk.
+// example returns a cube whose lists are in another order than a walk through their trees.
 func example() *Cube {
 	c := &Cube{
 		Attributes: []Attribute{{"Creator", `a <b> & "c" 'd'`}},
@@ -200,7 +202,7 @@ func example() *Cube {
 		Regions: []Region{{Name: "main", Begin: -1, End: -1}, {Name: "f(A&B)", Mangled: "_f", Paradigm: "user",
 			Role: "function",
 			File: "a.c", Begin: 3, End: 4, Description: "d"}},
-		// main, main/f, main/main, main/f/main
+		// The paths are main, main/f, main/main and main/f/main.
 		Paths:     []Path{{-1, 0}, {0, 1}, {0, 0}, {1, 0}},
 		Nodes:     []Node{{-1, "m", "machine"}, {0, "n0", "node"}, {0, "n1", "node"}},
 		Groups:    []Group{{2, "rank 1", 1, "process"}, {1, "rank 0", 0, "process"}},
@@ -215,7 +217,8 @@ func example() *Cube {
 	return c
 }
 
-// exampleValues are the values of the example, with locations in the order of the system tree.
+// exampleValues are the values of the example. Locations are numbered in the order of the system
+// tree.
 var exampleValues = []string{"time\tmain\t1\t1.5", "time\tmain/f(A&B)\t1\t2.5", "time\tmain/f(A&B)/main\t1\t4.5",
 	"time\tmain/main\t1\t3.5", "visits\tmain\t2\t1", "visits\tmain/f(A&B)\t2\t2",
 	"visits\tmain/f(A&B)/main\t0\t9.007199254740992e+15",
@@ -230,7 +233,8 @@ func write(t testing.TB, c *Cube) []byte {
 	return b.Bytes()
 }
 
-// TestRoundTrip writes cubes, reads them, and writes them again.
+// TestRoundTrip writes cubes, reads them, and writes them again. Values and bytes must remain the
+// same.
 func TestRoundTrip(t *testing.T) {
 	b := write(t, example())
 	c, err := read(b)
@@ -253,7 +257,7 @@ func TestRoundTrip(t *testing.T) {
 		if a, b := values(c), values(again); !slices.Equal(a, b) {
 			t.Errorf("%s: found %q, expected %q", name, b, a)
 		}
-		for i := range c.Metrics { // lists of zeros may be missing
+		for i := range c.Metrics { // lists of zeros are not stored
 			c.Metrics[i].Values, again.Metrics[i].Values = nil, nil
 		}
 		if !reflect.DeepEqual(again, c) {
@@ -262,7 +266,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOutside reads what this package writes, and the samples, with a program that shares nothing with it.
+// TestOutside reads the files of this package and the samples with testdata/read.py, which shares
+// no code with weft, and compares the values.
 func TestOutside(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -299,7 +304,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestXML checks the anchor with a parser of XML, where one is installed.
+// TestXML checks that xmllint accepts anchor.xml. The test is skipped if xmllint is not installed.
 func TestXML(t *testing.T) {
 	xmllint, err := exec.LookPath("xmllint")
 	if err != nil {
@@ -313,7 +318,7 @@ func TestXML(t *testing.T) {
 	}
 }
 
-// TestErrors reads damaged files.
+// TestErrors reads damaged files and checks the errors.
 func TestErrors(t *testing.T) {
 	little := binary.LittleEndian
 	swap := func(old, new string) []byte {
@@ -382,7 +387,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWriteErrors writes what is no cube.
+// TestWriteErrors checks that Write rejects lists that are not a valid cube.
 func TestWriteErrors(t *testing.T) {
 	for expected, f := range map[string]func(c *Cube){
 		"parent 1 of call path 1":       func(c *Cube) { c.Paths[1].Parent = 1 },
@@ -404,7 +409,8 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any bytes. What can be read can be written, and has as many values then.
+// FuzzRead reads arbitrary bytes. A cube that can be read must have the same values after it has
+// been written and read again.
 func FuzzRead(f *testing.F) {
 	for _, b := range samples(f) {
 		f.Add(b)
@@ -412,26 +418,27 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(again)
 }
 
-// FuzzMembers reads archives of any members.
+// FuzzMembers does the same as FuzzRead for archives whose members are arbitrary bytes.
 func FuzzMembers(f *testing.F) {
 	little := binary.LittleEndian
 	index := indexOf(little, 0, 2)
 	f.Add([]byte(sample), index, append([]byte("CUBEX.DATA"), doubles(little, 1, 2, 3, 4)...))
 	f.Add([]byte(sample), index, compressed(little, doubles(little, 1, 2), doubles(little, 3, 4)))
 	f.Fuzz(func(t *testing.T, text, index, data []byte) {
-		again(t, archive(t, member{"anchor.xml", text}, member{"7.index", index}, member{"7.data", data}))
+		checkRewrite(t, archive(t, member{"anchor.xml", text}, member{"7.index", index}, member{"7.data", data}))
 	})
 }
 
-// again writes and reads what can be read.
-func again(t *testing.T, b []byte) {
+// checkRewrite reads a cube, writes it and reads it again, and compares the numbers of values. It
+// accepts bytes that cannot be read.
+func checkRewrite(t *testing.T, b []byte) {
 	c, err := read(b)
 	if err != nil {
 		return
 	}
 	var w bytes.Buffer
 	if c.Write(&w) != nil {
-		return // integers of 64 bits that are rounded up to one more
+		return // a 64-bit integer was rounded up to 2^63 or 2^64, which its type does not have
 	}
 	again, err := read(w.Bytes())
 	if err != nil {
@@ -442,7 +449,8 @@ func again(t *testing.T, b []byte) {
 	}
 }
 
-// TestDeep writes and reads a recursion that is deeper than call stacks of readers may be.
+// TestDeep writes and reads a call path of 200,000 regions, for which a recursive reader would need
+// too large a stack.
 func TestDeep(t *testing.T) {
 	const depth = 200_000
 	c := example()

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/cube"
 )
 
-// A cube of one metric, two call paths and one thread is written and read.
+// This example writes a cube with one metric, two call paths and one thread, and reads it again.
 func Example() {
 	c := &cube.Cube{
 		Metrics:   []cube.Metric{{Parent: -1, Kind: cube.Exclusive, Name: "time", Unit: "sec", Type: cube.Double}},

@@ -17,16 +17,16 @@ import (
 	"strings"
 )
 
-// Error is a violation of the format.
+// Error reports a place at which a file violates the format.
 type Error struct {
 	Path            string
-	Member          string // of the archive; "" for the archive itself
-	Line            int    // of anchor.xml; 0 in other members
-	Offset          int64  // in the member, if Line is 0
+	Member          string // of the archive; "" if the archive itself is wrong
+	Line            int    // in anchor.xml; 0 for other members
+	Offset          int64  // in bytes, in the member; used if Line is 0
 	Found, Expected string
 }
 
-// Error returns the error in one line.
+// Error returns the place and what is wrong there in one line.
 func (e *Error) Error() string {
 	at := e.Path
 	switch {
@@ -40,16 +40,17 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: found %s, expected %s", at, e.Found, e.Expected)
 }
 
-// File is a cube in a file. [File.Load] reads the values of a metric, which its metrics do not have before.
+// File is an open cube file. Its metrics have no values until [File.Load] reads them.
 type File struct {
 	Cube
 	name    string
 	members map[string]*io.SectionReader
-	ids     []string // of metrics
+	ids     []string // of the metrics in the file
 }
 
-// Read reads a cube with all values from a file of a size. Metrics whose values are no numbers are left
-// without (see [Metric.HasValues]). The name is for errors, which are of type [*Error], or those of r.
+// Read reads a cube with all values from r, which holds size bytes. Metrics whose values are not
+// numbers remain without values (see [Metric.HasValues]). Errors about the content are of type
+// [*Error] and contain name; other errors come from r.
 func Read(r io.ReaderAt, size int64, name string) (*Cube, error) {
 	f, err := Open(r, size, name)
 	if err != nil {
@@ -63,14 +64,15 @@ func Read(r io.ReaderAt, size int64, name string) (*Cube, error) {
 	return &f.Cube, nil
 }
 
-// Open reads the trees of a cube from a file of a size. The name is for errors, which are of type [*Error], or
-// those of r.
+// Open reads the trees of a cube from r, which holds size bytes; r must stay readable for
+// [File.Load]. Errors about the content are of type [*Error] and contain name; other errors come
+// from r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{name: name, members: map[string]*io.SectionReader{}}
 	all := io.NewSectionReader(r, 0, size)
 	for t := tar.NewReader(all); ; {
 		h, err := t.Next()
-		at, _ := all.Seek(0, io.SeekCurrent) // the reader of the archive reads no further than it must
+		at, _ := all.Seek(0, io.SeekCurrent) // t does not read ahead
 		if err == io.EOF {
 			break
 		}
@@ -102,18 +104,18 @@ type parser struct {
 	f         *File
 	d         *xml.Decoder
 	open      []element
-	regions   map[int]int // by id
-	locations []int       // ids
+	regions   map[int]int // index of a region by its id
+	locations []int       // ids of the locations, in the order of the list
 }
 
-// element is an open element.
+// element is an XML element whose end has not been read.
 type element struct {
 	name  string
-	index int // index of the metric, region, path or location that it defines
+	index int // index of the metric, region, path or location that the element defines
 	text  *strings.Builder
 }
 
-// gzipMark begins a compressed anchor.xml.
+// gzipMark is the beginning of a compressed anchor.xml.
 const gzipMark = "\x1f\x8b"
 
 func (p *parser) wrong(found, expected string) error {
@@ -166,7 +168,7 @@ func (p *parser) parse(text io.Reader) error {
 	return p.finish()
 }
 
-// damaged makes an error of one of the decoders.
+// damaged returns the error for a text that the XML decoder or the gzip decoder rejects.
 func (p *parser) damaged(err error) error {
 	var s *xml.SyntaxError
 	switch {
@@ -179,7 +181,8 @@ func (p *parser) damaged(err error) error {
 	return fmt.Errorf("%s: %s: %w", p.f.name, anchor, err)
 }
 
-// attributeOf returns the value of an attribute of an element. Case is ignored.
+// attributeOf returns the value of an attribute of an element. It ignores the case of the
+// attribute's name.
 func attributeOf(t *xml.StartElement, key string) (string, bool) {
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Name.Local, key) {
@@ -189,7 +192,7 @@ func attributeOf(t *xml.StartElement, key string) (string, bool) {
 	return "", false
 }
 
-// start takes the begin of an element.
+// start handles the start tag of an element.
 func (p *parser) start(t *xml.StartElement) error {
 	name, above := t.Name.Local, element{index: -1}
 	if n := len(p.open); n > 0 {
@@ -204,7 +207,8 @@ func (p *parser) start(t *xml.StartElement) error {
 		}
 		return n, nil
 	}
-	// parent is the index of the element of the same name around this one.
+	// parent returns the index in its list of the element of the same name directly around this
+	// one, or −1.
 	parent := func() int {
 		if above.name == name {
 			return above.index
@@ -270,7 +274,7 @@ func (p *parser) start(t *xml.StartElement) error {
 	case name == "locationgroup" && (above.name == "systemtreenode" || above.name == name):
 		e.index = len(c.Groups)
 		node := above.index
-		if above.name == name { // of a device in a process
+		if above.name == name { // a device inside of a process
 			node = c.Groups[above.index].Node
 		}
 		c.Groups = append(c.Groups, Group{Node: node})
@@ -289,7 +293,7 @@ func (p *parser) start(t *xml.StartElement) error {
 	return nil
 }
 
-// end takes the end of an element.
+// end handles the end tag of an element.
 func (p *parser) end(name string) error {
 	n := len(p.open) - 1
 	if n < 0 || p.open[n].name != name {
@@ -346,16 +350,16 @@ func (p *parser) end(name string) error {
 		}
 	case "locationgroup":
 		x := &c.Groups[of.index]
-		return p.place(name, text, &x.Name, &x.Rank, &x.Type)
+		return p.setField(name, text, &x.Name, &x.Rank, &x.Type)
 	case "location":
 		x := &c.Locations[of.index]
-		return p.place(name, text, &x.Name, &x.Rank, &x.Type)
+		return p.setField(name, text, &x.Name, &x.Rank, &x.Type)
 	}
 	return nil
 }
 
-// place sets a field of a group or location.
-func (p *parser) place(field, text string, name *string, rank *int, kind *string) (err error) {
+// setField sets the name, rank or type of a group or location from the text of an element.
+func (p *parser) setField(field, text string, name *string, rank *int, kind *string) (err error) {
 	switch field {
 	case "name":
 		*name = text
@@ -369,7 +373,7 @@ func (p *parser) place(field, text string, name *string, rank *int, kind *string
 	return nil
 }
 
-// finish puts the locations in the order of their ids, which is that of the values.
+// finish sorts the locations by their ids, which is the order of the values in files.
 func (p *parser) finish() error {
 	c := &p.f.Cube
 	sorted := make([]Location, len(c.Locations))
@@ -384,7 +388,8 @@ func (p *parser) finish() error {
 	return nil
 }
 
-// Load reads the values of a metric. One that has none (see [Metric.HasValues]) is left without.
+// Load reads the values of a metric into its Values. It does nothing for a metric without values of
+// its own (see [Metric.HasValues]). Errors are like those of [Open].
 func (f *File) Load(metric int) error {
 	m, id := &f.Metrics[metric], f.ids[metric]
 	index, ok := f.members[id+".index"]
@@ -402,7 +407,7 @@ func (f *File) Load(metric int) error {
 	}
 	var counted []int
 	if m.Kind == Inclusive {
-		counted = wide(f.Paths)
+		counted = inclusiveOrder(f.Paths)
 	}
 	seen := make([]bool, len(f.Paths))
 	for i, n := range rows {
@@ -427,14 +432,15 @@ func (f *File) wrong(member string, offset int64, found, expected string) error 
 	return &Error{Path: f.name, Member: member, Offset: offset, Found: found, Expected: expected}
 }
 
-// all reads a member from its begin.
-func all(r *io.SectionReader) ([]byte, error) {
+// readAll returns all bytes of a member, whatever its current position.
+func readAll(r *io.SectionReader) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
 }
 
-// index reads the index of a metric: the numbers of call paths, and the order of bytes.
+// index reads the index of a metric. rows holds the numbers of the call paths that have values, and
+// order the byte order of the values.
 func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order binary.ByteOrder, err error) {
-	b, err := all(r)
+	b, err := readAll(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -469,17 +475,18 @@ func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order b
 	return rows, order, nil
 }
 
-// dataReader reads the values of a metric.
+// dataReader reads the data member of a metric.
 type dataReader struct {
 	f      *File
 	member string
 	t      valueType
 	order  binary.ByteOrder
-	width  int // of a row in bytes
+	width  int // size of a row in bytes
 	z      io.ReadCloser
 }
 
-// read reads the values of the call paths in rows.
+// read reads the values of the call paths whose indexes are in rows, and stores them in values by
+// call path.
 func (d *dataReader) read(r *io.SectionReader, rows []uint32, values [][]float64) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(r, 0, r.Size()), 1<<16)
 	mark := make([]byte, len(zdataMark))
@@ -502,7 +509,8 @@ func (d *dataReader) read(r *io.SectionReader, rows []uint32, values [][]float64
 }
 
 func (d *dataReader) plain(in io.Reader, size int64, rows []uint32, values [][]float64) error {
-	// Numbers of rows and bytes of a row are below 2^32 and 2^35, as both are in the file.
+	// The sizes fit an int64: the file stores the number of rows and that of locations in 32 bits
+	// each.
 	if expected := int64(len(dataMark)) + int64(len(rows))*int64(d.width); size != expected {
 		return d.f.wrong(d.member, int64(len(dataMark)), fmt.Sprintf("%d bytes", size),
 			fmt.Sprintf("%d for %d call paths at %d locations", expected, len(rows), len(d.f.Locations)))
@@ -517,12 +525,12 @@ func (d *dataReader) plain(in io.Reader, size int64, rows []uint32, values [][]f
 	return nil
 }
 
-// compressed reads rows that zlib compressed, each by itself.
+// compressed reads rows that are compressed with zlib, each by itself.
 func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values [][]float64) error {
 	at := int64(len(zdataMark))
 	var b [24]byte
 	if _, err := io.ReadFull(in, b[:8]); err != nil {
-		return d.short(err, at)
+		return d.decodeError(err, at)
 	}
 	if n := d.order.Uint64(b[:8]); n != uint64(len(rows)) || int64(len(rows)) > (size-at-8)/24 {
 		return d.f.wrong(d.member, at, fmt.Sprintf("%d compressed parts in %d bytes", n, size),
@@ -532,7 +540,7 @@ func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values 
 	sizes := make([]int64, len(rows))
 	for i := range sizes {
 		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return d.short(err, at)
+			return d.decodeError(err, at)
 		}
 		at += 24
 		n := d.order.Uint64(b[16:])
@@ -543,9 +551,9 @@ func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values 
 	}
 	for i, p := range rows {
 		if sizes[i] == 0 {
-			continue // zeros
+			continue // an empty row stands for zeros
 		}
-		row, err := d.part(io.LimitReader(in, sizes[i]), at)
+		row, err := d.compressedRow(io.LimitReader(in, sizes[i]), at)
 		if err != nil {
 			return err
 		}
@@ -555,8 +563,8 @@ func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values 
 	return nil
 }
 
-// part reads a compressed row.
-func (d *dataReader) part(in io.Reader, at int64) ([]float64, error) {
+// compressedRow reads and decodes the next compressed row, which begins at the offset at.
+func (d *dataReader) compressedRow(in io.Reader, at int64) ([]float64, error) {
 	var err error
 	if d.z == nil {
 		d.z, err = zlib.NewReader(in)
@@ -564,12 +572,13 @@ func (d *dataReader) part(in io.Reader, at int64) ([]float64, error) {
 		err = d.z.(zlib.Resetter).Reset(in, nil)
 	}
 	if err != nil {
-		return nil, d.short(err, at)
+		return nil, d.decodeError(err, at)
 	}
-	// The row grows as it is read, so that its size is bounded by that of the file.
+	// The memory for a row grows while it is read. Its size is therefore limited by that of the
+	// data, whatever the width says.
 	b, err := io.ReadAll(io.LimitReader(d.z, int64(d.width)+1))
 	if err != nil {
-		return nil, d.short(err, at)
+		return nil, d.decodeError(err, at)
 	}
 	if len(b) != d.width {
 		return nil, d.f.wrong(d.member, at, fmt.Sprintf("a compressed part that has %d bytes", len(b)),
@@ -579,8 +588,8 @@ func (d *dataReader) part(in io.Reader, at int64) ([]float64, error) {
 	return d.row(b), err
 }
 
-// short makes an error of a decoder.
-func (d *dataReader) short(err error, at int64) error {
+// decodeError returns an [*Error] for data that the decoder rejects, and other errors unchanged.
+func (d *dataReader) decodeError(err error, at int64) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) ||
 		errors.Is(err, zlib.ErrDictionary) || isFlate(err) {
 		return d.f.wrong(d.member, at, "damaged or cut compressed data", "data as zlib writes them")
@@ -588,7 +597,7 @@ func (d *dataReader) short(err error, at int64) error {
 	return err
 }
 
-// row decodes the values of a row.
+// row decodes the values of a row, one for each location.
 func (d *dataReader) row(b []byte) []float64 {
 	list := make([]float64, len(b)/d.t.size)
 	for i := range list {
@@ -617,7 +626,7 @@ func (d *dataReader) row(b []byte) []float64 {
 	return list
 }
 
-// isFlate reports whether an error is one of damaged data of the compression that zlib and gzip share.
+// isFlate reports whether err says that deflate data, which zlib and gzip contain, is damaged.
 func isFlate(err error) bool {
 	var c flate.CorruptInputError
 	return errors.As(err, &c)

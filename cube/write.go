@@ -19,11 +19,13 @@ const (
 	anchor    = "anchor.xml"
 )
 
-// indexHead is the size of an index without its numbers.
+// indexHead is the size of an index in bytes, without the numbers of the call paths.
 const indexHead = len(indexMark) + 4 + 2 + 1 + 4
 
-// Write writes a cube. Call paths, nodes, groups and locations are numbered in the order of a walk through
-// their trees, and the others in that of their lists. A metric without values has no members in the archive.
+// Write writes the cube to w. Call paths, nodes, groups and locations get new numbers in the order
+// of a walk through their trees; metrics and regions keep their numbers. A metric without values
+// gets no members in the archive. Write returns an error if the lists are not a valid cube or a
+// value does not fit the type of its metric.
 func (c *Cube) Write(w io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
@@ -40,12 +42,12 @@ func (c *Cube) Write(w io.Writer) error {
 	if _, err := t.Write(text); err != nil {
 		return err
 	}
-	wide := wide(c.Paths)
+	inclusive := inclusiveOrder(c.Paths)
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
 		counted := o.paths
 		if m.Kind == Inclusive {
-			counted = wide
+			counted = inclusive
 		}
 		rows := m.rows(counted)
 		if len(rows) == 0 {
@@ -69,16 +71,16 @@ func (c *Cube) Write(w io.Writer) error {
 	return t.Close()
 }
 
-// order is the order in which entries are written.
+// order is the order in which entries are written, as lists of indexes.
 type order struct {
 	paths, depths     []int
 	nodes, nodeDepths []int
-	byNode            [][]int // groups
-	byGroup           [][]int // locations
+	byNode            [][]int // groups of each node
+	byGroup           [][]int // locations of each group
 	locations         []int
 }
 
-// order returns the order in which entries are written.
+// order returns the order in which the entries of c are written.
 func (c *Cube) order() *order {
 	o := &order{byNode: make([][]int, len(c.Nodes)), byGroup: make([][]int, len(c.Groups))}
 	o.paths, o.depths = walk(len(c.Paths), func(i int) int { return c.Paths[i].Parent })
@@ -97,7 +99,8 @@ func (c *Cube) order() *order {
 	return o
 }
 
-// rows returns the numbers of the call paths that have values, as counted.
+// rows returns the positions in counted of the call paths that have a value other than 0. counted
+// lists the call paths in the order of the file.
 func (m *Metric) rows(counted []int) (rows []uint32) {
 	for n, p := range counted {
 		if p >= len(m.Values) {
@@ -113,12 +116,12 @@ func (m *Metric) rows(counted []int) (rows []uint32) {
 	return rows
 }
 
-// index returns the index of a metric.
+// index returns the index of a metric with values in rows.
 func (m *Metric) index(rows []uint32) []byte {
 	b := append(make([]byte, 0, indexHead+4*len(rows)), indexMark...)
-	b = binary.LittleEndian.AppendUint32(b, 1) // the order of bytes
-	b = binary.LittleEndian.AppendUint16(b, 0) // the version
-	b = append(b, 1)                           // only call paths with values are listed
+	b = binary.LittleEndian.AppendUint32(b, 1) // written in little-endian order, it marks the byte order
+	b = binary.LittleEndian.AppendUint16(b, 0) // version
+	b = append(b, 1)                           // format: only call paths with values are listed
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(rows)))
 	for _, r := range rows {
 		b = binary.LittleEndian.AppendUint32(b, r)
@@ -126,7 +129,8 @@ func (m *Metric) index(rows []uint32) []byte {
 	return b
 }
 
-// data writes the values of a metric.
+// data writes the values of a metric for the call paths at the positions rows of counted, with
+// locations in the given order.
 func (m *Metric) data(w io.Writer, rows []uint32, counted, locations []int) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	out.WriteString(dataMark)
@@ -146,8 +150,8 @@ func (m *Metric) data(w io.Writer, rows []uint32, counted, locations []int) erro
 	return out.Flush()
 }
 
-// bits returns a value as it is stored, with the lowest byte of the type in the lowest one. ok is false if the
-// type does not have the value.
+// bits returns the stored form of a value, whose first byte in the file is the lowest one. ok is
+// false if the type cannot represent the value.
 func (t valueType) bits(v float64) (bits uint64, ok bool) {
 	if t.float {
 		return math.Float64bits(v), true
@@ -159,22 +163,23 @@ func (t valueType) bits(v float64) (bits uint64, ok bool) {
 	return uint64(v), v == math.Trunc(v) && v >= 0 && v < math.Exp2(n)
 }
 
-// texts replaces what XML does not have in texts. Cube's own parser knows no other entities.
-var texts = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+// xmlEscapes replaces characters that have a meaning in XML. Cube's own parser supports only these
+// entities.
+var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
-// escape returns a text for XML. Characters that XML does not have become spaces.
+// escape returns a text for use in XML. Characters that XML does not allow become spaces.
 func escape(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
 			return ' '
 		}
 		return r
-	}, s) // makes invalid UTF-8 U+FFFD
-	return texts.Replace(s)
+	}, s) // this also replaces invalid UTF-8 by U+FFFD
+	return xmlEscapes.Replace(s)
 }
 
-// anchor returns the text of the trees. All elements have an end tag, without which Cube's own parser does not
-// know them.
+// anchor returns the text of anchor.xml. Each element gets an end tag, because Cube's own parser
+// does not support the short form of empty elements.
 func (c *Cube) anchor(o *order) []byte {
 	var b bytes.Buffer
 	line := func(format string, args ...any) {
@@ -232,7 +237,7 @@ func (c *Cube) anchor(o *order) []byte {
 	return b.Bytes()
 }
 
-// closeTags writes the end tags behind the k-th entry of a walk.
+// closeTags writes the end tags of the elements that end after entry k of a walk.
 func closeTags(b *bytes.Buffer, tag string, depths []int, k int) {
 	next := 0
 	if k+1 < len(depths) {

@@ -2,13 +2,14 @@ package tracecube
 
 import "strings"
 
-// own begins the unique names of metrics that Scalasca does not have.
-const own = "weft_"
+// weftPrefix begins the unique names of metrics that Scalasca does not have.
+const weftPrefix = "weft_"
 
-// longTerm ends the unique names of long-term costs.
-const longTerm = "_longterm"
+// longTermSuffix ends the unique names of metrics for long-term costs of delays.
+const longTermSuffix = "_longterm"
 
-// waitNames are Scalasca's unique names of patterns of waits. Those of locks depend on the region.
+// waitNames maps wait patterns to the unique names of Scalasca's metrics. The pattern
+// lock-contention is missing, because its name depends on the region (see lockName).
 var waitNames = map[string]string{
 	"late-sender":                              "mpi_latesender",
 	"late-sender-wrong-order":                  "mpi_latesender_wo",
@@ -28,7 +29,8 @@ var waitNames = map[string]string{
 	"wait-at-explicit-omp-barrier":             "omp_ebarrier_wait",
 }
 
-// delayNames are Scalasca's unique names of the costs of patterns. Barriers of OpenMP have one.
+// delayNames maps wait patterns to the unique names of Scalasca's metrics for the costs of delays.
+// Both barriers of OpenMP share a metric.
 var delayNames = map[string]string{
 	"late-sender":                  "delay_latesender",
 	"late-receiver":                "delay_latereceiver",
@@ -40,11 +42,12 @@ var delayNames = map[string]string{
 	"wait-at-explicit-omp-barrier": "delay_ompbarrier",
 }
 
-// kind describes a metric. Its values are part of those of parent.
-type kind struct{ parent, title, text string }
+// metricInfo describes a metric: the unique name of its parent, whose values include its own; its
+// title; and an explanation.
+type metricInfo struct{ parent, title, text string }
 
-// known are the metrics that Scalasca has, by unique name.
-var known = map[string]kind{
+// scalascaMetrics holds the metrics that Scalasca has, by unique name.
+var scalascaMetrics = map[string]metricInfo{
 	"time":   {"", "Time", "Time in the call path, without calls below it."},
 	"visits": {"", "Visits", "How often the call path was entered."},
 
@@ -111,18 +114,18 @@ var known = map[string]kind{
 		"Waits in barriers of a team of threads for this location."},
 }
 
-// kindOf describes a metric.
-func kindOf(name string) kind {
-	if k, ok := known[name]; ok {
+// infoOf returns the description of the metric with a unique name.
+func infoOf(name string) metricInfo {
+	if k, ok := scalascaMetrics[name]; ok {
 		return k
 	}
-	if short, ok := known[strings.TrimSuffix(name, longTerm)]; ok {
-		return kind{short.parent, strings.Replace(short.title, "Short", "Long", 1),
+	if short, ok := scalascaMetrics[strings.TrimSuffix(name, longTermSuffix)]; ok {
+		return metricInfo{short.parent, strings.Replace(short.title, "Short", "Long", 1),
 			"Waits for others who were late since they had waited for this location."}
 	}
-	k := kind{"time", strings.ReplaceAll(strings.TrimPrefix(name, own), "_", " "),
+	k := metricInfo{"time", strings.ReplaceAll(strings.TrimPrefix(name, weftPrefix), "_", " "),
 		"A figure of weft that Scalasca does not have."}
-	if strings.HasPrefix(name, own+"delay_") {
+	if strings.HasPrefix(name, weftPrefix+"delay_") {
 		k.parent = "delay"
 	}
 	return k

@@ -1,10 +1,12 @@
-// Package tracecube makes cubes (package cube) of what analyses found of a trace: metrics by call path and
-// location, with the unique names that Scalasca's analyser gives them, so that its tools know them.
+// Package tracecube makes cubes (package cube) from the results of analyses of a trace: metrics by
+// call path and location. The metrics have the unique names that Scalasca's analyser uses, so that
+// the tools for its cubes recognise them.
 //
-// Call paths are those of the wait states: paths of threads continue that of the parallel region of the first
-// thread of their process. All metrics are exclusive: the values of a call path do not include those below it.
+// Call paths are those of the wait states: the paths of a thread begin with the path of the
+// parallel region in the first thread of its process. All metrics are exclusive: the value of a
+// call path does not include those of paths below it.
 //
-// Figures use 8 bytes per location for each call path in which a metric has a value.
+// For each call path in which a metric has a value, a Builder needs 8 bytes per location.
 package tracecube
 
 import (
@@ -24,27 +26,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Figures collects metrics of a trace.
-type Figures struct {
+// Builder collects the metrics of a trace from which Cube makes a cube.
+type Builder struct {
 	defs    *trace.Definitions
-	names   []string          // of regions, by row
+	names   []string          // of regions, by the index of a region's row
 	regions map[string]uint32 // the first row of each name
 	paths   []node
 	index   map[node]int
 	metrics []cube.Metric
-	used    []bool // locations
+	used    []bool // by location: it belongs to the cube
 }
 
-// node is a call path: a region in the path that is its parent, or -1.
+// node is a call path: the index of its parent, or −1, and the name of its last region.
 type node struct {
 	parent int
 	name   string
 }
 
-// New returns the times and visits of the call paths of a trace. An error is that of the scan.
-func New(ctx context.Context, events format.Events, sel trace.Selection, opt calltree.Options) (*Figures, error) {
+// New returns a Builder with the times and visits of the call paths of a trace, for which it scans
+// the events once. Errors are those of the scan.
+func New(ctx context.Context, events format.Events, sel trace.Selection, opt calltree.Options) (*Builder, error) {
 	d := events.Defs()
-	f := &Figures{defs: d, names: d.RegionNames(opt.Rows), regions: map[string]uint32{}, index: map[node]int{},
+	f := &Builder{defs: d, names: d.RegionNames(opt.Rows), regions: map[string]uint32{}, index: map[node]int{},
 		used: make([]bool, d.Locations.Len())}
 	for i, name := range f.names {
 		if _, ok := f.regions[name]; !ok {
@@ -55,28 +58,29 @@ func New(ctx context.Context, events format.Events, sel trace.Selection, opt cal
 		f.used[i] = l.Kind.IsProcessor() && l.Kind != trace.PeerLocation && (sel.Location == nil || sel.Location(uint32(i)))
 	}
 	opt.Root = func(loc uint32) uint32 { return loc }
-	// What is open depends on events before the window.
+	// The regions that are open at the begin of the window depend on events before it.
 	sum, err := analysis.Run(ctx, events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}
-	f.tree(sum.Result())
+	f.addTree(sum.Result())
 	return f, nil
 }
 
-// Empty reports whether no region was open.
-func (f *Figures) Empty() bool { return len(f.paths) == 0 }
+// Empty reports whether the trace has no call path in the selection.
+func (f *Builder) Empty() bool { return len(f.paths) == 0 }
 
 // name returns the name of a region.
-func (f *Figures) name(region uint32) string {
+func (f *Builder) name(region uint32) string {
 	if int64(region) < int64(len(f.names)) {
 		return f.names[region]
 	}
 	return "unknown"
 }
 
-// path returns the number of a call path.
-func (f *Figures) path(parent int, name string) int {
+// path returns the number of the call path whose last region is name. It adds the path on first
+// use.
+func (f *Builder) path(parent int, name string) int {
 	n := node{parent, name}
 	i, ok := f.index[n]
 	if !ok {
@@ -87,13 +91,14 @@ func (f *Figures) path(parent int, name string) int {
 	return i
 }
 
-// outside is the name of the path of what happens outside of all regions.
-const outside = "(outside of all regions)"
+// outsidePath is the name of the call path for events outside of all regions.
+const outsidePath = "(outside of all regions)"
 
-// named returns the number of a call path of names.
-func (f *Figures) named(names []string) int {
+// pathOf returns the number of the call path with the given regions, the outermost first. Without
+// regions, it is outsidePath. It adds paths on first use.
+func (f *Builder) pathOf(names []string) int {
 	if len(names) == 0 {
-		return f.path(-1, outside)
+		return f.path(-1, outsidePath)
 	}
 	p := -1
 	for _, name := range names {
@@ -102,8 +107,8 @@ func (f *Figures) named(names []string) int {
 	return p
 }
 
-// tree adds times and visits. The list has a tree of each location.
-func (f *Figures) tree(list []calltree.Node) {
+// addTree adds times and visits from a list that holds a call tree for each location.
+func (f *Builder) addTree(list []calltree.Node) {
 	later := f.laterThreads()
 	place := make([]int, len(list))
 	add := func(threads bool, forks map[string]int) {
@@ -123,7 +128,7 @@ func (f *Figures) tree(list []calltree.Node) {
 		}
 	}
 	add(false, nil)
-	add(true, f.first())
+	add(true, f.firstPaths())
 	time, visits := f.metric("time"), f.metric("visits")
 	for i := range list {
 		n := &list[i]
@@ -132,8 +137,9 @@ func (f *Figures) tree(list []calltree.Node) {
 	}
 }
 
-// laterThreads returns for each location whether it is a thread that is not the first one of its process.
-func (f *Figures) laterThreads() []bool {
+// laterThreads returns, by location, whether it is a thread other than the first one of its
+// process.
+func (f *Builder) laterThreads() []bool {
 	later, begun := make([]bool, f.defs.Locations.Len()), map[uint32]bool{}
 	for i, l := range f.defs.Locations.All() {
 		if f.isProcess(l.Group) {
@@ -143,8 +149,9 @@ func (f *Figures) laterThreads() []bool {
 	return later
 }
 
-// first returns the first path of each region, in a walk through the tree in the order of the definitions.
-func (f *Figures) first() map[string]int {
+// firstPaths returns, for each region name, the first path that ends with it in a depth-first walk.
+// The walk visits regions in the order of the definitions.
+func (f *Builder) firstPaths() map[string]int {
 	below := make([][]int, len(f.paths)+1)
 	for i, n := range f.paths {
 		below[n.parent+1] = append(below[n.parent+1], i)
@@ -166,17 +173,18 @@ func (f *Figures) first() map[string]int {
 	return first
 }
 
-func (f *Figures) seconds(ticks float64) float64 {
+func (f *Builder) seconds(ticks float64) float64 {
 	return ticks * float64(f.defs.Clock.Den) / float64(f.defs.Clock.Num)
 }
 
-// metric returns the number of a metric that is known by its unique name.
-func (f *Figures) metric(name string) int {
+// metric returns the index of the metric with a unique name. It adds the metric and its parents on
+// first use.
+func (f *Builder) metric(name string) int {
 	i := slices.IndexFunc(f.metrics, func(m cube.Metric) bool { return m.Name == name })
 	if i >= 0 {
 		return i
 	}
-	k := kindOf(name)
+	k := infoOf(name)
 	m := cube.Metric{Parent: -1, Kind: cube.Exclusive, Name: name, Title: k.title, Unit: "sec", Type: cube.Double,
 		Description: k.text}
 	if name == "visits" {
@@ -189,8 +197,9 @@ func (f *Figures) metric(name string) int {
 	return len(f.metrics) - 1
 }
 
-// add adds to the value of a metric.
-func (f *Figures) add(metric, path int, location uint32, v float64) {
+// add adds v to the value of a metric for a call path at a location. It ignores locations that do
+// not belong to the cube.
+func (f *Builder) add(metric, path int, location uint32, v float64) {
 	if v == 0 || int64(location) >= int64(len(f.used)) {
 		return
 	}
@@ -198,34 +207,34 @@ func (f *Figures) add(metric, path int, location uint32, v float64) {
 	f.metrics[metric].Add(path, int(location), v)
 }
 
-// AddWaits adds the wait states.
-func (f *Figures) AddWaits(r *waits.Result) {
+// AddWaits adds the times of the wait states in r, in seconds.
+func (f *Builder) AddWaits(r *waits.Result) {
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
 		for j := range p.PathLocations {
 			s := &p.PathLocations[j]
-			f.add(f.metric(f.waitName(p.Pattern, s.Path)), f.named(s.Path), *s.Location, f.seconds(s.Time.Float()))
+			f.add(f.metric(f.waitName(p.Pattern, s.Path)), f.pathOf(s.Path), *s.Location, f.seconds(s.Time.Float()))
 		}
 	}
 }
 
-// waitName returns the unique name of a pattern in a call path.
-func (f *Figures) waitName(pattern string, path []string) string {
+// waitName returns the unique name of the metric for a wait pattern in a call path.
+func (f *Builder) waitName(pattern string, path []string) string {
 	if pattern == "lock-contention" && len(path) > 0 {
 		return f.lockName(path[len(path)-1])
 	}
 	if name, ok := waitNames[pattern]; ok {
 		return name
 	}
-	return own + strings.ReplaceAll(pattern, "-", "_")
+	return weftPrefix + strings.ReplaceAll(pattern, "-", "_")
 }
 
-// lockName returns the unique name of contention in a region, since Scalasca has a metric for each model of
-// threads.
-func (f *Figures) lockName(region string) string {
+// lockName returns the unique name of the metric for waits at a lock in a region. Scalasca has a
+// metric for each threading model.
+func (f *Builder) lockName(region string) string {
 	row, ok := f.regions[region]
 	if !ok {
-		return own + "lock_contention"
+		return weftPrefix + "lock_contention"
 	}
 	r := f.defs.Regions.At(row)
 	switch p := f.defs.RegionParadigm(r); {
@@ -238,22 +247,22 @@ func (f *Figures) lockName(region string) string {
 	case p == trace.Pthread:
 		return "pthread_lock_contention_mutex_lock"
 	}
-	return own + "lock_contention"
+	return weftPrefix + "lock_contention"
 }
 
-// AddCauses adds the costs of delays.
-func (f *Figures) AddCauses(r *causes.Result) {
+// AddCauses adds the costs of the delays in r, in seconds.
+func (f *Builder) AddCauses(r *causes.Result) {
 	all := f.metric("delay")
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
 		name, ok := delayNames[p.Pattern]
 		if !ok {
-			name = own + "delay_" + strings.ReplaceAll(p.Pattern, "-", "_")
+			name = weftPrefix + "delay_" + strings.ReplaceAll(p.Pattern, "-", "_")
 		}
-		short, long := f.metric(name), f.metric(name+longTerm)
+		short, long := f.metric(name), f.metric(name+longTermSuffix)
 		for j := range p.Costs {
 			c := &p.Costs[j]
-			path := f.named(c.Path)
+			path := f.pathOf(c.Path)
 			f.add(short, path, c.Location, f.seconds(c.ShortTerm))
 			f.add(long, path, c.Location, f.seconds(c.LongTerm))
 			f.add(all, path, c.Location, f.seconds(c.ShortTerm+c.LongTerm))
@@ -261,14 +270,14 @@ func (f *Figures) AddCauses(r *causes.Result) {
 	}
 }
 
-// AddPath adds the critical path.
-func (f *Figures) AddPath(r *criticalpath.Result) {
+// AddPath adds the critical path in r.
+func (f *Builder) AddPath(r *criticalpath.Result) {
 	critical, all := f.metric("critical_path"), f.metric("performance_impact")
 	activities, impact := f.metric("critical_path_activities"), f.metric("critical_imbalance_impact")
 	rest := f.metric("non_critical_path_activities")
 	for i := range r.Paths {
 		p := &r.Paths[i]
-		path := f.named(p.Path)
+		path := f.pathOf(p.Path)
 		f.add(critical, path, p.Location, f.seconds(float64(p.Critical)))
 		f.add(activities, path, p.Location, f.seconds(float64(p.Activities)))
 		f.add(impact, path, p.Location, f.seconds(p.Impact))
@@ -277,24 +286,26 @@ func (f *Figures) AddPath(r *criticalpath.Result) {
 	}
 }
 
-// Cube returns the cube of the metrics. It shares their values, so that nothing can be added afterwards.
-func (f *Figures) Cube() *cube.Cube {
+// Cube returns a cube with the metrics. The cube and the Builder share the values, and so nothing
+// may be added to the Builder afterwards.
+func (f *Builder) Cube() *cube.Cube {
 	c := &cube.Cube{Attributes: []cube.Attribute{{Key: "Creator", Value: "weft"}}, Metrics: f.metrics}
-	f.program(c)
-	f.system(c)
+	f.addProgram(c)
+	f.addSystem(c)
 	return c
 }
 
-// program adds regions and call paths. Readers expect a single outermost path, so that several get one around
-// them. What happens outside of all regions is a path below the outermost one.
-func (f *Figures) program(c *cube.Cube) {
+// addProgram adds the regions and call paths to c. Readers of cubes expect one outermost path; if
+// there are several, an artificial path is put around them. The path for events outside of all
+// regions becomes a child of the outermost path.
+func (f *Builder) addProgram(c *cube.Cube) {
 	roots, first := 0, -1
 	for i, n := range f.paths {
 		switch {
 		case n.parent >= 0:
 		case first < 0:
 			roots, first = 1, i
-		case n.name == outside:
+		case n.name == outsidePath:
 			f.paths[i].parent = first
 		default:
 			roots++
@@ -332,8 +343,8 @@ func artificial(name string) cube.Region {
 	return cube.Region{Name: name, Mangled: name, Paradigm: "none", Role: "artificial", Begin: -1, End: -1}
 }
 
-// region describes a region.
-func (f *Figures) region(name string) cube.Region {
+// region returns the description of the region with a name.
+func (f *Builder) region(name string) cube.Region {
 	row, ok := f.regions[name]
 	if !ok {
 		return artificial(name)
@@ -352,8 +363,9 @@ func (f *Figures) region(name string) cube.Region {
 	return x
 }
 
-// isProcess reports whether a group of locations is a process, or a device with its streams.
-func (f *Figures) isProcess(group uint32) bool {
+// isProcess reports whether a group of locations is a process, or a device that contains its
+// streams.
+func (f *Builder) isProcess(group uint32) bool {
 	if !f.defs.Groups.Has(group) {
 		return false
 	}
@@ -366,11 +378,13 @@ const (
 	machine     = "machine"
 )
 
-// system adds machines, nodes, processes and threads. Locations without a process get one each.
-func (f *Figures) system(c *cube.Cube) {
+// addSystem adds the machines, nodes, processes and threads to c. A location without a process gets
+// a process of its own.
+func (f *Builder) addSystem(c *cube.Cube) {
 	d := f.defs
 	nodes := map[uint32]int{trace.NoRef: -1}
-	// node returns the node of a group, or -1.
+	// node returns the index of the cube's node for a group, which it adds on first use, or −1 if
+	// the group is undefined.
 	node := func(group uint32) int {
 		var chain []uint32
 		above := -1
@@ -436,8 +450,8 @@ func (f *Figures) system(c *cube.Cube) {
 	}
 }
 
-// oneMachine puts a machine around the nodes of a cube unless there is one around all, since readers expect
-// one.
+// oneMachine adds a machine around the nodes of a cube unless they already have a single root,
+// because readers expect one.
 func oneMachine(c *cube.Cube) {
 	roots, loose := 0, false
 	for _, n := range c.Nodes {

@@ -16,24 +16,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestNames checks that names are those of patterns, and have descriptions.
+// TestNames checks that the keys of the tables of names are patterns of package waits, and that
+// their metrics have descriptions.
 func TestNames(t *testing.T) {
 	for _, names := range []map[string]string{waitNames, delayNames} {
 		for pattern, name := range names {
-			if _, ok := known[name]; !ok || !slices.Contains(waits.Patterns(), pattern) {
+			if _, ok := scalascaMetrics[name]; !ok || !slices.Contains(waits.Patterns(), pattern) {
 				t.Errorf("%s, %s: expected a pattern, and a description of the metric", pattern, name)
 			}
 		}
 	}
-	for name, k := range known {
-		if _, ok := known[k.parent]; k.parent != "" && !ok {
+	for name, k := range scalascaMetrics {
+		if _, ok := scalascaMetrics[k.parent]; k.parent != "" && !ok {
 			t.Errorf("%s: found parent %s, expected a metric", name, k.parent)
 		}
 	}
 }
 
-// figures returns the times and visits of a trace.
-func figures(t *testing.T, path string) (*Figures, format.Events) {
+// figures returns a Builder with the times and visits of the trace in a file, and the events of the
+// trace.
+func figures(t *testing.T, path string) (*Builder, format.Events) {
 	t.Helper()
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
 	if err != nil {
@@ -47,10 +49,10 @@ func figures(t *testing.T, path string) (*Figures, format.Events) {
 	return f, d
 }
 
-// TestLocks checks the names of contention, which depend on the region.
+// TestLocks checks the unique names of metrics for waits at locks, which depend on the region.
 func TestLocks(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
-	f := &Figures{defs: d, regions: map[string]uint32{}}
+	f := &Builder{defs: d, regions: map[string]uint32{}}
 	for _, x := range []struct {
 		region   trace.Region
 		expected string
@@ -66,12 +68,12 @@ func TestLocks(t *testing.T) {
 			t.Errorf("%s: found %s, expected %s", x.region.Name, found, x.expected)
 		}
 	}
-	if found := f.waitName("late-put", nil); found != "weft_late_put" || kindOf(found).parent != "time" {
+	if found := f.waitName("late-put", nil); found != "weft_late_put" || infoOf(found).parent != "time" {
 		t.Errorf("found %s", found)
 	}
 }
 
-// TestHierarchy checks the trees of metrics and of call paths.
+// TestHierarchy checks the parents of metrics and of call paths.
 func TestHierarchy(t *testing.T) {
 	f, d := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
 	rows := trace.NewRows(d.Defs())
@@ -107,7 +109,7 @@ func TestHierarchy(t *testing.T) {
 	if s := strings.Join(found, " "); s != expected {
 		t.Errorf("found    %s\nexpected %s", s, expected)
 	}
-	// What is outside of all regions is below the outermost path.
+	// The path for events outside of all regions is a child of the outermost path.
 	last := len(x.Paths) - 1
 	s := fmt.Sprint(x.PathNames(last), x.Metric("critical_path").At(last, 1))
 	if s != "[main (outside of all regions)] 5e-06" {
@@ -115,10 +117,11 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
-// TestSeveralRoots checks that one path is around several outermost ones, with their values.
+// TestSeveralRoots checks that several outermost paths become children of an artificial one and
+// keep their values.
 func TestSeveralRoots(t *testing.T) {
 	f, _ := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
-	f.add(f.metric("time"), f.named([]string{"other"}), 2, 7)
+	f.add(f.metric("time"), f.pathOf([]string{"other"}), 2, 7)
 	x := f.Cube()
 	var found []string
 	for p := range x.Paths {

@@ -27,7 +27,7 @@ func checkCube(file string) error {
 }
 
 // writeCube writes the figures of a trace to a file. It returns an error if there are none.
-func (a *app) writeCube(file string, in *input, f *tracecube.Figures) error {
+func (a *app) writeCube(file string, in *input, f *tracecube.Builder) error {
 	if f.Empty() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
 	}
