@@ -10,7 +10,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// claimPieces joins the boxes of each claim as long as its place in the stack does not change.
+// claimPieces joins adjacent boxes of the same claim that have the same height and vertical
+// position, and returns the joined boxes.
 func claimPieces(boxes iter.Seq[raster.Box]) []raster.Box {
 	var out []raster.Box
 	last := map[int]int{} // index in out of the last box of each run
@@ -27,13 +28,14 @@ func claimPieces(boxes iter.Seq[raster.Box]) []raster.Box {
 	return out
 }
 
-// minSlant is the smallest horizontal extent of a bundle of links, as a share of the plot's width,
-// at which the bundle is drawn slanted. The links of a bundle begin within about half that extent,
-// so that the slant of a shorter bundle would have no meaning.
+// minSlant is the smallest horizontal extent of a slanted bundle, as a share of the plot's width.
+// The links of a bundle begin within about half of this extent; in a shorter bundle, a slant would
+// therefore say nothing about the times of single links.
 const minSlant = 1.0 / 32
 
 // drawArrows draws each link from the span that contains its begin to the span that contains its
-// end, like the viewer's page. It draws bundles thicker, and between the middles of rows.
+// end, in the same way as the viewer's page. A bundle is a thicker line between the middles of two
+// rows.
 func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	row := map[int]*sheetRow{}
 	for i := range l.rows {
@@ -93,8 +95,10 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	}
 }
 
-// linkEnds returns a function that returns the vertical position of an end of a link in a row: in the
-// strip of the span that it belongs to, or else in the middle of the row.
+// linkEnds returns a function that finds the vertical position of one end of a link in row r, at
+// the horizontal position x. ends is set if the end lies at the end of a span. The position is in
+// the strip of the span that the link belongs to, or in the middle of the row if the tile does not
+// determine the span.
 func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, ends bool) float64 {
 	strips, stacks := map[*sheetRow]rowStrips{}, map[*sheetRow][]raster.Box{}
 	for r, of := range l.strips(t) {
@@ -132,7 +136,7 @@ func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, 
 	}
 }
 
-// circle returns a polygon that looks like a circle.
+// circle returns a polygon with enough corners to look like a circle.
 func circle(x, y, r float64) []point {
 	var out []point
 	for i := range 12 {
@@ -142,10 +146,10 @@ func circle(x, y, r float64) []point {
 	return out
 }
 
-// manyArrows is the number of arrows from which on they are drawn more transparently.
+// manyArrows is the number of arrows above which all arrows are drawn more transparently.
 const manyArrows = 200
 
-// arc returns a curve from s to d that rises to a height h above them.
+// arc returns a curve from s to d as a polyline. Its highest point is h above them.
 func arc(s, d point, h float64) []point {
 	var out []point
 	for i := range 17 {
@@ -155,7 +159,7 @@ func arc(s, d point, h float64) []point {
 	return out
 }
 
-// arrowHead returns the tip of an arrow.
+// arrowHead returns the triangle at the end of the stroke s.
 func arrowHead(s []point, size float64) []point {
 	tip, from := s[len(s)-1], s[0]
 	for i := len(s) - 2; i >= 0; i-- {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// tick is a label on the time axis.
+// tick is a labelled time on the time axis.
 type tick struct {
 	at    float64 // as a share of the window's width
 	label string
@@ -18,8 +18,9 @@ var timeUnits = []struct {
 	seconds float64
 }{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}}
 
-// ticks returns labels at round times. They are far enough apart that they do not touch on an axis
-// of width pixels.
+// ticks returns labelled round times between from and to, which the labels show relative to origin.
+// On an axis of width pixels, the labels do not touch; measure returns the width of a label in
+// pixels.
 func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(string) float64) []tick {
 	t0 := k.Float(from - origin)
 	if (from >= origin) != (from-origin >= 0) { // the difference overflows
@@ -43,7 +44,7 @@ func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(st
 		var out []tick
 		widest := 0.0
 		if last-first > width {
-			continue // so far from the origin that the numbers cannot distinguish times
+			continue // the steps are too small for floating-point numbers at this distance from the origin
 		}
 		for n := range int(last-first) + 1 {
 			i := first + float64(n)
@@ -64,8 +65,8 @@ func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(st
 	return nil
 }
 
-// niceStep returns the smallest of 1, 2, 5 × 10^n that is not less than x, and the number of
-// decimals that it needs.
+// niceStep returns the smallest number of the form 1, 2 or 5 × 10^n that is not less than x, and
+// the number of decimals for writing it.
 func niceStep(x float64) (step float64, digits int) {
 	e := math.Floor(math.Log10(x))
 	p := math.Pow(10, e)

@@ -3,9 +3,10 @@ package draw
 // point is a position in the picture, in pixels from the upper left corner.
 type point struct{ x, y float64 }
 
+// box is a rectangle; x and y are its upper left corner.
 type box struct{ x, y, w, h float64 }
 
-// anchor is the part of a text that its position refers to.
+// anchor says which point of a text is at its position.
 type anchor uint8
 
 const (
@@ -16,9 +17,9 @@ const (
 
 // label is a text with its position and style.
 type label struct {
-	x, y   float64 // of the base line
+	x, y   float64 // begin of the base line, or its middle or end, according to anchor
 	s      string
-	full   string // the text before it was shortened, for a tooltip
+	full   string // the text before it was shortened; shown as a tooltip
 	size   float64
 	bold   bool
 	anchor anchor
@@ -38,13 +39,14 @@ func (l *label) left() float64 {
 	return l.x - w*float64(l.anchor)/2
 }
 
-// canvas is a surface that a picture is drawn on, from back to front.
+// canvas is a surface on which a picture is drawn. Later shapes cover earlier ones.
 type canvas interface {
-	// boxes fills rectangles. title is their tooltip, if the canvas has tooltips.
+	// boxes fills rectangles. title becomes their tooltip, if the format of the canvas has
+	// tooltips.
 	boxes(c rgb, alpha float64, title string, b ...box)
 	// polygons fills closed outlines.
 	polygons(c rgb, alpha float64, outlines ...[]point)
-	// lines draws polylines.
+	// lines draws polylines of the given width in pixels.
 	lines(c rgb, alpha, width float64, strokes ...[]point)
 	text(l label)
 }

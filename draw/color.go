@@ -15,7 +15,8 @@ func hex(n uint32) rgb { return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)} }
 
 func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
-// ink returns the colour of text on top of c.
+// ink returns the colour of text on a background of colour c: dark on light colours, and light on
+// dark ones.
 func (c rgb) ink() rgb {
 	if 0.299*float64(c.r)+0.587*float64(c.g)+0.114*float64(c.b) > 140 {
 		return hex(0x16191d)
@@ -23,10 +24,10 @@ func (c rgb) ink() rgb {
 	return hex(0xffffff)
 }
 
-// The palettes begin with the colours of Okabe and Ito, which people with any colour vision can
-// distinguish. Yellow is the last of these, because it glares on large areas. Muted colours of
-// Paul Tol follow for pictures with more names. Colours with a contrast to the paper of less than
-// 1.75 are darkened on light paper, and lightened on dark paper.
+// Both palettes begin with the colours of Okabe and Ito, which people with any colour vision can
+// distinguish, with yellow last because it glares on large areas. Muted colours of Paul Tol follow
+// for pictures with more names. A colour whose contrast to the paper is below 1.75 is darker in the
+// light palette, and lighter in the dark one.
 var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7),
 	hex(0xcac037), hex(0x332288),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xd4c472), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
@@ -34,8 +35,8 @@ var darkPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e0
 	hex(0xf0e442), hex(0x433492),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
 
-// Palette returns the colours of names as "#rrggbb", for light or dark paper. It begins with the
-// colours that differ most.
+// Palette returns the colours for names as "#rrggbb", for light or dark paper. The colours at the
+// beginning differ most from each other.
 func Palette(onDark bool) []string {
 	list := light.palette
 	if onDark {
@@ -48,13 +49,14 @@ func Palette(onDark bool) []string {
 	return out
 }
 
-// ColorOf assigns a colour to each name, as an index into [Palette]. It handles 16 names at a
-// time, in their order. Within these, a hash of the name selects one of the first 6 colours, whatever
-// other names there are, so that a name has the same colour in pictures of other traces unless names
-// clash. Of names that select the same colour, the first one by the alphabet gets it. The hash of
-// each other one selects a second colour, and what clashes again gets a free colour. If there are
-// few names, they share the first 6, 8 or 12 colours. The first names have different colours, as
-// many as there are colours; their order does not matter.
+// ColorOf assigns a colour to each name, as an index into [Palette].
+//
+// Names are handled 16 at a time. A hash of each name selects one of the first 6 colours, so that
+// the same name tends to have the same colour in pictures of different traces. If several names
+// select the same colour, the first one in alphabetical order gets it. A second hash selects
+// another colour for the rest, and names that clash again get a free colour. Few names share the
+// first 6, 8 or 12 colours. The first names get different colours, as many as the palette has, and
+// their order has no influence on the colours.
 func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
 	for len(out) < len(names) {
@@ -64,12 +66,14 @@ func ColorOf(names []string) []int {
 	return out
 }
 
-// clearColors is the number of colours at the begin of the palette that differ most.
+// clearColors is the number of colours at the beginning of the palette that are easiest to tell
+// apart.
 const clearColors = 6
 
-// distinctColors assigns different colours to some of n names.
+// distinctColors returns different colours for names, of which there are at most as many as palette
+// colours. They are a part of n names, and n decides how many colours are used.
 func distinctColors(names []string, n int) []int {
-	// Names use no more colours than needed.
+	// Few names use only the first colours of the palette.
 	choice := len(lightPalette)
 	for _, size := range []int{clearColors, 8, 12} {
 		if n <= size {
@@ -86,7 +90,8 @@ func distinctColors(names []string, n int) []int {
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	out := make([]int, len(names))
 	taken := make([]bool, choice)
-	// assign gives names the colours they want, and leaves those whose colour is taken.
+	// assign gives each name the colour that it wants, unless the colour is taken. Such names
+	// remain in order.
 	assign := func(wanted func(hash int) int) {
 		left := order[:0]
 		for _, i := range order {
@@ -116,7 +121,7 @@ func distinctColors(names []string, n int) []int {
 	return out
 }
 
-// theme holds the colours of the parts of a picture.
+// theme holds the colours of a picture.
 type theme struct {
 	paper, text, dim, grid, band, rule, other, curve, arrow rgb
 	palette                                                 []rgb // colours of names

@@ -1,5 +1,5 @@
-// Package draw draws pictures of the time line of an index ([Sheet]) as PNG and SVG. Both show the
-// same as the viewer's page. The same index and options always give the same bytes.
+// Package draw draws the time line of an index as PNG and SVG ([Sheet]). Both look like the
+// viewer's page. The same index and options always give the same bytes.
 package draw
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Options holds settings of a picture. The zero value gives a light picture of 1280 pixels.
+// Options holds the settings of a picture. The zero value gives a picture of 1280 pixels on light
+// paper.
 type Options struct {
 	// Width is the width of the picture in pixels; 0 means 1280. The height follows from the rows.
 	Width int
@@ -18,8 +19,8 @@ type Options struct {
 	Title string
 	// Dark draws light text on dark paper.
 	Dark bool
-	// Scale is the number of pixels of a PNG for one pixel of the picture, in each direction, for
-	// screens and print with a high resolution; 0 means 1. It has no effect on SVG.
+	// Scale is the width and height in PNG pixels of one pixel of the picture, for screens and
+	// print with a high resolution; 0 means 1. It has no effect on SVG.
 	Scale int
 }
 
@@ -52,8 +53,8 @@ const (
 	minPlot = 64
 )
 
-// Columns returns the width of the plot, in pixels, of a picture of the given width; 0 means the
-// default.
+// Columns returns the width of the plot in a picture of the given width, both in pixels. A width of
+// 0 means DefaultWidth.
 func Columns(width int) int {
 	if width == 0 {
 		width = DefaultWidth

@@ -60,7 +60,7 @@ func TestTextsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// recorder records the positions of texts.
+// recorder is a canvas that records the positions of texts.
 type recorder struct {
 	texts []box
 	names []string
@@ -152,8 +152,8 @@ func TestGlyphs(t *testing.T) {
 	}
 }
 
-// TestColorOfClashes checks that a name has the same colour whatever other names there are, unless one
-// before it in the alphabet selects that colour, too.
+// TestColorOfClashes checks that a name keeps its colour in lists with other names, unless a name
+// before it in the alphabet selects the same colour.
 func TestColorOfClashes(t *testing.T) {
 	alone := func(name string) int { return ColorOf([]string{name})[0] }
 	kept := 0
@@ -181,8 +181,8 @@ func TestColorOfClashes(t *testing.T) {
 	}
 }
 
-// TestColorOf checks that colours are distinct as long as there are enough, and that they depend
-// on the names and not on the order of the first names.
+// TestColorOf checks that names have different colours as long as the palette has enough, and that
+// the colours do not depend on the order of the first names.
 func TestColorOf(t *testing.T) {
 	var names []string
 	for i := range 40 {

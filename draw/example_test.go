@@ -54,8 +54,8 @@ func ExampleSheet() {
 	// Output: 1600 pixels wide <nil>
 }
 
-// ExampleSheet_SVG draws two of the resources, from 20 to 40 ms, for a web page. The picture names
-// these and no others.
+// ExampleSheet_SVG draws two of the resources, from 20 to 40 ms, for a web page. The picture
+// contains the names of these resources only.
 func ExampleSheet_SVG() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

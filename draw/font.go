@@ -12,8 +12,8 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// face is one of the Go fonts. Texts are measured and drawn without hinting, so that their width
-// is proportional to their size and the same in SVG and PNG.
+// face is one of the Go fonts. Texts are measured and drawn without hinting. Their width is
+// therefore proportional to their size, and the same in SVG and PNG.
 type face struct {
 	font   *sfnt.Font
 	mu     sync.Mutex // guards the fields below
@@ -31,11 +31,11 @@ func newFace(ttf []byte) *face {
 	return &face{font: f, widths: map[rune]float64{}}
 }
 
-// em is the size at which outlines are loaded, fine enough for any scale.
+// em is the size at which outlines are loaded. It is large enough for drawing at any scale.
 const em = 1024
 
-// advance returns the width of a character at size 1. It assumes that a character that the font
-// lacks is as wide as high, like ideographs.
+// advance returns the width of a character at size 1. A character that the font does not have
+// counts as 1 wide, like ideographs.
 func (f *face) advance(r rune) float64 {
 	w, ok := f.widths[r]
 	if !ok {
@@ -50,7 +50,7 @@ func (f *face) advance(r rune) float64 {
 	return w
 }
 
-// measure returns the width of a text.
+// measure returns the width of a text at a size, in pixels.
 func (f *face) measure(s string, size float64) float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *face) fit(s string, size, width float64) string {
 	return strings.TrimRight(s[:end], " ") + "…"
 }
 
-// draw adds the outlines of a text to z, with its base line beginning at (x, y).
+// draw adds the outlines of a text to z. Its base line begins at (x, y).
 func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sheet is the layout of a Sheet.
+// sheet is a Sheet together with the computed positions of its parts.
 type sheet struct {
 	*Sheet
 	t             *theme
@@ -26,19 +26,19 @@ type sheet struct {
 	origin        int64
 	depths        int
 	strip         int // height of a strip
-	plot          box // area of all rows
+	plot          box // area of the rows to the right of their labels
 	all           []index.Track
 	rows          []sheetRow
 	more          int // number of rows that are left out
 	regions       []rgb
 	colors        raster.Colors
 	arrows        []index.Link
-	legend        []entry
+	legend        []legendEntry
 	notes         []string
 	notesY        float64
 }
 
-// sheetRow is a track and its position.
+// sheetRow is the row of a track and its position.
 type sheetRow struct {
 	track  int
 	label  string
@@ -142,7 +142,7 @@ func (l *sheet) layRows() error {
 		l.more = len(order) - most
 		order = order[:most]
 	}
-	members := map[uint32]int{} // numbers of rows of groups, without counters that belong to another row
+	members := map[uint32]int{} // number of rows of each group, without counters that belong to another row
 	for _, k := range order {
 		if k < 0 || k >= len(l.all) {
 			return fmt.Errorf("found track %d, expected one of %d", k, len(l.all))
@@ -164,7 +164,7 @@ func (l *sheet) layRows() error {
 			r.indent = 10
 			above = head
 		case t.Group != trace.NoRef && int(t.Group) < len(groups) && members[t.Group] == 1:
-			// A process with one thread, or a single thread of a process, needs only one line.
+			// A process with one thread, or the only thread of a process, is labelled in one line.
 			g := groups[t.Group]
 			if name := cmp.Or(g.Name, g.ID); name != r.label {
 				r.label = name + " · " + r.label
@@ -200,7 +200,8 @@ func isValue(t *index.Track) bool { return t.Sort == string(trace.ValueLocation)
 // trackName returns the label of a track.
 func trackName(t *index.Track) string { return cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID) }
 
-// placeRows positions the rows for the current height of strips, and returns the height of all.
+// placeRows positions the rows for the current height of strips, and returns the sum of their
+// heights.
 func (l *sheet) placeRows() int {
 	y := int(l.plot.y)
 	for i := range l.rows {
@@ -235,8 +236,8 @@ func (l *sheet) pad() int {
 	return 1
 }
 
-// rect returns the position of a strip of a row, in units of which the picture has scale per
-// pixel.
+// rect returns the upper edge and the height of a strip of a row. A pixel of the picture has scale
+// units of the result.
 func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 	top := r.y + l.pad()
 	gap := 0 // between strips
@@ -257,8 +258,9 @@ func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 	return (top + s.Depth*l.strip) * scale, max(1, l.strip*scale-gap)
 }
 
-// arrange returns the tracks in the order of the viewer's page: those of a group next to each
-// other, counters below their parents, and communicators last.
+// arrange returns the indexes of tracks in the order in which the viewer's page shows them: tracks
+// of a group next to each other, counters below the tracks that they belong to, and communicators
+// last.
 func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 	var roots, resources, counters, communicators []int
 	of, below := make([][]int, len(groups)), map[int][]int{}
@@ -312,14 +314,15 @@ func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 		visit(g)
 	}
 	for g := range groups {
-		visit(uint32(g)) // groups that contain each other
+		visit(uint32(g)) // only groups that contain each other are left
 	}
 	add(resources)
 	add(counters)
 	return append(out, communicators...)
 }
 
-// heading returns the heading of a track, which it shares with its neighbours.
+// heading returns the heading above a track. Tracks next to each other with the same heading share
+// it.
 func heading(t *index.Track, groups []trace.LocationGroup) string {
 	switch {
 	case t.Kind == index.CommunicatorTrack:
@@ -344,7 +347,7 @@ func groupPath(groups []trace.LocationGroup, g uint32) string {
 	return strings.Join(names, " / ")
 }
 
-// maxOverloads is the largest number of overloaded resources that notes name.
+// maxOverloads is the largest number of overloaded resources that the notes list by name.
 const maxOverloads = 8
 
 // findOverloads adds notes for the resources whose claims exceed their capacity.
@@ -384,7 +387,7 @@ func (l *sheet) findOverloads(ctx context.Context) error {
 	return nil
 }
 
-// findLinks queries the links between the rows.
+// findLinks queries the links between the rows of the sheet.
 func (l *sheet) findLinks(ctx context.Context) error {
 	if l.Links <= 0 || len(l.rows) == 0 {
 		return nil
@@ -425,8 +428,8 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is the largest number of regions in the legend.
 const legendEntries = 16
 
-// legendText returns the text that follows a name in the legend: a time with its meaning, which
-// depends on the kind of row, or the number of spans if there is no time.
+// legendText returns the text behind a region in the legend: the given time and its meaning, which
+// depends on the kind of track, or the number of spans if time is empty.
 func (l *sheet) legendText(kind index.TrackKind, time string, count int64) string {
 	of, one, several := " exclusive", "visit", "visits"
 	switch {
@@ -448,7 +451,8 @@ func (l *sheet) legendText(kind index.TrackKind, time string, count int64) strin
 	return fmt.Sprint(count, " ", several)
 }
 
-// layLegend fills the legend with the regions in which the rows spend most time.
+// layLegend fills the legend with the regions in which the rows spend the most time. It places the
+// entries from y on, and returns their lower end.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	tracks := l.tracks()
 	sums, err := l.Index.Profiles(ctx, tracks, l.from, l.to)
@@ -495,7 +499,7 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 			l.notes = append(l.notes, fmt.Sprintf("The legend has the %d names with most time, of %d.", i, len(list)))
 			break
 		}
-		e := entry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
+		e := legendEntry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
 		time := ""
 		if u.ticks.Cmp(trace.Ticks{}) > 0 {
 			time = clock.FormatSum(u.ticks)
@@ -505,16 +509,16 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	}
 	for _, k := range []index.LinkKind{index.Message, index.Dependency} {
 		if slices.ContainsFunc(l.arrows, func(a index.Link) bool { return a.Kind == k }) {
-			l.legend = append(l.legend, entry{kind: 'a', color: l.t.arrow, name: k.String(), full: k.String()})
+			l.legend = append(l.legend, legendEntry{kind: 'a', color: l.t.arrow, name: k.String(), full: k.String()})
 		}
 	}
 	return placeLegend(l.legend, float64(l.width-margin), y), nil
 }
 
-// unknownRegion is the name of undefined regions.
+// unknownRegion is the name in the legend for undefined regions.
 const unknownRegion = "unknown"
 
-// tracks returns the tracks of the rows.
+// tracks returns the index tracks of the rows, in order.
 func (l *sheet) tracks() (list []int) {
 	for _, r := range l.rows {
 		list = append(list, r.track)
@@ -522,10 +526,10 @@ func (l *sheet) tracks() (list []int) {
 	return list
 }
 
-// windowEnd returns the exclusive end of a window that includes the time t.
+// windowEnd returns the exclusive end of a window whose last tick is t.
 func windowEnd(t int64) int64 { return trace.Add(t, 1) }
 
-// saturatedDiff returns a − b, or the greatest number if that overflows.
+// saturatedDiff returns a − b, or the largest integer if the difference overflows.
 func saturatedDiff(a, b int64) int64 {
 	if d := a - b; (a >= b) == (d >= 0) {
 		return d

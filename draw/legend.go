@@ -1,7 +1,7 @@
 package draw
 
-// entry is an entry of the legend.
-type entry struct {
+// legendEntry is a name in the legend with its colour.
+type legendEntry struct {
 	x, y  float64
 	kind  byte // b: box, a: arrow
 	color rgb
@@ -26,8 +26,9 @@ const (
 	smallSize = 10.5
 )
 
-// placeLegend positions the entries of a legend in lines, up to a right edge, and returns the lower end.
-func placeLegend(legend []entry, right, y float64) float64 {
+// placeLegend positions the entries of a legend in lines from y on, none of which exceeds the right
+// edge. It returns the lower end of the last line.
+func placeLegend(legend []legendEntry, right, y float64) float64 {
 	x := float64(gutter)
 	for i := range legend {
 		e := &legend[i]
@@ -48,7 +49,7 @@ func placeLegend(legend []entry, right, y float64) float64 {
 	return y
 }
 
-func drawLegend(c canvas, t *theme, legend []entry) {
+func drawLegend(c canvas, t *theme, legend []legendEntry) {
 	for _, e := range legend {
 		base := e.y + 12
 		if e.kind == 'a' {

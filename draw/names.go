@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// drawNames draws the names of regions into spans that have enough room.
+// drawNames writes the names of regions into those spans that are large enough.
 func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
 	of := float64(scale)
 	// write draws a name into a box, in pixels of the tile from the plot's left edge.
@@ -47,9 +47,9 @@ func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
 	}
 }
 
-// nameMarks draws the names of instants in rows without spans. A name is to the right of its
-// instant if there is room before the next one; the name of the last instant may also be to its
-// left.
+// nameMarks writes the names of instants in rows without spans. A name is to the right of its
+// instant if it fits before the next instant. The name of the last instant is to its left if there
+// is only room there.
 func (l *sheet) nameMarks(c canvas) error {
 	if l.strip < minMarkedStrip {
 		return nil
@@ -98,12 +98,13 @@ func (l *sheet) nameMarks(c canvas) error {
 	return nil
 }
 
-// minMarkedStrip is the smallest height of strips, in pixels, at which instants have names. maxNamedMarks
-// is the largest number of instants in a row that have names.
+// minMarkedStrip is the smallest height of strips, in pixels, for which names of instants are
+// drawn. maxNamedMarks is the largest number of instants in a row for which they are.
 const (
 	minMarkedStrip = 12
 	maxNamedMarks  = 256
 )
 
-// minNamedStrip is the smallest height of strips, in pixels, at which claims in stacks have names.
+// minNamedStrip is the smallest height of strips, in pixels, for which names are drawn in stacked
+// claims.
 const minNamedStrip = 9

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// ValueOrder returns the order of tracks whose rows are values of an attribute: the values in
-// natural order, then shared rows, then counters and signals.
+// ValueOrder returns the indexes of tracks in the order for a picture whose rows are values of an
+// attribute: first the rows of values, in natural order of their names; then rows that several
+// values share; then counters and signals.
 func ValueOrder(tracks []index.Track) []int {
 	order := make([]int, len(tracks))
 	for i := range order {
@@ -35,8 +36,8 @@ func ValueOrder(tracks []index.Track) []int {
 	return order
 }
 
-// compareNatural compares texts with numbers in them by the values of the numbers, so that job 2 precedes
-// job 10.
+// compareNatural compares two texts. Digits in them are compared as numbers, so that "job 2"
+// precedes "job 10".
 func compareNatural(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {

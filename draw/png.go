@@ -15,13 +15,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// pngCanvas draws pixels. One unit of the picture is scale pixels.
+// pngCanvas is a canvas for a PNG image. A pixel of the picture is scale pixels of the image wide
+// and high.
 type pngCanvas struct {
 	img   *image.RGBA
 	scale float64
 }
 
-// maxPixels bounds the size of a PNG in memory. A pixel takes 4 bytes.
+// maxPixels limits the size of a PNG image in memory, where each pixel takes 4 bytes.
 const maxPixels = 1 << 27
 
 func newPNGCanvas(w, h, scale int) (*pngCanvas, error) {
@@ -58,7 +59,8 @@ func (p *pngCanvas) polygons(c rgb, alpha float64, outlines ...[]point) {
 	p.fill(c, alpha, outlines)
 }
 
-// lines draws each piece as a thin rectangle, long enough to join the next one.
+// lines draws each segment of a polyline as a thin rectangle that overlaps the next one, so that no
+// gap appears between them.
 func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 	var quads [][]point
 	for _, s := range strokes {
@@ -79,10 +81,10 @@ func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 	p.fill(c, alpha, quads)
 }
 
-// maxOutline bounds the size of a filled outline in each direction, in pixels.
+// maxOutline limits the width and height of a filled outline, in pixels of the image.
 const maxOutline = 1 << 16
 
-// fill fills outlines together, so that the colour is not applied twice where they overlap.
+// fill fills all outlines in one pass, so that pixels in several outlines are coloured once.
 func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, o := range outlines {
@@ -97,7 +99,7 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 		return
 	}
 	if r.Dx() > maxOutline || r.Dy() > maxOutline {
-		return // no reasonable picture contains it
+		return // outlines of real pictures are smaller
 	}
 	z := vector.NewRasterizer(r.Dx(), r.Dy())
 	for _, o := range outlines {
@@ -114,8 +116,8 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	p.fillRaster(z, r, paint(c, alpha))
 }
 
-// fillRaster fills the content of z at r. The rasteriser writes to all of r, so that an r that leaves the
-// picture needs a mask.
+// fillRaster fills the shape that z holds, at r. The rasteriser writes to all of r, and so an r
+// that exceeds the image needs a mask.
 func (p *pngCanvas) fillRaster(z *vector.Rasterizer, r image.Rectangle, src *image.Uniform) {
 	if r.In(p.img.Bounds()) {
 		z.Draw(p.img, r, src, image.Point{})

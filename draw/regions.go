@@ -8,14 +8,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxWeighed is the number of tracks whose profiles determine the most important regions. There
-// are few, so that a trace with an index can be shown immediately.
+// maxWeighed is the number of tracks whose profiles decide which regions are most important. The
+// number is small so that a trace with an index is shown without delay.
 const maxWeighed = 16
 
-// RegionColors assigns a colour to each region of an index, as an index into [Palette]. The
-// regions with most exclusive time get different colours; regions with the same name get the same.
-// The viewer's page and pictures of indexes use these colours. profiles must return the sums of
-// tracks over the whole time of the trace.
+// RegionColors assigns a colour to each region of an index, as an index into [Palette]. The regions
+// with the most exclusive time get different colours, and regions with the same name get the same
+// colour. The viewer's page and pictures of indexes use these colours. profiles must return, for
+// each given track, the sums over the whole time of the trace.
 func RegionColors(regions []index.Region, tracks []index.Track,
 	profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
 	ticks := map[string]trace.Ticks{}
@@ -59,9 +59,9 @@ func RegionColors(regions []index.Region, tracks []index.Track,
 	return out, nil
 }
 
-// Colors assigns to each region of index x the colour that its name has in index of, which may
-// hold other events of the same trace. Names that of does not have get colours that other names
-// may have, too.
+// Colors assigns to each region of index x the colour of the region with the same name in the index
+// of, which may hold other events of the same trace. A name that does not exist there gets a colour
+// that other names may have.
 func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
 	regions := of.Regions()
 	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {

@@ -13,15 +13,15 @@ import (
 )
 
 // Sheet is a picture of an index. It has a row for each track, with a strip for each depth of
-// nesting, instants, curves, and links between rows. The claims of a resource with a capacity are
-// stacked in a box, where each is as high as the amount that it holds; the claims of a resource
-// without a capacity have a strip for each lane. A Sheet shows the same as the viewer's page, and
-// takes as long to draw, independently of the size of the trace: the strips of a PNG are the same
-// pixels (package raster), and those of an SVG the same boxes.
+// nesting, instants and curves, and arrows for links between rows. The claims of a resource with a
+// capacity are stacked in a box, in which the height of each is the amount that it holds. The
+// claims of a resource without a capacity have a strip for each lane. The picture looks like the
+// viewer's page: a PNG has the same pixels in its strips (package raster), and an SVG the same
+// boxes. The time for drawing does not depend on the size of the trace.
 type Sheet struct {
 	Index *index.Index
-	// Colors is the index of the whole trace if Index holds only a part of its events, so that
-	// names have the same colours in all pictures of the trace; nil means Index.
+	// Colors is the index of the whole trace. It is needed if Index holds only some of the trace's
+	// events, so that names have the same colours in all pictures of the trace; nil means Index.
 	Colors *index.Index
 	// From and To bound the window; To is exclusive. If To is not greater than From, the window is
 	// the whole trace.
@@ -33,8 +33,8 @@ type Sheet struct {
 	// other. At most MaxRows of them are drawn; 0 means 64.
 	Tracks  []int
 	MaxRows int
-	// MaxDepth is the largest number of strips of spans, or lanes of claims, of a track; 0 means
-	// 8.
+	// MaxDepth is the largest number of strips that a track has for spans or lanes of claims; 0
+	// means 8.
 	MaxDepth int
 	// StripHeight is the height of a strip in pixels; 0 means a height that depends on the number
 	// of strips.
@@ -42,16 +42,15 @@ type Sheet struct {
 	// Links is the largest number of messages and dependencies, or of bundles of them, that are
 	// drawn; 0 draws none.
 	Links int
-	// Spans states what the rows of claims contain.
+	// Spans says what the rows of claims contain.
 	Spans Spans
 	Options
 }
 
-// Spans is the kind of spans in rows of claims.
+// Spans says which spans are in rows of claims.
 type Spans int
 
-// The kinds of spans in rows of claims. If the rows are values of an attribute, they may contain
-// visits of regions.
+// The values of Spans. Rows for the values of an attribute may contain visits of regions.
 const (
 	OfClaims Spans = iota
 	OfVisits
@@ -105,14 +104,13 @@ func (s *Sheet) PNG(ctx context.Context, w io.Writer) error {
 // amountAlpha is the opacity of the amounts of resources, in 255ths.
 const amountAlpha = 110
 
-// tile queries the tile of all rows.
+// tile queries a tile with all rows of the sheet.
 func (l *sheet) tile(ctx context.Context, scale int) (*index.Tile, error) {
 	return l.Index.Tile(ctx, index.TileRequest{From: l.from, To: l.to, Width: int(l.plot.w) * scale, Depths: l.depths,
 		Tracks: l.tracks()})
 }
 
-// strips returns an iterator over the rows and their strips, in order. The strips of a stack are
-// in lanes, not in single.
+// strips returns an iterator over the rows, in order, with the strips of each in tile t.
 func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 	return func(yield func(*sheetRow, rowStrips) bool) {
 		k := 0
@@ -136,11 +134,11 @@ func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 
 // rowStrips holds the strips of a row.
 type rowStrips struct {
-	single []index.Strip
-	lanes  []index.Strip // strips of a stack, which is drawn on top of the others
+	single []index.Strip // strips that are drawn below each other
+	lanes  []index.Strip // strips of the lanes of a stack, drawn on top of single
 }
 
-// values returns the values at the lower and upper edge of a curve.
+// values returns the values that the lower and the upper edge of a curve stand for.
 func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high float64) {
 	x := &l.all[r.track]
 	if s.Kind == index.CurveStrip {
@@ -158,8 +156,9 @@ func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high flo
 	return 0, high
 }
 
-// curveColors returns the colours of curves and amounts. Behind a stack, the amount shows what the
-// omitted lanes hold.
+// curveColors returns the colours for the curve or amount in strip s. In a row with a stack, the
+// amount is drawn behind the stack in a pale colour, where lanes that are left out remain visible
+// as an amount.
 func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 	c := l.colors
 	switch {
@@ -171,7 +170,7 @@ func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 	return &c
 }
 
-// pixels draws the strips in the same way as the viewer's page.
+// pixels draws the strips of all rows into an image, as the viewer's page does.
 func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 	x0 := int(l.plot.x) * scale
 	for r, of := range l.strips(t) {
@@ -194,8 +193,8 @@ func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 	}
 }
 
-// boxes draws the strips as shapes. Boxes of a row with the same colour and title become one
-// shape.
+// boxes draws the strips of all rows as shapes. All boxes of a row with the same colour and title
+// become one shape.
 func (l *sheet) boxes(c canvas, t *index.Tile) {
 	none := func(raster.Box) string { return "" }
 	region := func(b raster.Box) string {
@@ -224,7 +223,8 @@ func (l *sheet) boxes(c canvas, t *index.Tile) {
 	}
 }
 
-// shapes draws the boxes of a strip at y. Boxes with the same colour and title become one shape.
+// shapes draws the boxes of a strip, shifted down by y. All boxes with the same colour and title
+// become one shape.
 func (l *sheet) shapes(c canvas, y int, alpha float64, title func(raster.Box) string, all iter.Seq[raster.Box]) {
 	var shapes []shape
 	at := map[shapeKey]int{}
@@ -243,7 +243,7 @@ func (l *sheet) shapes(c canvas, y int, alpha float64, title func(raster.Box) st
 	}
 }
 
-// shapeKey is a colour and the title of the boxes that have it.
+// shapeKey identifies a shape of a row by its colour and title.
 type shapeKey struct {
 	color rgb
 	title string
@@ -255,7 +255,7 @@ type shape struct {
 	list []box
 }
 
-// add adds a box. A box that begins where the last one ends extends the last one.
+// add adds a box to the shape. If it begins where the last box ends, it extends that box.
 func (s *shape) add(b box) {
 	if n := len(s.list); n > 0 {
 		if o := &s.list[n-1]; o.y == b.y && o.h == b.h && o.x+o.w == b.x {
@@ -266,7 +266,8 @@ func (s *shape) add(b box) {
 	s.list = append(s.list, b)
 }
 
-// draw draws the whole picture. It calls strips to draw the content of the rows.
+// draw draws the whole picture. It calls strips to draw the content of the rows, after the frame
+// and before arrows and names.
 func (l *sheet) draw(c canvas, t *index.Tile, scale int, strips func()) error {
 	c.boxes(l.t.paper, 1, "", box{0, 0, float64(l.width), float64(l.height)})
 	l.drawFrame(c)
@@ -326,7 +327,7 @@ func (l *sheet) drawFrame(c canvas) {
 	}
 }
 
-// drawLabel draws the label of a row, and the line below the row.
+// drawLabel draws the label of a row and the line below it.
 func (l *sheet) drawLabel(c canvas, r *sheetRow) {
 	right := l.plot.x + l.plot.w
 	y, h := float64(r.y), float64(r.h)
@@ -362,7 +363,8 @@ func (l *sheet) drawLabel(c canvas, r *sheetRow) {
 		full: r.label, size: size, color: l.t.text})
 }
 
-// edgeLabels returns the labels at the upper and the lower edge of a curve.
+// edgeLabels returns the labels at the upper and the lower edge of a curve, which are empty for
+// rows without a curve.
 func (l *sheet) edgeLabels(r *sheetRow) (high, low string) {
 	t := &l.all[r.track]
 	switch t.Kind {
@@ -382,7 +384,7 @@ func (l *sheet) edgeLabels(r *sheetRow) (high, low string) {
 	return regular.fit(high, smallSize, 90), regular.fit(low, smallSize, 90)
 }
 
-// x returns the horizontal position of a time.
+// x returns the horizontal position of time t, in pixels of the picture.
 func (l *sheet) x(t int64) float64 {
 	return l.plot.x + l.plot.w*((float64(t)-float64(l.from))/float64(uint64(l.to)-uint64(l.from)))
 }

@@ -95,9 +95,9 @@ func sheets(t testing.TB) map[string]*Sheet {
 	}
 }
 
-// stackedIndex returns an index of resources with overlapping claims, with a capacity and without one,
-// and of a resource whose claims do not overlap. No claim of those with a capacity has room for a
-// name.
+// stackedIndex returns an index of resources with and without a capacity that have overlapping
+// claims, and of a resource whose claims do not overlap. The claims in stacks are too small for
+// their names.
 func stackedIndex(t testing.TB) *index.Index {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -116,8 +116,8 @@ func stackedIndex(t testing.TB) *index.Index {
 	return indexOf(t, format.Recorded(r))
 }
 
-// rasterStrips returns an image with the pixels of the rasteriser for the rows, on the picture's
-// background, and the positions of the strips.
+// rasterStrips returns an image in which package raster has drawn the rows on the picture's
+// background, and the positions of the strips in it.
 func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangle) {
 	t.Helper()
 	l, err := s.layOut(t.Context())
@@ -201,8 +201,8 @@ func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Recta
 	return img, places
 }
 
-// TestSheetPixels checks that the strips of a PNG are those of the rasteriser, and thus those of
-// the viewer's page.
+// TestSheetPixels checks that the strips of a PNG have the pixels that package raster draws, and
+// thus those of the viewer's page.
 func TestSheetPixels(t *testing.T) {
 	for name, s := range sheets(t) {
 		for _, scale := range []int{1, 2, 3} {
@@ -235,7 +235,7 @@ func TestSheetPixels(t *testing.T) {
 
 var subpath = regexp.MustCompile(`M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z`)
 
-// rasterise draws the boxes of an SVG document, which are rectangles and paths.
+// rasterise draws the boxes of an SVG document, which are rectangles and paths, into an image.
 func rasterise(t testing.TB, text []byte) *image.RGBA {
 	t.Helper()
 	var img *image.RGBA
@@ -244,7 +244,7 @@ func rasterise(t testing.TB, text []byte) *image.RGBA {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return int(math.Round(v)) // those of the legend are not integers
+		return int(math.Round(v)) // positions in the legend are not integers
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -313,7 +313,7 @@ func TestSheetBoxes(t *testing.T) {
 				for x := r.Min.X; x < r.Max.X; x++ {
 					g, w := got.RGBAAt(x, y), want.RGBAAt(x, y)
 					d := max(g.R, w.R) - min(g.R, w.R) + max(g.G, w.G) - min(g.G, w.G) + max(g.B, w.B) - min(g.B, w.B)
-					if d > 3 { // overlapping colours are rounded
+					if d > 3 { // where colours overlap, the two formats round differently
 						t.Fatalf("%s: at %d, %d found %v, expected %v", name, x, y, g, w)
 					}
 				}
@@ -421,7 +421,8 @@ func TestSheetTexts(t *testing.T) {
 	}
 }
 
-// TestSheetOfLittleAndMuch draws unusual traces.
+// TestSheetOfLittleAndMuch draws an empty trace and others with extreme content, and expects
+// neither errors nor panics.
 func TestSheetOfLittleAndMuch(t *testing.T) {
 	empty := trace.NewRecorder(trace.Seconds(1000))
 	one := trace.NewRecorder(trace.Seconds(1))
@@ -460,8 +461,8 @@ func TestSheetOfLittleAndMuch(t *testing.T) {
 	}
 }
 
-// TestArrange checks that tracks of a group are next to each other, in any order of the trace, and
-// that groups that contain each other cause no endless loop.
+// TestArrange checks that the tracks of a group become neighbours, whatever their order in the
+// trace, and that groups that contain each other cause no endless loop.
 func TestArrange(t *testing.T) {
 	loc := func(g uint32) index.Track { return index.Track{Kind: index.LocationTrack, Group: g, Parent: -1} }
 	tracks := []index.Track{loc(1), loc(0), {Kind: index.CounterTrack, Group: 0, Parent: 1},
@@ -482,8 +483,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestSheetNamesInStacks checks that names are drawn into the claims of a stack that have enough
-// room, again where a claim changes its place, and only if strips are high enough.
+// TestSheetNamesInStacks checks that a claim in a stack shows its name if the claim is large enough
+// and strips are high enough. A claim whose place changes shows it once more.
 func TestSheetNamesInStacks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	heads := r.Resource("heads", 100, "")
@@ -521,8 +522,8 @@ func TestSheetNamesInStacks(t *testing.T) {
 	}
 }
 
-// TestSheetArrowEnds checks that messages begin and end at the strips of the spans that send and
-// receive them.
+// TestSheetArrowEnds checks that the arrow of a message begins at the strip of the sending span and
+// ends at the strip of the receiving span.
 func TestSheetArrowEnds(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")
@@ -565,7 +566,7 @@ func TestSheetArrowEnds(t *testing.T) {
 	}
 }
 
-// lineCanvas records the lines that are drawn.
+// lineCanvas is a canvas that records lines.
 type lineCanvas [][]point
 
 func (c *lineCanvas) boxes(rgb, float64, string, ...box)      {}

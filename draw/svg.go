@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// svgCanvas writes SVG elements.
+// svgCanvas is a canvas that writes SVG elements.
 type svgCanvas struct{ b bytes.Buffer }
 
 func newSVGCanvas(w, h int, title string) *svgCanvas {
@@ -39,8 +39,8 @@ func coord(x float64) string {
 	return s
 }
 
-// escape returns a text as XML. It spells out characters that change the direction of the text
-// after them.
+// escape returns a text with the special characters of XML escaped. Characters that change the
+// direction of the text after them are written as \uXXXX.
 func escape(s string) string {
 	var b bytes.Buffer
 	if strings.ContainsFunc(s, changesDirection) {
@@ -142,7 +142,8 @@ func (s *svgCanvas) text(l label) {
 		weight = ` font-weight="bold"`
 	}
 	anchor := [...]string{"", ` text-anchor="middle"`, ` text-anchor="end"`}[l.anchor]
-	// textLength keeps the layout if the viewer has another font.
+	// textLength gives the text its computed width, even if the program that shows the SVG has
+	// another font.
 	fmt.Fprintf(&s.b, `<text x="%s" y="%s" font-size="%s"%s%s fill="%s" textLength="%s" lengthAdjust="spacingAndGlyphs">`,
 		coord(l.x), coord(l.y), coord(l.size), weight, anchor, l.color, coord(l.face().measure(l.s, l.size)))
 	s.b.WriteString(escape(l.s))

@@ -7,11 +7,12 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// DepthAt returns the depth of the strip whose span contains the end of a link at a column of a
-// tile, which may be fractional. For nested spans, that is the innermost span; if ends is set, it
-// is the innermost span that ends there. For the lanes of a resource, it is the lane in which a
-// claim ends or begins there, or else the only lane with a claim there. DepthAt returns -1 if the
-// tile does not determine the depth.
+// DepthAt returns the depth of the span that an end of a link belongs to. column is the horizontal
+// position of that end in the tile, in columns; it may be fractional. ends is set if the link's end
+// belongs to the end of a span rather than to its begin. nested is set for nested spans: the result
+// is the innermost span at the column or, with ends, the innermost span that ends there. For the
+// lanes of a resource, it is the claim that begins (with ends: ends) there, or else the only claim
+// at the column. DepthAt returns −1 if the tile does not determine the span.
 func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends bool) int {
 	inner, edge, near, holds := -1, -1, 1.01, 0
 	reach := 1
@@ -52,8 +53,8 @@ func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends b
 	return -1
 }
 
-// runAt returns the run of a strip that covers a column, or the nearest one within reach columns,
-// or -1.
+// runAt returns the index of the run of a strip that covers a column. If no run does, it returns
+// the nearest one at most reach columns away, or −1.
 func runAt(t *index.Tile, s index.Strip, column, reach int) int {
 	end := func(k int) int { return int(t.X[k]) + int(t.N[k]) }
 	last := s.First + s.Count

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// tileOf returns a tile with a strip for each depth. Each run is given by its first column and its
-// width.
+// tileOf returns a tile whose depths have the given runs, each with its first column and its number
+// of columns.
 func tileOf(runs ...[][2]int) *index.Tile {
 	t := &index.Tile{Width: 100}
 	for depth, list := range runs {
@@ -20,7 +20,7 @@ func tileOf(runs ...[][2]int) *index.Tile {
 	return t
 }
 
-// TestDepthAt uses the same numbers as the test of the page's own function.
+// TestDepthAt has the same cases as the test of the same function in web/src.
 func TestDepthAt(t *testing.T) {
 	nested := tileOf([][2]int{{0, 50}, {60, 30}}, [][2]int{{10, 20}, {61, 1}})
 	lanes := tileOf([][2]int{{0, 30}}, [][2]int{{10, 30}}, [][2]int{{20, 30}})

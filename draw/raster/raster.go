@@ -1,9 +1,11 @@
 // Package raster draws the strips of a tile as pixels. It is the counterpart of web/src/raster.ts.
-// Both round to whole pixels in the same way, so that a picture from weft has the same pixels as the page.
+// Both round to whole pixels in the same way, so that a PNG picture has the same pixels as the
+// viewer's page.
 //
-// A run has the colour of its region. It is opaque if it is a single span, and otherwise the
-// fainter the less of it is covered. A span of at least four columns leaves its last column empty,
-// which separates it from the next span. The height of a claim is its share of the capacity.
+// A run is drawn in the colour of its region. A run that is a single span is opaque; others are
+// more transparent the less of their time is covered by spans. A span of four columns or more
+// leaves its last column empty, which separates it from the next span. The height of a claim is its
+// share of the resource's capacity.
 package raster
 
 import (
@@ -25,7 +27,7 @@ type Colors struct {
 	Curve  color.RGBA
 }
 
-// Blend blends f over b with an opacity of a 255ths.
+// Blend returns the colour f drawn over b with an opacity of a 255ths.
 func Blend(f, b color.RGBA, a int) color.RGBA {
 	mix := func(f, b uint8) uint8 { return uint8((int(f)*a + int(b)*(255-a) + 127) / 255) }
 	return color.RGBA{mix(f.R, b.R), mix(f.G, b.G), mix(f.B, b.B), 255}
@@ -34,20 +36,21 @@ func Blend(f, b color.RGBA, a int) color.RGBA {
 // MarkAlpha is the opacity of instants, in 255ths.
 const MarkAlpha = 200
 
-// Box is a rectangle of pixels of one colour, in a strip whose upper left corner is 0, 0.
+// Box is a rectangle of pixels of one colour. X and Y count from the upper left corner of the
+// strip.
 type Box struct {
 	X, Y, W, H int
 	Color      color.RGBA
 	Run        int // number of the run or cell that the box shows
 }
 
-// LeastClaim is the smallest height of a claim, in pixels of a picture of scale 1. Lower claims
-// would be invisible.
+// LeastClaim is the smallest height at which a claim is drawn, in pixels of a picture of scale 1,
+// so that it stays visible.
 const LeastClaim = 3
 
-// SpanBoxes returns the boxes of a strip of spans with height h on a background of one colour,
-// from left to right. The height of a claim is its share of the capacity, but at least least
-// pixels.
+// SpanBoxes returns the boxes of a strip of spans from left to right. The strip has the height h
+// and a background of the colour back. The height of a claim is its share of h by the resource's
+// capacity, but at least least pixels.
 func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
@@ -82,15 +85,16 @@ func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] 
 	}
 }
 
-// CurveBoxes returns the boxes of a curve. low and high are the values at the lower and upper
-// edge; if they are equal, the curve is at the upper edge. Amounts are filled from the lower edge.
+// CurveBoxes returns the boxes of a strip that shows a curve. low is the value at the lower edge
+// and high that at the upper edge; if they are equal, the curve is drawn at the upper edge. Amounts
+// of a resource are filled down to the lower edge.
 func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) iter.Seq[Box] {
 	row := func(v float32) int {
 		if low == high {
 			return 0
 		}
 		up := math.Floor((float64(v)-low)/(high-low)*float64(h-1) + 0.5)
-		if !(up > 0) { // also if it is not a number
+		if !(up > 0) { // this also excludes NaN
 			return h - 1
 		}
 		return h - 1 - int(min(up, float64(h-1)))
@@ -111,21 +115,21 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 	}
 }
 
-// StackBoxes returns the boxes of the lanes of a resource, stacked in a box of height h with the
-// first lane at the bottom, for the columns [from, to). The height of a claim is its share of the
-// capacity (the mean share for columns with several claims), but at least least pixels. Claims
-// beyond the capacity are cut off at the top. A line separates claims on top of each other if
-// there is room for it, and a column separates claims next to each other.
+// StackBoxes returns the boxes of the lanes of a resource for the columns [from, to). The lanes are
+// stacked in a box of height h, the first lane at the bottom. The height of a claim is its share of
+// h by the capacity, at least least pixels; in a column with several claims of a lane, it is their
+// mean. Claims that exceed the capacity are cut off at the top. If there is room, a line separates
+// claims on top of each other, and an empty column separates claims next to each other.
 func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
-		at := make([]int, len(lanes)) // for each lane, the first run that ends after x
+		at := make([]int, len(lanes)) // by lane, the first run that ends after x
 		begin := func(k int) int { return int(t.X[k]) }
 		end := func(k int) int { return int(t.X[k]) + max(1, int(t.N[k])) }
 		for i, s := range lanes {
 			at[i] = s.First + sort.Search(s.Count, func(k int) bool { return end(s.First+k) > from })
 		}
 		for x := from; x < to; {
-			next := to // the lanes do not change before next
+			next := to // the first column after x at which a lane changes
 			for i, s := range lanes {
 				for at[i] < s.First+s.Count && end(at[i]) <= x {
 					at[i]++
@@ -174,23 +178,23 @@ func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, 
 	}
 }
 
-// Stack draws the lanes of a resource in a box of height h, for the columns [from, to) of the
-// tile. x0, y0 is the upper left corner of the box for the tile's first column.
+// Stack draws the lanes of a resource for the columns [from, to) of the tile, in a box of height h.
+// The box of the tile's column 0 has its upper left corner at x0, y0.
 func Stack(img *image.RGBA, x0, y0, h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) {
 	for b := range StackBoxes(h, t, lanes, from, to, least, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
 
-// Spans draws a strip of spans on a background of one colour. Its upper left corner is x0, y0, its
-// height is h, and its width is that of the tile.
+// Spans draws a strip of spans of height h on a background of one colour. Its upper left corner is
+// at x0, y0, and each column of the tile is one pixel wide.
 func Spans(img *image.RGBA, x0, y0, h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
 	for b := range SpanBoxes(h, least, t, s, back, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
 
-// Instants draws a strip of instants over the existing pixels.
+// Instants draws a strip of instants over the pixels that img has.
 func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *Colors) {
 	for b := range InstantBoxes(h, t, s, c) {
 		x := x0 + b.X
@@ -202,7 +206,7 @@ func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *C
 	}
 }
 
-// Curve draws a curve. low and high are the values at the lower and upper edge.
+// Curve draws a strip that shows a curve. low and high are the values at its lower and upper edge.
 func Curve(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) {
 	for b := range CurveBoxes(h, t, s, low, high, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
