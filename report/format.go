@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// name returns a name for the page: valid UTF-8 without control characters, shortened to mostName
+// name makes a name fit for the page: valid UTF-8 without control characters, of at most mostName
 // characters.
 func name(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -30,10 +30,10 @@ func name(s string) string {
 	return s
 }
 
-// text returns a cell with a name.
+// text returns a cell that shows a name.
 func text(s string) cell { return cell{Text: name(s)} }
 
-// region returns a cell with the name and the colour of a region.
+// region returns a cell with the name s and the colour of a region.
 func (r *Report) region(ref uint32, s string) cell {
 	return cell{Text: name(s), Color: r.Color(ref)}
 }
@@ -41,20 +41,20 @@ func (r *Report) region(ref uint32, s string) cell {
 // location returns a cell with the name of a location.
 func (r *Report) location(l *profile.Location) cell { return r.place(l.Location) }
 
-// time returns a cell with a duration; Exact has it in seconds with all digits.
+// time returns a cell with a duration of t ticks. Exact holds it in seconds with all digits.
 func (r *Report) time(t int64) cell {
 	return cell{Text: r.Clock.FormatDuration(t), Exact: r.Clock.FormatSeconds(t) + " s", Number: true}
 }
 
-// sum returns a cell with a sum of durations.
+// sum returns a cell with a sum of durations. Exact holds it in seconds with all digits.
 func (r *Report) sum(t trace.Ticks) cell {
 	return cell{Text: r.Clock.FormatSum(t), Exact: r.Clock.FormatSumSeconds(t) + " s", Number: true}
 }
 
-// exactly returns a cell with a time in seconds with all digits.
-func (r *Report) exactly(t int64) cell { return cell{Text: r.Clock.FormatSeconds(t) + " s"} }
+// exactTime returns a cell with a time in seconds, with all digits.
+func (r *Report) exactTime(t int64) cell { return cell{Text: r.Clock.FormatSeconds(t) + " s"} }
 
-// mean returns a cell with the mean of n durations.
+// mean returns a cell with the mean of n durations whose sum is given.
 func (r *Report) mean(sum trace.Ticks, n int64) cell {
 	if n == 0 {
 		return cell{Text: "–", Number: true}
@@ -74,8 +74,8 @@ func count[T int64 | uint64](n T) string {
 	return s
 }
 
-// sized returns a cell with a number of bytes.
-func sized[T int64 | uint64](n T) cell {
+// byteSize returns a cell with a number of bytes in a binary unit. Exact holds all digits.
+func byteSize[T int64 | uint64](n T) cell {
 	return cell{Text: size(n), Exact: count(n) + " bytes", Number: true}
 }
 
@@ -95,7 +95,7 @@ func size[T int64 | uint64](n T) string {
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
 }
 
-// bar returns a cell with n as a percentage of whole, as text and as a bar.
+// bar returns a cell with n as a percentage of whole, written and drawn as a bar.
 func bar(n, whole float64) cell {
 	p := 100 * n / max(1, whole)
 	return cell{Text: percent(n, whole), Bar: round(min(max(p, 0), 100)), HasBar: true, Number: true}
@@ -109,10 +109,10 @@ func percent(n, whole float64) string {
 	return percentOf(n / whole)
 }
 
-// percentOf formats a fraction as a percentage.
+// percentOf formats a fraction of 1 as a percentage.
 func percentOf(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }
 
-// deviation returns a cell with the difference of x from mean as a percentage of mean.
+// deviation returns a cell with x − mean, as a percentage of mean.
 func deviation(x, mean float64) cell {
 	if mean <= 0 {
 		return cell{Text: "–", Number: true}
@@ -138,8 +138,8 @@ func float(f float64) string {
 	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
-// plural formats a number with the thing it counts: words are its singular and, if irregular, its
-// plural.
+// plural formats a number together with the noun for what it counts. words holds the singular and,
+// if it is irregular, the plural of that noun.
 func plural(n int64, words ...string) string {
 	switch {
 	case n == 1:

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// heat is the heat map of the bytes that each location sent to each other one. All sizes are pixels.
+// heat is a heat map: for each pair of locations, the number of bytes that one sent to the other.
+// All sizes are in pixels.
 type heat struct {
 	Width, Height int
 	Left, Top     int
@@ -29,19 +30,19 @@ type heatName struct {
 	Name string
 }
 
-// shade is the outline of all cells of a level.
+// shade is the common outline of all cells of a colour level.
 type shade struct {
 	Level int
 	Path  string
 }
 
-// tip is a cell with its explanation.
+// tip is a cell whose explanation is shown when the pointer is over it.
 type tip struct {
 	X, Y, Level int
 	Text        string
 }
 
-// heatKey is the sample of a level in the legend.
+// heatKey is the sample of a colour level in the legend of the map.
 type heatKey struct{ X, Level int }
 
 // Sizes of the heat map, in pixels.
@@ -51,10 +52,11 @@ const (
 	heatWidth   = 480
 	heatCell    = 24
 	heatLevels  = 6
-	heatTips    = 20 // locations up to which cells have tips
+	heatTips    = 20 // largest number of locations with which cells have tips
 )
 
-// heat returns the heat map, or nil if there are fewer than 3 or more than mostHeat locations.
+// heat returns the heat map of the messages in m, or nil if they have fewer than 3 or more than
+// mostHeat locations.
 func (r *Report) heat(m *messages.Result) *heat {
 	var locs []uint32
 	most, least := uint64(0), uint64(math.MaxUint64)
@@ -83,7 +85,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	h := &heat{Cell: min(heatCell, heatWidth/n), Left: 12 + longest*heatLetter, Top: 12 + longest*heatLetter}
 	h.Size = n * h.Cell
 	h.Width, h.Height = h.Left+h.Size+10, h.Top+h.Size+40
-	every := 1 // the map names each every-th location
+	every := 1 // only every every-th location has its name beside the map
 	if h.Cell < 11 {
 		every = (11 + h.Cell - 1) / h.Cell
 	}
@@ -97,7 +99,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 		h.Rows = append(h.Rows, heatName{h.Left - 6, h.Top + middle + 4, names[i]})
 		h.Columns = append(h.Columns, heatName{h.Left + middle + 4, h.Top - 6, names[i]})
 	}
-	// The scale is logarithmic if the sizes span more than a factor of 16.
+	// The colour scale is logarithmic if the largest size is more than 16 times the smallest.
 	low, high := float64(0), float64(max(1, most))
 	scale, hint := func(f float64) float64 { return f }, "0 to "+size(most)
 	if high > 16*float64(max(1, least)) {

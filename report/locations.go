@@ -10,24 +10,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A straggler is a location with at least stragglerRatio times the mean work of all locations. Its
-// work exceeds the mean by at least stragglerMinShare of the duration.
+// A straggler is a location whose work is at least stragglerRatio times the mean work of all
+// locations, and exceeds this mean by at least stragglerMinShare of the duration.
 const (
 	stragglerRatio    = 1.1
 	stragglerMinShare = 0.01
 )
 
-// worker is a location with open regions. Its work is the exclusive time of the regions for which Waits
-// returns false.
+// worker is a location in which a region was open. Its work is the exclusive time, in ticks, of the
+// regions for which Waits returns false.
 type worker struct {
 	*profile.Location
 	work int64
 }
 
-// workers are the locations with open regions, in the order of the report.
+// workers lists the locations in which a region was open, in the order of the report.
 type workers []worker
 
-// workers returns the locations with open regions and their work.
+// workers returns the locations in which a region was open, with their work.
 func (r *Report) workers() (l workers) {
 	definitions := map[uint32][]profile.Region{}
 	for _, d := range r.Definitions {
@@ -60,7 +60,7 @@ func (l workers) maxAndMean() (most int64, mean float64) {
 	return most, mean
 }
 
-// locations returns the section of the locations and the stragglers among them.
+// locations returns the section about the locations and the stragglers among them.
 func (r *Report) locations() section {
 	all := r.workers()
 	if len(all) == 0 {
@@ -91,7 +91,7 @@ func (r *Report) locations() section {
 		{Name: "exclusive time by region"}}
 	line := func(w worker) []cell {
 		return []cell{r.location(w.Location), r.time(w.Covered), bar(float64(w.Covered), float64(length)), r.time(w.work),
-			deviation(float64(w.work), work.mean()), {Stack: r.stack(w.Regions, busy.most)}}
+			deviation(float64(w.work), work.mean()), {Stack: r.barParts(w.Regions, busy.most)}}
 	}
 	byWork := slices.Clone(all)
 	slices.SortStableFunc(byWork, func(a, b worker) int { return cmp.Compare(b.work, a.work) })
@@ -128,7 +128,7 @@ func (r *Report) locations() section {
 	return s
 }
 
-// spread holds the number, least, greatest and sum of times.
+// spread holds the number, minimum, maximum and sum of some times, in ticks.
 type spread struct {
 	n, least, most int64
 	sum            trace.Ticks
@@ -144,7 +144,7 @@ func (s *spread) add(t int64) {
 	s.most = max(s.most, t)
 }
 
-// meanOfMax formats the mean as a percentage of the greatest time.
+// meanOfMax formats the mean time as a percentage of the longest time.
 func meanOfMax(s *spread) string {
 	if s.most <= 0 {
 		return "–"
@@ -152,12 +152,12 @@ func meanOfMax(s *spread) string {
 	return percentOf(s.mean() / float64(s.most))
 }
 
-// mean returns the mean time, or 0 without times.
+// mean returns the mean time, or 0 if no time has been added.
 func (s *spread) mean() float64 { return s.sum.Float() / float64(max(1, s.n)) }
 
-// stack returns the exclusive times of a location's regions as parts of a bar of whole ticks, the longest
-// first. It leaves out regions too short to be visible.
-func (r *Report) stack(list []profile.Region, whole int64) (out []part) {
+// barParts returns the exclusive times of a location's regions as parts of a bar, the longest
+// first. The bar stands for whole ticks. Regions that would be too narrow to see are left out.
+func (r *Report) barParts(list []profile.Region, whole int64) (out []barPart) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b profile.Region) int { return b.Exclusive.Cmp(a.Exclusive) })
 	at := 0.0
@@ -167,11 +167,12 @@ func (r *Report) stack(list []profile.Region, whole int64) (out []part) {
 		if i == stackParts || w < 0.5 {
 			break
 		}
-		out = append(out, part{round(at), round(w), r.Color(x.Region), name(x.Name) + ": " + r.Clock.FormatSum(x.Exclusive)})
+		text := name(x.Name) + ": " + r.Clock.FormatSum(x.Exclusive)
+		out = append(out, barPart{round(at), round(w), r.Color(x.Region), text})
 		at += w
 	}
 	return out
 }
 
-// round rounds to one decimal.
+// round rounds f to one decimal.
 func round(f float64) float64 { return math.Round(f*10) / 10 }

@@ -16,15 +16,16 @@ import (
 const (
 	pictureWidth  = 1280
 	pictureRows   = 48
-	pictureStrips = 120 // strips of spans, over all rows
+	pictureStrips = 120 // strips of spans in all rows together
 	pictureArrows = 400
 	smallSVG      = 300 << 10 // bytes
 	smallPNG      = 400 << 10 // bytes
 )
 
-// Draw draws the time line of index x in the window from from to to, or all of it if the window is
-// empty. It sets Picture and Color. Regions have the colours that they have in all, the index of the
-// whole trace, which may be x. chosen lists the tracks to draw in their order; nil draws all tracks.
+// Draw draws the time line of index x from time from to time to, or the whole time line if the
+// window is empty. It sets r.Picture and r.Color. all is the index of the whole trace, which may be
+// x; it decides about the colours of regions. chosen lists the tracks to draw, in this order; nil
+// stands for all tracks.
 func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, chosen []int) error {
 	p := &r.Picture
 	*p = Picture{Width: pictureWidth}
@@ -83,8 +84,8 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	return err
 }
 
-// paint draws the picture in light and in dark colours: as SVG if it is small, else as PNG. A PNG that
-// is too large is drawn in light colours only.
+// paint draws s in light and in dark colours. Pictures whose SVG is small are drawn as SVG, and
+// others as PNG. If the PNG is too large, only the light one is kept.
 func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
 		var b bytes.Buffer
@@ -110,7 +111,7 @@ func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 		}
 	}
 	if len(p.PNG) > smallPNG {
-		return nil // the light picture serves both modes
+		return nil // the light picture is used for dark mode too
 	}
 	p.DarkPNG, err = paint(true, s.PNG)
 	return err

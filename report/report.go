@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Report holds the results of analyses of a trace. Slices are complete and in the order in which the
-// page shows them. The page shows the first entries and the number of the others.
+// Report holds the results of analyses of a trace. Its slices hold all entries, in the order in
+// which the page lists them. The page shows the first entries of each and the number of the rest.
 type Report struct {
 	Title  string // title of the page: the name of the trace
 	Format string // display name of the trace's format
@@ -25,44 +25,47 @@ type Report struct {
 	// Info describes the selected part of the trace, as all other fields do.
 	Info  *info.Info
 	Clock trace.Clock
-	// From and To bound the window in ticks, To exclusive. Nil is a bound that is not set.
+	// From and To are the bounds of the window in ticks; To is exclusive. A nil bound means that
+	// the window is not limited there.
 	From, To *int64
 	// Begin is the time of the first event of the whole trace. The page shows the window's bounds
 	// relative to it. Nil means Info.First.
 	Begin *int64
-	// Chosen describes the selection other than the window, such as locations; it is empty if all are
-	// selected.
+	// Chosen describes the restrictions of the selection other than the window, such as locations.
+	// It is empty if there are none.
 	Chosen []string
 
 	// Picture is the time line.
 	Picture Picture
 
-	Covered    trace.Ticks // time in which a region was open, added up over locations
+	Covered    trace.Ticks // time in which any region was open, added up over locations
 	Regions    []profile.Region
 	Activities []profile.Activity
 	Locations  []profile.Location
-	Paths      []calltree.Node // one tree for all locations
+	Paths      []calltree.Node // a tree of call paths over all locations together
 
-	// Definitions lists the locations with one entry per region definition. Regions and Locations merge
-	// regions of the same name. Definitions may be nil unless Waits differs between such regions.
+	// Definitions holds the locations with one entry for each region definition, whereas Regions
+	// and Locations combine regions of the same name. It may be nil unless Waits returns different
+	// values for regions of the same name.
 	Definitions []profile.Location
-	// Waits reports whether a location in a region only communicates, synchronises or waits. Nil is a
-	// function that returns false.
+	// Waits reports whether a location only communicates, synchronises or waits while the region is
+	// the innermost open one. A nil function means that no region does.
 	Waits func(region uint32) bool
-	// Color returns the colour of a region in the picture, "#rrggbb". Nil gives regions no colour.
+	// Color returns the colour of a region in the picture as "#rrggbb". With a nil function,
+	// regions have no colour.
 	Color func(region uint32) string
 
 	Messages    *messages.Result
 	Collectives *collectives.Result
-	// LocationName returns the name of a location, by its index in the definitions. Nil names locations
-	// by number.
+	// LocationName returns the name of a location, given its number in the definitions. With a nil
+	// function, locations are named by their numbers.
 	LocationName func(location uint32) string
 
-	Errors, Warnings, Notes int64  // defects that checking found
+	Errors, Warnings, Notes int64  // numbers of defects that checking found
 	Rules                   []Rule // broken rules
 }
 
-// Picture is the time line of a trace. The page leaves out what is empty.
+// Picture is the picture of a trace's time line. The page leaves out its empty fields.
 type Picture struct {
 	// SVG and DarkSVG are documents for light and dark mode. The page contains their elements. If SVG is
 	// empty, the page shows the images PNG and DarkPNG.
@@ -70,11 +73,11 @@ type Picture struct {
 	PNG, DarkPNG []byte
 	// Width is the greatest width of the picture on the page, in pixels.
 	Width int
-	// Caption describes what the picture does not show.
+	// Caption is a text about what the picture leaves out.
 	Caption string
 }
 
-// Rule is a rule of weft check that the trace breaks.
+// Rule is a rule of `weft check` that the trace breaks.
 type Rule struct {
 	Rule     string
 	Severity string // error, warning, note
@@ -85,12 +88,12 @@ type Rule struct {
 	Expected string
 }
 
-// page is the source of the template.
+// page is the source text of the template.
 //
 //go:embed page.html
 var page string
 
-// parsed returns the template of the page.
+// parsed returns the parsed template of the page.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(page))
 })

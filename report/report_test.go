@@ -37,7 +37,7 @@ func write(t *testing.T, r *Report) []byte {
 	return b.Bytes()
 }
 
-// texts returns the elements of a page with their attributes, and its text.
+// texts returns the elements of a page, with their attributes, and the text between them.
 func texts(t *testing.T, page []byte) (elements []xml.StartElement, text string) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(page))
@@ -59,8 +59,8 @@ func texts(t *testing.T, page []byte) (elements []xml.StartElement, text string)
 	}
 }
 
-// TestNamesAreText checks that names of a trace appear as text everywhere on the page, whatever their
-// characters.
+// TestNamesAreText checks that a name with characters that have a meaning in HTML appears on the
+// page as text, wherever the page shows names.
 func TestNamesAreText(t *testing.T) {
 	bad := `<script>alert("1")</script> '"&` + "\x00\x07\n"
 	rtl := "\u200f\u0632\u0645\u0646 \u0627\u0644\u062d\u0633\u0627\u0628\u200f \u202eevil"
@@ -122,7 +122,7 @@ func TestNamesAreText(t *testing.T) {
 	}
 }
 
-// TestLittleAndMuch writes the page of an empty trace and of one with the greatest numbers.
+// TestLittleAndMuch writes the page of an empty trace, and of a trace with the largest numbers.
 func TestLittleAndMuch(t *testing.T) {
 	r := empty()
 	_, text := texts(t, write(t, r))
@@ -146,8 +146,9 @@ func TestLittleAndMuch(t *testing.T) {
 	}
 }
 
-// TestStragglers checks the limit: nine locations have 100 ticks of work. A tenth one with 111 ticks is
-// no straggler, as it raises the mean; one with 113 ticks is a straggler.
+// TestStragglers checks the limits for stragglers. Nine locations have 100 ticks of work each. A
+// tenth location with 111 ticks is no straggler, because it raises the mean itself; with 113 ticks
+// it is one.
 func TestStragglers(t *testing.T) {
 	for work, want := range map[int64]string{111: "There is none.", 113: "Here 1 of 10 do."} {
 		r := empty()
@@ -169,7 +170,7 @@ func TestStragglers(t *testing.T) {
 			t.Errorf("%d: the text %q is missing", work, want)
 		}
 	}
-	// A difference of less than 1 % of the duration makes no straggler.
+	// A location whose work exceeds the mean by less than 1 % of the duration is no straggler.
 	r := empty()
 	first, last := int64(0), int64(100000)
 	r.Info.First, r.Info.Last = &first, &last

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// overview returns the section of the trace's properties, events and files.
+// overview returns the section with the properties, events and files of the trace.
 func (r *Report) overview() section {
 	x := r.Info
 	s := section{ID: "overview", Title: "Overview"}
@@ -28,9 +28,9 @@ func (r *Report) overview() section {
 		bytes += f.Size
 	}
 	if n := int64(len(x.Files)); n == 1 {
-		add("Size", sized(bytes))
+		add("Size", byteSize(bytes))
 	} else {
-		c := sized(bytes)
+		c := byteSize(bytes)
 		c.Text += " in " + plural(n, "file")
 		add("Size", c)
 	}
@@ -38,8 +38,8 @@ func (r *Report) overview() section {
 		add("Events", text("none"))
 	} else {
 		add("Duration", r.time(r.length()))
-		add("First event", r.exactly(*x.First))
-		add("Last event", r.exactly(*x.Last))
+		add("First event", r.exactTime(*x.First))
+		add("Last event", r.exactTime(*x.Last))
 		if x.Start != "" {
 			add("Started", text(x.Start))
 		}
@@ -96,7 +96,8 @@ func (r *Report) overview() section {
 	return s
 }
 
-// table adds a table with at most the given number of rows. It adds no empty table.
+// table adds t to the section unless it has no rows. It shows at most most rows, and the number of
+// the others.
 func (s *section) table(t table, most int) {
 	if n := len(t.Rows); n > most {
 		t.Rows, t.More = t.Rows[:most], fmt.Sprintf("… and %d more", n-most)
@@ -136,14 +137,15 @@ func (r *Report) paths() section {
 		}
 	}
 	if total == (trace.Ticks{}) || !slices.ContainsFunc(r.Paths, func(n calltree.Node) bool { return n.Depth > 0 }) {
-		return section{} // the regions show the same
+		return section{} // the table of regions shows the same
 	}
 	s := section{ID: "paths", Title: "Call paths", Hint: "Each region below the regions that are open around it; the " +
 		"path with most inclusive time comes first."}
 	t := table{Head: []column{{Name: "call path"}, {Name: "inclusive", Number: true}, {Name: "", Hint: "part of all"},
 		{Name: "exclusive", Number: true}, {Name: "visits", Number: true}, {Name: "min", Number: true},
 		{Name: "mean", Number: true}, {Name: "max", Number: true}}}
-	// A path has at least the time of the paths in it, so the parents of each shown path are shown too.
+	// A path has at least the inclusive time of each path below it. If a path is shown, its parents
+	// are therefore shown too.
 	list := slices.Clone(r.Paths)
 	least, share := leastInclusive(list), leastShown(len(list), total.Float())
 	left := 0
@@ -165,8 +167,8 @@ func (r *Report) paths() section {
 	return s
 }
 
-// leastShown returns the least inclusive time of a shown path, of total for all paths. Each of few
-// paths is shown.
+// leastShown returns the inclusive time that a path needs for being shown, where total is the time
+// of all paths. It is 0 if there are few paths, so that all of them are shown.
 func leastShown(paths int, total float64) float64 {
 	if paths <= mostRows {
 		return 0
@@ -174,8 +176,8 @@ func leastShown(paths int, total float64) float64 {
 	return math.Trunc(minPathPercent / 100 * total)
 }
 
-// leastInclusive returns the least inclusive time of the mostPaths paths with most inclusive time, or 0
-// if there are no more paths.
+// leastInclusive returns the inclusive time of the mostPaths-th path, ordered by descending time.
+// It returns 0 if there are at most mostPaths paths.
 func leastInclusive(list []calltree.Node) trace.Ticks {
 	if len(list) <= mostPaths {
 		return trace.Ticks{}
@@ -196,7 +198,7 @@ func (r *Report) messages() section {
 	}
 	s := section{ID: "messages", Title: "Messages", Hint: "Latency is the time from a send to its receive."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
-	counted := func(n int64, bytes uint64) []cell { return []cell{number(n), sized(bytes)} }
+	counted := func(n int64, bytes uint64) []cell { return []cell{number(n), byteSize(bytes)} }
 	add("Sent", counted(m.Sent, m.SentBytes)...)
 	add("Received", counted(m.Received, m.ReceivedBytes)...)
 	add("Matched", counted(m.Matched, m.MatchedBytes)...)
@@ -332,7 +334,7 @@ func (r *Report) resources() section {
 	return s
 }
 
-// checks returns the section of the broken rules, most severe first.
+// checks returns the section of the broken rules, the most severe ones first.
 func (r *Report) checks() section {
 	s := section{ID: "checks", Title: "Checks",
 		Hint: fmt.Sprintf("weft check finds %s, %s and %s.", plural(r.Errors, "error"), plural(r.Warnings, "warning"),

@@ -11,20 +11,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// view holds the contents of the page for its template.
+// view is the data for the template of the page.
 type view struct {
 	Title, Lead string
-	Window      string // the window and the rest of the selection; empty for the whole trace
+	Window      string // the window and other restrictions of the selection; empty for the whole trace
 	Figures     []figure
 	Picture     picture
 	Sections    []section
 	Path        string
 }
 
-// figure is one of the main numbers at the top of the page.
+// figure is one of the key numbers at the top of the page. Hint explains it.
 type figure struct{ Value, Exact, Name, Hint string }
 
-// picture is the time line, as SVG elements or as the sources of images.
+// picture is the time line for the template. Light and Dark hold SVG elements; if they are empty,
+// the images' data URLs are used.
 type picture struct {
 	Light, Dark        template.HTML
 	Source, DarkSource template.URL
@@ -32,7 +33,8 @@ type picture struct {
 	Caption            string
 }
 
-// section is a part of the page: facts, tables and a heat map, with a remark.
+// section is a part of the page with a title: facts, tables and a heat map, each of which may be
+// missing.
 type section struct {
 	ID, Title, Hint string
 	Facts           []fact
@@ -41,27 +43,27 @@ type section struct {
 	Remark          string // stands after the tables
 }
 
-// fact is a named line of a section.
+// fact is a line of a section that shows a value with its name.
 type fact struct {
 	Name   string
 	Values []cell
 }
 
-// table is a table of a section.
+// table is a list with named columns, below the facts of a section.
 type table struct {
 	Title string
 	Head  []column
 	Rows  [][]cell
-	More  string // describes the rows that are not shown
+	More  string // says how many rows are not shown
 }
 
-// column is the head of a column.
+// column is a column of a table, with the text of its head.
 type column struct {
 	Name, Hint string
 	Number     bool
 }
 
-// cell is a field of a table or a value of a fact.
+// cell is the content of a field of a table, or the value of a fact.
 type cell struct {
 	Text   string
 	Exact  string // the exact value, shown when the pointer is over the cell
@@ -70,36 +72,38 @@ type cell struct {
 	Color  string  // colour of a region
 	Bar    float64 // length of the bar, in percent
 	HasBar bool
-	Stack  []part
+	Stack  []barPart
 	Class  string
 }
 
-// Indent returns an element for each level by which the cell is indented.
+// Indent returns a slice with one element for each level of indentation, because templates repeat
+// by ranging over slices.
 func (c cell) Indent() []struct{} { return make([]struct{}, c.Depth) }
 
-// part is a part of a stacked bar. X and W are thousandths of the bar.
-type part struct {
+// barPart is a part of a stacked bar. X and W are its left edge and its width, in thousandths of
+// the bar.
+type barPart struct {
 	X, W  float64
 	Color string
 	Name  string
 }
 
-// Limits of what the page shows.
+// Limits for the size of the page.
 const (
 	mostRows       = 20
 	mostPaths      = 40
-	mostLocations  = 32 // greatest number of locations that are all shown
-	endsShown      = 12 // number of first, and of last, locations shown if there are more
+	mostLocations  = 32 // largest number of locations that are all shown
+	endsShown      = 12 // number of first locations shown, and of last ones, if there are more
 	mostStragglers = 10
 	mostFacts      = 24
 	mostFiles      = 10
 	mostName       = 160 // characters
 	mostHeat       = 64  // locations
 	stackParts     = 8
-	minPathPercent = 0.5 // least time of a shown path, in percent of the time of all paths
+	minPathPercent = 0.5 // least inclusive time of a shown path, in percent of the time of all paths
 )
 
-// view returns the contents of the page.
+// view returns the data for the template.
 func (r *Report) view() *view {
 	x := r.Info
 	v := &view{Title: name(r.Title), Path: name(x.Path)}
@@ -128,8 +132,8 @@ func (r *Report) view() *view {
 	return v
 }
 
-// bound formats a bound of the window, as a time after the first event where possible. It returns none
-// for a bound that is not set.
+// bound formats a bound of the window, as a time since the first event if possible. It returns none
+// if the bound is not set.
 func (r *Report) bound(t *int64, none string) string {
 	if t == nil || *t == math.MaxInt64 {
 		return none
@@ -140,7 +144,8 @@ func (r *Report) bound(t *int64, none string) string {
 	return r.Clock.FormatSeconds(*t) + " s"
 }
 
-// length returns the length in ticks of the part of the window that lies in the trace.
+// length returns the duration of the window in ticks. Only the part between the first and last
+// event counts.
 func (r *Report) length() int64 {
 	if r.Info.Window != nil || r.Info.First == nil {
 		return r.Info.Length()
@@ -155,7 +160,7 @@ func (r *Report) length() int64 {
 	return max(0, to-from)
 }
 
-// figures returns the main numbers.
+// figures returns the key numbers for the top of the page.
 func (r *Report) figures() []figure {
 	l := []figure{{Value: r.Clock.FormatDuration(r.length()), Exact: r.Clock.FormatSeconds(r.length()) + " s",
 		Name: "duration"}}
@@ -194,7 +199,7 @@ func (r *Report) figures() []figure {
 	return l
 }
 
-// waiting returns the exclusive time of the regions for which Waits returns true.
+// waiting returns the sum of the exclusive times of the regions for which Waits returns true.
 func (r *Report) waiting() (n trace.Ticks) {
 	add := func(list []profile.Region) {
 		for i := range list {
@@ -223,7 +228,7 @@ func (r *Report) operations() (n int64) {
 	return n
 }
 
-// view returns the picture for the template.
+// view returns the picture's data for the template.
 func (p *Picture) view() picture {
 	v := picture{Width: p.Width, Caption: name(p.Caption)}
 	// Package draw writes well-formed SVG and escapes its texts.
