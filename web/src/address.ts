@@ -12,22 +12,22 @@ import { cutShort, linkKey, noticeOf, read, readFollowed, readLink, write } from
 import { clamp, same } from "./view";
 
 /**
- * saveInterval is the time between two writes of the address while the view moves, in milliseconds;
- * flowing has the parts of the state that change continuously then.
+ * saveInterval is the least time in milliseconds between two writes of the address while the view
+ * moves. continuous lists the parts of the state that change in many small steps during a motion.
  */
 const saveInterval = 500,
-  flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
+  continuous: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
 
 /** saveTimer is the name of the timer that writes the address. */
 export const saveTimer = "address";
 
 /**
- * leftKey is the key under which a page that is left keeps its old address, and the one it should
- * have had.
+ * leftKey is the key in the session storage for two addresses: the one with which the page was
+ * left, and the one that it would have written next.
  */
 const leftKey = "weft-left-as";
 
-/** AddressView is what Address needs of the page beside App. */
+/** AddressView is what Address needs from the page, besides App. */
 export interface AddressView {
   /** panels returns the ids of the tabs. */
   panels(): readonly string[];
@@ -39,12 +39,15 @@ export interface AddressView {
   focusPlot(): void;
 }
 
-/** Address keeps the fragment of the URL and the state in step. */
+/** Address keeps the fragment of the URL equal to the state, in both directions. */
 export class Address {
   private pendingSave = 0;
   private pushed: Window | null = null;
   private restoring = false;
-  /** wrong has the pieces of the address that were not understood, and what is shown instead. */
+  /**
+   * wrong lists the pieces of the address that the page does not understand, and what it shows
+   * instead.
+   */
   private wrong: [piece: string, instead: string][] = [];
 
   constructor(
@@ -68,7 +71,10 @@ export class Address {
     this.wrong.push([piece, instead]);
   }
 
-  /** changedOutside reports whether the address has changed and the page has not read it yet. */
+  /**
+   * changedOutside reports whether something other than the page has changed the address since the
+   * page read or wrote it.
+   */
   get changedOutside(): boolean {
     return location.hash !== this.written;
   }
@@ -79,14 +85,20 @@ export class Address {
     this.pendingSave = 0;
   }
 
-  /** saveFirst makes the view the first one of the history, to which "back" leads. */
+  /**
+   * saveFirst replaces the current history entry by the present state, so that "back" can return to
+   * it.
+   */
   saveFirst(w: Window): void {
     history.replaceState({ views: this.before }, "", "#" + write(this.app.store.state));
     this.pushed = w;
     this.written = location.hash;
   }
 
-  /** read returns the state in the address, and records what is wrong with it. */
+  /**
+   * read returns the state that the address describes, and records the pieces that it does not
+   * understand.
+   */
   read(): Partial<State> {
     this.wrong = [];
     return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
@@ -94,24 +106,27 @@ export class Address {
 
   /**
    * changedAt and recordedAt are the times of the last change of the state and of the last write of
-   * the address. moving is set if the views since then belong to one motion, which has its own
-   * entry in the history.
+   * the address. moving is set while changes follow each other within saveInterval; together they
+   * get one entry in the history.
    */
   private changedAt = -Infinity;
   private recordedAt = -Infinity;
   private moving = false;
-  /** choicesSaved has the panels' choices at the last change of the state. */
+  /** choicesSaved holds the panels' choices as of the last change of the state. */
   private choicesSaved: State["choices"] = new Map();
-  /** written is the fragment that the page has written or read last. */
+  /** written is the fragment that the page has last written or read. */
   private written = "";
 
-  /** save writes the address: immediately, or from time to time while the state changes continuously. */
+  /**
+   * save writes the address: at once, or at most every saveInterval while the state changes
+   * continuously.
+   */
   save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
     const begin = now();
     if (begin - this.changedAt > saveInterval) this.moving = false;
     this.changedAt = begin;
-    // typing is a continuous change, too
+    // text that is being typed into a filter also changes continuously
     const choices = this.app.store.state.choices,
       was = this.choicesSaved,
       typed = [...new Set([...choices.keys(), ...was.keys()])].every(
@@ -119,15 +134,15 @@ export class Address {
       );
     this.choicesSaved = choices;
     const wait =
-      typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + saveInterval - begin) : 0;
+      typed && [...changed].every((k) => continuous.has(k)) ? Math.max(0, this.recordedAt + saveInterval - begin) : 0;
     if (this.pendingSave && wait > 0) return;
     drop(this.pendingSave);
     this.pendingSave = later(saveTimer, wait, () => this.record());
   }
 
   /**
-   * record writes the view to the address. The state of a history entry is the number of this
-   * page's views before it.
+   * record writes the state to the address. The data of a history entry is the number of views of
+   * this page that precede it.
    */
   private record(): void {
     drop(this.pendingSave);
@@ -136,7 +151,7 @@ export class Address {
     if (url === location.hash) return;
     const w = this.app.store.state.window,
       other = this.pushed !== null && !same(this.pushed, w);
-    // browsers limit the number of changes in a while
+    // browsers reject too many changes in a short time
     try {
       if (other && !this.moving) {
         history.pushState({ views: this.before + 1 }, "", url);
@@ -152,8 +167,8 @@ export class Address {
   }
 
   /**
-   * leaving writes pending changes to the address, unless another address was given. A reload has
-   * already begun with the old address then; arrive recognises it.
+   * leaving writes pending changes to the address, unless the user has entered another address. A
+   * reload uses the address from before this write; arrive then replaces it.
    */
   leaving(): void {
     if (!this.pendingSave || location.hash !== this.written) return;
@@ -162,11 +177,11 @@ export class Address {
     try {
       sessionStorage.setItem(leftKey, JSON.stringify([was, this.written]));
     } catch {
-      /** the address must do */
+      /** without storage, the written address must be enough */
     }
   }
 
-  /** arrive restores the address that the page had when it was left for a reload. */
+  /** arrive replaces the address of a reloaded page by the one that leaving wrote last. */
   arrive(): void {
     try {
       const [was, is] = JSON.parse(sessionStorage.getItem(leftKey) ?? "[]") as string[];
@@ -175,18 +190,18 @@ export class Address {
       if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload")
         history.replaceState(history.state, "", is);
     } catch {
-      /** the browser stores nothing */
+      /** the browser allows no storage */
     }
   }
 
-  /** before is the number of this page's views that the browser can go back to. */
+  /** before is the number of views of this page in the history before the current one. */
   private get before(): number {
     const views = (history.state as { views?: number } | null)?.views;
     return typeof views === "number" ? views : 0;
   }
 
   goingBack = false;
-  /** back shows the previous view; it never leaves the page. */
+  /** back shows the previous view, but never leaves the page. */
   back(): void {
     this.record();
     if (this.before > 0) {
@@ -205,7 +220,7 @@ export class Address {
     }
     this.restoring = true;
     const fit = this.fitting(s);
-    // restoreLink requests a message
+    // the details of the link come from restoreLink
     const link = fit.link ?? (readLink(location.hash) ? this.app.store.state.link : null);
     this.app.store.set({ ...fit, link, traces: this.app.store.state.traces });
     this.view.restoreScroll();
@@ -219,8 +234,8 @@ export class Address {
   }
 
   /**
-   * fitting returns the part of an address's state that fits the traces. It records the rest with
-   * what is shown instead.
+   * fitting returns those parts of an address's state that fit the traces. It records the other
+   * parts, with what the page shows instead.
    */
   fitting(s: Partial<State>): Partial<State> & { window: Window } {
     const limits = this.app.limits(),
@@ -334,7 +349,7 @@ export class Address {
       .catch(lost);
   }
 
-  /** restoreFollowed requests the message that led to the selection of the address. */
+  /** restoreFollowed requests the link that the address names as the way to the selection. */
   restoreFollowed(): void {
     const k = readFollowed(location.hash),
       at = this.app.store.state.selection,
@@ -360,7 +375,9 @@ export class Address {
       .catch(lost);
   }
 
-  /** hint shows what was wrong with the address until the user closes it. */
+  /**
+   * hint lists the pieces of the address that were not understood, until the user closes the list.
+   */
   hint(): void {
     const h = this.view.hint(),
       text = noticeOf(this.wrong);

@@ -1,9 +1,9 @@
-// Types of the server's JSON, and the client. Times are decimal strings in JSON, and BigInt in the
-// rest of the page.
+// Types of the server's JSON, and the client that requests it. Times are decimal strings in JSON,
+// and bigint in the rest of the page.
 
 import { drop, later } from "./later";
 
-/** TraceState is the server's progress with a trace. */
+/** TraceState says how far the server is with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is an entry of the list of traces. */
 export interface TraceEntry {
@@ -50,7 +50,7 @@ export interface TrackInfo {
   high: number;
   style: string;
 }
-/** RegionInfo describes a region; file and line, if known, give the place of its definition. */
+/** RegionInfo describes a region. file and line say where it is defined; they may be missing. */
 export interface RegionInfo {
   name: string;
   group: string;
@@ -58,12 +58,12 @@ export interface RegionInfo {
   file?: string;
   line?: number;
 }
-/** TraceMeta describes a ready trace. While the trace is indexed, only a part of it is set. */
+/** TraceMeta describes a trace. Until the trace is ready, some fields are missing. */
 export interface TraceMeta extends TraceEntry {
   etag: string;
   /**
-   * color is the attribute whose values stand for regions, or "" for regions; attributes lists the
-   * possible values.
+   * color is the attribute whose values take the place of regions, or "" for regions. attributes
+   * lists the attributes that can be chosen.
    */
   color: string;
   attributes: string[];
@@ -79,13 +79,16 @@ export interface TraceMeta extends TraceEntry {
   regions: RegionInfo[];
   palettes: { light: string[]; dark: string[] };
   defects: number;
-  /** overview has sums that the trace holds of its own events; set while the trace is indexed. */
+  /**
+   * overview holds sums over events that the trace itself stores; it is only set while the trace is
+   * indexed.
+   */
   overview?: Overview;
 }
 /**
- * Overview has sums that a trace holds of its own events. missing is the largest amount by which a
- * time may be too small. If `to` is set, the sums cover the time up to it, on the trace's clock,
- * and events counts only visits and messages.
+ * Overview holds sums over events that the trace itself stores. Each time may be too small by up to
+ * missing ticks. If `to` is set, the sums cover the time up to it, on the trace's clock, and events
+ * only counts visits and messages.
  */
 export interface Overview {
   regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null;
@@ -94,7 +97,7 @@ export interface Overview {
   missing: string;
   to?: string;
 }
-/** SpanInfo describes one span exactly. */
+/** SpanInfo describes a span. Its times are exact. */
 export interface SpanInfo {
   track: number;
   depth: number;
@@ -110,8 +113,8 @@ export interface Attribute {
   name: string;
   value: string;
 }
-/** Around is a span that contains another one. */
-export interface Around {
+/** EnclosingSpan is a span that contains another one. */
+export interface EnclosingSpan {
   region: number;
   name: string;
   start: string;
@@ -124,8 +127,8 @@ export interface LinkEnd {
   time: string;
 }
 /**
- * LinkInfo is a message, a dependency or a fork, or a bundle of `count` links. alone marks a send
- * without a receive, and unsent a receive without a send.
+ * LinkInfo is a message, a dependency or a fork, or a bundle of `count` links. alone is set
+ * for a send without a receive, and unsent for a receive without a send.
  */
 export interface LinkInfo {
   id: string;
@@ -141,15 +144,18 @@ export interface LinkInfo {
   unsent?: boolean;
   attributes?: Attribute[] | null;
 }
-/** LinkPoint is the event or claim at an end of a link; kind is "" if it is unknown. */
+/**
+ * LinkPoint is the event or claim at an end of a link. kind is "" if the trace does not say what it
+ * is.
+ */
 export interface LinkPoint {
   kind: string;
   name: string;
   attributes: Attribute[] | null;
 }
 /**
- * LinkDetails is the answer of /link. partial is set if something is missing because reading the
- * trace took too long.
+ * LinkDetails is the answer of /link. partial is set if attributes are missing because the server
+ * is still reading the trace for them.
  */
 export interface LinkDetails {
   link: LinkInfo;
@@ -158,17 +164,17 @@ export interface LinkDetails {
   partial: boolean;
 }
 /**
- * SpanDetails is the answer of /span. partial is set if attributes are missing because reading the
- * trace took too long.
+ * SpanDetails is the answer of /span. partial is set if attributes are missing because the server
+ * is still reading the trace for them.
  */
 export interface SpanDetails {
   span: SpanInfo;
   attributes: Attribute[] | null;
   partial: boolean;
-  around: Around[] | null;
+  around: EnclosingSpan[] | null;
   links: LinkInfo[] | null;
 }
-/** InstantDetails is the answer of /instant; partial as in SpanDetails. */
+/** InstantDetails is the answer of /instant. partial has the meaning that it has in SpanDetails. */
 export interface InstantDetails {
   time: string;
   name: string;
@@ -184,8 +190,9 @@ export interface LinkSet {
   links: LinkInfo[] | null;
 }
 /**
- * ProfileRow sums up the spans of a region, or its claims of resources. The mean is sum divided by
- * count, because inclusive counts nested spans once.
+ * ProfileRow holds the sums over the calls of a region, or over its claims of resources. The mean
+ * duration is sum divided by count; inclusive does not serve for it, because it counts nested calls
+ * of a region once.
  */
 export interface ProfileRow {
   kind?: string;
@@ -200,20 +207,20 @@ export interface ProfileRow {
   max: string;
   sum: string;
 }
-/** Profile is the answer of /profile; left sums up the rows that the limit omits. */
+/** Profile is the answer of /profile. left holds the sums over the rows that the limit cuts off. */
 export interface Profile {
   rows: ProfileRow[] | null;
   left: { rows: number; exclusive: string; held: string };
 }
-/** PathsLeft sums up omitted call paths. */
+/** PathsLeft holds the sums over the call paths that an answer leaves out. */
 export interface PathsLeft {
   paths: number;
   exclusive: string;
 }
 /**
- * CallNode is a call path. region is -1 where attribute values stand for regions; call is the region
- * of the trace in any case. longest is the visit that took max, and left sums up the omitted paths
- * below this one.
+ * CallNode is a call path. region is -1 if attribute values take the place of regions; call is
+ * always the region's number in the trace. longest is the call whose duration is max. left holds
+ * the sums over the paths below this one that the answer leaves out.
  */
 export interface CallNode {
   region: number;
@@ -228,15 +235,15 @@ export interface CallNode {
   children: CallNode[] | null;
   left?: PathsLeft;
 }
-/** CallTree is the answer of /calltree: the paths with most inclusive time. */
+/** CallTree is the answer of /calltree: the call paths with the most inclusive time. */
 export interface CallTree {
   roots: CallNode[] | null;
   paths: number;
   left: PathsLeft;
 }
 /**
- * MatrixCell sums up the messages from one track to another. min, max and sum are times of the
- * received messages, of which there are matched.
+ * MatrixCell holds the sums over the messages from one track to another. matched is the number of
+ * these messages that were received; min, max and sum are those of their latencies.
  */
 export interface MatrixCell {
   source: number;
@@ -248,18 +255,21 @@ export interface MatrixCell {
   max: string;
   sum: string;
 }
-/** StateTimes has the ticks in each state. */
+/** StateTimes holds, for each state of a processor, the time in it in ticks. */
 export interface StateTimes {
   busy: string;
   overhead: string;
   idle: string;
 }
-/** States is the answer of /states: the sums of all processors, and the times by track. */
+/** States is the answer of /states: times added up over all processors, and times of each track. */
 export interface States extends StateTimes {
   processors: number;
   rows: (StateTimes & { track: number })[];
 }
-/** CounterRow summarises the values of a counter or signal; unknown values are missing. */
+/**
+ * CounterRow holds the statistics of a counter or signal. Statistics that cannot be computed are
+ * missing.
+ */
 export interface CounterRow {
   track: number;
   samples: number;
@@ -273,8 +283,8 @@ export interface CounterRow {
   rate?: number;
 }
 /**
- * WaitShare is the part of a pattern of waits that a region or communicator (name), a call path, a
- * location (track) or a pair has; cause is the track that is waited for.
+ * WaitShare is what a single region or communicator (name), call path, location (track) or pair of
+ * locations contributes to a pattern of waits. cause is the track that is waited for.
  */
 export interface WaitShare {
   name?: string;
@@ -284,14 +294,14 @@ export interface WaitShare {
   count: number;
   time: string;
 }
-/** WaitShares lists them; left sums up those that are left out. */
+/** WaitShares lists the largest contributions to a pattern. left holds the sums over the others. */
 export interface WaitShares {
   rows: WaitShare[];
   left: { rows: number; count: number; time: string };
 }
 /**
- * WaitInfo is a single wait. depth is that of the call in which the location waits, causeDepth that of the call that
- * ends the wait; -1 if unknown.
+ * WaitInfo is a single wait. depth is the depth of the call in which the location waits, and
+ * causeDepth that of the call that ends the wait; each is -1 if it is unknown.
  */
 export interface WaitInfo {
   track: number;
@@ -303,7 +313,10 @@ export interface WaitInfo {
   causeDepth: number;
   causeTime: string;
 }
-/** WaitPattern is a type of wait state; partOf is the pattern that includes its waits, or "". */
+/**
+ * WaitPattern is a type of wait state. partOf is the pattern whose waits include those of this one,
+ * or "".
+ */
 export interface WaitPattern {
   pattern: string;
   partOf: string;
@@ -318,7 +331,10 @@ export interface WaitPattern {
   pairs: WaitShares;
   worst: WaitInfo[];
 }
-/** Waits is the answer of /waits; missing says why no wait can be judged, or is "". */
+/**
+ * Waits is the answer of /waits. missing is the reason why the trace does not allow finding waits,
+ * or "".
+ */
 export interface Waits {
   missing: string;
   locations: number;
@@ -330,7 +346,7 @@ export interface Waits {
   clocks: { messages: number; operations: number; worst: string };
   unjudged: { what: string; count: number; reason: string }[];
 }
-/** Factors are POP's standard factors of efficiency, from 0 to 1. */
+/** Factors holds POP's standard factors of efficiency, from 0 to 1. */
 export interface Factors {
   parallel: number;
   "load-balance": number;
@@ -338,15 +354,18 @@ export interface Factors {
   serialisation: number;
   transfer: number;
 }
-/** Factor is a factor of efficiency with its name; its parts follow it, one level further in. */
+/**
+ * Factor is a named factor of efficiency. The factors whose product it is follow it in the list,
+ * one level deeper.
+ */
 export interface Factor {
   name: string;
   level: number;
   value: number;
 }
 /**
- * Efficiency is the answer of /efficiency; missing says why there are no factors, or is "". hybrid is
- * empty for programs with one thread in each process.
+ * Efficiency is the answer of /efficiency. missing is the reason why there are no factors, or "".
+ * hybrid, the factors for processes with threads, is empty if each process has one thread.
  */
 export interface Efficiency {
   missing: string;
@@ -361,18 +380,22 @@ export interface Efficiency {
   sentences: string[];
 }
 /**
- * WaitIntervals is the answer of /waits/intervals: begins and ends of waits, in turns; left is the number
- * of those that are too short to be kept.
+ * WaitIntervals is the answer of /waits/intervals. times lists the begin and the end of each wait
+ * in turn. left is the number of waits that are left out because they are too short.
  */
 export interface WaitIntervals {
   missing: string;
   left: number;
   tracks: { track: number; times: string[] }[];
 }
-/** CriticalPath is the answer of /path; missing says why there is none, or is "". */
+/**
+ * CriticalPath is the answer of /path. missing is the reason why there is no critical path, or "".
+ */
 export interface CriticalPath {
   missing: string;
-  /** claims is set for a trace of claims, whose path is that of the constraint graph. */
+  /**
+   * claims is set for a trace of claims. The path is then the longest one in the constraint graph.
+   */
   claims?: { claims: number; dependencies: number; inferred: number };
   begin: string;
   end: string;
@@ -385,13 +408,18 @@ export interface CriticalPath {
   factors: number[];
   pieces: { track: number; from: string; to: string; by: string }[];
 }
-/** PathLine is the answer of /path/line; joined is set if each piece leads to the next one. */
+/**
+ * PathLine is the answer of /path/line. joined is set if each piece ends where the next one begins.
+ */
 export interface PathLine {
   missing: string;
   joined: boolean;
   pieces: { track: number; from: string; to: string }[];
 }
-/** Finding is a loss with its cause. path and tracks tell where it is; both may be empty. */
+/**
+ * Finding is a loss of time with its cause. path and tracks are the call path and the locations
+ * with the loss; either may be empty.
+ */
 export interface Finding {
   id: "late" | "lock" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
   title: string;
@@ -404,7 +432,9 @@ export interface Finding {
   advice: string;
   confidence: "high" | "medium" | "low";
 }
-/** Explanation is the answer of /explain; missing says why nothing can be explained, or is "". */
+/**
+ * Explanation is the answer of /explain. missing is the reason why nothing can be explained, or "".
+ */
 export interface Explanation {
   missing: string;
   ran?: {
@@ -418,7 +448,10 @@ export interface Explanation {
   findings: Finding[];
   unjudged: string[];
 }
-/** LocationRow sums up the activity of a location; busy is the time in any region, or with any claim. */
+/**
+ * LocationRow holds the sums of a location or resource. busy is the time in which a region was open
+ * or anything was claimed.
+ */
 export interface LocationRow {
   track: number;
   events: number;
@@ -430,7 +463,10 @@ export interface LocationRow {
   sentBytes: number;
   receivedBytes: number;
 }
-/** Utilisation is the average state of the locations for each column, from 0 to 1. */
+/**
+ * Utilisation holds, for each column and state, the average share of the locations in the state,
+ * from 0 to 1.
+ */
 export interface Utilisation {
   width: number;
   busy: number[];
@@ -457,7 +493,9 @@ export interface Note {
   created: string;
 }
 
-/** ApiError is an unsuccessful answer of the server; its message is the server's text. */
+/**
+ * ApiError is an answer of the server that reports a failure. Its message is the text for the user.
+ */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -467,7 +505,7 @@ export class ApiError extends Error {
   }
 }
 
-/** isNoContent reports whether the server found nothing at the place, which is not a failure. */
+/** isNoContent reports whether an error says that nothing lies at the requested place. */
 export function isNoContent(e: unknown): boolean {
   return e instanceof ApiError && e.status === 204;
 }
@@ -477,14 +515,17 @@ export function isAbort(e: unknown): boolean {
   return e instanceof DOMException && e.name === "AbortError";
 }
 
-/** errorText returns the text of an error. */
+/** errorText returns the text that tells the user about an error. */
 export function errorText(e: unknown): string {
   if (e instanceof ApiError) return e.message;
   if (e instanceof TypeError) return "The server does not answer: is weft still running?";
   return e instanceof Error ? e.message : String(e);
 }
 
-/** statusText returns a text for answers without one, from the server or a proxy. */
+/**
+ * statusText returns the text for an answer without a message of its own, which may come from a
+ * proxy.
+ */
 function statusText(status: number, text: string): string {
   switch (status) {
     case 401:
@@ -504,7 +545,7 @@ function statusText(status: number, text: string): string {
   }
 }
 
-/** ranges formats ascending track numbers as "0-63,70". */
+/** ranges formats track numbers in ascending order as a list of ranges such as "0-63,70". */
 export function ranges(tracks: readonly number[]): string {
   const out: string[] = [];
   for (let i = 0; i < tracks.length;) {
@@ -516,7 +557,10 @@ export function ranges(tracks: readonly number[]): string {
   return out.join(",");
 }
 
-/** baseID returns the id of a trace without the attribute that colours it. */
+/**
+ * baseID returns the id of a trace without its suffix for the attribute that takes the place of
+ * regions.
+ */
 export function baseID(id: string): string {
   return id.split("~", 1)[0];
 }
@@ -524,15 +568,18 @@ export function baseID(id: string): string {
 type Query = Record<string, string | number | bigint | undefined>;
 
 /**
- * Client sends requests to the server and keeps track of pending ones, so that the page knows when
- * it is at rest.
+ * Client sends requests to the server. It keeps a list of unanswered requests, by which the page
+ * decides whether it is at rest.
  */
 export class Client {
-  /** inFlight has the paths of pending requests. */
+  /** inFlight lists the paths of unanswered requests. */
   readonly inFlight: string[] = [];
   /** onChange is called whenever inFlight changes. */
   onChange: () => void = () => undefined;
-  /** onLost is called with the reason when the server stops answering, and with "" when it answers again. */
+  /**
+   * onLost is called with the reason when the server stops answering, and with "" when it answers
+   * again.
+   */
   onLost: (why: string) => void = () => undefined;
   /** onReindex is called when the index of a trace is gone and the server rebuilds it. */
   onReindex: () => void = () => undefined;
@@ -564,7 +611,7 @@ export class Client {
         if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error)
           message = v.error;
       } catch {
-        /** use the status */
+        /** the answer has no JSON: the status must do */
       }
       if (r.status === 401) this.onLost(statusText(401, ""));
       if (r.status === 409) this.onReindex();
@@ -583,7 +630,7 @@ export class Client {
     }
   }
 
-  /** json requests a JSON document. The shape of the answer is not checked. */
+  /** json requests a JSON document. It trusts the server for the type of the answer. */
   json<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
     return this.counted(path, async () => (await (await this.request(path, query, { signal })).json()) as T);
   }
@@ -610,7 +657,10 @@ export class Client {
   }
 }
 
-/** sleep waits before the server is asked again. It throws an AbortError when the signal aborts. */
+/**
+ * sleep waits for some milliseconds. It throws an AbortError if the signal aborts. what is the name
+ * of the timer.
+ */
 export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

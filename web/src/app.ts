@@ -6,7 +6,7 @@ import type { Notes } from "./notes";
 import type { Selection, State, Store } from "./store";
 import type { Clock, Window } from "./time";
 
-/** App has the data and functions of the page that views and panels may use. */
+/** App holds the data and functions of the page for views and panels. */
 export interface App {
   readonly store: Store;
   readonly client: Client;
@@ -16,7 +16,9 @@ export interface App {
   readonly axis: Clock;
   readonly colors: Colors;
   readonly notes: Notes;
-  /** pictured reports whether the first picture has been drawn; less urgent work waits for that. */
+  /**
+   * pictured reports whether the first picture has been drawn. Work of less urgency waits for it.
+   */
   readonly pictured: boolean;
   /** dock is the height of the tables in CSS pixels. */
   readonly dock: number;
@@ -29,8 +31,8 @@ export interface App {
   /** showLink selects a link and brings both its ends into view. */
   showLink(l: { lane: number; link: LinkInfo }): void;
   /**
-   * keepRange makes the window of a table the range, unless there is one, so that the table stays
-   * the same when a click in it moves the window.
+   * keepRange makes the time of a table the range, unless a range is set. The table then keeps its
+   * content when a click in it moves the window.
    */
   keepRange(time: Window): void;
   /** uncover makes the row of a track visible. */

@@ -7,23 +7,28 @@ import type { Row } from "./rows";
 import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 
-/** Arrow is a link with its ends as numbers. */
+/** Arrow is a link with the times of its ends as integers. */
 export interface Arrow {
   link: LinkInfo;
   start: bigint;
   end: bigint;
 }
 
-/** maxAutoLinks is the largest number of links that are shown without a request of the user. */
+/**
+ * maxAutoLinks is the largest number of links that are drawn although the user has not asked for
+ * them.
+ */
 export const maxAutoLinks = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
-  /** arrows are the fetched links; shown and total give their number and that of all links. */
+  /** arrows holds the fetched links, and total the number of links that lie in the window. */
   arrows: Arrow[] = [];
   total = 0;
   bundled = false;
-  /** withheld is set if there are too many links to show them without a request of the user. */
+  /**
+   * withheld is set if there are more than maxAutoLinks links and the user has not asked for them.
+   */
   withheld = false;
   error = "";
   private key = "";
@@ -41,7 +46,7 @@ export class LinkCache {
     return this.timer !== 0 || this.abort !== null;
   }
 
-  /** words describes how many of the links are shown. */
+  /** words is the text that says how many links there are, and how many of these are drawn. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${count(this.total)} links: L shows them`;
@@ -54,8 +59,8 @@ export class LinkCache {
   }
 
   /**
-   * show sets what is visible; links are fetched once that stops changing. With `asked` they are
-   * shown whatever their number.
+   * show sets the window, its width in pixels and the tracks. It fetches the links once these have
+   * stopped changing. With `asked` set, links are drawn whatever their number.
    */
   show(w: Window, width: number, tracks: number[], asked: boolean): void {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
@@ -68,7 +73,7 @@ export class LinkCache {
     });
   }
 
-  /** clear removes all links. */
+  /** clear drops the links and cancels the request for them. */
   clear(): void {
     if (this.timer) drop(this.timer);
     this.timer = 0;
@@ -112,37 +117,44 @@ export class LinkCache {
 }
 
 /**
- * departure returns a time within the span that a link leaves from. A dependency leaves at the end
- * of its span, where the next span may already begin.
+ * departure returns a time in the span from which a link starts. A dependency starts at the end of
+ * its span; at that time another span may already be open, so the tick before is returned.
  */
 export function departure(l: LinkInfo): bigint {
   const t = BigInt(l.from.time);
   return l.kind === "dependency" && t > 0n ? t - 1n : t;
 }
 
-/** Held is a span that may hold the end of a link. */
-export interface Held {
+/** SpanCandidate is a span that an end of a link may belong to. */
+export interface SpanCandidate {
   depth: number;
   start: bigint;
   end: bigint;
 }
 
 /**
- * atEnd reports whether an end of a link is at the end of its span: messages arrive there, and
- * dependencies leave there.
+ * atEnd reports whether a link meets its span at the end of the span. leaves selects the link's own
+ * begin. Messages arrive at the end of a receive, and dependencies start at the end of a claim.
  */
 export function atEnd(l: LinkInfo, leaves: boolean): boolean {
   return l.kind === (leaves ? "dependency" : "message");
 }
 
 /**
- * holder returns the span that an end of a link belongs to, of the spans around its time. If ends
- * is set, a span that ends there is preferred, else the innermost span that is open or begins
- * there. The lanes of a resource are not nested: the first lane whose claim ends, or begins, there
- * is taken. Spans without length come after others of the same depth. The result is null if there
- * is no such span.
+ * spanAtEnd returns the span that an end of a link belongs to, or null. spans are those that are
+ * open at the time or begin or end there. nested is set if they are nested, and not set for the
+ * lanes of a resource.
+ *
+ * With `ends`, a span that ends at the time is preferred; without it, the innermost span that is
+ * open or begins there. In lanes, the claim that ends (or begins) there in the first lane is
+ * preferred. Spans without duration come after others of the same depth.
  */
-export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: boolean, nested: boolean): T | null {
+export function spanAtEnd<T extends SpanCandidate>(
+  spans: readonly T[],
+  time: bigint,
+  ends: boolean,
+  nested: boolean,
+): T | null {
   const long = spans.filter((s) => s.start < s.end),
     inward = (a: T, b: T): number => (nested ? b.depth - a.depth : a.depth - b.depth);
   const edge = long.filter((s) => (ends ? s.end : s.start) === time).sort(inward);
@@ -154,10 +166,11 @@ export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: 
 }
 
 /**
- * depthAt returns the depth of the strip whose span holds the end of a link, at a column of a tile,
- * which may have a fraction. Of nested spans it takes the innermost, or, with ends, the innermost
- * that ends there. Of the lanes of a resource it takes the one in which a claim ends or begins
- * there, else the only one with a claim. It returns -1 if the tile does not determine it.
+ * depthAt returns the depth of the span that an end of a link belongs to, or -1 if the tile does
+ * not determine it. column is the position of the end in the tile and may be fractional. Of nested
+ * spans it is the innermost one or, with `ends`, the innermost one that ends there. In the lanes of
+ * a resource it is the claim that ends (or begins) there, or else the only claim at the column.
+ * DepthAt in draw/raster is the same function in Go.
  */
 export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
   let inner = -1,
@@ -199,21 +212,21 @@ export interface Segment {
 }
 
 /**
- * End returns the height of a link's end in its row, in CSS pixels from the row's top, or null if
- * it is unknown. ends is set if the span ends there.
+ * End returns the vertical position of a link's end in its row, in CSS pixels from the row's top,
+ * or null if it is unknown. ends is set if the link meets the end of its span.
  */
 export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
 
 /**
- * upright limits the slope of bundles: a bundle that covers a smaller part of the width is drawn
- * upright. It stands for links that begin in an interval about half as long, so that a slope would
- * mean nothing.
+ * minSlant is the smallest horizontal extent of a slanted bundle, as a share of the width; shorter
+ * bundles are drawn vertically. The links of a bundle begin within about half of its extent, so
+ * that a slant would say nothing about single links.
  */
-const upright = 1 / 32;
+const minSlant = 1 / 32;
 
 /**
- * segments places arrows on the screen, without those that have an end in a hidden row. The ends of
- * a bundle are in the middle of the rows.
+ * segments returns the arrows in the visible part, with their positions on the screen. It leaves
+ * out arrows whose end is in a hidden row. The ends of a bundle are in the middle of the rows.
  */
 export function segments(
   arrows: readonly Arrow[],
@@ -237,7 +250,7 @@ export function segments(
       x1 = x(a.end);
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
     const one = a.link.count === 1;
-    if (!one && Math.abs(x1 - x0) < width * upright) x0 = x1 = (x0 + x1) / 2;
+    if (!one && Math.abs(x1 - x0) < width * minSlant) x0 = x1 = (x0 + x1) / 2;
     const y0 =
       p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
     const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, atEnd(a.link, false)) : null) ?? q.height / 2);
@@ -246,8 +259,8 @@ export function segments(
   return out;
 }
 
-/** away returns the distance of a point from a segment. */
-function away(s: Segment, x: number, y: number): number {
+/** distanceTo returns the distance of a point from a segment, in CSS pixels. */
+function distanceTo(s: Segment, x: number, y: number): number {
   const dx = s.x1 - s.x0,
     dy = s.y1 - s.y0,
     n = dx * dx + dy * dy;
@@ -255,12 +268,15 @@ function away(s: Segment, x: number, y: number): number {
   return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
 }
 
-/** nearest returns the segment closest to a point, within `reach` pixels. */
+/**
+ * nearest returns the segment that is nearest to a point and less than `reach` pixels distanceTo, or
+ * null.
+ */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null,
     least = reach;
   for (const s of list) {
-    const d = away(s, x, y);
+    const d = distanceTo(s, x, y);
     if (d < least) {
       least = d;
       best = s;
@@ -270,10 +286,10 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 }
 
 /**
- * reach is the largest distance of the pointer from an arrow that selects it, in pixels; onSpan is
- * that over a span, and single that for an arrow without others beside it. Spans have priority if
- * more than `crowd` arrows pass within `crowded` pixels, and if they are smaller than `small`, as
- * an arrow would cover them.
+ * reach is the largest distance, in pixels, from which the pointer selects an arrow. Over a span,
+ * an arrow must be closer than onSpan or, if no other arrow is near, closer than single. Spans have
+ * priority if more than `crowd` arrows pass within `crowded` pixels, or if their size is below
+ * `small`, because the arrow covers them otherwise.
  */
 const reach = 5,
   onSpan = 2,
@@ -283,8 +299,8 @@ const reach = 5,
   small = 10;
 
 /**
- * arrowAt returns the arrow that a click at a point selects. over is the size of the span or mark
- * there, or null.
+ * arrowAt returns the arrow that a click at a point selects, or null. over is the size of the span
+ * or instant at that point, or null.
  */
 export function arrowAt(
   list: readonly Segment[],
@@ -297,22 +313,22 @@ export function arrowAt(
   const best = nearest(list, x, y, single);
   if (best === null) return null;
   let n = 0;
-  for (const s of list) if (away(s, x, y) < crowded && ++n > crowd) return null;
-  return n === 1 || away(best, x, y) < onSpan ? best : null;
+  for (const s of list) if (distanceTo(s, x, y) < crowded && ++n > crowd) return null;
+  return n === 1 || distanceTo(best, x, y) < onSpan ? best : null;
 }
 
 /**
  * rasterArrows draws segments with arrow heads into a bitmap. The width of a bundle grows with the
- * logarithm of its count. This takes a maxAutoLinks milliseconds for thousands of long lines, while a canvas
- * without a graphics card takes a tenth of a second.
+ * logarithm of its count. Thousands of long lines take a few milliseconds; drawing them on a canvas
+ * takes a tenth of a second where no graphics card helps.
  */
 export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
   arrowRaster(b, list, color, dpr)(Infinity);
 }
 
 /**
- * arrowRaster is rasterArrows in pieces: the returned function draws until a given time and reports
- * whether all arrows are drawn.
+ * arrowRaster does the work of rasterArrows in pieces. Each call of the returned function draws
+ * until a given time, and reports whether all arrows are drawn.
  */
 export function arrowRaster(
   b: Bitmap,
@@ -320,9 +336,9 @@ export function arrowRaster(
   color: number,
   dpr: number,
 ): (until: number) => boolean {
-  // many arrows must hide neither the spans below nor each other
+  // many arrows are drawn more transparently, so that spans and other arrows remain visible
   const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215,
-    dense = crowds(list, b.width / dpr, b.height / dpr);
+    dense = arrowDensity(list, b.width / dpr, b.height / dpr);
   let next = 0;
   return (until) => {
     for (; next < list.length; next++) {
@@ -350,18 +366,18 @@ export function arrowRaster(
   };
 }
 
-/** cell is the side of the squares in which arrows are counted, in CSS pixels. */
+/** cell is the side of the squares by which arrowDensity counts arrows, in CSS pixels. */
 const cell = 16;
 
 /**
- * crowds counts arrows by place; the returned function gives the number of arrows that lie on each
- * other along the way of one.
+ * arrowDensity returns a function that estimates how many arrows lie on top of each other along a
+ * segment. It counts the arrows in each square of the screen.
  */
-export function crowds(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
+export function arrowDensity(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
   const across = Math.max(1, Math.ceil(width / cell)),
     down = Math.max(1, Math.ceil(height / cell)),
     n = new Float64Array(across * down);
-  // skip the parts beyond the screen
+  // only the visible part of a segment is counted
   const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
     const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0),
       steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
@@ -388,14 +404,14 @@ export function crowds(list: readonly Segment[], width: number, height: number):
 }
 
 /**
- * opacity returns the opacity of one of several arrows that lie on each other: together they let
- * half of the background through.
+ * opacity returns the opacity, from 20 to 255, of each of several arrows on top of each other.
+ * Together they let half of the background through.
  */
 export function opacity(layers: number): number {
   return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers)))));
 }
 
-/** line blends a line of some width, smoothed across its direction. */
+/** line blends a line of some width into a bitmap, with smooth edges. */
 function line(
   b: Bitmap,
   x0: number,
@@ -436,7 +452,7 @@ function line(
       if (y < 0 || y >= across) continue;
       const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
       if (a < 4) continue;
-      // like blend, but without a division: the same below 2^16
+      // this equals blend below 2^16, and needs no division
       const o = u * du + y * dv,
         q = p[o],
         m = a | 0,
@@ -451,7 +467,7 @@ function line(
   }
 }
 
-/** head blends the triangle at the end of an arrow. */
+/** head blends the triangle at the end of an arrow into a bitmap. */
 function head(
   b: Bitmap,
   x0: number,
@@ -477,8 +493,8 @@ function head(
   }
 }
 
-/** drawAlone marks the place of a message that has only one end. */
-export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
+/** drawSingleEnd marks the place of a message of which only one end was recorded. */
+export function drawSingleEnd(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
   g.save();
   g.strokeStyle = color;
   g.fillStyle = color;
@@ -501,7 +517,7 @@ export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, col
   g.restore();
 }
 
-/** drawArrow draws a thick arrow, such as the one below the pointer. */
+/** drawArrow draws a thick arrow, which marks a link below the pointer or a selected one. */
 export function drawArrow(g: CanvasRenderingContext2D, s: Segment, color: string): void {
   const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0),
     size = 10;

@@ -2,7 +2,7 @@
 import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
-/** Colors are the colours of a theme; the definition of the rasteriser fixes those for pixels. */
+/** Colors holds the colours of a theme. The Go package draw uses the same colours for pixels. */
 export interface Colors {
   dark: boolean;
   background: string;
@@ -57,7 +57,9 @@ export function themeColors(dark: boolean): Colors {
       };
 }
 
-/** RegionColors has the colours of a trace's regions, by region number. */
+/**
+ * RegionColors holds the colours of a trace's regions. Arrays are indexed by the region's number.
+ */
 export interface RegionColors {
   pixels: Uint32Array;
   css: string[];
@@ -66,7 +68,7 @@ export interface RegionColors {
   byTrack: (track: number) => Uint32Array | null;
 }
 
-/** unpack converts a pixel to "#rrggbb"; it is the inverse of pack. */
+/** unpack converts a pixel to "#rrggbb", the inverse of pack. */
 export function unpack(pixel: number): string {
   return (
     "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")
@@ -94,34 +96,41 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** ColorMode selects what colours stand for. */
+/** ColorMode says what the colours of spans stand for. */
 export type ColorMode = "region" | "group" | "track";
 
-/** byRow reports whether each row has one colour; a highlighted region keeps its own. */
+/**
+ * byRow reports whether all spans of a row have the same colour. A highlighted region would be an
+ * exception.
+ */
 export function byRow(mode: ColorMode, highlight: string | null): boolean {
   return mode === "track" && highlight === null;
 }
 
 /**
- * highlighted reports whether a highlight names a region: by its name or, with colours by group, by
- * that of its group.
+ * highlighted reports whether a region is to keep its colour. highlight is the name of a region or,
+ * if colours stand for groups, of a group.
  */
 export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
   return r.name === highlight || (mode === "group" && r.group === highlight);
 }
 
-/** Shared has the palette indexes of names and groups that are the same in all traces of the page. */
-export interface Shared {
+/**
+ * SharedColors maps names of regions and groups to palette indexes, which are the same for all
+ * traces of the page.
+ */
+export interface SharedColors {
   regions: ReadonlyMap<string, number>;
   groups: ReadonlyMap<string, number>;
 }
 
 /**
- * share gives a name the same colour in all traces: that of the first trace that has the name. Names
- * of a later trace keep their colours if no other name has them. The others get colours that no name
- * has, or else that no other name of their trace has, as far as there are any.
+ * shareColors assigns palette indexes to the names in all traces of the page, so that a name has
+ * one colour. It is that of the first trace with the name. A name that only a later trace has keeps
+ * its colour there if no other name uses it. Otherwise it gets a colour that no name uses, or the
+ * one that the fewest names of its trace use.
  */
-export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
+export function shareColors(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): SharedColors {
   const regions = new Map<string, number>(),
     groups = new Map<string, number>(),
     used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
@@ -161,15 +170,15 @@ export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[])
 }
 
 /**
- * regionColors gives each region its own colour, that of its group or, with a highlight, grey for
- * all other regions.
+ * regionColors computes the colours of a trace's regions. By mode, a region has its own colour or
+ * that of its group. If a highlight is set, all other regions are grey.
  */
 export function regionColors(
   meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">,
   mode: ColorMode,
   highlight: string | null,
   c: Colors,
-  shared: Shared = share([meta]),
+  shared: SharedColors = shareColors([meta]),
 ): RegionColors {
   const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) =>
     /^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other,
@@ -186,7 +195,7 @@ export function regionColors(
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
-  // counters have a colour already; neighbouring rows of the others get different ones
+  // rows next to each other get different colours; counters have a colour of their own
   let n = 0;
   const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {

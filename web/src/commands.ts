@@ -7,8 +7,8 @@ import { edgeReach } from "./picker";
 import type { Details } from "./details";
 import { write } from "./url";
 
-/** ofAttribute is the prefix of menu values that stand for attributes. */
-export const ofAttribute = "=";
+/** attributePrefix marks values of the colour menu that are names of attributes. */
+export const attributePrefix = "=";
 
 /** toggleMode starts or ends selecting a range or measuring. */
 export function toggleMode(app: App, m: "range" | "measure"): void {
@@ -24,7 +24,7 @@ export function toggleMode(app: App, m: "range" | "measure"): void {
   );
 }
 
-/** nextArrows switches links to the next way of showing them. */
+/** nextArrows changes how links are shown to the next of the three ways. */
 export function nextArrows(app: App): void {
   const n = app.store.state.arrows;
   if (app.lanes.some((l) => l.meta.links > 0))
@@ -33,12 +33,12 @@ export function nextArrows(app: App): void {
 }
 
 /**
- * colorBy selects what colours stand for. Attribute values replace regions: the server has another
- * index of the trace for them, for which the page is loaded again.
+ * colorBy changes what colours stand for. If values of an attribute are to take the place of
+ * regions, the page is loaded again, because the server has a separate index for each attribute.
  */
 export async function colorBy(app: App, choice: string, sync: () => void, cancelSave: () => void): Promise<void> {
   const color = choice === "group" || choice === "track" ? choice : "region",
-    attribute = choice.startsWith(ofAttribute) ? choice.slice(ofAttribute.length) : "";
+    attribute = choice.startsWith(attributePrefix) ? choice.slice(attributePrefix.length) : "";
   try {
     const traces = await Promise.all(
       app.lanes.map(async (l) => {
@@ -65,7 +65,7 @@ export function toggleTheme(app: App): void {
   app.store.set({ theme: app.colors.dark ? "light" : "dark" });
 }
 
-/** bookmark adds a note at the selection, or else at the range or window. */
+/** bookmark adds a note at the selection. Without one, the note is for the range or the window. */
 export function bookmark(app: App, details: Details, dock: Dock): void {
   const s = app.store.state,
     lane = app.lanes[s.selection?.lane ?? 0];

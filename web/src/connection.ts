@@ -1,9 +1,9 @@
-// The message that the server does not answer.
+// The banner that appears while the server does not answer.
 import { type Client, sleep, type TraceList } from "./api";
 import { button, el } from "./dom";
 import { serverTimer } from "./loading";
 
-/** Connection shows a banner while the server does not answer, and asks it again. */
+/** Connection shows a banner while the server does not answer, and tries to reach it again. */
 export class Connection {
   banner: HTMLElement | null = null;
   private why = "";
@@ -14,7 +14,7 @@ export class Connection {
     private restored: () => void,
   ) {}
 
-  /** report shows why the server cannot be asked; "" means that it answers again. */
+  /** report shows why the server cannot be reached; "" says that it answers again. */
   report(why: string): void {
     if (why === this.why) return;
     this.why = why;
@@ -34,14 +34,14 @@ export class Connection {
     void this.retry();
   }
 
-  /** retry asks the server until it answers; the client then reports that. */
+  /** retry sends requests until the server answers. The client then reports that. */
   private async retry(): Promise<void> {
     for (let wait = 1500; this.why !== ""; wait = Math.min(15000, wait * 1.5)) {
       await sleep(serverTimer, wait);
       try {
         await this.client.json<TraceList>("traces");
       } catch {
-        // ask again
+        // the next attempt follows
       }
     }
   }

@@ -7,18 +7,18 @@ import type { Window } from "./time";
 import { pan, zoom } from "./view";
 import { wheelFactor } from "./wheel";
 
-/** Actions are the effects of the controls besides moving the window. */
+/** Actions is what the controls can do, besides moving the window. */
 export interface Actions {
   /** pick selects a hit. */
   pick(t: Timeline, h: Hit | null): void;
   pickLink(t: Timeline, id: Hit | null): void;
   /** hover shows the tooltip for a point, or hides it. */
   hover(t: Timeline, h: Hit | null, x: number, y: number): void;
-  /** mark sets an end of the measured time. */
+  /** mark sets one end of the measured time; second says which one. */
   mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): void;
   /**
-   * range selects an interval of time. Each end with a point snaps to an edge near that point of
-   * the time line.
+   * range selects an interval of time. An end that has a point snaps to the edge of a span near
+   * that point.
    */
   range(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): void;
   /** rangeTo selects the time from the selected span to another one. */
@@ -35,7 +35,9 @@ export interface Actions {
  */
 const grabReach = 5;
 
-/** edgeOf returns the edge of the range at a place: 0 for its begin, 1 for its end, -1 for none. */
+/**
+ * edgeOf returns which edge of the range is near x: 0 for its begin, 1 for its end, -1 for none.
+ */
 function edgeOf(t: Timeline, range: Window | null, x: number): number {
   if (!range) return -1;
   const far = [range.from, range.to].map((e) => Math.abs(t.x(e) - x));
@@ -83,7 +85,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
             : edgeOf(t, s.range, p0.x) >= 0 && s.mode !== "measure"
               ? "edge"
               : "pan";
-    // the dragged edge moves, the other one stays
+    // the other edge stays where it is
     const held = s.range,
       other = held === null ? 0n : edgeOf(t, held, p0.x) === 0 ? held.to : held.from;
     const stretch = (x: number): Window => {
@@ -189,7 +191,7 @@ export class Keys {
     if (!["w", "a", "s", "d", "+", "-", "="].includes(k)) return false;
     const first = this.held.size === 0;
     this.held.add(k);
-    // a short tap moves the window, too
+    // the first frame counts as 60 ms long, so that a short tap also moves the window
     if (first) {
       this.last = performance.now() - 60;
       this.step();

@@ -23,8 +23,8 @@ import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
 
 /**
- * maxRequests is how often the attributes of a link are requested while the server still reads
- * them, and requestInterval the milliseconds in between.
+ * maxRequests is the number of times that the attributes of a link are requested while the server
+ * still reads them. requestInterval is the time between two requests in milliseconds.
  */
 const maxRequests = 10,
   requestInterval = 1500;
@@ -35,12 +35,12 @@ export const attributesTimer = "attributes";
 const reading = "Attributes are missing: the trace is still being read for them. Asking again …",
   tooLong = "Attributes are missing: reading them takes the server too long.";
 
-/** Details is the side panel; it follows the selection. */
+/** Details is the side panel that describes the selection. */
 export class Details {
   readonly element: HTMLElement;
   /**
-   * span has the server's details of the selected span; null for instants, while loading and
-   * without a selection.
+   * span holds the server's details of the selected span. It is null without a selection, for an
+   * instant, and until the answer arrives.
    */
   span: SpanDetails | null = null;
   private abort: AbortController | null = null;
@@ -55,7 +55,7 @@ export class Details {
     this.empty();
   }
 
-  /** paint updates the colours of the panel. */
+  /** paint updates the colours of what the panel shows. */
   private paint: () => void = () => undefined;
   recolor(): void {
     this.paint();
@@ -73,7 +73,7 @@ export class Details {
     );
   }
 
-  /** follow loads the details of a selection. */
+  /** follow requests the details of a selection and shows them. */
   async follow(s: Selection | null): Promise<void> {
     this.abort?.abort();
     this.span = null;
@@ -151,8 +151,8 @@ export class Details {
   }
 
   /**
-   * complete repeats a request while the server still reads attributes, shows that meanwhile, and
-   * then the result.
+   * complete repeats a request until the server has read all attributes. It says so in the panel
+   * meanwhile, and shows the complete result at the end.
    */
   private complete<T extends { partial: boolean }>(
     ask: () => Promise<T>,
@@ -190,9 +190,9 @@ export class Details {
   }
 
   /**
-   * linkPlaces returns elements for the details of a link and of both its ends, and fills them once
-   * the server has answered. While the server still reads, they say so, and the request is
-   * repeated. Bundles have no details.
+   * linkPlaces returns empty elements for the details of a link and of its two ends. It fills them
+   * when the server answers. While the server still reads attributes, the state element says so,
+   * and the request is repeated. Bundles have no details.
    */
   private linkPlaces(
     lane: Lane,
@@ -233,7 +233,10 @@ export class Details {
     return { state, link, from, to };
   }
 
-  /** whole shows a link with its attributes and those of both its ends, below the span that it led to. */
+  /**
+   * whole returns the elements for a link with its attributes and those of its ends, for the panel
+   * of the span to which the link led.
+   */
   private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
     const places = this.linkPlaces(lane, l, signal);
     return [
@@ -247,7 +250,7 @@ export class Details {
     ];
   }
 
-  /** value shows the exact value of a counter or signal at a time. */
+  /** value shows the exact value that a counter or signal has at a time. */
   async value(lane: Lane, track: number, time: bigint): Promise<void> {
     this.abort?.abort();
     const abort = (this.abort = new AbortController()),
@@ -441,12 +444,12 @@ export class Details {
     );
   }
 
-  /** jump selects the span at an end of a link. */
+  /** jump selects the span at one end of a link: at its begin if leaves is set. */
   async jump(lane: Lane, l: LinkInfo, leaves: boolean): Promise<void> {
     const e = leaves ? l.from : l.to,
       time = BigInt(e.time);
     try {
-      const s = await this.ends.holder(lane, l, leaves);
+      const s = await this.ends.spanAtEnd(lane, l, leaves);
       const at: Selection = {
         lane: lane.index,
         track: e.track,
@@ -476,7 +479,7 @@ export class Details {
       const span = el("div", {}, "");
       if (l.count === 1)
         void this.ends
-          .holder(lane, l, leaves, abort.signal)
+          .spanAtEnd(lane, l, leaves, abort.signal)
           .then((x) => {
             if (x) span.replaceChildren("in ", titled(x.name));
           })
@@ -498,7 +501,7 @@ export class Details {
         leaves ? places.from : places.to,
       );
     };
-    // of a message without a receive or send, only the row of the other end is known
+    // if the other end was not recorded, only its row is known
     const lost = (title: string, track: number, what: string): HTMLElement =>
       el(
         "section",
@@ -540,7 +543,7 @@ export class Details {
     );
   }
 
-  /** step goes to the next or previous span of the same region on the row. */
+  /** step selects the next or previous span of the same region in the row. */
   async step(direction: "next" | "previous"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -563,7 +566,9 @@ export class Details {
     }
   }
 
-  /** move goes to the neighbour on the same line, to the caller, or to the first callee in view. */
+  /**
+   * move selects the neighbour at the same depth, the caller, or the first callee in the window.
+   */
   async move(where: "left" | "right" | "up" | "down"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -592,12 +597,12 @@ export class Details {
         else none();
         return;
       }
-      // look at tiles: first a small window, then one wider than the screen
+      // tiles show where the next span is: a small one first, then one wider than the screen
       const depth = where === "down" ? s.depth + 1 : s.depth,
         w = this.app.store.state.window,
         screen = w.to - w.from,
         width = end > start ? end - start : 1n;
-      // search the callee in view first, then in the whole span
+      // the callee is searched in the window first, and then in the whole span
       const seen = lane.cut(w),
         reach = where === "down" ? [0n, width] : [width, screen, screen * 16n];
       for (const r of reach) {
@@ -636,7 +641,7 @@ export class Details {
         const i = where === "left" ? strip.first + strip.count - 1 : strip.first,
           d2 = to - from;
         const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
-        // a span that is open at the begin of the view has begun before
+        // a span that is open at the left edge of the window begins before it
         const open =
           where === "down" && t.x[i] === 0
             ? await this.app.client

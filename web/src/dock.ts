@@ -7,7 +7,10 @@ import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
-/** Scope is the lane and time that a panel shows. */
+/**
+ * Scope is what a panel shows: a trace, and a time of it. window is in the trace's ticks, axis in
+ * ticks of the axis; ranged is set if the time is the range.
+ */
 export interface Scope {
   lane: Lane;
   window: Window;
@@ -15,10 +18,10 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools is the interface of the dock for a panel: places for its controls and its table for export.
- * again renders the panel anew after a choice. get and set read and write the panel's choices,
- * which the address keeps, too; "" stands for no choice. run does work in slices while the panel
- * exists.
+ * Tools is what the dock offers to a panel. bar and body are the elements for its controls and its
+ * content. csv sets the function that makes the exported table. again renders the panel anew. get
+ * and set read and write the panel's choices, which are also kept in the address; "" is no choice.
+ * run does long work in slices, until another panel replaces this one.
  */
 export interface Tools {
   bar: HTMLElement;
@@ -30,28 +33,31 @@ export interface Tools {
   set: (what: string, value: string) => void;
   run: Run;
 }
-/** Panel is a tab. */
+/** Panel is a tab of the dock. */
 export interface Panel {
   id: string;
   title: string;
   /**
-   * of is the time that the panel shows: the range or else the window, always the window, or the
-   * whole trace.
+   * of says which time the panel shows: the range or, if there is none, the window; always the
+   * window; or the whole trace.
    */
   of: "range" | "window" | "trace";
-  /** wide panels cover the place of the details, so that they line up with the time line. */
+  /**
+   * wide is set if the panel also covers the place of the details, so that its chart is as wide as
+   * the time line.
+   */
   wide?: boolean;
-  /** whole is the text that describes the scope of panels of the whole trace. */
+  /** whole is the text that describes the scope, for a panel of the whole trace. */
   whole?: string;
-  /** outlines marks panels of the window that show the range in it. */
+  /** outlines is set if a panel of the window marks the range in its content. */
   outlines?: boolean;
-  /** both marks panels that show all traces, so that none can be chosen. */
+  /** both is set if the panel shows all traces at once. The user cannot choose a trace then. */
   both?: boolean;
   /** render fills the body. It may take long, and must stop when the signal aborts. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
 
-/** coverage describes whether figures include hidden rows; "" if there are none. */
+/** coverage says that figures include hidden rows, or is "" if no row is hidden. */
 function coverage(lane: Lane): string {
   const all = lane.meta.tracks.length,
     away = all - lane.rowOf.size;
@@ -66,13 +72,16 @@ export class Dock {
   private body: HTMLElement;
   private progress: HTMLElement;
   private abort: AbortController | null = null;
-  /** gone cancels the work of the current panel. */
+  /** gone aborts when the current panel is replaced. */
   private gone = new AbortController();
   private timer = 0;
-  /** forced is set if the panel will be rendered anew although its scope is the same. */
+  /** forced is set if the panel must be rendered although its scope has not changed. */
   private forced = false;
   private shown = "";
-  /** had describes the panel's choices when it was rendered last, or when it changed them itself. */
+  /**
+   * had holds the panel's choices, as chosen returns them, as of the last rendering or of the
+   * panel's own last change.
+   */
   private had = "";
   private covers = el("span", {
     class: "covers",
@@ -125,17 +134,17 @@ export class Dock {
     );
   }
 
-  /** lane is the index of the trace that the panels show. */
+  /** lane is the index of the trace that panels show. */
   private get lane(): number {
     const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0);
     return this.app.lanes[n] ? n : 0;
   }
 
-  /** underWay reports whether a panel is being rendered. */
+  /** underWay reports whether a panel is still being rendered. */
   get underWay(): boolean {
     return this.abort !== null || this.slices > 0;
   }
-  /** slices is the number of tasks that run in slices. */
+  /** slices is the number of tasks of the panel that run in slices. */
   private slices = 0;
   /** csv returns the current table as CSV, or null if there is none. */
   get csv(): string | null {
@@ -149,7 +158,10 @@ export class Dock {
     return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
   }
 
-  /** follow renders the panel anew if its scope has changed; it waits while the window moves. */
+  /**
+   * follow renders the panel if its scope has changed. While the window moves, it waits, unless now
+   * is set.
+   */
   follow(now = false): void {
     if (!this.app.pictured) return;
     const s = this.app.store.state,
@@ -175,7 +187,7 @@ export class Dock {
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
-    // the change may have been undone meanwhile: the panel already shows this window
+    // the window may be back where it was, and then the panel shows it already
     if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
@@ -196,8 +208,8 @@ export class Dock {
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    // the last event is at the trace's length, and the window ends one tick after it; panels of all
-    // traces use the axis
+    // lane.length is the time of the last event, and the window ends one tick after it; panels of
+    // all traces use ticks of the axis
     const [w, clock, last] = p.both
         ? [c.axis, this.app.axis, this.app.limits().to - 1n]
         : [c.window, c.lane.clock, c.lane.length],
@@ -237,7 +249,7 @@ export class Dock {
     });
     try {
       const made = p.render(this.app, c, tools);
-      // the old bar stays until the new panel is ready, so that nothing jumps
+      // the old bar stays until the new panel is ready, so that the page does not jump
       if (made) await made;
       if (abort.signal.aborted) return;
       this.body.replaceChildren(body);
@@ -261,7 +273,7 @@ export class Dock {
     }
   }
 
-  /** chosen returns the choices of a panel as one text. */
+  /** chosen returns all choices of a panel as one text. */
   private chosen(panel: string, choices = this.app.store.state.choices): string {
     return [...choices]
       .filter(([k]) => k.startsWith(panel + "."))
@@ -274,7 +286,7 @@ export class Dock {
       key = `${panel}.${what}`;
     if (value === "") all.delete(key);
     else all.set(key, value.slice(0, 1000));
-    // the panel shows it already
+    // the panel made this choice itself, and so needs no rendering
     if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
     this.app.store.set({ choices: all });
   }
@@ -309,7 +321,10 @@ export class Dock {
     return out;
   }
 
-  /** tell shows a result of a panel beside the title of its tab. */
+  /**
+   * tell shows a result of a panel beside the title of its tab. words is the long form, for the
+   * tooltip.
+   */
   tell(id: string, short: string, words: string, bad: boolean): void {
     const b = this.tabs.querySelector<HTMLElement>("#tab-" + id),
       p = this.panels.find((x) => x.id === id);

@@ -48,7 +48,10 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return e;
 }
 
-/** name returns an element with text from a trace, isolated from the direction of the text around it. */
+/**
+ * name returns an element with a text from a trace. The direction of its characters has no effect
+ * on the text around it.
+ */
 export function name(text: string, cls = ""): HTMLElement {
   const e = document.createElement("bdi");
   e.textContent = printable(text);
@@ -56,46 +59,46 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
-/** nameless is shown for a region or similar object without a name. */
+/** nameless is shown in place of an empty name. */
 export const nameless = "no name";
 
-/** titled returns an element with the name of a region, or with nameless. */
+/** titled returns an element with a name from a trace, or with nameless if it is empty. */
 export function titled(text: string): HTMLElement {
   return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
 }
 
 /**
- * printable makes controls and bidi overrides in a name visible, for canvases and titles, which
- * cannot isolate text.
+ * printable replaces control characters and those that change the direction of text. It is for
+ * canvases and tooltips, where no element isolates the text.
  */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
 /**
- * maxDrawn is the number of characters of a name that are drawn. More are never visible, and
- * measuring long text takes long.
+ * maxDrawn is the number of characters of a name that are drawn. There is never room for more, and
+ * measuring long texts takes long.
  */
 const maxDrawn = 300;
 
-/** brief returns the part of a name that is drawn on canvases, in pictures and in tooltips. */
+/** brief returns the beginning of a name, for canvases, pictures and tooltips. */
 export function brief(text: string): string {
   if (text.length <= maxDrawn) return printable(text);
-  // half of a surrogate pair would be drawn as a box
+  // a half of a surrogate pair at the end would appear as a box
   return printable(text.slice(0, maxDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
 /**
- * setText changes the text of an element. Setting the same text again would make the browser lay
- * out the page.
+ * setText sets the text of an element if it differs, because setting an equal text would make the
+ * browser lay out the page.
  */
 export function setText(e: HTMLElement, text: string): void {
   if (e.textContent !== text) e.textContent = text;
 }
 
 /**
- * spoken returns the accessible name of a control: its label, which users say to operate it by
- * voice, and its purpose.
+ * spoken returns the accessible name of a control. It begins with the visible label, which users of
+ * speech recognition say, followed by the control's purpose.
  */
 export function spoken(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
@@ -118,8 +121,8 @@ export function button(label: string | Node, title: string, click: () => void, c
 }
 
 /**
- * rove makes the elements of a list one tab stop; arrow keys, Home and End move between them. The
- * first element must have tabindex 0, the others -1.
+ * rove makes a list of elements a single tab stop, inside of which the arrow keys, Home and End
+ * move the focus. The first element must have tabindex 0, and the others -1.
  */
 export function rove(
   box: HTMLElement,
@@ -154,8 +157,8 @@ export function rove(
 }
 
 /**
- * replace replaces the children of an element. If a button had the focus, the button in its place
- * gets it, or else the element.
+ * replace replaces the children of an element. If a button among them had the focus, the focus
+ * moves to the button in its place, or else to the element.
  */
 export function replace(box: HTMLElement, ...children: Node[]): void {
   const held = box.contains(document.activeElement) ? document.activeElement : null;
@@ -168,7 +171,7 @@ export function replace(box: HTMLElement, ...children: Node[]): void {
   ).focus({ preventScroll: true });
 }
 
-/** select creates a drop-down list of [value, text]. */
+/** select creates a drop-down list from pairs of a value and a text. */
 export function select(
   label: string,
   options: readonly (readonly [string, string])[],
@@ -189,12 +192,15 @@ export function select(
   return s;
 }
 
-/** count formats a number with thin spaces between thousands. */
+/**
+ * count formats an integer with thin spaces between groups of three digits, and other numbers with
+ * four digits.
+ */
 export function count(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
 }
 
-/** bytes formats a size in binary units. */
+/** bytes formats a number of bytes with a binary unit. */
 export function bytes(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let i = 0;
@@ -205,7 +211,7 @@ export function bytes(n: number): string {
   return `${i === 0 ? n : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)} ${u[i]}`;
 }
 
-/** percent formats a fraction. */
+/** percent formats a fraction of 1 as a percentage. */
 export function percent(part: number): string {
   return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`;
 }

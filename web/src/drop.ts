@@ -1,31 +1,36 @@
-// Files that are dropped on the page. They are opened after a confirmation.
+// Opens files that the user drops on the page, after a confirmation.
 import { errorText } from "./api";
 import type { App } from "./app";
 import { button, bytes, count, el } from "./dom";
 
-/** Dropped is a file and its path below the dropped folder. */
-interface Dropped {
+/**
+ * DroppedFile is a dropped file. path begins with the name of the dropped folder, if it lies in
+ * one.
+ */
+interface DroppedFile {
   path: string;
   file: File;
 }
 
-/** below lists the dropped files, including those in folders. */
-async function below(e: FileSystemEntry, path: string): Promise<Dropped[]> {
+/** filesIn lists the files in a dropped file or folder. path is that of the folder around it. */
+async function filesIn(e: FileSystemEntry, path: string): Promise<DroppedFile[]> {
   if (e.isFile) {
     const file = await new Promise<File>((done, fail) => (e as FileSystemFileEntry).file(done, fail));
     return [{ path, file }];
   }
   const reader = (e as FileSystemDirectoryEntry).createReader(),
-    out: Dropped[] = [];
-  // a browser returns the entries of a folder in several parts
+    out: DroppedFile[] = [];
+  // a browser returns the entries of a large folder in several parts
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
     if (some.length === 0) return out;
-    for (const x of some) out.push(...(await below(x, `${path}/${x.name}`)));
+    for (const x of some) out.push(...(await filesIn(x, `${path}/${x.name}`)));
   }
 }
 
-/** takeDrops makes the page ask whether to open dropped files, and uploads them to the server. */
+/**
+ * takeDrops makes the page accept dropped files: it asks the user, and uploads them to the server.
+ */
 export function takeDrops(app: App): void {
   addEventListener("dragover", (e) => {
     if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
@@ -33,11 +38,11 @@ export function takeDrops(app: App): void {
   addEventListener("drop", (e) => {
     if (!e.dataTransfer?.types.includes("Files")) return;
     e.preventDefault();
-    // the dropped items are only available during the event
+    // the browser only allows access to dropped items during the event
     const entries = [...e.dataTransfer.items].map((i) => i.webkitGetAsEntry()).filter((x) => x !== null),
       files = [...e.dataTransfer.files].map((file) => ({ path: file.name, file }));
     (entries.length > 0
-      ? Promise.all(entries.map((x) => below(x, x.name))).then((l) => l.flat())
+      ? Promise.all(entries.map((x) => filesIn(x, x.name))).then((l) => l.flat())
       : Promise.resolve(files)
     )
       .then((l) => ask(app, l))
@@ -45,7 +50,7 @@ export function takeDrops(app: App): void {
   });
 }
 
-function ask(app: App, files: readonly Dropped[]): void {
+function ask(app: App, files: readonly DroppedFile[]): void {
   if (files.length === 0) return;
   const shown = app.store.state.traces,
     state = el("p", { class: "faint", role: "status" }),

@@ -23,8 +23,8 @@ export function fileName(trace: string, ending: string): string {
 }
 
 /**
- * csv formats rows as RFC 4180. A cell that a spreadsheet would evaluate as a formula is quoted and
- * preceded by an apostrophe.
+ * csv formats rows as RFC 4180. A text that a spreadsheet would evaluate as a formula is quoted and
+ * begins with an apostrophe.
  */
 export function csv(head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string {
   const cell = (v: string | number | bigint): string => {
@@ -40,21 +40,21 @@ export function saveText(text: string, file: string, type: string): void {
   save(new Blob([text], { type }), file);
 }
 
-/** Named is a colour with its meaning. */
-export interface Named {
+/** LegendColor is a colour of the picture with the name of what it stands for. */
+export interface LegendColor {
   label: string;
   color: string;
 }
 
-/** Paper is the target of a picture: a canvas or SVG text. */
-interface Paper {
+/** PictureTarget is what a picture is drawn to: a canvas or an SVG text. */
+interface PictureTarget {
   pen: Pen;
-  /** within draws with the origin at a place, clipped to a size. */
+  /** within calls draw with the origin moved to (x, y), and clips the result to the size. */
   within(x: number, y: number, w: number, h: number, draw: () => void): void;
   image(cv: HTMLCanvasElement, w: number, h: number): void;
 }
 
-/** The sizes of the parts of a picture, in CSS pixels. */
+/** Sizes of a picture's parts, in CSS pixels. */
 const labels = 200,
   mostLabel = 260,
   titleHeight = 24,
@@ -62,8 +62,8 @@ const labels = 200,
   legendLine = 20,
   margin = 6;
 
-/** lines arranges the entries of the legend in lines. */
-function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
+/** lines assigns each entry of the legend to a line and a horizontal position. */
+function lines(g: Pen, legend: readonly LegendColor[], width: number): { x: number; line: number; of: LegendColor }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels,
     line = 0;
@@ -79,8 +79,12 @@ function lines(g: Pen, legend: readonly Named[], width: number): { x: number; li
   });
 }
 
-/** sizeOf returns the size of a picture. */
-function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]): { width: number; height: number } {
+/** sizeOf returns the width and height of a picture in CSS pixels. */
+function sizeOf(
+  g: Pen,
+  timelines: readonly Timeline[],
+  legend: readonly LegendColor[],
+): { width: number; height: number } {
   const width = labels + timelines[0].width + margin,
     last = lines(g, legend, width).at(-1);
   return {
@@ -94,7 +98,7 @@ function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]
   };
 }
 
-/** fit shortens a text to the available width. */
+/** fit shortens a text so that it is at most room pixels wide. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
   const all = [...text],
@@ -110,10 +114,15 @@ function fit(g: Pen, text: string, room: number): string {
 }
 
 /**
- * drawPicture draws all time lines as on the screen, with the title, the axis, the names of rows
- * and the legend.
+ * drawPicture draws all time lines as on the screen, together with the title, the axis, the names
+ * of rows and the legend.
  */
-function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], legend: readonly Named[]): void {
+function drawPicture(
+  paper: PictureTarget,
+  app: App,
+  timelines: readonly Timeline[],
+  legend: readonly LegendColor[],
+): void {
   const g = paper.pen,
     c = app.colors,
     dpr = devicePixelRatio,
@@ -248,8 +257,8 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   }
 }
 
-/** picture returns the time lines as an image, in device pixels. */
-function picture(app: App, timelines: readonly Timeline[], legend: readonly Named[]): HTMLCanvasElement {
+/** picture draws the time lines into a canvas, in device pixels. */
+function picture(app: App, timelines: readonly Timeline[], legend: readonly LegendColor[]): HTMLCanvasElement {
   const cv = el("canvas"),
     dpr = devicePixelRatio,
     g = cv.getContext("2d");
@@ -285,8 +294,8 @@ function escape(text: string): string {
 
 const round = (v: number): string => String(Math.round(v * 100) / 100);
 
-/** Lines is a pen that writes SVG. */
-class Lines implements Pen {
+/** SVGPen is a pen that writes SVG. */
+class SVGPen implements Pen {
   fillStyle = "#000";
   strokeStyle = "#000";
   lineWidth = 1;
@@ -296,7 +305,7 @@ class Lines implements Pen {
   readonly out: string[] = [];
   private path: string[] = [];
   private clips = 0;
-  /** groups has the number of open clip groups for each save. */
+  /** groups holds, for each save, the number of clip groups that were opened since. */
   private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
   save(): void {
@@ -362,11 +371,14 @@ class Lines implements Pen {
   }
 }
 
-/** svg returns the picture with all text as text, and the rows as images in the resolution of the screen. */
-function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[]): string {
+/**
+ * svg returns the picture as SVG. Texts remain texts; the rows are images in the resolution of the
+ * screen.
+ */
+function svg(app: App, timelines: readonly Timeline[], legend: readonly LegendColor[]): string {
   const measure = el("canvas").getContext("2d");
   if (!measure) throw new Error("no canvas");
-  const pen = new Lines(measure),
+  const pen = new SVGPen(measure),
     { width, height } = sizeOf(pen, timelines, legend);
   let clips = 0;
   drawPicture(
@@ -400,11 +412,11 @@ function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[])
   ].join("\n");
 }
 
-/** exportMenu asks what to save. */
+/** exportMenu asks the user what to export. */
 export function exportMenu(
   app: App,
   timelines: readonly Timeline[],
-  legend: readonly Named[],
+  legend: readonly LegendColor[],
   table: () => string | null,
 ): void {
   const base = app.lanes[0].meta.name,

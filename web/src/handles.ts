@@ -1,15 +1,16 @@
-// What the mouse drags beside the time lines: the rubber band, and the edges of tables and names.
+// What the user drags beside the time lines: the rubber band, and the edges of the dock and of the
+// row names.
 import type { App } from "./app";
 import { el } from "./dom";
 import { initial } from "./store";
 import { short, type Window } from "./time";
 import type { Timeline } from "./timeline";
 
-/** RubberBand shows an interval of time while the user drags. */
+/** RubberBand shows the interval of time that the user is selecting. */
 export class RubberBand {
   readonly element = el("div", { class: "rubber", hidden: true }, el("span", {}));
 
-  /** timeline returns the time line that gives the scale. */
+  /** timeline returns the time line whose scale applies. */
   constructor(
     private app: App,
     private timeline: () => Timeline,
@@ -30,7 +31,10 @@ export class RubberBand {
   }
 }
 
-/** makeSplitter returns the bar between time lines and tables, which changes the height of the tables. */
+/**
+ * makeSplitter returns the bar between the time lines and the dock. Dragging it changes the height
+ * of the dock.
+ */
 export function makeSplitter(app: App): HTMLElement {
   const s = el("div", {
     class: "splitter",
@@ -66,7 +70,7 @@ export function makeSplitter(app: App): HTMLElement {
   return s;
 }
 
-/** makeGrip returns the edge of the row names, which changes their width. */
+/** makeGrip returns the edge beside the row names. Dragging it changes their width. */
 export function makeGrip(app: App): HTMLElement {
   const g = el("div", {
     class: "labelgrip",

@@ -1,4 +1,4 @@
-// What lies under a point of a time line.
+// Finds what lies under a point of a time line.
 import type { App } from "./app";
 import { type Row, rowAt } from "./rows";
 import type { RowView } from "./rowview";
@@ -11,7 +11,7 @@ import { floorDiv } from "./time";
 export interface Hit {
   row: Row;
   track: number;
-  /** depth of the strip; -1 for an instant, -2 for a curve or nothing. */
+  /** depth is that of the strip; -1 for an instant, -2 for a curve or nothing. */
   depth: number;
   kind: "span" | "instant" | "curve" | "empty";
   region: number;
@@ -19,23 +19,32 @@ export interface Hit {
   share: number;
   cover: number;
   count: number;
-  /** left and right edge in CSS pixels; begins and ends are set if they are the span's own. */
+  /**
+   * x0 and x1 are the left and right edge in CSS pixels. begins and ends say whether they are edges
+   * of the span itself.
+   */
   x0: number;
   x1: number;
   begins: boolean;
   ends: boolean;
-  /** time under the pointer in the trace's own ticks; middle is a time within the hit. */
+  /**
+   * time is the time under the pointer, and middle a time at which the hit lies, in the trace's
+   * ticks.
+   */
   time: bigint;
   middle: bigint;
   low: number;
   high: number;
   /** rate is set if low and high are rates, per second. */
   rate?: boolean;
-  /** around is the outline of a claim in a stack, in CSS pixels. */
+  /** around holds the corners of the outline of a claim in a stack, in CSS pixels. */
   around?: [number, number][];
 }
 
-/** hitAt finds what is under a point, in CSS pixels of the plot. */
+/**
+ * hitAt returns what lies under a point, given in CSS pixels of the plot, or null outside of all
+ * rows.
+ */
 export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null {
   const lane = view.lane,
     dpr = devicePixelRatio,
@@ -77,8 +86,8 @@ export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null
       b = Math.min(view.width, x1);
     return lane.toLocal(view.tickAt((a + b) / 2));
   };
-  // the pixels of a span may begin before and end after it; the requested time must be inside of
-  // the span
+  // the pixels of a span may begin before it and end after it, but the server needs a time inside
+  // of the span
   const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
   for (const s of l.entry.strips) {
     const { y: sy, h } = view.stripRect(r, s, dpr);
@@ -160,7 +169,7 @@ export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null
   return base;
 }
 
-/** hitRect returns the vertical position of a hit, in CSS pixels. */
+/** hitRect returns the upper edge and the height of a hit in CSS pixels. */
 export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
   const r = h.row,
     top = r.y - view.scrollTop,
@@ -171,8 +180,9 @@ export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
 }
 
 /**
- * within returns a time in the span of a run: the given one if it may be in the span, else the
- * nearest time that the run's columns guarantee.
+ * within returns a time inside of the span that a run shows. It is the given time if that may lie
+ * in the span. Otherwise it is the nearest time at which the span is open for certain, given the
+ * columns of the run.
  */
 export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
   const d = g.to - g.from,
@@ -183,7 +193,7 @@ export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number,
     last = first + t.n[run] - 1,
     begins = (t.flags[run] & RunFlag.begins) !== 0,
     ends = (t.flags[run] & RunFlag.ends) !== 0;
-  // the span begins in its first column and ends in its last one
+  // the span begins in its first column and ends in its last one, at unknown times
   const low = behind(first + 1) - 1n,
     high = before(last);
   if (begins && ends && low > high) return behind(first) === low ? low : time;

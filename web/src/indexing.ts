@@ -1,4 +1,5 @@
-// The page while the server indexes a trace: the progress, and the facts that are known already.
+// The page while the server indexes a trace: its progress, and what the server says about the trace
+// so far.
 import type { Overview, TraceEntry, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";
@@ -7,8 +8,8 @@ const mostRegions = 24,
   mostNames = 400;
 
 /**
- * remaining estimates the remaining seconds from the progress since the first look; null if it is
- * too early.
+ * remaining estimates the remaining seconds. first is the progress when the page first looked, and
+ * seconds the time since then. The result is null if that is too early for an estimate.
  */
 export function remaining(first: number, progress: number, seconds: number): number | null {
   return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
@@ -21,8 +22,8 @@ function inWords(seconds: number): string {
 }
 
 /**
- * overviewWords describes the sums of an overview: which events are counted, and of which part of
- * the trace.
+ * overviewWords describes which events the sums of an overview count, and which part of the trace
+ * they cover.
  */
 export function overviewWords(o: Overview, clock: Clock | null): { events: string; sums: string } {
   const time = (t: string): string => (clock ? exact(BigInt(t), clock) : `${t} ticks`);
@@ -39,18 +40,18 @@ export function overviewWords(o: Overview, clock: Clock | null): { events: strin
   };
 }
 
-/** oneFile lists the formats whose traces are a single file. */
+/** oneFile lists the formats whose traces consist of a single file. */
 const oneFile: readonly string[] = ["etf", "picl"];
 
 /**
- * sizeOf returns the size of a trace as a text, or "" if it is unknown. For a trace of several
- * files, the server knows only the size of the main file before it has read all of them.
+ * sizeOf returns the size of a trace as a text, or "" if it is unknown. Of a trace with several
+ * files the server only knows the size of the main file until it has read all of them.
  */
 export function sizeOf(t: Pick<TraceEntry, "format" | "state" | "bytes">): string {
   return t.state === "ready" || oneFile.includes(t.format) ? bytes(t.bytes) : "";
 }
 
-/** Indexing is the page while a trace is indexed. */
+/** Indexing is the content of the page while a trace is indexed. */
 export class Indexing {
   readonly element: HTMLElement;
   private title = el("h1", {});
@@ -75,7 +76,7 @@ export class Indexing {
     );
   }
 
-  /** lost shows why the server did not answer; it will be asked again. */
+  /** lost says why the server did not answer, and that the page keeps asking. */
   lost(why: string): void {
     this.trouble.textContent = `${why} Asking again …`;
   }
@@ -101,7 +102,8 @@ export class Indexing {
     if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
     if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
     this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
-    // names do not change once they are known, so a list of thousands is created only once
+    // names do not change once the server has sent them, so that a list of thousands is only built
+    // once
     const key = o ? `${m.id} ${o.events} ${o.to}` : `${m.id} ${m.tracks?.length ?? 0}`;
     if (key === this.shown) return;
     this.shown = key;

@@ -1,4 +1,4 @@
-// A lane: one trace on the common axis, with its rows, tiles and colours.
+// A lane: one trace on the axis that all traces share, with its rows, tiles and colours.
 import type { Client, RegionInfo, TraceMeta, TrackInfo } from "./api";
 import { type Colors, regionColors, type RegionColors } from "./colors";
 import { LinkCache } from "./arrows";
@@ -8,8 +8,8 @@ import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
 
 /**
- * regionLabels returns the names of regions. Regions of the same name that differ in file or line
- * get these added, in the words of the command line.
+ * regionLabels returns names for regions that differ from each other. If regions of the same name
+ * differ in file or line, these are added in the form that the command line uses.
  */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
   const place = (r: RegionInfo): string =>
@@ -26,9 +26,9 @@ function trackName(t: Pick<TrackInfo, "kind" | "name" | "sort" | "id">): string 
   return t.name || `${t.sort || t.kind} ${t.id}`;
 }
 
-/** fullNames returns the full names of tracks; see [Lane.fullName]. */
+/** fullNames returns the full names of tracks, by track (see [Lane.fullName]). */
 export function fullNames({ tracks, groups }: Pick<TraceMeta, "tracks" | "groups">): string[] {
-  // a counter of a location has the name of the location before its own
+  // a counter of a location gets the location's name before its own
   const below = (t: TrackInfo, i: number): boolean =>
     t.kind === "counter" && t.parent !== i && (tracks[t.parent]?.kind ?? "counter") !== "counter";
   const names = tracks.map((t) => {
@@ -62,7 +62,9 @@ export class Lane {
   readonly tiles: TileCache;
   readonly links: LinkCache;
   readonly overlays: Overlays;
-  /** title is the name of the trace on the page, or its path if another trace has the same name. */
+  /**
+   * title is the name of the trace or, if another trace on the page has the same name, its path.
+   */
   readonly title: string;
   /** shift is added to the lane's times, in axis ticks. */
   shift = 0n;
@@ -70,7 +72,7 @@ export class Lane {
   height = 0;
   rowOf = new Map<number, number>();
   colors: RegionColors;
-  /** busy is the busy time by track; it is known after the rows have been sorted by it. */
+  /** busy maps tracks to their busy times. It is empty until the rows have been sorted by them. */
   busy: ReadonlyMap<number, number> = new Map();
 
   constructor(
@@ -92,21 +94,21 @@ export class Lane {
     this.colors = regionColors(meta, "region", null, colors);
   }
 
-  /** toLocal converts a time of the axis to the trace's ticks since its first event. */
+  /** toLocal converts a time of the axis to ticks since the trace's first event. */
   toLocal(t: bigint): bigint {
     return convert(t - this.shift, this.axis, this.clock);
   }
-  /** toAxis is the inverse of toLocal. */
+  /** toAxis converts a time of the trace to the axis; it is the inverse of toLocal. */
   toAxis(t: bigint): bigint {
     return convert(t, this.clock, this.axis) + this.shift;
   }
-  /** local converts a window to the trace's ticks; the result is never empty. */
+  /** local converts a window of the axis to the trace's ticks. The result has at least one tick. */
   local(w: Window): Window {
     const from = this.toLocal(w.from),
       to = this.toLocal(w.to);
     return { from, to: to > from ? to : from + 1n };
   }
-  /** cut converts a window to the trace's ticks and clips it to the trace. */
+  /** cut converts a window of the axis to the trace's ticks, and clips it to the trace. */
   cut(w: Window): Window {
     const l = this.local(w),
       end = this.length + 1n;
@@ -114,7 +116,7 @@ export class Lane {
     const to = l.to > end ? end : l.to;
     return { from, to: to > from ? to : from + 1n };
   }
-  /** arrange computes the rows. */
+  /** arrange computes the rows and their positions. */
   arrange(o: Options): void {
     const { rows, height } = layout(this.tree, this.meta, o);
     this.rows = rows;
@@ -123,8 +125,8 @@ export class Lane {
   }
   private labels: readonly string[] | null = null;
   /**
-   * regionLabel returns the name of a region for tables, with its place if another region has the
-   * same name.
+   * regionLabel returns the name of a region for tables. It includes file and line if another
+   * region has the same name.
    */
   regionLabel(region: number, name: string): string {
     return (this.labels ??= regionLabels(this.meta.regions))[region] ?? name;
@@ -136,14 +138,17 @@ export class Lane {
   }
   private names: readonly string[] | null = null;
   /**
-   * fullName returns the name of a track with that of its group, and with its id if another track
-   * of its kind would have the same full name.
+   * fullName returns the name of a track after that of its group. It includes the id if another
+   * track of the same kind would have the same full name.
    */
   fullName(track: number): string {
     return (this.names ??= fullNames(this.meta))[track] ?? "";
   }
   private rowNames: ReadonlyMap<string, string> | null = null;
-  /** rowName returns the label of a row, with more of its name if another row has the same label. */
+  /**
+   * rowName returns the label of a row. If other rows have the same label, it returns a longer
+   * name.
+   */
   rowName(n: Node): string {
     return (this.rowNames ??= rowNames(this.tree, (t) => this.fullName(t))).get(n.key) ?? n.label;
   }

@@ -1,4 +1,4 @@
-// Deferred work: timers and frames with names, so that the page knows what is pending.
+// Deferred work: named timers and frames, by which the page can say what is pending.
 
 interface Timer {
   what: string;
@@ -13,17 +13,18 @@ const timers = new Map<number, Timer>(),
 let last = 0,
   ahead = 0;
 
-/** changes.onChange is called whenever work is deferred, done or dropped. */
+/** changes.onChange is called when work is deferred, done or cancelled. */
 export const changes: { onChange: () => void } = { onChange: () => undefined };
 
-/** now is the time in milliseconds by which work is deferred; hurry advances it. */
+/** now returns the time in milliseconds to which timers refer. hurry moves it forward. */
 export function now(): number {
   return performance.now() + ahead;
 }
 
 /**
- * later does work after some milliseconds. Its result can be passed to drop. Patient work waits for
- * something else, such as the server, and cannot be hurried.
+ * later calls work after ms milliseconds, and returns a key for drop. what is the name of the
+ * timer. A patient timer waits for something outside of the page, such as the server, and hurry
+ * does not shorten it.
  */
 export function later(what: string, ms: number, work: () => void, patient = false): number {
   const key = ++last;
@@ -39,7 +40,7 @@ function run(key: number): void {
   t.work();
 }
 
-/** drop cancels deferred work. */
+/** drop cancels the deferred work with a key. */
 export function drop(key: number): void {
   const t = timers.get(key);
   if (!t) return;
@@ -48,7 +49,7 @@ export function drop(key: number): void {
   changes.onChange();
 }
 
-/** nextFrame does work in the next frame. */
+/** nextFrame calls work in the next frame of the browser. */
 export function nextFrame(what: string, work: () => void): number {
   const key = ++last;
   frames.set(key, what);
@@ -61,14 +62,14 @@ export function nextFrame(what: string, work: () => void): number {
   return key;
 }
 
-/** deferred returns the names of deferred work. */
+/** deferred returns the names of all deferred work. */
 export function deferred(): string[] {
   return [...[...timers.values()].map((t) => t.what), ...frames.values()];
 }
 
 /**
- * hurry advances the clock to the next timer, as if nothing happened until then. It does nothing if
- * that timer is patient or a frame is pending.
+ * hurry moves the clock forward to the next timer and runs it. It does nothing while any timer is
+ * patient or a frame is pending.
  */
 export function hurry(): void {
   const list = [...timers].sort((a, b) => a[1].at - b[1].at || a[0] - b[0]);

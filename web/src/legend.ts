@@ -1,4 +1,4 @@
-// The legend: the meaning of the colours on the screen, ordered by the area they fill.
+// The legend: what the colours on the screen stand for, ordered by the area that each fills.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
@@ -12,14 +12,14 @@ import type { Timeline } from "./timeline";
 /** Legend is a line of buttons, one for each colour. */
 export interface Legend {
   element: HTMLElement;
-  /** shown returns the entries of the legend. */
+  /** shown returns the entries with their colours. */
   shown(): { label: string; color: string }[];
   update(now?: boolean): void;
 }
 
 /**
- * weigh sums up, for each region, the columns from `from` to `to` that a strip draws in its colour;
- * for claims, weighted by the drawn part of the height.
+ * weigh returns, for each region, the number of columns between `from` and `to` in which a strip
+ * has the region's colour. A column of a claim counts with the drawn share of the strip's height.
  */
 export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
@@ -30,7 +30,9 @@ export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, 
   return out;
 }
 
-/** Entry is the meaning of a colour: a region, a group of regions, or a row. */
+/**
+ * Entry is a colour of the legend with what it stands for: a region, a group of regions, or a row.
+ */
 interface Entry {
   label: string;
   color: string;
@@ -44,8 +46,8 @@ interface Entry {
 const mostEntries = 60;
 
 /**
- * makeLegend creates the legend of time lines and of the mini-map. It is updated a moment after the
- * picture has changed. goRow goes to a row of a lane.
+ * makeLegend creates the legend of some time lines and of the mini-map. The legend is updated a
+ * moment after the picture has changed. goRow goes to a row of a lane.
  */
 export function makeLegend(
   app: App,
@@ -66,7 +68,7 @@ export function makeLegend(
     key = "",
     shown: readonly Entry[] = [];
 
-  /** room updates the number of entries in hidden lines. */
+  /** room shows how many entries lie in hidden lines. */
   const room = (): void => {
     const first = list.firstElementChild,
       hidden =

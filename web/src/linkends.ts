@@ -1,30 +1,33 @@
-// The spans at the ends of links.
+// Finds the spans at the ends of links.
 import { type Client, isNoContent, type LinkInfo, type SpanDetails } from "./api";
 import type { App } from "./app";
-import { atEnd, type Held, holder } from "./arrows";
+import { atEnd, type SpanCandidate, spanAtEnd } from "./arrows";
 import type { Lane } from "./lane";
 import { decodeTile, runAt, StripKind } from "./tile";
 import type { Window } from "./time";
 import { around } from "./view";
 
-/** mostLanes is the number of claims of a resource that are requested to find that of a dependency. */
+/**
+ * mostLanes is the largest number of claims of a resource that are requested when one of them is at
+ * the end of a dependency.
+ */
 const mostLanes = 32;
 
-/** LinkEnds asks the server which spans the ends of links belong to. */
+/** LinkEnds requests the spans that the ends of links belong to. */
 export class LinkEnds {
   constructor(private client: Client) {}
 
-  /** spansAt requests the spans of a track that contain a time or end there. */
+  /** spansAt requests the spans of a track that are open at a time or end there. */
   private async spansAt(
     lane: Lane,
     track: number,
     time: bigint,
     signal?: AbortSignal,
-  ): Promise<(Held & { name: string })[]> {
+  ): Promise<(SpanCandidate & { name: string })[]> {
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
       nested = this.nested(lane, track),
       from = time > 0n ? time - 1n : 0n;
-    // a tile of two ticks shows which depths have a span there
+    // a tile of the ticks before and at the time shows which depths have a span there
     const t = decodeTile(
       await this.client.binary(
         path + "tiles",
@@ -36,7 +39,7 @@ export class LinkEnds {
     const asked: { depth: number; time: bigint }[] = [];
     for (let column = 0; column <= Number(time - from); column++) {
       const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
-      // the answer for the innermost span contains those around it
+      // the server's answer for a nested span includes the spans around it
       for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
     const answers = await Promise.all(
@@ -58,27 +61,32 @@ export class LinkEnds {
   }
 
   /**
-   * nested reports whether the spans of a row are nested: visits are, while claims and operations
-   * are in lanes.
+   * nested reports whether the spans of a track are nested. Visits are; claims and operations are
+   * in lanes.
    */
   nested(lane: Lane, track: number): boolean {
     return lane.meta.tracks[track]?.kind === "location";
   }
 
-  /** holder requests the span at an end of a link; null if there is none. */
-  async holder(
+  /**
+   * spanAtEnd requests the span that an end of a link belongs to, or returns null if there is none.
+   */
+  async spanAtEnd(
     lane: Lane,
     l: LinkInfo,
     leaves: boolean,
     signal?: AbortSignal,
-  ): Promise<(Held & { name: string }) | null> {
+  ): Promise<(SpanCandidate & { name: string }) | null> {
     const e = leaves ? l.from : l.to,
       time = BigInt(e.time);
-    return holder(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
+    return spanAtEnd(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
   }
 
-  /** within returns a time at which only the span is open at its depth, the given one if possible. */
-  within(s: Held, t: bigint): bigint {
+  /**
+   * within returns a time at which s is the span at its depth: t if possible, or else the nearest
+   * one.
+   */
+  within(s: SpanCandidate, t: bigint): bigint {
     return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
   }
 }

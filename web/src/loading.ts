@@ -1,4 +1,4 @@
-// Loads the traces of the page, and shows the progress of indexing or a failure.
+// Loads the traces of the page, and shows the progress of indexing, or a failure.
 import { ApiError, baseID, type Client, errorText, sleep, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { button, el, name } from "./dom";
@@ -6,10 +6,12 @@ import { Indexing } from "./indexing";
 import { nextFrame } from "./later";
 import { cutShort, write } from "./url";
 
-/** serverTimer is the name of the timer until the server is asked again. */
+/** serverTimer is the name of the timer for the next question about the progress. */
 export const serverTimer = "server";
 
-/** load waits until the traces are indexed, and shows the progress. It returns null after a failure. */
+/**
+ * load waits until all traces are indexed, and shows the progress. It returns null after a failure.
+ */
 export async function load(
   client: Client,
   ids: readonly string[],
@@ -30,7 +32,7 @@ export async function load(
           id = baseID(id);
           continue;
         }
-        // indexing takes minutes: a server that does not answer may do so later
+        // a server that does not answer may recover during the minutes of indexing
         if (e instanceof ApiError && e.status < 500) {
           fail(id, errorText(e));
           return null;

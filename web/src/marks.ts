@@ -1,12 +1,13 @@
-// What is drawn over the spans: range, notes, measurement, selection, links and the pointer.
+// Draws over the spans: range, notes, measured time, selection, links and what is under the
+// pointer.
 import type { App } from "./app";
-import { type Arrow, drawAlone, drawArrow, type Segment } from "./arrows";
+import { type Arrow, drawSingleEnd, drawArrow, type Segment } from "./arrows";
 import { type Hit, hitRect } from "./hit";
 import { drawPath } from "./overlays";
 import type { RowView } from "./rowview";
 import type { Window } from "./time";
 
-/** Overlay is the state of a time line that is drawn over the spans. */
+/** Overlay is the state of a time line that drawMarks draws. */
 export interface Overlay {
   /** hover is what the pointer is over. */
   hover: Hit | null;
@@ -17,11 +18,13 @@ export interface Overlay {
   selectedSpan: Window | null;
   /** segments are the arrows of the last frame. */
   readonly segments: readonly Segment[];
-  /** place puts links on the screen. */
+  /** place returns the positions of links on the screen. */
   place(arrows: readonly Arrow[]): Segment[];
 }
 
-/** drawMarks draws what is over the spans: range, notes, measured time, selection, arrows and hover. */
+/**
+ * drawMarks draws the range, notes, measured time, selection, arrows and what is under the pointer.
+ */
 export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderingContext2D, dpr: number): void {
   const s = app.store.state,
     c = app.colors,
@@ -58,7 +61,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
   }
   const link = s.link ?? s.followed;
   if (link && link.lane === lane.index) {
-    // a message without a receive goes from its begin to nowhere
+    // a message without a receive has no end to draw to
     const l = link.link,
       start = BigInt(l.from.time),
       alone = l.alone === true || l.unsent === true;
@@ -69,7 +72,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
         end: alone ? start : BigInt(l.to.time),
       },
     ]))
-      if (alone) drawAlone(g, x.x0, x.y0, c.accent);
+      if (alone) drawSingleEnd(g, x.x0, x.y0, c.accent);
       else drawArrow(g, x, c.accent);
   }
   const sel = s.selection;
@@ -96,7 +99,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
   if (o.pointer) line(o.pointer.x, c.faint, [1, 3]);
 }
 
-/** trace draws the outline of a claim in a stack. */
+/** trace draws the outline of a claim in a stack. around holds its corners. */
 function trace(g: CanvasRenderingContext2D, around: readonly [number, number][], color: string, width: number): void {
   g.strokeStyle = color;
   g.lineWidth = width;

@@ -9,13 +9,16 @@ import { at, fraction } from "./view";
 import type { Window } from "./time";
 import type { Lane } from "./lane";
 
-/** leastLine is the least height of a row in the mini-map, in CSS pixels. */
+/** leastLine is the smallest height of a row in the mini-map, in CSS pixels. */
 const leastLine = 3;
 
-/** gap is the distance between two traces, in pixels of the canvas. */
+/** gap is the space between two traces, in pixels of the canvas. */
 const gap = 1;
 
-/** Part has the data of one trace: its tile, the request for it, and a way to cancel that. */
+/**
+ * Part holds the tile of one trace, the key of the request for it, and the controller that cancels
+ * it.
+ */
 interface Part {
   tile: Tile | null;
   key: string;
@@ -32,7 +35,7 @@ export class Minimap {
   private frame: HTMLElement;
   private parts: Part[] = [];
   private painted = "";
-  // reading the size in each frame would make the browser lay out the page
+  // the size is only read after a change, because reading it makes the browser lay out the page
   private resized = true;
   private width = 0;
   private height = 0;
@@ -56,7 +59,7 @@ export class Minimap {
       this.canvas,
       this.frame,
     );
-    // each of several traces needs enough lines
+    // several traces need more lines
     this.element.style.height = 22 + 12 * Math.min(4, app.lanes.length) + "px";
     new ResizeObserver(() => {
       this.resized = true;
@@ -109,7 +112,7 @@ export class Minimap {
     this.element.addEventListener("pointerup", up, { once: true });
   }
 
-  /** strips returns the strips of each trace, and the number of pixels of a column. */
+  /** strips returns the strips of all traces. area is the number of canvas pixels of a column. */
   strips(): { lane: Lane; tile: Tile; strip: Strip; area: number }[] {
     return this.app.lanes.flatMap((lane, i) => {
       const tile = this.parts[i]?.tile,
@@ -126,8 +129,8 @@ export class Minimap {
   }
 
   /**
-   * fetch requests the summary of all rows of a trace or, if each row has its own colour, of some
-   * rows from top to bottom.
+   * fetch requests the summary of all rows of a trace. If each row has its own colour, it requests
+   * a tile of some rows instead, at equal distances from top to bottom.
    */
   private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
     const of = (kind: string): number[] =>
@@ -157,7 +160,7 @@ export class Minimap {
     }
   }
 
-  /** draw places the frame, and draws the picture if it has changed. */
+  /** draw moves the frame. It draws the strips again if they, or version, have changed. */
   draw(version: string): void {
     if (this.resized) {
       this.resized = false;
@@ -179,7 +182,7 @@ export class Minimap {
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
     const each = byRow(app.store.state.color, app.store.state.highlight),
       margin = 2;
-    // each trace has a part of the height, and its place on the axis
+    // each trace has an equal part of the height, and a horizontal position given by the axis
     const top = (i: number): number => margin + Math.round((i * (H - 2 * margin)) / lanes.length);
     const parts = lanes.map((lane, i) => {
       const p = (this.parts[i] ??= { tile: null, key: "", abort: null }),

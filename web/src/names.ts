@@ -1,4 +1,4 @@
-// The names of regions in their spans.
+// Writes the names of regions into spans.
 import { ink, unpack } from "./colors";
 import { brief } from "./dom";
 import { type Pen, write } from "./pen";
@@ -14,7 +14,10 @@ export class Names {
 
   constructor(private view: RowView) {}
 
-  /** draw writes region names into spans that are wide enough; if there are too many, into the widest. */
+  /**
+   * draw writes region names into spans that are wide enough. If these are too many, the widest get
+   * names.
+   */
   draw(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     const lane = this.view.lane,
       lw = lane.local(w),
@@ -37,7 +40,7 @@ export class Names {
         row = r;
         track = lane.colors.byTrack(r.track);
       }
-      // on large screens names grow with the rows
+      // on large screens, the size of names grows with the height of rows
       const own = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, (r.stacked ? high : r.stripHeight) - 3));
       if (own !== size) {
         size = own;
@@ -51,7 +54,7 @@ export class Names {
     });
   }
 
-  /** namable calls visit for the spans with room for a name. */
+  /** namable calls visit for each span with enough room for a name. */
   private namable(
     first: number,
     end: number,
@@ -84,7 +87,7 @@ export class Names {
           if (hh >= 8) visit(r, t, k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
-      // a name needs room: a row of many narrow runs has none
+      // a row of narrow runs only is skipped
       const p =
         r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale))
           ? this.view.pieces(r, l, dpr)
@@ -114,7 +117,7 @@ export class Names {
     };
     const all = width(text);
     if (all <= room) return text;
-    // letters have different widths: the first guess may be too long
+    // the estimate may be too long, because letters differ in width
     for (let n = Math.floor((text.length * (room - size * 0.8)) / all); n >= 2; n--) {
       const short = [...text].slice(0, n).join("") + "…";
       if (width(short) <= room) return short;
@@ -134,7 +137,10 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
   return lo;
 }
 
-/** wide reports whether a strip has a single span of at least some columns. */
+/**
+ * wide reports whether a strip has a run that is a single span of at least the given number of
+ * columns.
+ */
 function wide(t: Tile, s: Strip, columns: number): boolean {
   for (let i = s.first; i < s.first + s.count; i++)
     if (t.n[i] >= columns && (t.flags[i] & RunFlag.single) !== 0) return true;

@@ -9,9 +9,9 @@ import { exact, type Window } from "./time";
 import type { Timeline } from "./timeline";
 import { around, centred, reveal } from "./view";
 
-/** Navigator moves the window and the rows to a place in the trace. */
+/** Navigator moves the window and scrolls the rows to a place in the trace. */
 export class Navigator {
-  /** tellSearch shows a text in the search field. */
+  /** tellSearch shows a text beside the search field. */
   constructor(
     private app: App,
     private timelines: () => readonly Timeline[],
@@ -28,26 +28,30 @@ export class Navigator {
     const i = lane.rowOf.get(s.track);
     if (i !== undefined) this.timelines()[s.lane].scrollTo(i);
     let n = w;
-    // zoom to a span that is too small or too far away; keep the zoom for others
+    // the zoom stays, unless the span would be too narrow to see or is too far away
     if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
     if (a < n.from || b > n.to) {
-      // if the span is longer than the window, show the selected time instead of the span's middle
+      // if the span is longer than the window, the selected time is shown, which may be far from
+      // its middle
       const t = lane.toAxis(s.time),
         long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    // show both ends of a followed message
+    // of a followed link both ends are shown
     if (followed) {
       n = this.around(followed, n);
       this.bothRows(followed);
     }
-    // a row without spans has nothing to select
+    // a row without spans has no selection
     const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
     if (empty) this.app.announce(lane.fullName(s.track));
     this.app.store.set(empty ? { window: n } : { selection: s, window: n, followed });
   }
 
-  /** around returns the window if both ends of a link are well inside, else a window with both. */
+  /**
+   * around returns the window w if both ends of a link are well inside of it, or else a window that
+   * contains both.
+   */
   around(l: { lane: number; link: LinkInfo }, w: Window): Window {
     const lane = this.app.lanes[l.lane],
       times = [l.link.from, l.link.to].map((e) => lane.toAxis(BigInt(e.time))),
@@ -58,8 +62,8 @@ export class Navigator {
   }
 
   /**
-   * bothRows scrolls to the rows of both ends of a link, or, if they are too far apart, to that of
-   * its end.
+   * bothRows scrolls so that the rows of both ends of a link are visible. If they are too far
+   * apart, it scrolls to the row of the link's end.
    */
   bothRows(l: { lane: number; link: LinkInfo }): void {
     const lane = this.app.lanes[l.lane],
@@ -78,7 +82,7 @@ export class Navigator {
     this.bothRows(l);
   }
 
-  /** goTime centres the window at a time and marks it. */
+  /** goTime centres the window at a time and marks the time. */
   goTime(t: bigint): void {
     this.app.store.set({ window: centred(this.app.store.state.window, t, this.app.limits()), place: t });
     this.app.announce(`at ${exact(t, this.app.axis)}; Esc takes the mark away`);
@@ -112,8 +116,8 @@ export class Navigator {
   }
 
   /**
-   * goRegion highlights the regions of a name and goes to the next or previous call of those with
-   * the same label in all rows, starting from the selection or else from the begin of the window.
+   * goRegion highlights the regions with a label, and goes to their next or previous call in any
+   * row. It starts at the selection or, without one, at the begin of the window.
    */
   async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
     const lane = this.app.lanes[laneIndex],
@@ -121,7 +125,7 @@ export class Navigator {
       name = lane.regionLabel(region, ""),
       k = s.selection;
     this.app.store.set({ highlight: lane.meta.regions[region].name });
-    // skip the selected call, whether it is a hit or not
+    // the selected call is not found again, whether or not a search led to it
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection && k.lane === laneIndex
         ? { time: k.time, track: k.track }

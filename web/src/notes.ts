@@ -1,7 +1,7 @@
-// Bookmarks. The server keeps them beside the index; if it is read-only, the browser keeps them.
+// Bookmarks. The server stores them beside the index, or the browser if the server is read-only.
 import { type Client, type Note, ApiError } from "./api";
 
-/** Notes holds the bookmarks of each lane. */
+/** Notes holds the bookmarks of all lanes. */
 export class Notes {
   private lists: Note[][] = [];
   private ids: string[] = [];
@@ -44,10 +44,10 @@ export class Notes {
     }
   }
 
-  /** fresh is the id of the newest note, whose text the panel asks for. */
+  /** fresh is the id of a new note, in whose field the panel puts the cursor. */
   fresh = "";
 
-  /** set replaces and stores the notes of a lane; the result says where they are stored. */
+  /** set replaces and stores the notes of a lane. The result says where they are stored. */
   async set(lane: number, notes: Note[]): Promise<"server" | "browser"> {
     this.lists[lane] = [...notes].sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1));
     this.changed();
@@ -64,7 +64,10 @@ export class Notes {
   }
 }
 
-/** valid extracts the notes of a JSON document {"notes": [...]}; it throws if there is no such list. */
+/**
+ * valid returns the valid notes of a JSON document {"notes": [...]}. It throws an error if the
+ * document has no such list.
+ */
 export function valid(v: unknown): Note[] {
   const list = typeof v === "object" && v !== null && "notes" in v ? v.notes : v;
   if (list === null) return [];

@@ -1,4 +1,4 @@
-// What is drawn over the rows of a lane on request: the critical path, and where locations wait.
+// What the user can have drawn over the rows of a lane: the critical path, and the waiting times.
 import { type Client, errorText, isAbort, type PathLine, type WaitIntervals } from "./api";
 import { depthAt } from "./arrows";
 import { count, el } from "./dom";
@@ -8,8 +8,8 @@ import { StripKind } from "./tile";
 import type { Window } from "./time";
 
 /**
- * Overlay fetches what is drawn in a window. Answers are fetched once the window stops changing; until
- * then, the one before is drawn.
+ * Overlay fetches data that is drawn over a window. It requests new data once the window has
+ * stopped changing; until the answer arrives, the previous data is drawn.
  */
 class Overlay<T> {
   /** data is the last answer; null before the first one. */
@@ -26,7 +26,7 @@ class Overlay<T> {
     private arrived: () => void,
   ) {}
 
-  /** show sets the window, and the tracks if only those are wanted. */
+  /** show sets the window and its width in pixels. tracks limits the data to some tracks. */
   show(w: Window, width: number, tracks?: string): void {
     const key = `${w.from} ${w.to} ${width} ${tracks ?? ""}`;
     if (key === this.key) return;
@@ -66,7 +66,7 @@ class Overlay<T> {
   }
 }
 
-/** Overlays has the overlays of a lane. */
+/** Overlays holds both overlays of a lane. */
 export class Overlays {
   readonly path: Overlay<PathLine>;
   readonly waits: Overlay<WaitIntervals>;
@@ -77,24 +77,29 @@ export class Overlays {
     this.waits = new Overlay(client, trace + "waits/intervals", "waits", changed);
   }
 
-  /** left says how many waits are not drawn, or is "". */
+  /** left says how many waits are too short to be drawn, or is "". */
   get left(): string {
     const n = this.waits.data?.left ?? 0;
     return n > 0 ? `${count(n)} short waits are not hatched` : "";
   }
 
-  /** words says why something cannot be drawn, or is "". */
+  /** words is the reason why an overlay cannot be drawn, or "". */
   get words(): string {
     const said = [this.path, this.waits].map((o) => o.error || (o.data?.missing ?? ""));
     return said.find((x) => x !== "") ?? "";
   }
 }
 
-/** lineWidth is the width of the critical path, and above its distance from the lower edge of a row. */
+/**
+ * lineWidth is the width of the critical path. above is its distance from the lower edge of a row.
+ */
 const lineWidth = 3,
   above = 4;
 
-/** drawPath draws the critical path: along the rows of its pieces, and upright from one to the next. */
+/**
+ * drawPath draws the critical path: a line along the row of each piece, and a vertical line to the
+ * next piece.
+ */
 export function drawPath(
   view: RowView,
   line: PathLine,
@@ -114,7 +119,7 @@ export function drawPath(
     }
     const r = lane.rows[i],
       y = r.y + r.height - view.scrollTop - above,
-      // far beyond the edges, canvases lose precision
+      // canvases lose precision at positions far outside
       x = (t: string): number => Math.max(-10, Math.min(view.width + 10, view.x(lane.toAxis(BigInt(t)))));
     if (joined && line.joined) g.lineTo(x(p.from), y);
     else g.moveTo(x(p.from), y);
@@ -129,7 +134,7 @@ export function drawPath(
   g.stroke();
 }
 
-/** hatching is the distance of the lines of the hatching. */
+/** hatching is the distance between two lines of the hatching, in pixels. */
 const hatching = 10;
 
 /** hatch returns a pattern of oblique lines. */
@@ -145,7 +150,7 @@ function hatch(g: CanvasRenderingContext2D, color: string, halo: string): Canvas
     p.strokeStyle = style;
     p.lineWidth = width;
     p.beginPath();
-    // the corners belong to the lines of the patterns beside it
+    // lines also cross the corners of the tiles beside this one
     for (const x of [-hatching, 0, hatching]) {
       p.moveTo(x - 1, hatching + 1);
       p.lineTo(x + hatching + 1, -1);
@@ -155,7 +160,10 @@ function hatch(g: CanvasRenderingContext2D, color: string, halo: string): Canvas
   return g.createPattern(cv, "repeat");
 }
 
-/** drawWaits hatches the calls in which locations wait, while they do. Rows of groups stay as they are. */
+/**
+ * drawWaits hatches the calls in which locations wait, for the time of the wait. Rows of groups are
+ * not hatched.
+ */
 export function drawWaits(
   view: RowView,
   waits: WaitIntervals,
@@ -179,7 +187,7 @@ export function drawWaits(
       const a = Math.max(0, view.x(lane.toAxis(BigInt(t.times[k])))),
         b = Math.min(view.width, Math.max(view.x(lane.toAxis(BigInt(t.times[k + 1]))), a + 1));
       if (b <= a) continue;
-      // the innermost call in the middle is that which waits
+      // the innermost call in the middle of the wait is the one that waits
       const depth = l ? depthAt(l.entry.tile, strips, (((a + b) / 2) * dpr - l.offset) / l.scale, true, false) : -1,
         strip = strips.find((s) => s.depth === depth);
       if (strip) {

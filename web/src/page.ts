@@ -11,7 +11,7 @@ import {
   type TraceMeta,
 } from "./api";
 import type { App } from "./app";
-import { type Colors, highlighted, regionColors, share, themeColors } from "./colors";
+import { type Colors, highlighted, regionColors, shareColors, themeColors } from "./colors";
 import { bookmark } from "./commands";
 import { Connection } from "./connection";
 import { attach } from "./control";
@@ -44,13 +44,16 @@ import { Tooltip } from "./tooltip";
 import { cutShort, read } from "./url";
 import { clamp, same } from "./view";
 
-/** background has the names of pending work that does not change what the user sees. */
+/** background lists the names of pending work that does not change what the user sees. */
 const background: ReadonlySet<string> = new Set([saveTimer, serverTimer, attributesTimer, "list of the search"]);
 
-/** largeScreen is the height of a window, in CSS pixels, from which the tables may be higher than usual. */
+/**
+ * largeScreen is the least height of a window, in CSS pixels, at which the dock may become higher
+ * than usual.
+ */
 const largeScreen = 1200;
 
-/** Frame has the time of a frame and its duration, in milliseconds. */
+/** Frame holds the time at which a frame was drawn, and how long that took, in milliseconds. */
 export interface Frame {
   at: number;
   cost: number;
@@ -70,7 +73,7 @@ export class Page implements App {
   private dirty = false;
   pictured = false;
   private started = false;
-  /** warn shows the number of defects, once the first picture has been drawn. */
+  /** warn shows the number of defects. It is called once the first picture has been drawn. */
   private warn: () => void = () => undefined;
   private panels: readonly string[] = [];
   private parts: {
@@ -131,7 +134,7 @@ export class Page implements App {
 
   private recolor(): void {
     const s = this.store.state,
-      shared = share(this.lanes.map((l) => l.meta));
+      shared = shareColors(this.lanes.map((l) => l.meta));
     for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors, shared);
     this.draw();
   }
@@ -146,7 +149,7 @@ export class Page implements App {
       ...this.client.inFlight.map((path) => "answer to " + path),
       ...deferred(),
       ...(dock?.underWay ? ["panel"] : []),
-      // the event for a changed address comes a moment later
+      // the browser reports a changed address a moment later
       ...(shown && this.address.changedOutside ? ["address that was given"] : []),
       ...(this.reindexing ? ["new index"] : []),
       ...(this.address.goingBack ? ["the view before"] : []),
@@ -155,7 +158,7 @@ export class Page implements App {
   }
 
   private stateTimer = 0;
-  /** state publishes whether the visible page is at rest. */
+  /** state publishes in the document whether the page is at rest. */
   private state(): void {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
@@ -166,7 +169,7 @@ export class Page implements App {
   }
 
   private reindexing = false;
-  /** reload waits for an index that the server rebuilds, and loads the page with it. */
+  /** reload waits until the server has built a new index, and loads the page again. */
   private reload(): void {
     if (this.reindexing || !this.parts) return;
     this.reindexing = true;
@@ -206,7 +209,10 @@ export class Page implements App {
     this.navigator.uncover(lane, track);
   }
 
-  /** keepRange makes the window of a table the range when a click in it leads elsewhere. */
+  /**
+   * keepRange makes a table's time the range, so that the table does not change when a click in it
+   * moves the window.
+   */
   keepRange(time: Window): void {
     if (!this.store.state.range) this.store.set({ range: clamp(time, this.limits()) });
   }
@@ -316,8 +322,8 @@ export class Page implements App {
   }
 
   /**
-   * spare is the space on a large screen that rows leave to the tables; spareSeen is that space
-   * when the time lines were measured.
+   * spare is the height, in CSS pixels, that the rows leave free on a large screen and that the
+   * dock uses. spareSeen is the value of spare when the time lines were measured.
    */
   private spare = 0;
   private spareSeen = 0;
@@ -326,8 +332,8 @@ export class Page implements App {
   }
 
   /**
-   * growDock gives space that no row needs to the tables, on large screens and unless the user has
-   * chosen their height.
+   * growDock gives height that no row needs to the dock, on a large screen and unless the user has
+   * set the dock's height.
    */
   private growDock(): void {
     const n = this.lanes.length,
@@ -342,8 +348,8 @@ export class Page implements App {
   }
 
   /**
-   * busyOrder sorts the rows by their busy time in the window of the state's order, so that the
-   * order does not depend on the current window.
+   * busyOrder sorts the rows by their busy times in the window orderWindow of the state, so that
+   * moving the window does not change the order.
    */
   private async busyOrder(): Promise<void> {
     const w = this.store.state.orderWindow ?? this.store.state.window;
@@ -356,9 +362,9 @@ export class Page implements App {
           this.client.json<{ rows: LocationRow[] | null }>(path + "locations", time),
           this.client.json<States>(path + "states", time),
         ]);
-        // another window may have been requested meanwhile
+        // the user may have chosen another time meanwhile
         if (!same(w, this.store.state.orderWindow ?? w)) return;
-        // for locations the time of work, for resources the time with any claim
+        // busy is the time of work for locations, and the time with any claim for resources
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) {
         this.announce("busy times: " + errorText(e));
@@ -400,7 +406,8 @@ export class Page implements App {
     const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {
       const all = this.list.traces;
-      // a few open traces were given on the command line: show them together
+      // up to four traces that are open already were given on the command line; they are shown
+      // together
       if (all.length === 1 || (all.length >= 2 && all.length <= 4 && all.every((t) => t.state !== "new")))
         wanted = all.map((t) => t.id);
     }
@@ -604,7 +611,7 @@ export class Page implements App {
     void this.notes.load(metas.map((m) => m.id)).then(() => {
       if (this.store.state.panel === "notes") dock.follow(true);
     });
-    // the first view is the one that back leads to
+    // "back" leads to the first view in the end
     this.address.saveFirst(window0);
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
@@ -614,7 +621,7 @@ export class Page implements App {
     const s = this.store.state,
       p = this.parts;
     if (c.has("theme")) this.theme();
-    // the name of a group would grey out everything if colours are not by group
+    // a group's name is no region: without colours by group it would grey out everything
     if (
       c.has("color") &&
       s.highlight !== null &&
@@ -647,7 +654,7 @@ export class Page implements App {
       c.has("stripHeight")
     ) {
       this.arrange();
-      // the content under the pointer has moved
+      // the pointer is over something else now
       for (const t of this.timelines) {
         t.hover = null;
         t.hoverLink = null;
@@ -676,7 +683,7 @@ export class Page implements App {
       document.documentElement.style.setProperty("--dock", this.dock + "px");
     }
     if (c.has("window") && this.timelines[0]?.pointer) p?.tooltip.hide();
-    // the window and the first row change in each frame of a zoom, and no control shows them
+    // a zoom changes the window and the first row in each frame, and no control depends on them
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     p?.dock.follow();
     this.address.save(c);

@@ -1,4 +1,4 @@
-// The spans, marks and curves of rows as pixels.
+// Draws the spans, instants and curves of rows as pixels.
 import type { App } from "./app";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
 import type { RowView } from "./rowview";
@@ -7,8 +7,8 @@ import { type Layer, rowKey } from "./tiles";
 import { type Strip, StripKind } from "./tile";
 
 /**
- * paintRows draws rows into a bitmap that holds the background already, without arrows. It reports
- * whether all of them are in full resolution.
+ * paintRows draws the rows from first up to end, without arrows, into a bitmap that already has the
+ * background. It reports whether all rows are in full resolution.
  */
 export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end: number, dpr: number): boolean {
   const c = app.colors,
@@ -41,11 +41,12 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
       if (x1 <= x0) return;
       if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
       const m = { scale: layer.scale, offset: layer.offset - x0 };
-      // the amount behind a stack shows the lanes beyond the chosen levels
+      // a stack has at most r.strips lanes; the amount, drawn behind it, also includes the claims
+      // in further lanes
       const strips = r.stacked ? layer.entry.strips.filter((x) => x.kind !== StripKind.spans) : layer.entry.strips;
       for (const strip of strips) {
         if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
-        // amounts have no region: a pale tone distinguishes them from claims
+        // amounts have no region: they are drawn in a pale colour
         if (strip.kind === StripKind.amounts && r.extra === 0) continue;
         const { y, h } = view.stripRect(r, strip, dpr);
         const rect = { x: x0, y, w: x1 - x0, h };

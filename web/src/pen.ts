@@ -1,6 +1,6 @@
 // Text on a canvas or in an SVG file.
 
-/** Pen is the common interface of a canvas and an SVG drawing. */
+/** Pen is what canvases and SVG drawings have in common. */
 export type Pen = Pick<
   CanvasRenderingContext2D,
   | "fillStyle"
@@ -24,10 +24,16 @@ export type Pen = Pick<
   | "clip"
 >;
 
-/** stacks matches text whose marks may reach far above and below its letters. */
+/**
+ * stacks matches text with several combining marks on a letter, which may reach far above and below
+ * the line.
+ */
 const stacks = /\p{Mn}{2}/u;
 
-/** write writes a text, clipped to the lines from top to top + height. */
+/**
+ * write writes a text at (x, y). Marks that would leave the lines from top to top + height are
+ * clipped.
+ */
 export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
   if (!stacks.test(text)) {
     g.fillText(text, x, y);

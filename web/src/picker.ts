@@ -1,4 +1,4 @@
-// Selects what the user clicks: spans, links, ranges and the ends of a measurement.
+// Turns clicks into selections: of spans, links, ranges and the ends of a measurement.
 import { errorText, type SpanDetails } from "./api";
 import type { App } from "./app";
 import type { Hit } from "./hit";
@@ -7,7 +7,10 @@ import { exact, type Window } from "./time";
 import type { Timeline } from "./timeline";
 import { same, scaled } from "./view";
 
-/** edgeReach is the largest distance of a click from an edge that measuring snaps to, in CSS pixels. */
+/**
+ * edgeReach is the largest distance, in CSS pixels, from which a click snaps to the edge of a span
+ * when measuring.
+ */
 export const edgeReach = 14;
 
 /** Picker turns clicks on a time line into selections. */
@@ -35,7 +38,8 @@ export class Picker {
       this.app.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } });
       return;
     }
-    // several spans are in these pixels: take the first of the region that fills most of them
+    // several spans share these pixels: the first span of the region that fills most of them is
+    // selected
     void (async () => {
       const left = t.lane.toLocal(t.tickAt(h.x0));
       try {
@@ -55,7 +59,10 @@ export class Picker {
     })();
   }
 
-  /** pickMiddle selects, for users without a mouse, the span in the middle of the first row that has one. */
+  /**
+   * pickMiddle selects the span in the middle of the first row that has one there. It is for users
+   * without a mouse.
+   */
   pickMiddle(t: Timeline): void {
     const [a, b] = t.visible();
     for (let i = a; i < b; i++) {
@@ -77,8 +84,8 @@ export class Picker {
   }
 
   /**
-   * mark sets an end of the measured time: the edge of a span within a few pixels, or else the
-   * place itself.
+   * mark sets one end of the measured time. It snaps to the edge of a span if there is one within
+   * edgeReach.
    */
   async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
     const edge = await this.edgeNear(t, h, time);
@@ -92,8 +99,8 @@ export class Picker {
   }
 
   /**
-   * edgeNear returns the exact time of the edge nearest to a place, of a span in the strip or else
-   * in the row; null if none is within a few pixels.
+   * edgeNear returns the exact time of the nearest edge of a span in the strip, or else in the row.
+   * It returns null if no edge is within edgeReach.
    */
   private async edgeNear(t: Timeline, h: Hit | null, time: bigint): Promise<bigint | null> {
     if (!h || h.track < 0) return null;
@@ -116,7 +123,7 @@ export class Picker {
     }
   }
 
-  /** snap selects a range whose ends snap to edges of spans near them. */
+  /** snap selects a range. Each end with a point snaps to an edge of a span near the point. */
   async snap(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): Promise<void> {
     this.app.store.set({ range: w });
     const [from, to] = await Promise.all(
@@ -125,14 +132,14 @@ export class Picker {
         return p ? ((await this.edgeNear(t, t.hit(p.x, p.y), time)) ?? time) : time;
       }),
     );
-    // another range may have been selected meanwhile
+    // the user may have selected another range meanwhile
     const now = this.app.store.state.range;
     if (now && same(now, w) && from < to) this.app.store.set({ range: { from, to } });
   }
 
   /**
-   * rangeTo selects the time from the begin of the earlier to the end of the later of two spans:
-   * the selected and another one.
+   * rangeTo makes the time of two spans the range, the selected one and the one at h: from the
+   * earlier begin to the later end.
    */
   async rangeTo(t: Timeline, h: Hit | null): Promise<void> {
     const d = this.details.span,

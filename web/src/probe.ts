@@ -1,13 +1,13 @@
-// The interface of the page for browser tests: window.weft.
+// The interface of the page for tests in a browser: window.weft.
 import { hurry, deferred } from "./later";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";
 
-/** Probe is the interface of window.weft. */
+/** Probe is the type of window.weft. */
 export interface Probe {
-  /** pending names the pending work; it is empty once the page is at rest. */
+  /** pending returns the names of pending work. It is empty once the page is at rest. */
   pending(): string[];
-  /** hurry does the deferred work that is due first, if nothing else is pending. */
+  /** hurry runs the deferred work that is due first, unless other work is pending. */
   hurry(): void;
   view(): {
     from: string;
@@ -24,8 +24,8 @@ export interface Probe {
   };
   frames(): Frame[];
   /**
-   * layout describes where the first time line draws rows and strips, in pixels of the canvas, and
-   * from which tile; and arrows, in CSS pixels.
+   * layout says where the first time line draws its rows and strips, in pixels of the canvas, and
+   * from which tile. The arrows are in CSS pixels.
    */
   layout(): {
     background: string;

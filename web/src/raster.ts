@@ -1,5 +1,6 @@
-// The rasteriser: turns runs and cells of a tile into pixels. Its functions are pure. The Go
-// package draw/raster computes the same integers, and a test compares the two pixel by pixel.
+// The rasteriser: turns the runs and cells of a tile into pixels. Its functions have no side
+// effects except on the bitmap. The Go package draw/raster computes the same pixels, which a test
+// compares.
 import { type Strip, type Tile, noRegion, RunFlag } from "./tile";
 
 /** Bitmap is an image; a pixel is 0xAABBGGRR, as in ImageData with little-endian memory. */
@@ -15,12 +16,12 @@ export interface Rect {
   w: number;
   h: number;
 }
-/** Mapping places column c of a tile at pixel floor(c*scale+offset) of the rectangle. */
+/** Mapping maps column c of a tile to the pixel floor(c*scale+offset) of a rectangle. */
 export interface Mapping {
   scale: number;
   offset: number;
 }
-/** oneToOne draws column c at pixel c. */
+/** oneToOne maps column c to pixel c. */
 export const oneToOne: Mapping = { scale: 1, offset: 0 };
 
 /** pack converts "#rrggbb" to an opaque pixel. */
@@ -29,7 +30,10 @@ export function pack(hex: string): number {
   return (0xff000000 | ((v & 0xff) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
 }
 
-/** blend draws colour f over b with opacity a of 255, rounded to nearest for each channel. */
+/**
+ * blend returns colour f drawn over b with opacity a of 255. Each channel is rounded to the nearest
+ * integer.
+ */
 export function blend(f: number, b: number, a: number): number {
   const i = 255 - a;
   const r = (((f & 255) * a + (b & 255) * i + 127) / 255) | 0;
@@ -48,8 +52,8 @@ export function fill(b: Bitmap, r: Rect, pixel: number): void {
 }
 
 /**
- * block fills a rectangle within the bitmap. It sets few columns pixel by pixel, because a call for
- * each line would cost more.
+ * block fills a rectangle that lies inside of the bitmap. Narrow rectangles are filled pixel by
+ * pixel, because a call of fill for each line would cost more.
  */
 export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
   const p = b.pixels;
@@ -60,7 +64,10 @@ export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number,
   for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
 }
 
-/** firstVisible returns the first run whose pixels end right of the rectangle's left edge. */
+/**
+ * firstVisible returns the first run of a strip whose pixels end to the right of the rectangle's
+ * left edge.
+ */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
   let lo = s.first,
     hi = s.first + s.count;
@@ -73,9 +80,9 @@ function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mappin
 }
 
 /**
- * drawSpans draws the runs of a strip. The rectangle must already hold the background. colors has a
- * pixel for each region; other is for runs without a region. Runs below full height are at least
- * `least` pixels high.
+ * drawSpans draws the runs of a strip into a rectangle that already has the background. colors
+ * holds a pixel for each region, and other is the pixel for runs without a region. A run that is
+ * lower than the strip is at least `least` pixels high.
  */
 export function drawSpans(
   b: Bitmap,
@@ -116,16 +123,16 @@ export function drawSpans(
     const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
-  // lines of equal height are the same: copy the first
+  // all lines of a strip with one height are the same and are copied from the first
   if (s.uniform)
     for (let y = top + 1; y < bottom; y++)
       b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
 }
 
-/** markAlpha is the opacity of the mark of an instant. */
+/** markAlpha is the opacity of instants, of 255. */
 export const markAlpha = 200;
 
-/** drawInstants draws a mark of full height for each run. */
+/** drawInstants draws a line of full height for each run of a strip of instants. */
 export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number, m: Mapping = oneToOne): void {
   const top = Math.max(0, r.y),
     bottom = Math.min(b.height, r.y + r.h);
@@ -142,15 +149,15 @@ export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number
   }
 }
 
-/** Scale is the lowest and the highest value of a curve's rectangle. */
+/** Scale is the values at the lower and the upper edge of a curve's rectangle. */
 export interface Scale {
   low: number;
   high: number;
 }
 
 /**
- * rowOf returns the pixel row of a value: low is at the bottom, high at the top. A constant curve
- * is at the top.
+ * rowOf returns the pixel row of a value. The value low is at the bottom, and high at the top. If
+ * they are equal, the row is at the top.
  */
 export function rowOf(v: number, r: Rect, s: Scale): number {
   if (s.high === s.low) return r.y;
@@ -159,8 +166,8 @@ export function rowOf(v: number, r: Rect, s: Scale): number {
 }
 
 /**
- * drawCurve draws the band from the least to the greatest value of each cell, joined to the next
- * cell. A filled curve reaches to the bottom.
+ * drawCurve draws, for each cell, the pixels from its smallest to its largest value, joined to the
+ * next cell. With a filled curve, they extend down to the bottom.
  */
 export function drawCurve(
   b: Bitmap,

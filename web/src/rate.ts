@@ -1,7 +1,9 @@
-// The rate of a counter as a curve, computed from the tile with its values.
+// The rate of a counter as a curve, computed from a tile with the counter's values.
 import type { Strip, Tile } from "./tile";
 
-/** Rate is the curve of a counter's rate: a tile with one strip, and the range of its values. */
+/**
+ * Rate is the curve of a counter's rate: a tile with one strip, and its smallest and largest value.
+ */
 export interface Rate {
   tile: Tile;
   strip: Strip;
@@ -12,9 +14,9 @@ export interface Rate {
 const made = new WeakMap<Tile, Map<Strip, Rate>>();
 
 /**
- * rateOf computes the rate of a strip of values per unit; a column lasts `column` units. An
- * increase is spread over the time since the previous change, so that the rate is constant between
- * two samples.
+ * rateOf computes the rate of change of a strip of values. column is the duration of a column in
+ * the unit of time for the rate. An increase is spread over the time since the previous change, so
+ * that the rate is constant between two samples.
  */
 export function rateOf(t: Tile, s: Strip, column: number): Rate {
   let known = made.get(t);
@@ -36,7 +38,7 @@ export function rateOf(t: Tile, s: Strip, column: number): Rate {
     low = Math.min(low, r);
     high = Math.max(high, r);
   };
-  // the increase within the first cell belongs to that cell alone
+  // the increase inside of the first cell only counts for that cell
   if (n > 0) fill(0, start[0], x[0] - 1);
   let from = n > 0 ? end[0] : 0,
     begin = n > 0 ? x[0] : 0;

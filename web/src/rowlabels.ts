@@ -1,10 +1,13 @@
-// The names of rows left of a time line.
+// The names of rows to the left of a time line.
 import type { App } from "./app";
 import { count, el, name, printable, setText } from "./dom";
 import { hiddenBelow, moreMark, moreWords } from "./rows";
 import { rateKey, type RowView } from "./rowview";
 
-/** leastEdges is the least height of a row that shows the values at both edges of its curve. */
+/**
+ * leastEdges is the smallest height of a row that shows the values at the edges of its curve, in
+ * CSS pixels.
+ */
 export const leastEdges = 24;
 
 /** RowLabels keeps the labels of the visible rows. */
@@ -13,11 +16,13 @@ export class RowLabels {
   /** focusRow is the row that has the keyboard. */
   focusRow = 0;
   private box: HTMLElement;
-  /** below shows that there are rows beyond the lower edge; scroll bars may be hidden. */
+  /**
+   * below says how many rows lie below the lower edge, because the browser may hide scroll bars.
+   */
   private below: HTMLElement;
   private labelKey = "";
   private labelTop = 0;
-  /** rates are the rows that show a rate, according to the choices in rated. */
+  /** rates lists the rows that show a rate, as a key. It was computed from the choices in rated. */
   private rates = "";
   private rated: ReadonlyMap<string, string> | null = null;
   private labelOf = new Map<number, HTMLElement>();
@@ -35,12 +40,12 @@ export class RowLabels {
     this.element = el("div", { class: "labels" }, this.box, this.below);
   }
 
-  /** invalidate makes the next draw create all labels again. */
+  /** invalidate makes the next call of draw create all labels again. */
   invalidate(): void {
     this.labelKey = "";
   }
 
-  /** draw updates the labels of the rows from first up to end. */
+  /** draw updates the labels of the rows from first to end − 1. */
   draw(first: number, end: number): void {
     const rest = hiddenBelow(this.view.lane.rows, this.view.scrollTop + this.view.height),
       more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : "";
@@ -74,7 +79,7 @@ export class RowLabels {
         e.remove();
         this.labelOf.delete(i);
       }
-    // elements must be in the order of rows for screen readers
+    // screen readers need the elements in the order of the rows
     let before: ChildNode | null = this.box.firstChild;
     for (let i = first; i < end; i++) {
       const held = this.labelOf.get(i);
@@ -148,7 +153,7 @@ export class RowLabels {
       this.element.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
   }
 
-  /** rateEdges updates the values at the edges of rates, which depend on the visible window. */
+  /** rateEdges updates the values at the edges of rates, which change with the window. */
   private rateEdges(): void {
     for (const [i, e] of this.labelOf) {
       const r = this.view.lane.rows[i];
@@ -161,7 +166,7 @@ export class RowLabels {
     }
   }
 
-  /** focus gives the keyboard to the label of focusRow. */
+  /** focus moves the keyboard focus to the label of focusRow. */
   focus(): void {
     this.element.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
   }

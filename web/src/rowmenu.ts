@@ -1,13 +1,13 @@
-// The menu of a row: hide it, show only it, or fold similar rows.
+// The menu of a row: it hides the row, shows only this row, or folds similar rows.
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
 import { rateKey } from "./rowview";
-import { moreWords, type Node, type Row, steps } from "./rows";
+import { moreWords, type Node, type Row, levelSteps } from "./rows";
 
-/** showMoreLevels shows as many levels as a row needs. */
+/** showMoreLevels increases the number of levels to what a row needs. */
 export function showMoreLevels(app: App, r: Row): void {
-  const levels = steps.find((n) => n >= r.strips + r.more) ?? steps[steps.length - 1];
+  const levels = levelSteps.find((n) => n >= r.strips + r.more) ?? levelSteps[levelSteps.length - 1];
   if (levels === app.store.state.levels) {
     app.announce(moreWords(r));
     return;
@@ -16,7 +16,7 @@ export function showMoreLevels(app: App, r: Row): void {
   app.announce(`all rows show up to ${levels} levels of nesting`);
 }
 
-/** rowMenu opens the menu of a row at a place of the window. */
+/** rowMenu opens the menu of a row at the position (x, y) of the window. */
 export function rowMenu(app: App, lane: Lane, index: number, x: number, y: number): void {
   const row = lane.rows[index],
     s = app.store.state,
@@ -61,7 +61,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
       aria: { label: "Row " + printable(row.label) },
       style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" },
     },
-    ...(row.more > 0 && s.levels < steps[steps.length - 1]
+    ...(row.more > 0 && s.levels < levelSteps[levelSteps.length - 1]
       ? [item(`Show ${row.deeper ? `${row.more} of ` : ""}${moreWords(row)}`, () => showMoreLevels(app, row))]
       : []),
     ...(lane.meta.tracks[row.track]?.kind === "counter"
@@ -91,7 +91,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
       ? [item(`Show all hidden (${s.hidden.size})`, () => app.store.set({ hidden: new Set() }))]
       : []),
   );
-  // all content must be inside a landmark
+  // for accessibility, all content must lie inside of a landmark
   (document.querySelector("main") ?? document.body).append(menu);
   menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);

@@ -1,7 +1,10 @@
 // The tree of groups and tracks, and the rows that remain after folding, filtering and sorting.
 import type { TraceMeta, TrackInfo } from "./api";
 
-/** Node is a group or a track in the tree; keys are stable within a trace and safe in a URL. */
+/**
+ * Node is a group or a track in the tree. Keys are unique, stable within a trace, and need no
+ * escape in a URL.
+ */
 export interface Node {
   key: string;
   label: string;
@@ -10,7 +13,10 @@ export interface Node {
   children: Node[];
 }
 
-/** Row is a row of the time line. y is its distance from the top of all rows, in CSS pixels like height. */
+/**
+ * Row is a row of the time line. y is its distance from the top of all rows; y and height are in
+ * CSS pixels.
+ */
 export interface Row {
   key: string;
   label: string;
@@ -25,44 +31,56 @@ export interface Row {
   y: number;
   height: number;
   /**
-   * strips is the number of lines of spans, each stripHeight high; extra is the height of a curve
-   * below them.
+   * strips is the number of strips of spans, each stripHeight high. extra is the height of a curve
+   * or stack below them.
    */
   strips: number;
   stripHeight: number;
   extra: number;
   /**
-   * more is the number of lines below the visible ones; with deeper set, the track may have further
-   * lines, which are counted but not drawn.
+   * more is the number of further strips that the row does not show. deeper is set if the track may
+   * have still more, which the server counts but does not draw.
    */
   more: number;
   deeper: boolean;
-  /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
+  /**
+   * stacked is set if the lanes of a resource are shown as a stack in one box of the height
+   * `extra`.
+   */
   stacked: boolean;
 }
 
-/** Order is the order of siblings. */
+/** Order is the order of rows that have the same parent. */
 export type Order = "file" | "name" | "busy";
 
-/** Options determine which rows there are, and their heights. */
+/** Options decides which rows exist, and how high they are. */
 export interface Options {
   collapsed: ReadonlySet<string>;
   hidden: ReadonlySet<string>;
   order: Order;
   /** levels is the largest number of nested lines of a track. */
   levels: number;
-  /** filter keeps tracks whose label, or whose group's label, contains it; case is ignored. */
+  /**
+   * filter keeps tracks whose label, or whose group's label, contains this text in upper or lower
+   * case.
+   */
   filter: string;
-  /** busy is the busy time by track, by which the order "busy" sorts, greatest first. */
+  /** busy maps tracks to busy times. The order "busy" sorts by them, the largest first. */
   busy: ReadonlyMap<number, number>;
-  /** stripHeight is in CSS pixels; 0 fits all rows into `available` pixels as far as they stay readable. */
+  /**
+   * stripHeight is in CSS pixels. With 0, all rows are fitted into `available` pixels if they stay
+   * readable.
+   */
   stripHeight: number;
   available: number;
 }
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** buildTree arranges a trace's tracks under its groups; tracks without a group are grouped by kind. */
+/**
+ * buildTree returns the tree of a trace's groups and tracks. Tracks without a group are grouped by
+ * kind.
+ */
 export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
   const groups: Node[] = meta.groups.map((g, i) => ({
     key: `g${i}`,
@@ -99,9 +117,9 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
     else roots.push(tracks[i]);
   });
   for (const list of [roots, ...[...groups, ...tracks, ...kinds.values()].map((n) => n.children)])
-    tellApart(list.filter((n) => n.track >= 0), meta.tracks);
+    addIDs(list.filter((n) => n.track >= 0), meta.tracks);
   meta.groups.forEach((g, i) => {
-    // a group in a cycle of parents would never be reached
+    // a group in a cycle of parents stays at the top, because it would never be reached
     if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i))
       groups[g.parent].children.push(groups[i]);
     else roots.push(groups[i]);
@@ -114,8 +132,8 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
   return kept;
 }
 
-/** tellApart adds the ids of tracks to the labels that several of them have. */
-function tellApart(nodes: readonly Node[], tracks: readonly TrackInfo[]): void {
+/** addIDs adds the ids of tracks to labels that several tracks have. */
+function addIDs(nodes: readonly Node[], tracks: readonly TrackInfo[]): void {
   const seen = new Map<string, number>();
   for (const n of nodes) seen.set(n.label, (seen.get(n.label) ?? 0) + 1);
   for (const n of nodes) {
@@ -136,7 +154,7 @@ function detail(t: TrackInfo): string {
   return t.sort || t.kind;
 }
 
-/** prune removes groups without tracks. */
+/** prune returns the nodes without the groups that contain no track. */
 function prune(nodes: Node[]): Node[] {
   return nodes.filter((n) => {
     n.children = prune(n.children);
@@ -144,7 +162,10 @@ function prune(nodes: Node[]): Node[] {
   });
 }
 
-/** fold replaces a group with a single track by one row: a process with one thread does not need two. */
+/**
+ * fold replaces a group with a single track by that track, so that a process with one thread has
+ * one row.
+ */
 function fold(n: Node): Node {
   n.children = n.children.map(fold);
   if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0) {
@@ -158,7 +179,7 @@ function fold(n: Node): Node {
   return n;
 }
 
-/** tracksOf lists the tracks at and below a node, ascending. */
+/** tracksOf lists the tracks at and below a node in ascending order. */
 export function tracksOf(n: Node): number[] {
   const out: number[] = [];
   const walk = (x: Node): void => {
@@ -169,7 +190,7 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
-/** pathTo returns the nodes from the root to the node with a key; empty if there is none. */
+/** pathTo returns the nodes from the root to the node with a key, or an empty list. */
 export function pathTo(tree: readonly Node[], key: string): Node[] {
   for (const n of tree) {
     if (n.key === key) return [n];
@@ -180,8 +201,8 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
 }
 
 /**
- * rowNames returns names that tell rows apart, by key: the label where only one row has it, else the
- * full name of the track, or the names of all groups from the root on.
+ * rowNames returns names by which rows differ, by key. A name is the label if no other row has it.
+ * Otherwise it is the full name of the track, or the names of all groups from the root.
  */
 export function rowNames(tree: readonly Node[], fullName: (track: number) => string): Map<string, string> {
   const names = new Map<string, string>(),
@@ -201,8 +222,8 @@ export function rowNames(tree: readonly Node[], fullName: (track: number) => str
 }
 
 /**
- * sizes are the heights of a strip, a curve and a lane of a stack, in the order in which fitting
- * tries them. Curves and stacks shrink before spans become hard to read.
+ * sizes lists heights of a strip, a curve and a lane of a stack. Fitting tries them in order;
+ * curves and stacks become lower before spans become hard to read.
  */
 const sizes: readonly (readonly [number, number, number])[] = [
   [18, 34, 18],
@@ -219,15 +240,15 @@ const sizes: readonly (readonly [number, number, number])[] = [
   [10, 14, 0],
 ];
 /**
- * largest returns the largest height of a strip for a space of `available` pixels: on large screens
- * rows grow.
+ * largestStrip returns the largest height of a strip if `available` pixels are available for all
+ * rows. Rows are higher on large screens.
  */
-const largest = (available: number): number => Math.min(64, Math.floor(available / 30));
+const largestStrip = (available: number): number => Math.min(64, Math.floor(available / 30));
 /**
- * tiny are the heights that fitting tries for rows of spans only: seeing many rows is more useful
- * than names in spans.
+ * smallStrips lists heights that fitting tries if rows have only spans. Then, seeing many rows is
+ * more useful than seeing names in spans.
  */
-const tiny = [8, 6];
+const smallStrips = [8, 6];
 
 const curveHeight = 34,
   leastCurve = 16,
@@ -235,10 +256,10 @@ const curveHeight = 34,
   collapsedHeight = 22,
   leastRow = 15,
   leastStack = 36;
-/** mostStack returns the largest height of a stack, given that of a strip. */
+/** mostStack returns the largest height of a stack, given the height of a strip. */
 const mostStack = (strip: number): number => Math.max(128, 4 * strip);
 
-/** layout computes the rows of a tree. */
+/** layout computes the rows of a tree and their positions. */
 export function layout(
   tree: readonly Node[],
   meta: Pick<TraceMeta, "tracks">,
@@ -295,7 +316,7 @@ export function layout(
   return { rows, height: measure(rows, meta, o) };
 }
 
-/** measure sets heights and places of the rows; it returns the total height. */
+/** measure sets the heights and positions of rows, and returns the total height. */
 function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
   const set = (strip: number, curve: number, lane = strip): number => {
     let y = 0;
@@ -316,7 +337,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
         r.height = r.extra + (strip >= 8 ? 4 : 2);
       } else {
         r.stripHeight = strip;
-        // the height of a single lane of claims already shows the amount
+        // the height of a claim in a single lane shows the amount, so that no curve is needed
         r.extra = t.kind === "resource" && t.depth > 1 ? Math.max(14, Math.round(strip * 1.5)) : 0;
         r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
       }
@@ -325,7 +346,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     return y;
   };
   if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
-  for (let strip = largest(o.available); strip > 18; strip -= 2) {
+  for (let strip = largestStrip(o.available); strip > 18; strip -= 2) {
     const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip)));
     if (h <= o.available) return h;
   }
@@ -334,21 +355,27 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     if (h <= o.available) return h;
   }
   if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter"))
-    for (const s of tiny) {
+    for (const s of smallStrips) {
       const h = set(s, curveHeight);
       if (h <= o.available) return h;
     }
-  // not all rows fit: take a size in which names inside of spans are readable
+  // the rows do not fit: the size is chosen so that names in spans are readable
   return set(11, leastCurve);
 }
 
-/** steps are the levels of nesting to choose from; the last is the largest number that the server sends. */
-export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
+/**
+ * levelSteps lists the numbers of levels that the user can choose. The last one is all that the
+ * server sends.
+ */
+export const levelSteps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
 
-/** mostLevels is the number of lines of a track that the server keeps; a track with as many may have more. */
-export const mostLevels = steps[steps.length - 1];
+/**
+ * mostLevels is the largest number of strips that the server sends of a track. A track with as many
+ * may have more.
+ */
+export const mostLevels = levelSteps[levelSteps.length - 1];
 
-/** moreWords describes what a row does not show; "" if it shows all. */
+/** moreWords says what a row does not show, or is "" if it shows everything. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
   if (r.deeper)
@@ -358,12 +385,12 @@ export function moreWords(r: Row): string {
   return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
 
-/** moreMark is a short form of moreWords, shown beside the name of the row. */
+/** moreMark is a short form of moreWords for the label of a row. */
 export function moreMark(r: Row): string {
   return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : "";
 }
 
-/** rowAt returns the index of the row at a height, or -1. */
+/** rowAt returns the index of the row at a vertical position, or -1. */
 export function rowAt(rows: readonly Row[], y: number): number {
   let lo = 0,
     hi = rows.length;
@@ -375,14 +402,19 @@ export function rowAt(rows: readonly Row[], y: number): number {
   return lo < rows.length && rows[lo].y <= y ? lo : -1;
 }
 
-/** hiddenBelow returns the number of rows that are below an edge, or almost completely so. */
+/**
+ * hiddenBelow returns the number of rows that are completely or almost completely below an edge.
+ */
 export function hiddenBelow(rows: readonly Row[], edge: number): number {
   const i = rowAt(rows, edge - 1);
   if (i < 0) return 0;
   return rows.length - i - (rows[i].y + rows[i].height - edge > 4 ? 0 : 1);
 }
 
-/** rowOfTrack maps each track to the row that shows it: its own, or the collapsed group that contains it. */
+/**
+ * rowOfTrack maps each track to the index of the row that shows it: its own row, or that of a
+ * folded group around it.
+ */
 export function rowOfTrack(rows: readonly Row[], tree: readonly Node[]): Map<number, number> {
   const index = new Map(rows.map((r, i) => [r.key, i]));
   const out = new Map<number, number>();

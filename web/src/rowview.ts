@@ -1,4 +1,4 @@
-// Where rows and times lie on the screen.
+// Positions of rows and times on the screen.
 import type { TrackInfo } from "./api";
 import type { App } from "./app";
 import { printable } from "./dom";
@@ -26,7 +26,7 @@ export abstract class RowView {
     readonly lane: Lane,
   ) {}
 
-  /** x returns the place of an axis time, in CSS pixels. */
+  /** x returns the horizontal position of a time of the axis, in CSS pixels. */
   x(t: bigint): number {
     return fraction(this.app.store.state.window, t) * this.width;
   }
@@ -34,12 +34,17 @@ export abstract class RowView {
   tickAt(x: number): bigint {
     return tickAt(this.app.store.state.window, x, this.width);
   }
-  /** timeAt returns the axis time nearest to a CSS pixel, for edges of intervals. */
+  /**
+   * timeAt returns the time of the axis that is nearest to a CSS pixel. It is for ends of
+   * intervals.
+   */
   timeAt(x: number): bigint {
     return at(this.app.store.state.window, x / Math.max(1, this.width));
   }
 
-  /** stripRect returns where a strip of a row is drawn, in pixels of the canvas. */
+  /**
+   * stripRect returns the upper edge and the height of a strip of a row, in pixels of the canvas.
+   */
   stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
     const top = r.y - this.scrollTop,
       padTop = r.stripHeight >= 8 ? 2 : 1;
@@ -60,7 +65,10 @@ export abstract class RowView {
     return { y: px(y), h: Math.max(1, px(y + r.stripHeight) - px(y) - gap) };
   }
 
-  /** rate returns the rate of a counter, per second, if its row shows that. */
+  /**
+   * rate returns the curve of a counter's rate per second, or null if the row does not show the
+   * rate.
+   */
   rate(r: Row, layer: Layer, strip: Strip): Rate | null {
     const g = layer.entry.grid;
     return this.app.store.state.choices.has(rateKey(this.lane.index, r.track))
@@ -68,7 +76,10 @@ export abstract class RowView {
       : null;
   }
 
-  /** edges returns the values at the upper and lower edge of a row's curve, rate or stack, or null. */
+  /**
+   * edges returns the values at the upper and lower edge of a row's curve, rate or stack, or null
+   * if it has none.
+   */
   edges(r: Row): { high: string; low: string } | null {
     const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
     if (t?.kind === "counter" && this.app.store.state.choices.has(rateKey(this.lane.index, r.track))) {
@@ -81,13 +92,16 @@ export abstract class RowView {
     return edgesOf(r, t);
   }
 
-  /** stackOf returns the visible lanes of a stacked row, and their box between two pixels. */
+  /**
+   * stackOf returns the visible lanes of a stacked row, and the box for them between the pixels x0
+   * and x1.
+   */
   stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
     const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
     return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
   }
 
-  /** pieces returns the claims of a stacked row, and their box. */
+  /** pieces returns the pieces of all claims of a stacked row, and the box for them. */
   pieces(r: Row, layer: Layer, dpr: number): { pieces: Piece[]; box: Rect } | null {
     const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
     if (!x) return null;
@@ -101,7 +115,7 @@ export abstract class RowView {
     return { pieces, box };
   }
 
-  /** sharpest returns the tile that is drawn last for a row, which is the sharpest. */
+  /** sharpest returns the tile with the highest resolution that is drawn for a row. */
   sharpest(r: Row): Layer | undefined {
     const key = rowKey(r);
     if (key === null) return undefined;
@@ -113,18 +127,23 @@ export abstract class RowView {
     return layers[layers.length - 1];
   }
 
-  /** around returns the outline of a run of a stack in CSS pixels. */
+  /** around returns the corners of the outline of a run in a stack, in CSS pixels. */
   around(p: { pieces: Piece[]; box: Rect }, run: number, dpr: number): [number, number][] {
     return outline(p.pieces, run).map(([x, y]) => [x / dpr, (p.box.y + y) / dpr]);
   }
 }
 
-/** rateKey returns the key of the choice that a row shows the rate of its counter. */
+/**
+ * rateKey returns the key in the state's choices under which a row's choice to show a rate is kept.
+ */
 export function rateKey(lane: number, track: number): string {
   return `rate.${String.fromCharCode(97 + (lane % 26))}${track}`;
 }
 
-/** edgesOf returns the values at the upper and lower edge of a row's curve or stack, or null. */
+/**
+ * edgesOf returns the values at the upper and lower edge of a row's curve or stack, or null if it
+ * has none.
+ */
 function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
   return {
@@ -134,7 +153,7 @@ function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string 
   };
 }
 
-/** compact formats a value of a counter in few characters. */
+/** compact formats the value of a counter with few characters. */
 export function compact(v: number): string {
   const a = Math.abs(v);
   if (a >= 1e4) {

@@ -1,21 +1,24 @@
 // The ruler: marks at round times, computed exactly.
 import { type Clock, floorDiv, stepFor, stepLabel, stepsBefore, ticksOf, type Window } from "./time";
 
-/** Mark is a line of the ruler at a fraction of the width; label is "" for the small lines in between. */
+/**
+ * Mark is a line of the ruler. at is its position as a fraction of the width; label is "" for short
+ * lines.
+ */
 export interface Mark {
   at: number;
   label: string;
 }
 /**
- * Marks are the lines of a ruler; base must be added to labels that begin with "+", and is "" if
- * there are none.
+ * Marks holds the lines of a ruler. base is the time to which labels with "+" are relative, or ""
+ * if no label is relative.
  */
 export interface Marks {
   base: string;
   marks: Mark[];
 }
 
-/** marksFor computes the ruler of a window that is `width` CSS pixels wide. */
+/** marksFor computes the ruler for a window that is `width` CSS pixels wide. */
 export function marksFor(w: Window, width: number, c: Clock): Marks {
   const step = stepFor(w, width, c, 96);
   const d = w.to - w.from;
@@ -25,7 +28,7 @@ export function marksFor(w: Window, width: number, c: Clock): Marks {
   if (last - first > 1000n) return { base: "", marks: [] };
   const scale = 1000000n;
   const pos = (i: bigint): number => Number(ticksOf(i, step, c, scale) - w.from * scale) / Number(d * scale);
-  // far from zero, the digits that do not change are shown once at the left
+  // far from time 0, the leading digits that all labels share are shown once, at the left
   const far = first > 1000n && stepLabel(last, step).length > 12;
   let baseIndex = 0n,
     base = "";

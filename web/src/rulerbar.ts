@@ -1,4 +1,5 @@
-// The ruler above the time lines with range, measured time and bookmarks. Dragging on it zooms.
+// The ruler above the time lines, with the range, the measured time and bookmarks. Dragging on it
+// zooms.
 import type { App } from "./app";
 import { ink } from "./colors";
 import { el, printable } from "./dom";
@@ -8,10 +9,10 @@ import { at, fraction, zoom } from "./view";
 import type { Pen } from "./pen";
 import { wheelFactor } from "./wheel";
 
-/** rulerHeight is in CSS pixels. */
+/** rulerHeight is the height of the ruler in CSS pixels. */
 export const rulerHeight = 28;
 
-/** RulerBar is the strip with the time axis. */
+/** RulerBar is the canvas with the ruler. */
 export class RulerBar {
   readonly element: HTMLCanvasElement;
   private width = 0;
@@ -72,7 +73,7 @@ export class RulerBar {
     );
   }
 
-  /** draw draws the ruler `width` CSS pixels wide, like the time lines. */
+  /** draw draws the ruler. width is that of the time lines, in CSS pixels. */
   draw(width: number): void {
     this.width = width;
     const dpr = devicePixelRatio,
@@ -99,7 +100,7 @@ export class RulerBar {
   }
 }
 
-/** paintRuler draws the axis with its marks; the export uses it, too. */
+/** paintRuler draws the axis and its marks with a pen, for the page and for exported pictures. */
 export function paintRuler(g: Pen, app: App, width: number, height: number): void {
   const c = app.colors,
     s = app.store.state,
@@ -116,7 +117,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     }
   }
 
-  // boxes of marks replace labels
+  // where a box of a mark is drawn, labels of the ruler are left out
   const boxes: { x: number; w: number; y: number; text: string; color: string; background: string }[] = [];
   g.font = bold;
   const boxed = (middle: number, y: number, text: string, color: string, background: string): void => {
@@ -177,7 +178,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     free += 4;
   }
   g.font = font;
-  // a label is right of its mark; the last one is left of it if there is no room
+  // a label is to the right of its line, or for the last line to the left if there is no room
   for (const k of marks)
     if (k.label && k.at >= 0 && k.at <= 1) {
       const w = g.measureText(k.label).width,

@@ -6,30 +6,30 @@ import type { Node } from "./rows";
 import { type Clock, exact, parse, type Window } from "./time";
 import { cutShort } from "./url";
 
-/** Found is a line of the results. */
-interface Found {
+/** SearchResult is a line of the results. */
+interface SearchResult {
   label: string;
   kind: string;
   color: string;
   go: (back?: boolean) => void;
 }
 
-/** outsideText describes the limits if a time lies outside of them; it returns "" otherwise. */
+/** outsideText says which times the traces cover if t lies outside of them, or is "". */
 export function outsideText(t: bigint, limits: Window, axis: Clock): string {
   return t >= limits.from && t < limits.to
     ? ""
     : `the trace spans ${exact(limits.from, axis)} to ${exact(limits.to - 1n, axis)}`;
 }
 
-/** Search is the box in the bar with its list of results. */
+/** Search is the search box with its list of results. */
 export class Search {
   readonly element: HTMLElement;
   private input: HTMLInputElement;
   private list: HTMLElement;
-  private found: Found[] = [];
+  private found: SearchResult[] = [];
   private at = 0;
   private hits: HTMLElement;
-  /** last goes to the next or previous hit of the region that was searched last. */
+  /** last goes to the next or previous call of the region that was searched last. */
   private last: (back: boolean) => void = () => undefined;
 
   constructor(
@@ -82,13 +82,16 @@ export class Search {
     });
   }
 
-  /** focus gives the keyboard to the box. */
+  /** focus moves the keyboard focus to the search box. */
   focus(): void {
     this.input.focus();
     this.input.select();
   }
 
-  /** tell shows the number of the current hit, with buttons for the next and previous one; "" removes it. */
+  /**
+   * tell shows the number of the current result, with buttons for the next and previous one. ""
+   * removes them.
+   */
   tell(text: string): void {
     this.hits.hidden = text === "";
     this.hits.replaceChildren(
@@ -135,7 +138,7 @@ export class Search {
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
       let n = 0;
-      // a recorder may define a region anew in each process
+      // the trace may define a region again for each process
       const listed = new Set<string>();
       for (let i = 0; i < lane.meta.regions.length && n < 40; i++) {
         const label = lane.regionLabel(i, "");

@@ -1,24 +1,24 @@
-// Long work in slices, between which the page can react.
+// Long work in slices, between which the page stays responsive.
 import { drop, later } from "./later";
 
-/** Work does a bit with each step. */
+/** Work is work that advances by a small piece with each step of the iterator. */
 export type Work = Iterator<void, void>;
 
-/** Run does work, immediately if that is fast; the returned function cancels it. */
+/** Run starts work and may finish it later. The returned function cancels it. */
 export type Run = (work: Work) => () => void;
 
 /** slice is the duration of a slice in milliseconds. */
 const slice = 8;
 
-/** atOnce does work to its end. */
-export const atOnce: Run = (work) => {
+/** runAtOnce does all work at once. */
+export const runAtOnce: Run = (work) => {
   while (work.next().done !== true);
   return () => undefined;
 };
 
 /**
- * inSlices does work for the duration of a slice, and the rest later, until the signal aborts; it
- * calls done at the end.
+ * inSlices does a slice of the work now, and further slices later, until the work ends or the
+ * signal aborts. It calls done in both cases.
  */
 export function inSlices(work: Work, signal: AbortSignal, done: () => void): () => void {
   let timer = 0,
@@ -54,18 +54,18 @@ export function inSlices(work: Work, signal: AbortSignal, done: () => void): () 
   return end;
 }
 
-/** pause is the number of steps between two looks at the clock. */
-const pause = 128;
+/** stepsPerCheck is the number of steps between two looks at the clock. */
+const stepsPerCheck = 128;
 
-/** each calls f for the numbers below n. */
+/** each calls f with the numbers from 0 to n − 1. */
 export function* each(n: number, f: (i: number) => void): Generator<void, void> {
   for (let i = 0; i < n; i++) {
     f(i);
-    if (i % pause === pause - 1) yield;
+    if (i % stepsPerCheck === stepsPerCheck - 1) yield;
   }
 }
 
-/** sorted sorts a copy of a list; equal elements keep their order. */
+/** sorted returns a sorted copy of a list. Equal elements keep their order. */
 export function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number): Generator<void, T[]> {
   let from = [...list],
     to = Array<T>(list.length),
@@ -76,7 +76,7 @@ export function* sorted<T>(list: readonly T[], compare: (a: T, b: T) => number):
         end = Math.min(a + 2 * run, from.length);
       for (let i = a, j = middle, k = a; k < end; k++) {
         to[k] = i < middle && (j >= end || compare(from[i], from[j]) <= 0) ? from[i++] : from[j++];
-        if (++steps % pause === 0) yield;
+        if (++steps % stepsPerCheck === 0) yield;
       }
     }
     [from, to] = [to, from];

@@ -1,11 +1,11 @@
-// Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within
-// one box.
+// The claims of one resource as a stack in a box. The height of a claim is its share of the
+// capacity, and the lanes are on top of each other.
 import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
 /**
- * Piece is a part of a run with a constant place in the stack; x and y are pixels within the box, y
- * from its top.
+ * Piece is a part of a run that has one place in the stack. x and y are pixels in the box, y from
+ * its top.
  */
 export interface Piece {
   depth: number;
@@ -16,10 +16,16 @@ export interface Piece {
   h: number;
 }
 
-/** Visit receives a part of a run of a lane; x and y are pixels within the box, y from its top. */
+/**
+ * Visit gets a part of a run, which has one place in the stack. x and y are pixels in the box, y
+ * from its top.
+ */
 type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
 
-/** walk visits all parts from left to right; a new part begins when something changes in any lane. */
+/**
+ * walk calls visit for all parts from left to right. Wherever a lane changes, new parts begin in
+ * all lanes.
+ */
 function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
   const L = lanes.length,
     begin = new Int32Array(L),
@@ -80,9 +86,10 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
 }
 
 /**
- * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom.
- * If pixels hold several claims, or none for a part, the height of a lane is the mean. A claim is
- * at least `least` pixels high. Amounts beyond the capacity are cut at the top.
+ * stack returns the pieces of all lanes in a box of r.w by r.h pixels, with the first lane at the
+ * bottom. If a pixel contains several claims of a lane, or is only partly claimed, the height of
+ * the lane is the mean. A claim is at least `least` pixels high. Amounts beyond the capacity are
+ * cut off at the top.
  */
 export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number): Piece[] {
   const last: (Piece | undefined)[] = lanes.map(() => undefined),
@@ -95,7 +102,10 @@ export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, lea
   return out;
 }
 
-/** drawStack draws the same pieces; a seam separates neighbours if there is room for it. */
+/**
+ * drawStack draws the pieces of a stack. A line separates neighbouring claims if there is room for
+ * it.
+ */
 export function drawStack(
   b: Bitmap,
   t: Tile,
@@ -117,12 +127,12 @@ export function drawStack(
   });
 }
 
-/** pieceAt returns the piece at a pixel of the box, or null. */
+/** pieceAt returns the piece that contains a pixel of the box, or null. */
 export function pieceAt(pieces: readonly Piece[], x: number, y: number): Piece | null {
   return pieces.find((p) => x >= p.x && x < p.x + p.n && y >= p.y && y < p.y + p.h) ?? null;
 }
 
-/** outline returns the corners of the outline of a run's pieces, in pixels of the box. */
+/** outline returns the corners of the outline around the pieces of a run, in pixels of the box. */
 export function outline(pieces: readonly Piece[], run: number): [number, number][] {
   const own = pieces.filter((p) => p.run === run).sort((a, b) => a.x - b.x);
   const top = own.flatMap((p): [number, number][] => [

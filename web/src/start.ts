@@ -1,10 +1,10 @@
-// The start page of a server with several traces.
+// The start page, which lists the traces of a server.
 import type { TraceEntry } from "./api";
 import type { App } from "./app";
 import { button, el, name, percent } from "./dom";
 import { sizeOf } from "./indexing";
 
-/** startPage lists the traces; the user can open one or more. */
+/** startPage lists the traces. The user can open one or several of them. */
 export function startPage(app: App, notice: string): void {
   document.title = "weft";
   const chosen = new Set<string>();

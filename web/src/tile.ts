@@ -1,13 +1,16 @@
-// Tiles: the server's answer for a window of time, as typed arrays over one buffer.
+// Tiles: the server's answers for a window of time, as typed arrays that share a buffer.
 
-/** StripKind is the kind of a strip. */
+/** StripKind holds the numbers of the kinds of strips. */
 export const StripKind = { spans: 0, instants: 1, curve: 2, amounts: 3 } as const;
-/** RunFlag are the bits of a run's flags. */
+/** RunFlag holds the bits of a run's flags. */
 export const RunFlag = { single: 1, begins: 2, ends: 4 } as const;
-/** noRegion marks a run without a region. */
+/** noRegion is the region number of a run without a region. */
 export const noRegion = 0xffffffff;
 
-/** Strip is one line of a track; first and count index the runs or, for curves and amounts, the cells. */
+/**
+ * Strip is one line of a track. first and count select its runs or, for curves and amounts, its
+ * cells.
+ */
 export interface Strip {
   track: number;
   depth: number;
@@ -17,7 +20,7 @@ export interface Strip {
   uniform: boolean;
 }
 
-/** Tile has the columns of a tile; all arrays share the answer's buffer. */
+/** Tile holds a decoded tile. All arrays share the buffer of the answer. */
 export interface Tile {
   width: number;
   strips: Strip[];
@@ -36,7 +39,7 @@ export interface Tile {
   end: Float32Array;
 }
 
-/** decodeTile decodes and checks a tile; it throws an Error that describes the defect. */
+/** decodeTile decodes and checks a tile. It throws an Error that says what is wrong. */
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const view = new DataView(buffer);
   if (buffer.byteLength < 24) throw new Error(`tile of ${buffer.byteLength} bytes, expected at least 24`);
@@ -96,8 +99,8 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
 }
 
 /**
- * runAt returns the index of the run of a strip that covers a column, or of the nearest run within
- * `reach` columns; -1 for none.
+ * runAt returns the index of the run of a strip that covers a column. If no run does, it is the
+ * nearest run at most `reach` columns away, or -1.
  */
 export function runAt(t: Tile, s: Strip, column: number, reach = 0): number {
   let lo = s.first,

@@ -1,12 +1,12 @@
-// The tiles of one trace: which ones a view needs, which are cached, and which are drawn until
-// better ones arrive.
+// The tiles of one trace: which ones a view needs, which ones are cached, and which ones are drawn
+// until better ones arrive.
 import { type Client, isAbort, ranges, errorText } from "./api";
 import { drop, later, now } from "./later";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
 
-/** Grid is a window divided into whole columns. */
+/** Grid is a window that is divided into columns of equal length. */
 export interface Grid {
   from: bigint;
   to: bigint;
@@ -17,9 +17,10 @@ export interface Grid {
 export const mostColumns = 8192;
 
 /**
- * gridFor returns the tile to request for a view of w in `width` device pixels of a trace of
- * `length` ticks: the screen and a part on either side, in columns that coincide with the screen's
- * pixels.
+ * gridFor returns the grid of the tile to request for a view of the window w that is `width` device
+ * pixels wide. length is that of the trace in ticks. The tile contains the window and a part on
+ * either side, and its columns coincide with the pixels of the screen. The result is null if the
+ * window is outside of the trace.
  */
 export function gridFor(w: Window, width: number, length: bigint): Grid | null {
   const d = w.to - w.from;
@@ -28,7 +29,8 @@ export function gridFor(w: Window, width: number, length: bigint): Grid | null {
     W = BigInt(wide);
   const end = length + 1n;
   if (d < 8n * W) {
-    // with few ticks per pixel, only whole windows keep columns and pixels aligned
+    // with few ticks in a pixel, columns only coincide with pixels if the tile is a multiple of the
+    // window
     const room = wide * 3 <= mostColumns;
     const from = room && w.from - d >= 0n ? w.from - d : w.from,
       to = room && w.to < end ? w.to + d : w.to;
@@ -52,19 +54,22 @@ export interface Entry {
   depths: number;
   stamp: number;
 }
-/** Layer is an entry placed on the screen: column c is at pixel c*scale+offset. */
+/** Layer is an entry with its position on the screen: column c begins at pixel c*scale+offset. */
 export interface Layer {
   entry: Entry;
   scale: number;
   offset: number;
 }
 
-/** place computes where a grid's columns are on a screen of `width` pixels that shows w. */
+/**
+ * place returns the position of a grid's columns on a screen that shows the window w in `width`
+ * pixels.
+ */
 export function place(g: Grid, w: Window, width: number): { scale: number; offset: number } {
   const d = Number(w.to - w.from);
   let scale = (Number(g.to - g.from) * width) / (g.width * d);
   let offset = (Number(g.from - w.from) * width) / d;
-  // the scales differ only by rounding: columns are pixels
+  // the difference of the scales is only due to rounding: columns are pixels
   if (Math.abs(scale - 1) * g.width < 0.5) {
     scale = 1;
     offset = Math.round(offset);
@@ -72,7 +77,7 @@ export function place(g: Grid, w: Window, width: number): { scale: number; offse
   return { scale, offset };
 }
 
-/** View is the visible part of a trace, in the trace's own ticks. */
+/** View is the visible part of a trace. Times are in the trace's own ticks. */
 export interface View {
   window: Window;
   width: number;
@@ -80,7 +85,10 @@ export interface View {
   depths: number;
 }
 
-/** rowKey returns the name of a row's tiles: its track, or the members of a collapsed group. */
+/**
+ * rowKey returns the key of a row's tiles: that of its track or folded group, or null for other
+ * groups.
+ */
 export function rowKey(r: Row): string | null {
   return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null;
 }
@@ -89,8 +97,8 @@ const perRequest = 64,
   parallel = 3,
   budget = 192 * 1024 * 1024,
   keepPerRow = 12;
-/** patience is the waiting time after a failure, in milliseconds. */
-const patience = 2500;
+/** retryDelay is the time until the next request after a failure, in milliseconds. */
+const retryDelay = 2500;
 
 /** TileCache fetches and keeps tiles. */
 export class TileCache {
@@ -102,7 +110,7 @@ export class TileCache {
   private flights = new Set<{ abort: AbortController; grid: Grid; keys: Set<string> }>();
   private queue: { grid: Grid; rows: Row[]; depths: number }[] = [];
   private view: View | null = null;
-  /** error is the reason of the last request's failure, or "". */
+  /** error is the message of the last request if it failed, or "". */
   error = "";
   private failed = -Infinity;
 
@@ -118,14 +126,14 @@ export class TileCache {
     return this.entries.size === 0;
   }
 
-  /** pending reports whether better tiles are being fetched. */
+  /** pending reports whether tiles are being requested or will be. */
   get pending(): boolean {
     return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0;
   }
 
   /**
-   * layers returns the tiles to draw a row with, coarse ones first; sharp is set if the last one
-   * covers everything in full resolution.
+   * layers returns the tiles with which a row is drawn, those of low resolution first. sharp is set
+   * if the last one covers the whole window in full resolution.
    */
   layers(key: string, w: Window, width: number): { layers: Layer[]; sharp: boolean } {
     const list = this.entries.get(key);
@@ -160,7 +168,7 @@ export class TileCache {
     return { layers: out, sharp: false };
   }
 
-  /** show sets the view; missing tiles are fetched soon. */
+  /** show sets the view. Missing tiles are requested soon. */
   show(v: View): void {
     this.view = v;
     if (this.missing(v).length === 0) {
@@ -171,11 +179,12 @@ export class TileCache {
     const begin = now();
     if (this.timer) drop(this.timer);
     else this.since = begin;
-    // wait until the view rests, but not long: a slow zoom should get tiles on its way
+    // requests wait until the view rests, but not for long, so that a slow zoom gets tiles while it
+    // moves
     const rest = Math.max(
       0,
       Math.min(45, this.since + 160 - begin),
-      this.error === "" ? 0 : this.failed + patience - begin,
+      this.error === "" ? 0 : this.failed + retryDelay - begin,
     );
     this.timer = later("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => {
       this.timer = 0;
@@ -186,7 +195,7 @@ export class TileCache {
 
   private missing(v: View): Row[] {
     const out: Row[] = [];
-    // the window is beyond the end of this trace: no tile will arrive
+    // the window is outside of this trace, and so no tile will arrive
     if (!gridFor(v.window, v.width, this.length)) return out;
     for (const r of v.rows) {
       const key = rowKey(r);
@@ -273,7 +282,7 @@ export class TileCache {
   private keep(key: string, e: Entry): void {
     const list = this.entries.get(key) ?? [];
     list.push(e);
-    // the widest tile stays for all zooms; of the others the oldest is evicted
+    // the widest tile is kept for all zooms; of the others, the oldest one is dropped
     if (list.length > keepPerRow) {
       let widest = 0,
         oldest = -1;
@@ -316,22 +325,25 @@ export class TileCache {
   }
 }
 
-/** sharpness is 1 if columns are pixels, and lower for coarser and, less so, for finer columns. */
+/**
+ * sharpness returns 1 if columns are pixels, less if they are wider, and between 0.5 and 1 if they
+ * are narrower.
+ */
 function sharpness(scale: number): number {
   return scale >= 1 ? 1 / scale : 0.5 + scale / 2;
 }
 
-/** fits reports whether a grid has what a view needs, at its scale. */
+/** fits reports whether a grid covers a view, with columns that are pixels of it. */
 export function fits(g: Grid, v: View, length: bigint): boolean {
-  // near its edge a grid is not sufficient any more, so that the next one is fetched early
+  // a grid whose edge is near does not count as fitting, so that the next one is requested early
   const end = length + 1n,
     d = v.window.to - v.window.from,
     margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
   const from = v.window.from < margin ? 0n : v.window.from - margin,
     to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  // a grid begins with a whole column, so that at the trace's beginning a part of a column may be
-  // missing
+  // a grid begins with a whole column, so that a part of a column may be missing at the beginning
+  // of the trace
   const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n,
     visible = v.window.from < 0n ? 0n : v.window.from;
   return (

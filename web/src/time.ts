@@ -1,6 +1,6 @@
-// Times are ticks in BigInt, because traces exceed 2^53, above which numbers are rounded.
+// Times are ticks in bigint, because times of traces exceed 2^53, above which numbers are rounded.
 
-/** Clock is the length of a tick: num/den ticks make a second. */
+/** Clock says how long a tick is: num/den ticks are a second. */
 export interface Clock {
   num: bigint;
   den: bigint;
@@ -51,8 +51,8 @@ function group(digits: string): string {
 }
 
 /**
- * exact formats a time with all its digits, as "1.234567891 s". A time without a finite decimal
- * (clocks of unusual frequency) is cut after 15 digits and marked by "…".
+ * exact formats a time with all its digits, such as "1.234567891 s". If a clock's frequency gives
+ * no finite decimal, 15 digits and "…" are shown.
  */
 export function exact(t: bigint, c: Clock): string {
   const u = unitFor(t, c);
@@ -70,8 +70,8 @@ export function exact(t: bigint, c: Clock): string {
 }
 
 /**
- * lengths are the units of short: count/of units make a second, and a unit is used up to `most`
- * thousandths of it.
+ * lengths lists the units of short. A unit is 1/count·of seconds long, and is used for times of up
+ * to `most` thousandths of it.
  */
 const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
   { name: "ns", count: 1000000000n, of: 1n, most: 1000000n },
@@ -83,8 +83,8 @@ const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint 
 ];
 
 /**
- * short formats a time for tables, as the command line does: with up to three decimal places,
- * rounded half away from zero, as "12.345 ms".
+ * short formats a time for tables, as the command line does: with up to three decimals, rounded
+ * half away from zero, such as "12.345 ms".
  */
 export function short(t: bigint, c: Clock): string {
   if (t === 0n) return "0 s";
@@ -102,32 +102,35 @@ export function short(t: bigint, c: Clock): string {
   return "";
 }
 
-/** Mean is a sum of `count` times; the mean is rarely a whole number of ticks. */
+/**
+ * Mean is the mean of `count` times, kept as their sum because it is rarely a whole number of
+ * ticks.
+ */
 export interface Mean {
   sum: bigint;
   count: bigint;
 }
 
-/** meanOf returns the mean of times with a known sum, or null if there are none. */
+/** meanOf returns the mean of count times with a known sum, or null if count is 0. */
 export function meanOf(sum: bigint, count: number): Mean | null {
   return count > 0 ? { sum, count: BigInt(count) } : null;
 }
 
 /** shortMean formats a mean as short formats a time. */
 export function shortMean(m: Mean | null, c: Clock): string {
-  // with count times as many ticks in a second, the mean equals the sum
+  // if a second had count times as many ticks, the sum would be the mean
   return m === null ? "–" : short(m.sum, { num: c.num * m.count, den: c.den });
 }
 
 /**
- * meanOrder returns a sort key for means: different means have different keys, as counts are not
- * large enough for others.
+ * meanOrder returns a sort key for means. Different means have different keys as long as counts are
+ * below 2^64.
  */
 export function meanOrder(m: Mean | null): bigint {
   return m === null ? -1n : (m.sum << 128n) / m.count;
 }
 
-/** meanTicks formats a mean in ticks, with up to three decimal places; "" for none. */
+/** meanTicks formats a mean in ticks with up to three decimals; "" for null. */
 export function meanTicks(m: Mean | null): string {
   if (m === null) return "";
   const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n),
@@ -137,12 +140,14 @@ export function meanTicks(m: Mean | null): string {
   return `${t < 0n ? "-" : ""}${abs(t) / 1000n}${part === "" ? "" : "." + part}`;
 }
 
-/** seconds converts a time to floating point, for charts and scales only. */
+/**
+ * seconds converts a time to seconds as a floating-point number. It is for charts and scales only.
+ */
 export function seconds(t: bigint, c: Clock): number {
   return (Number(t) * Number(c.den)) / Number(c.num);
 }
 
-/** Step is a distance of marks on the ruler: mantissa × 10^exponent seconds. */
+/** Step is the distance between two marks of the ruler: mantissa × 10^exponent seconds. */
 export interface Step {
   mantissa: bigint;
   exponent: number;
@@ -166,14 +171,17 @@ export function stepFor(w: Window, width: number, c: Clock, least: number): Step
         : { mantissa: 1n, exponent: e + 1 };
 }
 
-/** ticksOf converts i steps to ticks times `scale`, rounded down; scale keeps parts of a tick. */
+/**
+ * ticksOf converts i steps to ticks, multiplied by `scale` and rounded down. A scale above 1 keeps
+ * fractions of ticks.
+ */
 export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
   const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
     down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
   return floorDiv(i * s.mantissa * up * c.num * scale, down * c.den);
 }
 
-/** stepsBefore returns the number of whole steps before time t. */
+/** stepsBefore returns how many whole steps lie before time t. */
 export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
   const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
     down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
@@ -184,7 +192,7 @@ export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
 export function stepLabel(i: bigint, s: Step): string {
   if (i === 0n) return "0";
   const v = abs(i) * s.mantissa;
-  // the value counts seconds × 10^exponent; its size determines the unit, not that of the step
+  // the unit is chosen by the size of the value, not by that of the step
   const magnitude = String(v).length - 1 + s.exponent;
   const u = units.find((x) => magnitude + x.exponent >= 0) ?? units[units.length - 1];
   const e = s.exponent + u.exponent;
@@ -198,7 +206,10 @@ export function stepLabel(i: bigint, s: Step): string {
   return `${i < 0n ? "−" : ""}${text} ${u.name}`;
 }
 
-/** parse reads "12.5 ms", "3s" or "1e3 ns" as ticks; null if it is no time. A bare number is seconds. */
+/**
+ * parse reads a time such as "12.5 ms", "3s" or "7", which is in seconds, as ticks. It returns null
+ * for other texts.
+ */
 export function parse(text: string, c: Clock): bigint | null {
   const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m) return null;

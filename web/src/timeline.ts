@@ -1,5 +1,5 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, and a canvas above
-// them for names and marks.
+// these for names and marks.
 import { ranges } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
@@ -19,21 +19,29 @@ import { RowView } from "./rowview";
 import type { Layer } from "./tiles";
 import type { Window } from "./time";
 
-/** slowFrame is the duration of a frame, in milliseconds, from which names are drawn in the next one. */
+/**
+ * slowFrame is the duration of a frame, in milliseconds, above which names are drawn in the next
+ * frame.
+ */
 const slowFrame = 30;
 
-/** manyArrows and manyPixels together take long to draw. */
+/**
+ * A picture with more arrows than manyArrows and more pixels than manyPixels takes long to draw.
+ */
 const manyArrows = 400,
   manyPixels = 4000000;
 
-/** sliceTime is the duration of a slice of the first picture, in milliseconds. */
+/** sliceTime is the time in which a slice of the first picture is drawn, in milliseconds. */
 const sliceTime = 8;
 
 /** Timeline draws one lane. */
 export class Timeline extends RowView implements Overlay {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
-  /** shiftField shows the shift of the trace on the axis, if there are several traces. */
+  /**
+   * shiftField is the input field for the trace's shift on the axis; null if the page has one
+   * trace.
+   */
   readonly shiftField: HTMLInputElement | null;
   private scroller: HTMLElement;
   private spacer: HTMLElement;
@@ -44,21 +52,29 @@ export class Timeline extends RowView implements Overlay {
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
   private segs: Segment[] = [];
-  /** hover is what the pointer is over, and pointer its place in CSS pixels. */
+  /**
+   * hover is what lies under the pointer, and pointer the position of the pointer in CSS pixels.
+   */
   hover: Hit | null = null;
   hoverLink: Segment | null = null;
   pointer: { x: number; y: number } | null = null;
-  /** left and top are the position of the plot in the window, in CSS pixels. */
+  /** left and top are the position of the plot in the browser's window, in CSS pixels. */
   left = 0;
   top = 0;
   private resized = true;
-  /** next is the row of the next slice of the first picture; null once that is drawn. */
+  /**
+   * next is the row at which the next slice of the first picture begins; null once that picture is
+   * drawn.
+   */
   private next: number | null = null;
-  /** arrowsLater draws some of the missing arrows of the last picture; it returns true after the last one. */
+  /**
+   * arrowsLater draws some of the arrows that the last picture lacks. It returns true once all are
+   * drawn.
+   */
   private arrowsLater: (() => boolean) | null = null;
-  /** drawn is the view of the last picture. */
+  /** drawn is the window and scroll position of the last picture. */
   private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
-  /** sharp reports whether the last frame was drawn in full resolution. */
+  /** sharp says whether the last frame was drawn in full resolution. */
   sharp = false;
 
   constructor(app: App, lane: Lane, title: string | null) {
@@ -142,9 +158,12 @@ export class Timeline extends RowView implements Overlay {
     this.scrolled = this.scroller.scrollTop;
     this.saveTop();
   }
-  // reading it from the element would make the browser lay out the page many times in a frame
+  // the value is cached, because reading it from the element makes the browser lay out the page
   private scrolled = 0;
-  /** restoredTop is the position that restoreTop has scrolled to; it is not saved as the user's. */
+  /**
+   * restoredTop is the position to which restoreTop has scrolled. saveTop does not save it as one
+   * of the user's.
+   */
   private restoredTop = 0;
 
   /** saveTop stores the first visible row in the state. */
@@ -162,7 +181,7 @@ export class Timeline extends RowView implements Overlay {
     });
   }
 
-  /** restoreTop scrolls to the first visible row of the state; without one, the position stays. */
+  /** restoreTop scrolls to the first visible row of the state, if it has one. */
   restoreTop(): void {
     const own = `${this.lane.index}/`,
       [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "")
@@ -178,7 +197,7 @@ export class Timeline extends RowView implements Overlay {
     this.restoredTop = this.scrolled;
   }
 
-  /** measure reads the size if the layout has changed; it reports whether the size has changed. */
+  /** measure reads the size after the layout has changed, and reports whether the size differs. */
   measure(): boolean {
     if (!this.resized) return false;
     this.resized = false;
@@ -195,14 +214,14 @@ export class Timeline extends RowView implements Overlay {
     return changed;
   }
 
-  /** rowsChanged must be called after the lane's rows were computed. */
+  /** rowsChanged must be called after the lane has computed its rows anew. */
   rowsChanged(): void {
     this.spacer.style.height = Math.max(this.height, this.lane.height) + "px";
     this.labels.invalidate();
     this.restoreTop();
   }
 
-  /** scrollTo brings a row into view. */
+  /** scrollTo scrolls so that a row is visible. */
   scrollTo(index: number): void {
     const r = this.lane.rows[index];
     if (!r) return;
@@ -211,8 +230,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * visible returns the indexes of the first visible row and of the one after the last, including
-   * rows within `beyond` pixels.
+   * visible returns the index of the first visible row, and that of the row after the last visible
+   * one. Rows at most `beyond` pixels outside count as visible.
    */
   visible(beyond = 0): [number, number] {
     const rows = this.lane.rows;
@@ -224,7 +243,7 @@ export class Timeline extends RowView implements Overlay {
     return [a, b < 0 ? rows.length : b + 1];
   }
 
-  /** request fetches the tiles and links of the visible part. */
+  /** request requests the tiles and links of the visible part. */
   request(): void {
     const s = this.app.store.state,
       dpr = devicePixelRatio;
@@ -254,7 +273,7 @@ export class Timeline extends RowView implements Overlay {
     }
   }
 
-  /** requestOverlays fetches what is drawn over the visible part. */
+  /** requestOverlays requests the overlays of the visible part. */
   private requestOverlays(): void {
     const s = this.app.store.state,
       o = this.lane.overlays;
@@ -262,7 +281,7 @@ export class Timeline extends RowView implements Overlay {
     if (s.waits) {
       const [a, b] = this.visible();
       const tracks = this.lane.rows.slice(a, b).flatMap((r) => (r.track >= 0 ? [r.track] : []));
-      // without rows of its own, the answer would be that of all
+      // the server would take an empty list of tracks for all tracks
       if (tracks.length > 0)
         o.waits.show(this.lane.cut(s.window), Math.round(this.width), ranges(tracks.sort((x, y) => x - y)));
     }
@@ -275,8 +294,8 @@ export class Timeline extends RowView implements Overlay {
       H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
     const begins = this.pixels.hidden;
-    // allocating memory for a large picture takes long: do one part in each frame while the first
-    // tiles are being fetched
+    // allocating memory for a large picture takes long: each frame allocates a part of it, while
+    // the first tiles are being requested
     if (begins && (this.allocate(W, H) || this.lane.tiles.empty)) {
       const [a, b] = this.visible();
       this.labels.draw(a, b);
@@ -299,7 +318,7 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window,
       still = w === this.drawn.window && this.scrollTop === this.drawn.top;
     this.drawn = { window: w, top: this.scrollTop };
-    // if nothing moves and the picture is expensive, arrows and names may come in a later frame
+    // while nothing moves, arrows and names of an expensive picture are drawn in a later frame
     const image = this.image,
       apart =
         still &&
@@ -316,8 +335,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * allocate allocates memory for one part of the picture. It reports whether one was missing, and
-   * requests another frame then.
+   * allocate allocates the memory for one of the picture's parts that does not have it yet, and
+   * requests another frame. It reports whether it did.
    */
   private allocate(W: number, H: number): boolean {
     const size = (cv: HTMLCanvasElement): boolean => {
@@ -342,9 +361,9 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * slice paints rows of the first picture for the duration of a slice, and reports whether rows
-   * are left. The first picture is slow, as no code is compiled yet, and would block the page;
-   * names and arrows follow.
+   * slice draws rows of the first picture for the duration of a slice, and reports whether rows
+   * remain. Before the browser has compiled the code, drawing is so slow that it would block the
+   * page. Names and arrows follow later.
    */
   private slice(g: CanvasRenderingContext2D, b: Bitmap, image: ImageData, end: number, dpr: number): boolean {
     const begin = performance.now(),
@@ -371,7 +390,7 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * paint draws the rows from first up to end into a bitmap; it reports whether all of them are in
+   * paint draws the rows from first to end − 1 into a bitmap. It reports whether all of them are in
    * full resolution.
    */
   paint(b: Bitmap, first: number, end: number, dpr: number, arrows = true): boolean {
@@ -381,7 +400,10 @@ export class Timeline extends RowView implements Overlay {
     return sharp;
   }
 
-  /** inPieces is drawArrows in pieces; done is called at the end. */
+  /**
+   * inPieces returns a function that draws the arrows in pieces, for arrowsLater. done is called
+   * once all are drawn.
+   */
   private inPieces(b: Bitmap, dpr: number, done: () => void): () => boolean {
     let raster: ((until: number) => boolean) | null = null;
     return () => {
@@ -401,14 +423,14 @@ export class Timeline extends RowView implements Overlay {
     if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
   }
 
-  /** painted reports whether all visible rows are drawn from the best tiles. */
+  /** painted reports whether all visible rows are drawn, and no better tiles are expected. */
   get painted(): boolean {
     return this.next === null && !this.lane.tiles.pending;
   }
 
   /**
-   * place converts links to arrows on the screen. Their ends are at the spans that hold them, if
-   * the cached tiles determine these.
+   * place returns the arrows for some links. An arrow ends at the spans that the link's ends belong
+   * to, if the cached tiles determine these.
    */
   place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane,
@@ -444,7 +466,7 @@ export class Timeline extends RowView implements Overlay {
     );
   }
 
-  /** focusLabel gives the keyboard to a row's label. */
+  /** focusLabel moves the keyboard focus to the label of row i. */
   focusLabel(i: number): void {
     this.focusRow = Math.max(0, Math.min(this.lane.rows.length - 1, i));
     this.scrollTo(this.focusRow);
@@ -454,7 +476,7 @@ export class Timeline extends RowView implements Overlay {
     this.app.draw();
   }
 
-  /** drawOver draws only names and marks, which is enough when only the pointer has moved. */
+  /** drawOver draws only names and marks. That is enough if only the pointer has moved. */
   drawOver(): void {
     if (this.arrowsLater && !this.arrowsLater()) {
       this.app.draw(true);
@@ -466,7 +488,8 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
-    // the browser copies a visible canvas in each frame, which takes long for a large one
+    // the canvas is hidden while it is empty, because the browser copies a visible one in each
+    // frame
     if (this.over.hidden) this.over.hidden = false;
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, this.over.width, this.over.height);
@@ -476,24 +499,24 @@ export class Timeline extends RowView implements Overlay {
     this.drawMarks(g, dpr);
   }
 
-  /** drawHatching hatches waiting time, below the names. */
+  /** drawHatching hatches waiting times. Names are drawn above them. */
   drawHatching(g: CanvasRenderingContext2D, dpr: number): void {
     const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
     if (waits) drawWaits(this, waits, g, dpr, c.select, c.background);
   }
 
-  /** drawNames writes the names of regions into the spans of the rows from first up to end. */
+  /** drawNames writes the names of regions into the spans of the rows from first to end − 1. */
   drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     this.names.draw(g, first, end, dpr, w);
   }
 
-  /** drawMarks draws what lies over the spans. */
+  /** drawMarks draws the range, notes, measured time, selection and arrows over the spans. */
   drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
     drawMarks(this.app, this, this, g, dpr);
   }
 
-  /** hit finds what lies under a point, in CSS pixels of the plot. */
+  /** hit returns what lies under a point, given in CSS pixels of the plot. */
   hit(x: number, y: number): Hit | null {
     return hitAt(this.app, this, x, y);
   }
@@ -501,7 +524,9 @@ export class Timeline extends RowView implements Overlay {
   /** selectedSpan is the exact extent of the selection in axis ticks, once the server has sent it. */
   selectedSpan: Window | null = null;
 
-  /** linkAt returns the arrow that a click at a point selects; h is the hit there. */
+  /**
+   * linkAt returns the arrow that a click at a point selects, or null. h is what else lies there.
+   */
   linkAt(x: number, y: number, h: Hit | null): Segment | null {
     if (this.segs.length === 0) return null;
     const own = h !== null && h.track >= 0 && (h.kind === "span" || h.kind === "instant");

@@ -2,14 +2,17 @@
 import type { TraceMeta } from "./api";
 import type { App } from "./app";
 import { maxAutoLinks } from "./arrows";
-import { colorBy, nextArrows, ofAttribute, toggleMode, toggleTheme } from "./commands";
+import { colorBy, nextArrows, attributePrefix, toggleMode, toggleTheme } from "./commands";
 import { button, el, name, printable, select, spoken } from "./dom";
 import { showHelp } from "./help";
-import { steps } from "./rows";
+import { levelSteps } from "./rows";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
-/** onEdges describes which ends of the measured time are not at the edge of a span. */
+/**
+ * onEdges says which ends of the measured time are not at the edge of a span. loose is that of the
+ * state.
+ */
 function onEdges(loose: string): string {
   return loose === "12"
     ? "neither end is on an edge"
@@ -20,7 +23,7 @@ function onEdges(loose: string): string {
         : "";
 }
 
-/** measured describes the measured time, or what to do next. */
+/** measured describes the measured time, or what the user has to do next. */
 function measured(app: App): string {
   const n = app.store.state,
     [a, b] = n.marks;
@@ -37,7 +40,7 @@ function measured(app: App): string {
   return n.mode === "measure" ? "measure: click the first place" : "";
 }
 
-/** ToolbarTargets are the parts of the page that the controls act on. */
+/** ToolbarTargets is what the controls can act on. */
 export interface ToolbarTargets {
   timelines(): readonly Timeline[];
   search: HTMLElement;
@@ -49,18 +52,18 @@ export interface ToolbarTargets {
   exportMenu(): void;
 }
 
-/** Toolbar has the controls, and sync, which updates them from the state. */
+/** Toolbar holds the controls. sync updates them from the state. */
 export interface Toolbar {
   header: HTMLElement;
-  /** rowControls and levelControls stand left of the mini-map and of the ruler. */
+  /** rowControls and levelControls are to the left of the mini-map and of the ruler. */
   rowControls: HTMLElement;
   levelControls: HTMLElement;
-  /** measure shows the measured time. */
+  /** measure is the element that shows the measured time. */
   measure: HTMLElement;
   sync(): void;
 }
 
-/** makeToolbar makes the controls for some traces. */
+/** makeToolbar makes the controls for the given traces. */
 export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTargets): Toolbar {
   const s = app.store.state;
   const measure = el("span", { class: "measure" });
@@ -105,13 +108,13 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
         "optgroup",
         { label: "by attribute" },
         ...attributes.map((a) => {
-          const o = el("option", { value: ofAttribute + a });
+          const o = el("option", { value: attributePrefix + a });
           o.textContent = printable(a);
           return o;
         }),
       ),
     );
-  // if a trace is coloured by an attribute, the menu shows that attribute
+  // the menu shows the attribute whose values take the place of regions
   const colored = metas.find((m) => m.color !== "")?.color ?? "";
   const theme = button("◐", "Light or dark (T)", () => toggleTheme(app));
   const align =
@@ -147,8 +150,8 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   });
   const levels = select(
     "Levels of nesting",
-    steps.map(
-      (n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const,
+    levelSteps.map(
+      (n, i) => [String(n), i === levelSteps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const,
     ),
     String(s.levels),
     (v) => app.store.set({ levels: Number(v) }),
@@ -189,7 +192,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     waits.setAttribute("aria-pressed", String(n.waits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
-    colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color;
+    colorSelect.value = n.color === "region" && colored !== "" ? attributePrefix + colored : n.color;
     order.value = n.order;
     levels.value = String(n.levels);
     size.value = String(n.stripHeight);

@@ -8,7 +8,7 @@ import { compact } from "./rowview";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
-/** Tooltip describes what the pointer is over. */
+/** Tooltip describes what lies under the pointer. */
 export class Tooltip {
   readonly element = el("div", { class: "tip", hidden: true, role: "tooltip" });
   private timer = 0;
@@ -24,7 +24,9 @@ export class Tooltip {
     this.element.hidden = true;
   }
 
-  /** show describes a hit beside a point of the window, or hides the tooltip. */
+  /**
+   * show describes a hit at the position (x, y) of the window. It hides the tooltip if h is null.
+   */
   show(t: Timeline, h: Hit | null, x: number, y: number): void {
     drop(this.timer);
     this.abort?.abort();

@@ -1,5 +1,5 @@
-// The state of the page in the fragment of its URL, so that a reload or a copied link shows the
-// same.
+// The state of the page in the fragment of its URL. A reload or a copied link shows the same
+// picture.
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
@@ -18,7 +18,7 @@ function pair(text: string | null): Window | null {
 const rowName = /^\d+\/[a-z]+\d*$/,
   topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
 
-/** LinkKey identifies a link to the server. */
+/** LinkKey is what the server needs to find a link. */
 export interface LinkKey {
   lane: number;
   track: number;
@@ -27,7 +27,7 @@ export interface LinkKey {
 }
 
 /**
- * linkKey returns the key of a selected link in the URL; null for bundles, which the URL describes
+ * linkKey returns the key of a link, for the URL. It is null for a bundle, which the URL describes
  * completely (see bundle).
  */
 export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
@@ -36,7 +36,10 @@ export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
     : null;
 }
 
-/** bundle formats a selected bundle completely, because the server computes bundles for each window. */
+/**
+ * bundle formats a selected bundle with all its fields, because the server makes other bundles for
+ * other windows.
+ */
 function bundle(lane: number, l: LinkInfo): string {
   return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join(".");
 }
@@ -63,7 +66,7 @@ function readBundle(v: string): State["link"] {
     : null;
 }
 
-/** write returns the fragment of a state, without "#". It leaves out initial values. */
+/** write returns the fragment for a state, without "#". It omits initial values. */
 export function write(s: State): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
@@ -97,11 +100,14 @@ export function write(s: State): string {
   if (s.dock !== initial.dock) q.set("d", String(s.dock));
   if (s.theme !== initial.theme) q.set("theme", s.theme);
   for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
-  // keep the marks readable that need no escape in a fragment
+  // characters that need no escape in a fragment stay readable
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
-/** keys are the known keys of a URL, each with what is shown instead if its value is not understood. */
+/**
+ * keys maps the known keys of a fragment to a description of what is shown if the value is not
+ * understood.
+ */
 const keys: Readonly<Record<string, string>> = {
   t: "",
   w: "the whole is shown",
@@ -134,19 +140,19 @@ const keys: Readonly<Record<string, string>> = {
   v: "the table is as it is by itself",
 };
 
-/** parts returns the key and the value of each piece of a fragment. */
+/** parts splits a fragment into pieces, each with its key and its value. */
 function parts(fragment: string): [string, string][] {
   return [...new URLSearchParams(fragment.replace(/^#/, ""))];
 }
 
-/** cutShort shortens text that is quoted from a URL. */
+/** cutShort shortens a text that is quoted from a URL. */
 export function cutShort(text: string): string {
   return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text;
 }
 
 /**
- * read returns the state in a fragment. It leaves out pieces that are damaged or unknown, and calls
- * wrong with each of them and what is shown instead.
+ * read returns the state that a fragment describes. It omits damaged or unknown pieces, and calls
+ * wrong for each of them with what is shown instead.
  */
 export function read(
   fragment: string,
@@ -155,12 +161,13 @@ export function read(
   const q = new Map<string, string>(),
     strange: string[] = [];
   for (const [k, v] of parts(fragment)) {
-    // an old or a hand-made address may have unknown keys
+    // an address that is old or was written by hand may have unknown keys
     if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
     else if (!q.has(k)) q.set(k, v);
   }
   const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
-  // checked returns the result of f for a piece, or the initial value if there is no valid piece
+  // checked returns the value f of a piece. If the piece is missing or f returns null, it returns
+  // otherwise.
   const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
     const v = q.get(k);
     if (v === undefined) return otherwise;
@@ -251,24 +258,27 @@ function readLinkKey(v: string): LinkKey | null {
   return m ? { lane: Number(m[1]), track: Number(m[2]), time: BigInt(m[3]), id: m[4] } : null;
 }
 
-/** readLink returns the selected link in a fragment. The server must be asked for its other data. */
+/**
+ * readLink returns the key of the selected link in a fragment. The caller requests the other data
+ * from the server.
+ */
 export function readLink(fragment: string): LinkKey | null {
-  return named(fragment, "k");
+  return readKey(fragment, "k");
 }
 
-/** readFollowed returns the link that led to the selection in a fragment. */
+/** readFollowed returns the key of the link that led to the selection. */
 export function readFollowed(fragment: string): LinkKey | null {
-  return named(fragment, "fk");
+  return readKey(fragment, "fk");
 }
 
-function named(fragment: string, key: string): LinkKey | null {
+function readKey(fragment: string, key: string): LinkKey | null {
   const k = parts(fragment).find(([x]) => x === key);
   return k ? readLinkKey(k[1]) : null;
 }
 
 /**
- * noticeOf describes which pieces of an address were not understood, and what is shown instead; ""
- * for none.
+ * noticeOf describes the pieces of an address that were not understood, and what is shown instead;
+ * "" if there are none.
  */
 export function noticeOf(wrong: readonly (readonly [piece: string, instead: string])[]): string {
   if (wrong.length === 0) return "";

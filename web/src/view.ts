@@ -1,18 +1,20 @@
-// Zooming and panning of the window of time. All times are ticks; pixels are given as fractions of
-// the width.
+// Zooming and panning of the window. Times are ticks; positions are fractions of the window's
+// width.
 import { floorDiv, type Window } from "./time";
 
-/** leastTicks is the narrowest window: below it a tick would be wider than a screen. */
+/**
+ * leastTicks is the width of the narrowest window, in ticks. A tick would be too wide otherwise.
+ */
 export const leastTicks = 8n;
 
-/** at returns the time at a fraction (0 = left edge, 1 = right edge) of a window. */
+/** at returns the time at a fraction of a window, from 0 (left edge) to 1 (right edge). */
 export function at(w: Window, fraction: number): bigint {
   return w.from + scaled(w.to - w.from, fraction);
 }
 
 /**
- * tickAt returns the tick that contains a point, x of width pixels from the left edge of a window.
- * A tick lasts until the next one begins.
+ * tickAt returns the tick at a point, which is x pixels right of the left edge of a window that is
+ * `width` pixels wide. A tick lasts until the next one begins.
  */
 export function tickAt(w: Window, x: number, width: number): bigint {
   const parts = 1024;
@@ -21,22 +23,24 @@ export function tickAt(w: Window, x: number, width: number): bigint {
   );
 }
 
-/** scaled multiplies ticks by a floating-point factor in integers. */
+/** scaled multiplies a number of ticks by a floating-point factor, in integer arithmetic. */
 export function scaled(t: bigint, factor: number): bigint {
   if (!Number.isFinite(factor)) return 0n;
   const big = Math.abs(factor) >= 2 ** 20;
   return big ? t * BigInt(Math.round(factor)) : (t * BigInt(Math.round(factor * 2 ** 32)) + 2n ** 31n) >> 32n;
 }
 
-/** fraction returns where a time is in a window, 0 at its left and 1 at its right edge. */
+/**
+ * fraction returns the position of a time in a window: 0 at the left edge and 1 at the right edge.
+ */
 export function fraction(w: Window, t: bigint): number {
   const d = w.to - w.from;
   return d <= 0n ? 0 : Number(t - w.from) / Number(d);
 }
 
 /**
- * clamp keeps a window inside of limits and not narrower than leastTicks, and keeps its width if
- * possible.
+ * clamp moves a window into limits. It keeps the width if possible, and makes it at least
+ * leastTicks.
  */
 export function clamp(w: Window, limits: Window): Window {
   const most = limits.to - limits.from;
@@ -49,11 +53,14 @@ export function clamp(w: Window, limits: Window): Window {
   return { from, to: from + d };
 }
 
-/** zoom scales a window by a factor (< 1 zooms in) about the time at a fraction of it. */
+/**
+ * zoom multiplies the width of a window by a factor; below 1, this zooms in. The time at the
+ * fraction `about` stays in place.
+ */
 export function zoom(w: Window, factor: number, about: number, limits: Window): Window {
   const center = at(w, about);
   let d = scaled(w.to - w.from, factor);
-  // rounding must not keep a small window from growing
+  // in spite of rounding, zooming out makes a window wider
   if (factor > 1 && d <= w.to - w.from) d = w.to - w.from + 1n;
   if (d < leastTicks) d = leastTicks;
   const from = center - scaled(d, about);
@@ -66,7 +73,10 @@ export function pan(w: Window, by: number, limits: Window): Window {
   return clamp({ from: w.from + d, to: w.to + d }, limits);
 }
 
-/** around returns a window with an interval in its middle, which fills at most a part of it. */
+/**
+ * around returns a window with an interval in its middle. The interval fills at most `part` of its
+ * width.
+ */
 export function around(start: bigint, end: bigint, limits: Window, part = 0.5): Window {
   let d = scaled(end - start, 1 / part);
   if (d < leastTicks) d = leastTicks;
@@ -74,22 +84,25 @@ export function around(start: bigint, end: bigint, limits: Window, part = 0.5): 
   return clamp({ from, to: from + d }, limits);
 }
 
-/** reveal keeps the width of a window and moves it only when a time is not well inside. */
+/**
+ * reveal moves a window, without changing its width, if a time is outside of it or near its edge.
+ */
 export function reveal(w: Window, t: bigint, limits: Window): Window {
   const f = fraction(w, t);
   return f >= 0.05 && f <= 0.95 ? w : pan(w, f - 0.5, limits);
 }
 
 /**
- * centred returns a window about a time: as wide as w or, if that is most of the limits, a part of
- * w, because otherwise one would not notice the new place.
+ * centred returns a window with a time in its middle. It is as wide as w, or narrower if w is most
+ * of the limits: with the same width the window could not move, and the user would not notice the
+ * new time.
  */
 export function centred(w: Window, t: bigint, limits: Window): Window {
   const most = limits.to - limits.from;
   let d = w.to - w.from;
   if (d * 2n > most) {
     d = most / 10n;
-    // near an end of the trace, as narrow as the middle requires
+    // near an end of the trace, the window is narrow enough to have the time in its middle
     const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t,
       least = most / 1000n;
     if (near * 2n < d) d = near * 2n > least ? near * 2n : least;
@@ -98,7 +111,7 @@ export function centred(w: Window, t: bigint, limits: Window): Window {
   return clamp({ from, to: from + d }, limits);
 }
 
-/** same compares windows. */
+/** same reports whether two windows are equal. */
 export function same(a: Window, b: Window): boolean {
   return a.from === b.from && a.to === b.to;
 }

@@ -4,10 +4,10 @@ import {
   type Arrow,
   arrowAt,
   atEnd,
-  crowds,
+  arrowDensity,
   departure,
   depthAt,
-  holder,
+  spanAtEnd,
   nearest,
   opacity,
   type Segment,
@@ -48,15 +48,15 @@ test("a message belongs to the span that ends with it, not to one of no length a
     next = held(1, 20n, 30n);
   const arrives = atEnd(link("message", [0, "5"], [1, "20"]), false),
     leaves = atEnd(link("message", [0, "20"], [1, "30"]), true);
-  expect(holder([main, recv, send], 20n, arrives, true)).toBe(recv);
-  expect(holder([main, send, recv, next], 20n, arrives, true)).toBe(recv);
-  expect(holder([main, recv], 15n, arrives, true)).toBe(recv);
-  expect(holder([main, send], 20n, arrives, true)).toBe(send);
-  expect(holder([recv, send], 20n, leaves, true)).toBe(send);
-  expect(holder([main, recv, next], 20n, leaves, true)).toBe(next);
+  expect(spanAtEnd([main, recv, send], 20n, arrives, true)).toBe(recv);
+  expect(spanAtEnd([main, send, recv, next], 20n, arrives, true)).toBe(recv);
+  expect(spanAtEnd([main, recv], 15n, arrives, true)).toBe(recv);
+  expect(spanAtEnd([main, send], 20n, arrives, true)).toBe(send);
+  expect(spanAtEnd([recv, send], 20n, leaves, true)).toBe(send);
+  expect(spanAtEnd([main, recv, next], 20n, leaves, true)).toBe(next);
   // the end of the trace
-  expect(holder([held(0, 0n, 20n)], 20n, leaves, true)).toEqual(held(0, 0n, 20n));
-  expect(holder([], 20n, arrives, true)).toBeNull();
+  expect(spanAtEnd([held(0, 0n, 20n)], 20n, leaves, true)).toEqual(held(0, 0n, 20n));
+  expect(spanAtEnd([], 20n, arrives, true)).toBeNull();
 });
 
 test("a dependency goes from the claim that ends to the one that begins", () => {
@@ -64,9 +64,9 @@ test("a dependency goes from the claim that ends to the one that begins", () => 
     first = held(0, 10n, 20n),
     long = held(1, 0n, 50n),
     next = held(2, 20n, 30n);
-  expect(holder([first, long, next], 20n, atEnd(l, true), false)).toBe(first);
-  expect(holder([first, long, next], 20n, atEnd(l, false), false)).toBe(next);
-  expect(holder([long], 20n, atEnd(l, true), false)).toBe(long);
+  expect(spanAtEnd([first, long, next], 20n, atEnd(l, true), false)).toBe(first);
+  expect(spanAtEnd([first, long, next], 20n, atEnd(l, false), false)).toBe(next);
+  expect(spanAtEnd([long], 20n, atEnd(l, true), false)).toBe(long);
 });
 
 test("the end of a link lies in the innermost span", () => {
@@ -207,7 +207,7 @@ test("arrows that lie on each other become translucent, others do not", () => {
   // 300 in 60 pixels lie five deep; one far away is alone
   const many = Array.from({ length: 300 }, (_, i) => at(i / 5, i / 5)),
     alone = at(500, 500);
-  const dense = crowds([...many, alone], 1000, 160);
+  const dense = arrowDensity([...many, alone], 1000, 160);
   expect(dense(many[120])).toBeCloseTo(5, 5);
   expect(opacity(dense(alone))).toBeGreaterThan(215);
   // one hides less than a fifth of the background, all of them half

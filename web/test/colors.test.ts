@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contrast, ink, share } from "../src/colors";
+import { contrast, ink, shareColors } from "../src/colors";
 
 test("contrast is that of WCAG", () => {
   expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5);
@@ -16,11 +16,11 @@ test("names in spans are readable on any colour", () => {
 });
 
 test("a name has one colour in all traces, and names of one trace have different ones if possible", () => {
-  const trace = (...regions: [string, number][]): Parameters<typeof share>[0][0] => ({
+  const trace = (...regions: [string, number][]): Parameters<typeof shareColors>[0][0] => ({
     regions: regions.map(([name, color]) => ({ name, color, group: "" })),
     palettes: { light: ["a", "b", "c", "d"], dark: [] },
   });
-  const of = (...l: Parameters<typeof share>[0]): Record<string, number> => Object.fromEntries(share(l).regions);
+  const of = (...l: Parameters<typeof shareColors>[0]): Record<string, number> => Object.fromEntries(shareColors(l).regions);
   // of one trace they are as the server says
   expect(of(trace(["f", 1], ["g", 1], ["h", 0]))).toEqual({ f: 1, g: 1, h: 0 });
   // x keeps its colour although y, which comes before it, needs another one

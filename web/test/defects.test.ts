@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Defect } from "../src/api";
 import type { TrackInfo } from "../src/api";
-import { found, placeOf } from "../src/panels/defects";
+import { countAnswers, placeOf } from "../src/panels/defects";
 
 const defect = (severity: string): Defect => ({
   rule: "r",
@@ -18,15 +18,15 @@ const answer = (more: number, ...severities: string[]): { defects: Defect[]; mor
 });
 
 test("defects of all traces are counted, in words; notes are none", () => {
-  expect(found([answer(0, "note"), { defects: null, more: 0 }])).toEqual({ count: 0, words: "", bad: false });
-  expect(found([answer(0, "warning", "note")])).toEqual({ count: 1, words: "1 warning", bad: false });
-  expect(found([answer(0, "error", "warning"), answer(0, "error", "warning", "warning")])).toEqual({
+  expect(countAnswers([answer(0, "note"), { defects: null, more: 0 }])).toEqual({ count: 0, words: "", bad: false });
+  expect(countAnswers([answer(0, "warning", "note")])).toEqual({ count: 1, words: "1 warning", bad: false });
+  expect(countAnswers([answer(0, "error", "warning"), answer(0, "error", "warning", "warning")])).toEqual({
     count: 5,
     words: "2 errors, 3 warnings",
     bad: true,
   });
   // omitted defects may be of any kind
-  expect(found([answer(1204, "warning", "error")])).toEqual({
+  expect(countAnswers([answer(1204, "warning", "error")])).toEqual({
     count: 1206,
     words: "1\u202F206 defects, errors among them",
     bad: true,

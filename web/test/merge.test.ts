@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { RegionInfo, TrackInfo } from "../src/api";
 import { fullNames, regionLabels } from "../src/lane";
-import { leftOut, mergeByName, type Named } from "../src/panels/merge";
+import { leftOut, mergeByName, type NamedRow } from "../src/panels/merge";
 
-const row = (region: number, name: string, count: number, exclusive: string): Named => ({
+const row = (region: number, name: string, count: number, exclusive: string): NamedRow => ({
   region,
   name,
   count,

@@ -1,16 +1,16 @@
 import { expect, test, vi } from "vitest";
-import { atOnce, each, inSlices, sorted } from "../src/slices";
+import { runAtOnce, each, inSlices, sorted } from "../src/slices";
 
 test("what compares as equal stays as it is", () => {
   const list = Array.from({ length: 1001 }, (_, i) => ({ key: (i * 7919) % 13, i }));
   let out: typeof list = [];
-  atOnce(
+  runAtOnce(
     (function* () {
       out = yield* sorted(list, (a, b) => a.key - b.key);
     })(),
   );
   expect(out).toEqual([...list].sort((a, b) => a.key - b.key || a.i - b.i));
-  atOnce(
+  runAtOnce(
     (function* () {
       out = yield* sorted([], () => 0);
     })(),

@@ -7,10 +7,10 @@ import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
 import { makeTable } from "./table";
 
-/** most is the largest number of listed calls. */
+/** most is the largest number of calls that the panel lists. */
 const most = 1000;
 
-/** Calls is the answer of /calls; more is set if there are further calls. */
+/** Calls is the answer of /calls. more is set if the answer leaves out calls. */
 interface Calls {
   calls: SpanInfo[];
   more: boolean;
@@ -18,7 +18,7 @@ interface Calls {
 
 /**
  * regionsOf returns the numbers of the regions with a name, or with a label of [Lane.regionLabel],
- * as a parameter of the server.
+ * in the form of a parameter for the server.
  */
 export function regionsOf(lane: Lane, name: string): string {
   return lane.meta.regions
@@ -27,8 +27,8 @@ export function regionsOf(lane: Lane, name: string): string {
 }
 
 /**
- * goLongest goes to the call or claim of regions that has the longest part in a time. The table
- * keeps showing that time.
+ * goLongest selects the call or claim of some regions with the longest part in a window. The table
+ * keeps its content.
  */
 export async function goLongest(
   app: App,
@@ -50,7 +50,7 @@ export async function goLongest(
   else app.announce("there is no such call in this time");
 }
 
-/** goVisit goes to the call on a track that is open at a time, at a nesting depth. */
+/** goVisit selects the call of a track that is open at a time and depth. */
 export async function goVisit(
   app: App,
   { lane, axis }: Scope,
@@ -66,7 +66,10 @@ export async function goVisit(
   goCall(app, lane, axis, r.span);
 }
 
-/** goCall goes to a call, or to a part of one. The table keeps showing the time axis. */
+/**
+ * goCall selects a call, or the part of a call that s describes. axis is the time of the table,
+ * which keeps its content.
+ */
 export function goCall(
   app: App,
   lane: Lane,
@@ -82,10 +85,12 @@ export function goCall(
   );
 }
 
-/** mostLeast is the largest threshold that the server accepts; no call is as long. */
+/** mostLeast is the largest duration that the server accepts as a limit. No call is as long. */
 const mostLeast = 1n << 62n;
 
-/** leastOf reads a threshold such as "> 1 ms"; null if it is invalid. */
+/**
+ * leastOf reads a minimal duration such as "> 1 ms", in ticks. It returns null for an invalid text.
+ */
 export function leastOf(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
   const least = t.trim() === "" ? 0n : parse(t, lane.clock);

@@ -5,7 +5,7 @@ import type { Panel } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
 import { goVisit } from "./calls";
-import { jump, swatch } from "./parts";
+import { linkButton, swatch } from "./parts";
 import { each, sorted } from "../slices";
 import { Rows } from "./rows";
 
@@ -14,13 +14,16 @@ function paths(n: number): string {
   return `${count(n)} call ${n === 1 ? "path" : "paths"}`;
 }
 
-/** mean returns the mean of the calls of a path, which are never nested in each other. */
+/**
+ * mean returns the mean duration of the calls of a path. It uses the inclusive time, which is exact
+ * here because the calls of a path do not contain each other.
+ */
 function mean(n: CallNode): Mean | null {
   return meanOf(BigInt(n.inclusive), n.count);
 }
 
-/** outside sums up the omitted paths that are not below any listed path. */
-export function outside(t: CallTree): PathsLeft {
+/** leftAtTop returns the sums over omitted paths that are not below a listed path. */
+export function leftAtTop(t: CallTree): PathsLeft {
   let n = t.left.paths,
     time = BigInt(t.left.exclusive);
   const take = (list: readonly CallNode[] | null): void => {
@@ -36,26 +39,26 @@ export function outside(t: CallTree): PathsLeft {
   return { paths: n, exclusive: String(time) };
 }
 
-/** Path is a call path, given by the regions on it: "3.1.2". */
+/** Path is a call path, written as the numbers of its regions: "3.1.2". */
 type Path = string;
 const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.call);
 
 /**
- * mostIndent is the number of levels that are indented; deeper ones show their level as a number,
- * to leave room for names.
+ * mostIndent is the number of levels that are indented. Deeper levels show their number instead,
+ * which leaves room for names.
  */
 const mostIndent = 24;
 
-/** mostOpen is the largest length of the open paths in an address. */
+/** mostOpen is the largest length of the open paths in an address, in characters. */
 const mostOpen = 1000;
 
 /**
- * writeOpen formats open paths for the address, as many as fit. It leaves out paths that are hidden
- * because a path above is closed, and paths that are open because a longer path begins with them.
+ * writeOpen formats open paths for the address, as many as fit. It omits paths below a closed path,
+ * which are hidden, and paths that a longer open path contains.
  */
 export function* writeOpen(open: ReadonlySet<Path>): Generator<void, string> {
-  // "." sorts before all digits: a path comes after the paths above it, and before the paths below
-  // it
+  // "." sorts before all digits, so that a path comes after the paths above it and before the paths
+  // below it
   const all = yield* sorted([...open], (a, b) => (a < b ? -1 : a > b ? 1 : 0)),
     reached = new Set<Path>();
   yield* each(all.length, (i) => {
@@ -83,10 +86,10 @@ export function readOpen(text: string): Set<Path> {
 
 /**
  * calltree creates the panel of the call tree. Open paths stay open when the window changes, and
- * are kept in the address.
+ * the address keeps them.
  */
 export function calltree(): Panel {
-  // by trace, with their text
+  // the open paths of each trace, and their text in the address
   const opened = new Map<number, { open: Set<Path>; text: string }>();
   return {
     id: "calltree",
@@ -100,7 +103,7 @@ export function calltree(): Panel {
         tools.signal,
       );
       const roots = r.roots ?? [];
-      const apart = outside(r),
+      const apart = leftAtTop(r),
         total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
       const part = (t: string): number => (total > 0n ? Number(BigInt(t)) / Number(total) : 0);
       const place = lane.index > 0 ? `open${lane.index}` : "open",
@@ -109,7 +112,7 @@ export function calltree(): Panel {
       if (held?.text !== text) {
         held = { open: readOpen(text), text };
         opened.set(lane.index, held);
-        // the heaviest path is open at first
+        // at first, the path with the most time is open
         if (text === "")
           for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
             path = below(path, list[0]);
@@ -144,14 +147,14 @@ export function calltree(): Panel {
         if (!("n" in l)) return;
         if (!open.delete(l.path)) open.add(l.path);
         keep();
-        // the rows above stay in place
+        // the rows above have not moved, so that row i is still in the same place
         body.focus(i);
       };
       const longest = (n: CallNode, depth: number): HTMLElement | string => {
         const text = short(BigInt(n.max), lane.clock),
           at = n.longest;
         return at
-          ? jump(text, "go to the longest call", () => {
+          ? linkButton(text, "go to the longest call", () => {
               goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
             })
           : text;

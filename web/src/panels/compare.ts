@@ -1,20 +1,20 @@
-// Two traces, or two times of one trace, compared region by region.
+// Compares two traces, or two times of one trace, region by region.
 import type { Profile } from "../api";
 import { button, count, el, name, printable, titled } from "../dom";
 import type { Panel } from "../dock";
 import { exact, seconds, short, type Window } from "../time";
-import { leftOut, mergeByName, type Named } from "./merge";
+import { leftOut, mergeByName, type NamedRow } from "./merge";
 import { makeTable } from "./table";
 
-/** keptTime reads the time that is kept as A; null if there is none. */
+/** keptTime reads the window that is kept as time A; null if there is none. */
 function keptTime(text: string): Window | null {
   const m = /^(-?\d{1,40})~(-?\d{1,40})$/.exec(text);
   return m && BigInt(m[1]) < BigInt(m[2]) ? { from: BigInt(m[1]), to: BigInt(m[2]) } : null;
 }
 
 /**
- * compare creates the panel that compares the profiles of the first two traces, or of a kept time
- * of one trace and the current one. Regions are matched by name.
+ * compare creates the panel that compares two profiles by region name. They are those of the first
+ * two traces or, for a single trace, those of a kept time and of the current time.
  */
 export function compare(): Panel {
   return {
@@ -47,8 +47,8 @@ export function compare(): Panel {
         return;
       }
       const left: string[] = [];
-      const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, Named>> => {
-        // a window outside of the trace has no rows
+      const get = async (l: typeof a, axis: Window, side: string): Promise<Map<string, NamedRow>> => {
+        // outside of the trace there is nothing to sum up
         if (l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length) return new Map();
         const w = l.cut(axis),
           r = await app.client.json<Profile>(
@@ -61,7 +61,7 @@ export function compare(): Panel {
         return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a, kept ?? axis, "A"), get(b, axis, "B")]);
-      const sec = (r: Named | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
+      const sec = (r: NamedRow | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
       const rows = [...new Set([...pa.keys(), ...pb.keys()])].map((region) => {
         const x = pa.get(region),
           y = pb.get(region),

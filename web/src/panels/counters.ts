@@ -1,27 +1,30 @@
-// Counters and signals in the time: the number of values, their range and mean.
+// Statistics of counters and signals in a time.
 import type { CounterRow } from "../api";
 import { count, el } from "../dom";
 import type { Panel } from "../dock";
 import { type Column, makeTable } from "./table";
 
-/** means describes the mean of a counter, by the time for which its values stand. */
-const means: Record<CounterRow["holding"], string> = {
+/** meanWords explains the mean of a counter, by the time for which its values apply. */
+const meanWords: Record<CounterRow["holding"], string> = {
   next: "over time: a value holds until the next one",
   last: "over time: a value is for the time since the one before",
   point: "of the values: they are for single times",
   path: "over time, along the signal",
 };
 
-/** figure formats a value with as many digits as distinguish it from others. */
-export function figure(x: number | undefined): string {
+/**
+ * formatValue formats a value with six digits, or all digits of an integer below 10^15. A missing
+ * value is "–".
+ */
+export function formatValue(x: number | undefined): string {
   if (x === undefined) return "–";
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return (x < 0 ? "−" : "") + count(Math.abs(x));
   const v = Number(x.toPrecision(6));
   return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
-/** tidy removes digits that are only rounding errors from a computed value. */
-export function tidy(x: number | undefined): number | undefined {
+/** withoutRounding rounds a computed value to 15 digits, which removes rounding errors. */
+export function withoutRounding(x: number | undefined): number | undefined {
   return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15));
 }
 
@@ -51,12 +54,12 @@ export function counters(): Panel {
       const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({
         title,
         hint,
-        show: (x) => figure(f(x)),
+        show: (x) => formatValue(f(x)),
         sort: (x) => f(x) ?? -Infinity,
         csv: (x) => f(x) ?? "",
       });
       const computed = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> =>
-        value(title, hint, (x) => tidy(f(x)));
+        value(title, hint, (x) => withoutRounding(f(x)));
       const meanOf = (x: Row): string => (x.holding === "point" ? "values" : "time"),
         grow = rows.some((x) => x.increase !== undefined);
       const t = makeTable<Row>(
@@ -75,7 +78,7 @@ export function counters(): Panel {
           value("min", "the least value", (x) => x.min),
           {
             ...computed("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean),
-            show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)),
+            show: (x) => el("span", { title: meanWords[x.holding] }, formatValue(x.mean)),
           },
           value("max", "the greatest value", (x) => x.max),
           ...(grow
@@ -89,7 +92,7 @@ export function counters(): Panel {
                 {
                   title: "mean of",
                   text: true,
-                  show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)),
+                  show: (x: Row) => el("span", { title: meanWords[x.holding] }, meanOf(x)),
                   sort: meanOf,
                   csv: meanOf,
                 },

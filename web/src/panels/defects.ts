@@ -7,21 +7,21 @@ import type { Lane } from "../lane";
 import { exact } from "../time";
 import { makeTable } from "./table";
 
-/** Defects is the answer of /defects; more is the number of omitted defects. */
+/** Defects is the answer of /defects. more is the number of defects that it leaves out. */
 export interface Defects {
   defects: Defect[] | null;
   more: number;
 }
 
-/** Found is the number of defects, as a number and in words, and whether any of them is an error. */
-export interface Found {
+/** DefectCount is a number of defects, also in words. bad is set if any of them is an error. */
+export interface DefectCount {
   count: number;
   words: string;
   bad: boolean;
 }
 
-/** found counts errors and warnings; notes are not defects. */
-export function found(answers: readonly Defects[]): Found {
+/** countAnswers returns the number of defects in some answers. Notes do not count. */
+export function countAnswers(answers: readonly Defects[]): DefectCount {
   const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"),
     more = answers.reduce((n, a) => n + a.more, 0),
     errors = all.filter((d) => d.severity === "error").length;
@@ -33,12 +33,12 @@ export function found(answers: readonly Defects[]): Found {
   return { count: all.length + more, words, bad: errors > 0 };
 }
 
-/** nearby is the number of events of the row to show beside a defect. */
+/** nearby is the number of events of a row that are shown around a defect. */
 const nearby = 20n;
 
 /**
- * Place is the place of a defect: a row, or -1 for none, and a time, or null for none. ends is set
- * if the time is the end of the row's events.
+ * Place is where a defect is: a track, or -1 if it has none, and a time, or null if it has none.
+ * ends is set if the time is the end of the track's events.
  */
 export interface Place {
   track: number;
@@ -47,8 +47,8 @@ export interface Place {
 }
 
 /**
- * placeOf returns the place of a defect. For damage in the file of a location of an OTF2 archive
- * the server knows no time; the readable part of the location ends there.
+ * placeOf returns where a defect is. If a file with the events of an OTF2 location is damaged, the
+ * server sends no time; the place is then where the readable events of the location end.
  */
 export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<TraceMeta, "format" | "tracks">): Place {
   const time = /^-?\d+$/.test(d.time ?? "") ? BigInt(d.time) : null;
@@ -58,10 +58,10 @@ export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<T
   return track < 0 ? { track, time, ends: false } : { track, time: BigInt(meta.tracks[track].last || "0"), ends: true };
 }
 
-/** noPlace explains why a click on a defect has no effect. */
+/** noPlace is the explanation for a click that has no effect. */
 const noPlace = "It is about the trace, or a file, as a whole: no row and no time is known.";
 
-/** go shows the place of a defect with its surroundings, and marks the time. */
+/** go moves the window to the place of a defect, and marks the time. */
 function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   const t = lane.meta.tracks[track],
     s = app.store.state;
@@ -70,13 +70,13 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
       app.announce("its row is hidden");
       return;
     }
-    // the defect concerns the whole row, which begins here
+    // the defect concerns the whole track, which begins here
     const first = BigInt(t.first || "0");
     app.reveal({ lane: lane.index, track, depth: 0, time: first }, first, first);
     return;
   }
   const at = lane.toAxis(time);
-  // a 100th of the trace, or more if there are few events, but never more than is visible now
+  // the new window is a 100th of the trace, or more if events are rare, but never wider than now
   const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n,
     least = lane.length / 100n + 10n;
   const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n),
@@ -87,7 +87,7 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   const where = `at ${exact(time, lane.clock)}${ends ? ", where the events of this row end" : ""}`;
   if (!t) app.announce(`${where}; it is of no row`);
   else if (!lane.rowOf.has(track)) app.announce(`${where}; its row is hidden`);
-  // a span that is open at the end contains the tick before it
+  // a span that is open at the end contains the tick before the end
   else {
     const within = ends && time > 0n ? time - 1n : time;
     app.reveal({ lane: lane.index, track, depth: 0, time: within }, within, within);
@@ -176,18 +176,18 @@ export function defects(): Panel {
 }
 
 /**
- * mostChecked is the largest number of events of a trace that is checked without a request, and
- * mostRead that of a trace with known defects.
+ * mostChecked is the largest number of events of a trace that the page checks without being asked.
+ * mostRead is that number if indexing has already found defects.
  */
 const mostChecked = 100000,
   mostRead = 1000000;
 
 /**
- * countDefects shows the number of defects: those found by indexing and, for small traces, all that
- * a check finds.
+ * countDefects shows the number of defects: those that indexing has found or, for small traces, all
+ * that a check finds.
  */
 export async function countDefects(app: App, where: HTMLElement, dock: Dock): Promise<void> {
-  const show = (f: Found): void => {
+  const show = (f: DefectCount): void => {
     where.hidden = f.count === 0;
     if (f.count === 0) return;
     where.classList.toggle("bad", f.bad);
@@ -198,10 +198,10 @@ export async function countDefects(app: App, where: HTMLElement, dock: Dock): Pr
   const n = app.lanes.reduce((s, l) => s + l.meta.defects, 0);
   show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });
   if (app.lanes.some((l) => l.meta.events > (l.meta.defects > 0 ? mostRead : mostChecked))) return;
-  // if this fails, the first number stays; the panel shows the reason
+  // if the check fails, the number from indexing stays; the panel shows the reason
   try {
     show(
-      found(
+      countAnswers(
         await Promise.all(
           app.lanes.map((l) => app.client.json<Defects>(`traces/${encodeURIComponent(l.meta.id)}/defects`)),
         ),

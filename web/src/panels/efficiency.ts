@@ -6,7 +6,7 @@ import { short } from "../time";
 import { programOf } from "./parts";
 import { makeTable } from "./table";
 
-/** low is the factor below which a factor is worth a look. */
+/** low is the value below which a factor is emphasised. */
 const low = 0.8;
 
 /** tone returns the colour of a factor: from red at 0.5 over yellow to green at 1. */

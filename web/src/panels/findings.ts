@@ -9,7 +9,7 @@ import { goLongest, regionsOf } from "./calls";
 import { programOf } from "./parts";
 import { makeTable } from "./table";
 
-/** Source is the panel with the figures behind a finding, and its choices. */
+/** Source is a panel with the numbers behind a finding, and the choices to set in it. */
 interface Source {
   panel: string;
   title: string;
@@ -27,7 +27,7 @@ const sources: Record<Finding["id"], Source> = {
   serial: { panel: "efficiency", title: "Efficiency" },
 };
 
-/** goSource opens the panel with the figures behind a finding, for the same time. */
+/** goSource opens the panel with the numbers behind a finding, for the same time. */
 function goSource(app: App, { axis }: Scope, f: Finding): void {
   const s = sources[f.id],
     choices = new Map(app.store.state.choices);
@@ -36,7 +36,7 @@ function goSource(app: App, { axis }: Scope, f: Finding): void {
   app.store.set({ panel: s.panel, choices });
 }
 
-/** goPlace goes to the longest call of the finding's path at the locations that matter. */
+/** goPlace selects the longest call of the finding's path at the finding's locations. */
 async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
   const { lane } = scope,
     regions = lane.meta.color === "" ? regionsOf(lane, f.path.at(-1) ?? "") : "",
@@ -44,7 +44,7 @@ async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
   if (regions !== "")
     await goLongest(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);
   else if (track !== undefined) {
-    // attribute values replace regions: the row alone is known
+    // if attribute values take the place of regions, only the row is known
     app.keepRange(scope.axis);
     app.uncover(lane.index, track);
     app.reveal({ lane: lane.index, track, depth: 0, time: scope.window.from }, scope.window.from, scope.window.from);

@@ -1,10 +1,13 @@
-// The flame graph of the call tree: the width is inclusive time, and a call is below its caller.
+// The flame graph of the call tree. The width of a box is inclusive time, and a call is below its
+// caller.
 import type { CallNode, CallTree } from "../api";
 import { button, count, el, nameless, percent, printable, rove, titled } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 
-/** flame creates the panel. A zoomed call path stays when the window changes. */
+/**
+ * flame creates the panel. The user can zoom to a call path, which stays when the window changes.
+ */
 export function flame(): Panel {
   let zoomed: string[] = [];
   return {

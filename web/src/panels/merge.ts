@@ -1,16 +1,16 @@
-// Profiles merged by region name, as a trace may have several regions of a name.
+// Merges profile rows by region name, because a trace may have several regions of a name.
 import type { Profile, ProfileRow } from "../api";
 import { count } from "../dom";
 
-/** Named has the fields of a profile's row that can be added up by name. */
-export type Named = Pick<ProfileRow, "kind" | "region" | "name" | "count" | "exclusive">;
+/** NamedRow holds the fields of a profile row that can be added up by name. */
+export type NamedRow = Pick<ProfileRow, "kind" | "region" | "name" | "count" | "exclusive">;
 
 /**
- * mergeByName adds up the rows of regions with the same name, calls and claims separately; the
- * first row gives the colour.
+ * mergeByName adds up the rows of regions with the same name; calls and claims stay separate. The
+ * region number is that of the first row, whose colour is shown.
  */
-export function mergeByName(rows: readonly Named[]): Named[] {
-  const out = new Map<string, Named>();
+export function mergeByName(rows: readonly NamedRow[]): NamedRow[] {
+  const out = new Map<string, NamedRow>();
   for (const r of rows) {
     const key = `${r.kind === "claim"} ${r.name}`,
       o = out.get(key);
@@ -25,8 +25,8 @@ export function mergeByName(rows: readonly Named[]): Named[] {
 }
 
 /**
- * leftOut describes what a profile omits, or "" if it is complete; merged is set if rows were added
- * up by name.
+ * leftOut says how many rows a profile leaves out, or is "" if it is complete. merged is set if its
+ * rows were added up by name.
  */
 export function leftOut(p: Profile, merged: boolean): string {
   const n = p.left.rows;

@@ -55,7 +55,7 @@ export function messages(): Panel {
       const mean = (c: MatrixCell): Mean | null => meanOf(BigInt(c.sum), c.matched);
       const value = (c: MatrixCell): number =>
         measure === "count" ? c.count : measure === "bytes" ? c.bytes : c.matched > 0 ? Number(c.sum) / c.matched : 0;
-      // the server has no times for a pair whose messages were never received
+      // the server sends "" for the times of a pair of which no message was received
       const took = (t: string): string => (t === "" ? "–" : short(BigInt(t), lane.clock));
       const words = (v: number): string =>
         measure === "count"
@@ -209,11 +209,11 @@ export function messages(): Panel {
       if (pair) void list(pair);
       else cells();
 
-      // heat map on a logarithmic scale; each pair has a square of at least a pixel, and names if a
-      // line fits
+      // the heat map has a logarithmic scale; the square of a pair is at least a pixel, and a row
+      // has a name if a line of text fits
       const n = tracks.length,
         index = new Map(tracks.map((t, i) => [t, i]));
-      // the shortest names that are different
+      // the shortest form of names in which they differ
       const named = n <= mostNamed,
         ways = [
           (t: number) => lane.trackName(t),
@@ -333,18 +333,21 @@ export function messages(): Panel {
 }
 
 /**
- * mostNamed is the largest number of senders and receivers with names beside the matrix, and
- * mostFine the largest side of the matrix in pixels.
+ * mostNamed is the largest number of senders and receivers whose names stand beside the matrix.
+ * mostFine is the largest side of the matrix in pixels.
  */
 const mostNamed = 40,
   mostFine = 2048;
 
-/** level returns a value relative to the greatest one, from 0 to 1 on a logarithmic scale; 0 for 0. */
+/** level maps a value to a number from 0 (for 0) to 1 (for high), on a logarithmic scale. */
 export function level(v: number, high: number): number {
   return v <= 0 ? 0 : Math.log1p(v) / Math.log1p(high);
 }
 
-/** heat returns a colour for a level; lightness decreases, or increases on dark, with the level. */
+/**
+ * heat returns the colour of a level. Higher levels are darker on a light page, and lighter on a
+ * dark one.
+ */
 function heat(f: number, dark: boolean): string {
   const stops = dark
     ? [

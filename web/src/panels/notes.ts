@@ -7,7 +7,7 @@ import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
-/** mostLines is the largest number of visible lines of a note. */
+/** mostLines is the largest number of lines of a note that are visible. */
 const mostLines = 12;
 
 /** notes creates the panel of bookmarks. */
@@ -97,7 +97,7 @@ export function notes(): Panel {
                   to = BigInt(n.to);
                 const area = el("textarea", { aria: { label: "Text of the note" } });
                 area.value = n.text;
-                // show all lines, as far as there is room
+                // grow the field to the number of lines
                 const grow = (): void => {
                   area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
                   area.style.height = "";
@@ -106,7 +106,7 @@ export function notes(): Panel {
                 };
                 area.addEventListener("input", grow);
                 grow();
-                // text typed next goes into the note
+                // text that the user types next goes into the note
                 const begin = (): void => {
                   if (area.isConnected) {
                     app.notes.fresh = "";

@@ -1,12 +1,15 @@
-// General facts of the trace: counts of its index, and the output of `weft info`.
+// General facts about the trace: numbers of its index, and the answer of /info.
 import { isAbort, errorText } from "../api";
 import { bytes, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import type { Lane } from "../lane";
 import { exact } from "../time";
-import { figure } from "./counters";
+import { formatValue } from "./counters";
 
-/** Info has the used fields of the answer of /info (docs/json.md); all of them may be missing. */
+/**
+ * Info holds the fields of the answer of /info that the panel uses (docs/json.md). Any of them may
+ * be missing.
+ */
 interface Info {
   origin?: string;
   first?: number | null;
@@ -32,14 +35,14 @@ interface Info {
   definitionRecords?: { type: string; count: number }[] | null;
 }
 
-/** mostRows is the largest number of visible rows of a list. */
+/** mostRows is the largest number of rows that a list shows. */
 const mostRows = 200;
 
 function some(n: number, one: string, many = one + "s"): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** facts returns the facts as [name, value, further words]. */
+/** facts returns the general facts as [name, value, additional text]. */
 function facts(lane: Lane, i: Info): [string, string, string?][] {
   const m = lane.meta,
     of = (kind: string): typeof m.tracks => m.tracks.filter((t) => t.kind === kind),
@@ -127,7 +130,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   return out;
 }
 
-/** list creates a table that folds; "" for an empty one. */
+/** list creates a table that can be folded; "" if it has no rows. */
 function list(
   title: string,
   head: readonly string[],
@@ -155,7 +158,7 @@ function list(
 
 function value(x: unknown): string {
   return typeof x === "number"
-    ? figure(x)
+    ? formatValue(x)
     : x === null || x === undefined
       ? "–"
       : typeof x === "object"
@@ -163,7 +166,7 @@ function value(x: unknown): string {
         : String(x as string | boolean);
 }
 
-/** lists returns the tables of repeated facts. */
+/** lists returns the tables of what a trace has several of, such as locations. */
 function lists(i: Info): (HTMLElement | string)[] {
   const l = i.locations ?? [],
     s = i.signals ?? [],
@@ -208,7 +211,7 @@ function lists(i: Info): (HTMLElement | string)[] {
       ["resource", "capacity", "claims"],
       r.map((x) => [
         x.name ?? x.id,
-        x.capacity === undefined ? "" : figure(x.capacity) + (x.unit ? " " + x.unit : ""),
+        x.capacity === undefined ? "" : formatValue(x.capacity) + (x.unit ? " " + x.unit : ""),
         count(x.count),
       ]),
     ),
@@ -246,7 +249,7 @@ export function overview(): Panel {
             el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null),
           ]),
         );
-      // show the counts of the index first; the rest may take reading the trace
+      // the numbers of the index come first, because /info may have to read the trace
       say({});
       tools.body.append(el("div", { class: "split" }, el("div", { class: "side" }, left), right));
       tools.csv(null);

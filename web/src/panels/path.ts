@@ -1,12 +1,12 @@
-// The critical path: which regions and locations determine how long the run takes, and what faster
-// regions would gain.
+// The critical path: the regions and locations that determine how long the run takes, and what
+// faster regions would gain.
 import type { CriticalPath } from "../api";
 import { count, el, percent, printable } from "../dom";
 import type { Panel } from "../dock";
 import { exact, short } from "../time";
 import { type Column, makeTable } from "./table";
 
-/** outside stands for times in which no region is open. */
+/** outside is the name for times in which no region is open. */
 const outside = "(outside of all regions)";
 
 /** path creates the panel of the critical path. */
@@ -31,7 +31,7 @@ export function path(): Panel {
         length = BigInt(r.length),
         runtime = BigInt(r.runtime),
         part = (t: bigint, of: bigint): number => (of > 0n ? Number(t) / Number(of) : 0),
-        // as in the command line, parts of ticks are left out
+        // fractions of ticks are cut off, as in the command line
         ticks = (x: number): bigint => BigInt(Math.trunc(x));
       tools.body.append(
         el(
@@ -127,7 +127,7 @@ export function path(): Panel {
           clickHint: "go to this piece",
           click: (x) => {
             app.store.set({ path: true });
-            // a piece is no span: nothing is selected
+            // a piece of the path need not be a span, so that none is selected
             if (x.track >= 0) app.uncover(lane.index, x.track);
             app.reveal(
               { lane: lane.index, track: x.track, depth: lane.meta.tracks[x.track].depth, time: BigInt(x.from) },

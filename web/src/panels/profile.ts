@@ -1,11 +1,11 @@
-// The flat profile: the number and time of each region's calls or claims.
+// The flat profile: number and time of the calls or claims of each region.
 import { type Profile, ranges, errorText } from "../api";
 import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { goLongest } from "./calls";
 import { leftOut } from "./merge";
-import { jump, swatch } from "./parts";
+import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
 /** profile creates the panel of the flat profile. */
@@ -35,7 +35,7 @@ export function profile(): Panel {
           by === "location" ? lane.fullName(x.track) : by === "group" ? (lane.meta.groups[x.group]?.name ?? "") : "",
       }));
       type Row = (typeof rows)[number];
-      // times of calls and of claims cannot be added up, so that shares are of one kind
+      // shares are computed for calls and claims separately, because their times cannot be added up
       const sums = [false, true].map((claim) =>
         rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)),
       );
@@ -54,7 +54,7 @@ export function profile(): Panel {
         csv: f,
         unit: "ticks",
       });
-      // attribute values replace regions
+      // values of an attribute may take the place of regions
       const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
       const tracksOf = (x: Row): string | undefined =>
         by === "location"
@@ -89,7 +89,7 @@ export function profile(): Panel {
         {
           title: "count",
           show: (x) =>
-            jump(count(x.count), `list the ${x.claim ? "claims" : "calls"}, the longest first`, () => {
+            linkButton(count(x.count), `list the ${x.claim ? "claims" : "calls"}, the longest first`, () => {
               const c = new Map(app.store.state.choices).set("calls.region", x.label);
               if (x.claim) c.set("calls.kind", "claim");
               else c.delete("calls.kind");
@@ -147,7 +147,7 @@ export function profile(): Panel {
         {
           ...time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
           show: (x) =>
-            jump(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => {
+            linkButton(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => {
               goLongest(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) =>
                 app.announce(errorText(e)),
               );

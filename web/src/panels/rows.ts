@@ -1,11 +1,11 @@
-// The rows of a long table. Only rows near the visible part are in the page, so that a table of
-// thousands costs as much as one of fifty.
+// The rows of a long table. Only rows near the visible part are elements of the page, and so a
+// table of thousands of rows costs as much as one of fifty.
 import { el } from "../dom";
 import { nextFrame } from "../later";
 
 /**
- * beyond is the number of rows created above and below the visible ones, and atFirst the number
- * while the visible height is unknown.
+ * beyond is the number of rows that exist above and below the visible ones. atFirst is the number
+ * of rows that exist while the visible height is unknown.
  */
 const beyond = 12,
   atFirst = 60;
@@ -15,9 +15,9 @@ export class Rows {
   readonly body = el("tbody", {});
   private count = 0;
   private held = new Map<number, HTMLElement>();
-  /** stop is the row that the Tab key stops at. */
+  /** stop is the row at which the Tab key stops. */
   private stop = 0;
-  /** high is the height of a row, in CSS pixels; measured is set if it is no guess. */
+  /** high is the height of a row in CSS pixels. Until measured is set, it is a guess. */
   private high = 22;
   private measured = false;
   private box: HTMLElement | null = null;
@@ -25,8 +25,8 @@ export class Rows {
   private due = 0;
 
   /**
-   * make creates a row, and stops reports whether the keyboard stops at it. With whole set, all
-   * rows are in the page, as they differ in height.
+   * make creates the element of a row, and stops reports whether the keyboard can stop at a row.
+   * With `whole`, all rows exist as elements, because they differ in height.
    */
   constructor(
     private columns: number,
@@ -67,7 +67,7 @@ export class Rows {
     });
   }
 
-  /** show creates all rows again; count is their number. */
+  /** show replaces all rows. count is the new number of rows. */
   show(count: number): void {
     const had = this.indexOf(document.activeElement);
     this.count = count;
@@ -79,11 +79,11 @@ export class Rows {
     if (had >= 0 && count > 0) this.focus(Math.min(had, count - 1));
   }
 
-  /** focus gives the keyboard to a row and brings it into view. */
+  /** focus moves the keyboard focus to row i and scrolls to it. */
   focus(i: number): void {
     const box = this.box,
       head = this.body.previousElementSibling;
-    // the height of rows may have been a guess until now
+    // until now, the height of rows may have been a guess
     if (box && !this.measured) this.place(true);
     this.stopAt(i);
     for (let again = 0; again < 2; again++) {
@@ -100,7 +100,9 @@ export class Rows {
     this.held.get(i)?.focus({ preventScroll: true });
   }
 
-  /** next returns the first row from i on at which the keyboard stops, or -1. */
+  /**
+   * next returns the first row at which the keyboard can stop, from i on in steps of `by`, or -1.
+   */
   private next(i: number, by: number): number {
     for (; i >= 0 && i < this.count; i += by) if (this.stops(i)) return i;
     return -1;
@@ -144,8 +146,8 @@ export class Rows {
   }
 
   /**
-   * place puts the visible rows into the page, with space for all others, and keeps existing rows
-   * in place.
+   * place creates the elements of the visible rows, and space for the other rows. Existing elements
+   * of these rows stay in the page.
    */
   private place(measured = false): void {
     let a = 0,
@@ -156,7 +158,7 @@ export class Rows {
       b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + beyond));
     }
     const focused = this.indexOf(document.activeElement);
-    // the focused row and the one that Tab stops at stay in the page
+    // the row with the focus and the one at which Tab stops always exist
     const wanted = [...new Set([this.stop, focused])]
       .filter((i) => i >= 0 && i < this.count && (i < a || i >= b))
       .sort((x, y) => x - y);
@@ -203,8 +205,8 @@ export class Rows {
   }
 
   /**
-   * measure reads the height of a row, and fixes the widths of columns, so that they do not change
-   * while scrolling.
+   * measure reads the height of a row. It fixes the widths of the columns, which would otherwise
+   * change during scrolling.
    */
   private measure(a: number, b: number): void {
     const top = this.held.get(a)?.getBoundingClientRect().top ?? 0,
@@ -223,7 +225,8 @@ export class Rows {
         h.style.minWidth = `${wide[i]}px`;
       });
     }
-    // measure once: rows differ slightly, and the position must not depend on the visible ones
+    // rows differ slightly in height, so only the first measurement counts; positions do not depend
+    // on what is visible
     if (high <= 4 || this.measured) return;
     this.measured = true;
     if (Math.abs(high - this.high) > 0.01) {

@@ -1,4 +1,4 @@
-// Repeating patterns of the trace, as text.
+// The repeating patterns of the trace as text.
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 

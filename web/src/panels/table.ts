@@ -1,30 +1,34 @@
-// A sortable table, which all panels with rows of numbers use.
+// A sortable table, used by all panels with rows of numbers.
 import { count, el, name } from "../dom";
 import { csv } from "../export";
-import { atOnce, each, type Run, sorted } from "../slices";
+import { runAtOnce, each, type Run, sorted } from "../slices";
 import { Rows } from "./rows";
 
-/** Column is a column of a table; sort returns the sort key, csv the text for export. */
+/**
+ * Column is a column of a table. sort returns the sort key of a row, and csv its text in the
+ * export.
+ */
 export interface Column<R> {
   title: string;
   hint?: string;
-  /** text columns are left-aligned, and isolated like names. */
+  /** text is set for texts, which are aligned to the left and isolated like names. */
   text?: boolean;
-  /** bar columns take the remaining width. */
+  /** bar is set for a column of bars, which takes the remaining width. */
   bar?: boolean;
-  /** wrap columns have text with line breaks. */
+  /** wrap is set if texts may have several lines. */
   wrap?: boolean;
   show: (r: R) => string | Node;
   sort?: (r: R) => number | bigint | string;
   csv?: (r: R) => string | number | bigint;
-  /** unit is added to the title in the export, where times are whole ticks. */
+  /** unit is added to the title in the export, where times are numbers of ticks. */
   unit?: string;
 }
 
 /**
- * TableOptions has the effect of a click and the initial order. idle returns why a click on a row
- * has no effect, or "" if it has one. run does slow work. left describes the omitted rows, or is
- * ""; it is shown below the table and in the last line of its export.
+ * TableOptions holds the options of a table. order is the index of the column that sorts it at
+ * first. click is called for a row that the user clicks; idle returns the reason why a click on a
+ * row has no effect, or "". run does long work in slices. left describes rows that the table leaves
+ * out, or is ""; it appears below the table and in the last line of the export.
  */
 export interface TableOptions<R> {
   order?: number;
@@ -39,15 +43,16 @@ export interface TableOptions<R> {
   run?: Run;
 }
 /**
- * TableMemory keeps the order and filter when a table is created again. The order is the title of a
- * column, after "-" if the greatest value comes first; "" is the initial order.
+ * TableMemory keeps the order and the filter of a table for the next time that it is created. The
+ * order is the title of the sorting column, with "-" before it if the largest value comes first; ""
+ * is the initial order.
  */
 export interface TableMemory {
   get(what: "sort" | "filter"): string;
   set(what: "sort" | "filter", value: string): void;
 }
 
-/** Table has the element and the export. */
+/** Table is a table's element and its export. */
 export interface Table {
   element: HTMLElement;
   csv: () => string;
@@ -129,7 +134,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
       c.sort ? b : el("span", { style: { padding: "2px 8px" }, title: c.hint }, c.title),
     );
   });
-  // sort keys are computed once for each column
+  // the sort keys of a column are computed once
   const keys = new Map<Column<R>, readonly (number | bigint | string)[]>();
   const order = function* (): Generator<void, R[]> {
     const c = columns[memory.order],
@@ -193,7 +198,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
         b.textContent = columns[i].title + (i === memory.order ? (memory.ascending ? " ▲" : " ▼") : "");
     });
     stop();
-    stop = (o.run ?? atOnce)(work());
+    stop = (o.run ?? runAtOnce)(work());
   };
   let filter: HTMLInputElement | null = null;
   if (o.filter) {
@@ -222,7 +227,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
     filter,
     csv: () => {
       let all: readonly R[] = [];
-      atOnce(
+      runAtOnce(
         (function* () {
           all = yield* order();
         })(),

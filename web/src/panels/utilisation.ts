@@ -9,7 +9,7 @@ import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
 import { parts, stateColors, states } from "./parts";
 
-/** why returns the reason for an empty chart, or "". */
+/** why returns the reason why the chart is empty, or "". */
 function why(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
   if (s.processors === 0)
@@ -22,8 +22,8 @@ function why(lane: Lane, s: States): string {
 }
 
 /**
- * utilisation creates the panel. Its chart lines up with the time line. Its figures are those of
- * the range, if there is one.
+ * utilisation creates the panel. Its chart is aligned with the time line. Its numbers are those of
+ * the range or, without one, of the window.
  */
 export function utilisation(): Panel {
   return {
@@ -37,7 +37,7 @@ export function utilisation(): Panel {
         left = (plot?.getBoundingClientRect().left ?? 0) - 8,
         width = plot?.clientWidth ?? 800,
         height = Math.max(60, app.dock - 100);
-      // the window may reach beyond the trace: the chart covers the part that is there
+      // the window may extend beyond the trace; the chart covers the part inside
       const x0 = fraction(axis, lane.toAxis(w.from)) * width,
         x1 = fraction(axis, lane.toAxis(w.to)) * width,
         columns = Math.max(1, Math.min(2000, Math.round(x1 - x0)));
@@ -122,7 +122,10 @@ export function utilisation(): Panel {
   };
 }
 
-/** chart draws the states of a window, column by column, and tells those under the pointer. */
+/**
+ * chart draws the states in a window, column by column, and shows the numbers of the column under
+ * the pointer.
+ */
 function chart(
   app: App,
   u: Utilisation,
@@ -166,7 +169,7 @@ function chart(
     g.stroke();
     const r = app.store.state.range;
     if (r) {
-      // what the figures are not of is paled
+      // the part of the chart outside of the range is paler, because the numbers do not include it
       const a = fraction(axis, r.from) * width,
         z = fraction(axis, r.to) * width;
       g.fillStyle = app.colors.background;

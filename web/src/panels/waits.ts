@@ -1,16 +1,18 @@
-// Wait states: who waited for whom, in which calls, and how long.
+// Wait states: which locations wait for which others, in which calls, and how long.
 import type { WaitInfo, WaitPattern, WaitShare, WaitShares, Waits } from "../api";
 import type { App } from "../app";
 import { count, el, percent, printable, select } from "../dom";
 import type { Panel, Scope } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import { goCall } from "./calls";
-import { jump } from "./parts";
+import { linkButton } from "./parts";
 import { type Column, makeTable } from "./table";
 
 type By = "regions" | "paths" | "locations" | "communicators" | "pairs";
 
-/** breakdowns lists the ways to break down a pattern, each with the title of its column. */
+/**
+ * breakdowns lists the ways to divide up the time of a pattern, each with the title of its column.
+ */
 const breakdowns: readonly (readonly [By, string])[] = [
   ["regions", "region"],
   ["paths", "call path"],
@@ -19,15 +21,15 @@ const breakdowns: readonly (readonly [By, string])[] = [
   ["pairs", "pair"],
 ];
 
-/** all is the choice of all patterns. */
+/** all is the menu value for all patterns together. */
 const all = "all";
 
-/** part returns a share of a time; 0 if that is 0. */
+/** part returns time as a share of whole, or 0 if whole is 0. */
 function part(time: bigint, whole: bigint): number {
   return whole > 0n ? Number(time) / Number(whole) : 0;
 }
 
-/** goWait goes to a wait. The table keeps showing its time. */
+/** goWait selects the call of a wait. The table keeps its content. */
 export function goWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
   goCall(app, lane, axis, {
     track: w.track,
@@ -172,7 +174,7 @@ export function waits(): Panel {
       );
       tools.bar.append(...(broken.filter ? [broken.filter] : []));
 
-      // the waits of a part are listed with the whole
+      // the waits of a pattern that is part of another one are listed with that
       type Worst = WaitInfo & { of: WaitPattern };
       const longest = (chosen ? [chosen] : r.patterns.filter((p) => p.partOf === "")).flatMap((p) =>
         p.worst.map((x): Worst => ({ ...x, of: p })),
@@ -192,7 +194,7 @@ export function waits(): Panel {
             title: "for",
             text: true,
             show: (x) =>
-              jump(
+              linkButton(
                 printable(row(x.cause)),
                 `go to what it waits for, at ${exact(BigInt(x.causeTime), lane.clock)}`,
                 () =>
