@@ -79,7 +79,8 @@ export class LinkEnds {
   ): Promise<(SpanCandidate & { name: string }) | null> {
     const e = leaves ? l.from : l.to,
       time = BigInt(e.time);
-    return spanAtEnd(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
+    const spans = await this.spansAt(lane, e.track, time, signal);
+    return spanAtEnd(spans, time, atEnd(l, leaves), this.nested(lane, e.track));
   }
 
   /**

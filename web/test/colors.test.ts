@@ -20,7 +20,8 @@ test("a name has one colour in all traces, and names of one trace have different
     regions: regions.map(([name, color]) => ({ name, color, group: "" })),
     palettes: { light: ["a", "b", "c", "d"], dark: [] },
   });
-  const of = (...l: Parameters<typeof shareColors>[0]): Record<string, number> => Object.fromEntries(shareColors(l).regions);
+  const of = (...l: Parameters<typeof shareColors>[0]): Record<string, number> =>
+    Object.fromEntries(shareColors(l).regions);
   // of one trace they are as the server says
   expect(of(trace(["f", 1], ["g", 1], ["h", 0]))).toEqual({ f: 1, g: 1, h: 0 });
   // x keeps its colour although y, which comes before it, needs another one
