@@ -18,11 +18,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file has the answers that read the trace itself.
+// This file has the answers that need the trace's events and not only the index.
 
 type nodeFact struct {
 	Region    int           `json:"region"`
-	Call      int           `json:"call"` // the region of the trace, also in other colours
+	Call      int           `json:"call"` // the region of the trace, also if attribute values take the place of regions
 	Name      string        `json:"name"`
 	Count     int64         `json:"count"`
 	Inclusive sum           `json:"inclusive"`
@@ -34,7 +34,7 @@ type nodeFact struct {
 	Left      *omittedPaths `json:"left,omitempty"`
 }
 
-// omittedPaths sums up the call paths that an answer leaves out.
+// omittedPaths holds the sums of the call paths that an answer leaves out.
 type omittedPaths struct {
 	Paths     int64 `json:"paths"`
 	Exclusive sum   `json:"exclusive"`
@@ -84,7 +84,8 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			nodes = all.Result()
 			if e.color != "" {
-				// The page has no regions of calls, so that it cannot tell apart those of one name.
+				// The page cannot distinguish regions of the same name here, because it has no list
+				// of these regions.
 				names := defs.RegionNames(opt.Rows)
 				for i := range nodes {
 					if r := nodes[i].Region; int(r) < len(names) {
@@ -107,12 +108,14 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// newTreeAnswer turns a list of call paths into a tree. It keeps the limit paths with the largest
-// inclusive time. With a color, the regions of other answers are attribute values, so that the paths
-// have none. visited converts the longest visit of a path for the answer.
+// newTreeAnswer turns a list of call paths into a tree. It keeps the limit paths with the most
+// inclusive time. If color is set, attribute values take the place of regions in the other answers,
+// so that the paths get no region number. visited converts the longest visit of a path for the
+// answer.
 func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
-	// paths above least are kept, and so are as many equal ones as alike says
+	// Paths with more than least are kept, and of the paths with exactly least the first alike
+	// ones.
 	least, alike := trace.TicksOf(math.MinInt64), 0
 	if len(nodes) > limit {
 		times := make([]trace.Ticks, len(nodes))
@@ -124,7 +127,7 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 		more := sort.Search(len(times), func(i int) bool { return times[i].Cmp(least) > 0 })
 		alike = limit - (len(times) - more)
 	}
-	nodeOf := make([]*nodeFact, len(nodes)) // the node of a kept path; for an omitted path, its nearest kept ancestor
+	nodeOf := make([]*nodeFact, len(nodes)) // by path; for an omitted path, that of the nearest kept path above
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
@@ -165,7 +168,7 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 	return a
 }
 
-// add counts an omitted path.
+// add adds an omitted path to the sums.
 func (l *omittedPaths) add(n *calltree.Node) {
 	l.Paths++
 	l.Exclusive.add(n.Exclusive)
@@ -194,7 +197,8 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// structureDepth is the depth to which trees are printed, as in weft structure.
+// structureDepth is the depth to which call trees are printed. The command `weft structure` prints
+// the same.
 const structureDepth = 8
 
 func structureText(e *entry, _ *params) func(context.Context) (any, error) {
@@ -231,7 +235,7 @@ type defectsAnswer struct {
 	More    int64        `json:"more"`
 }
 
-// defectPlaces is the number of places that are listed for each rule.
+// defectPlaces is the largest number of places that are listed for each rule.
 const defectPlaces = 100
 
 // withFreshReader calls f with a newly opened reader, whose report is empty.

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// answerCache computes the answers that take long. Requests for the same answer share one
-// computation, a limited number of computations run at a time, and recent answers are kept.
+// answerCache computes answers that take long, and keeps the latest ones. Requests for the same
+// answer share one computation, and only a limited number of computations run at a time.
 type answerCache struct {
 	ctx   context.Context
 	start func(func()) bool // runs a function in the background; returns false once the server is closed
 	slots chan struct{}
-	limit int // most bytes to keep
+	limit int // largest size of the kept answers together, in bytes
 
 	mu      sync.Mutex
 	running map[string]*pendingAnswer
@@ -23,7 +23,7 @@ type answerCache struct {
 	queueTime time.Duration // the constant queueTime; shorter in tests
 }
 
-// pendingAnswer is an answer that is being computed.
+// pendingAnswer is an answer whose computation has begun or waits for its turn.
 type pendingAnswer struct {
 	waiting int
 	cancel  context.CancelFunc
@@ -38,7 +38,8 @@ type cachedAnswer struct {
 	used  int64
 }
 
-// queueTime is how long an answer waits for its turn before the client is asked to retry.
+// queueTime is the time for which an answer waits for its turn. After it, the client is asked to
+// retry.
 const queueTime = 5 * time.Second
 
 // get returns the answer with a name. It calls f to compute the answer if it is neither cached nor
@@ -75,7 +76,7 @@ func (a *answerCache) get(ctx context.Context, name string, f func(context.Conte
 	}
 }
 
-// leave removes one waiting request. When the last one leaves, the computation is cancelled.
+// leave removes a request that waits for r. The computation is cancelled if no other request waits.
 func (a *answerCache) leave(name string, r *pendingAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +95,7 @@ func (a *answerCache) make(ctx context.Context, name string, r *pendingAnswer,
 	defer wait.Stop()
 	select {
 	case a.slots <- struct{}{}:
-		r.err = guarded(func() (err error) {
+		r.err = recoverPanic(func() (err error) {
 			defer func() { <-a.slots }()
 			r.value, err = f(ctx)
 			return err
@@ -115,7 +116,7 @@ func (a *answerCache) make(ctx context.Context, name string, r *pendingAnswer,
 	close(r.done)
 }
 
-// keep caches an answer, and evicts the least recently used ones.
+// keep stores an answer, and removes those that were used least recently.
 func (a *answerCache) keep(name string, value []byte) {
 	if len(value) > a.limit/4 {
 		return

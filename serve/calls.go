@@ -39,12 +39,12 @@ type callsAnswer struct {
 	From  ticks      `json:"from"`
 	To    ticks      `json:"to"`
 	Calls []spanFact `json:"calls"`
-	// More is set if the limit cut off further calls that are long enough.
+	// More is set if the limit has cut off calls.
 	More bool `json:"more"`
 }
 
-// call is a span of a track. length is the span's duration, or the duration of its part in the
-// window.
+// call is a span of a track. length is, according to the request, the duration of the span or that
+// of its part in the window.
 type call struct {
 	index.Span
 	track  int
@@ -57,8 +57,8 @@ func compareCalls(a, b call) int {
 		cmp.Compare(a.Depth, b.Depth))
 }
 
-// longestCalls keeps the max longest calls. It collects up to twice as many before it sorts and
-// shortens the list.
+// longestCalls keeps the most longest calls. It collects up to twice as many, and then sorts the
+// list and drops the shorter half.
 type longestCalls struct {
 	most  int
 	least int64
@@ -83,9 +83,10 @@ func (l *longestCalls) shorten() {
 	}
 }
 
-// listCalls answers with the longest calls or claims of some regions that overlap a window. The
-// parameter by selects what length means: the whole duration, or the part in the window.
-func listCalls(ctx context.Context, x *opened, p *params) (any, error) {
+// listCalls answers with the longest calls or claims of some regions in a window. According to the
+// parameter by, the length of a call is its whole duration, or the duration of its part in the
+// window.
+func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, given, limit := p.regionList(), p.tracks(len(x.tracks)), int(p.number("limit", 1, maxCalls, defaultCalls))
 	kind := index.LocationTrack
 	if p.choice("kind", visitRows, claimRows) == claimRows {
@@ -129,16 +130,17 @@ func listCalls(ctx context.Context, x *opened, p *params) (any, error) {
 
 type adjacentAnswer struct {
 	Span   spanFact `json:"span"`
-	Number int64    `json:"number"` // position in the order of start, then track; from 1
+	Number int64    `json:"number"` // position among all calls by start and then track; the first is 1
 	Total  int64    `json:"total"`
 }
 
-// adjacentCall answers with the next or previous call of some regions, seen from a time and track,
-// over all locations. The answer includes the call's position among all such calls.
-func adjacentCall(ctx context.Context, x *opened, p *params) (any, error) {
+// adjacentCall answers with the call of some regions that is next after, or last before, a time and
+// track. It considers all locations. The answer includes the position of the call among all calls
+// of these regions.
+func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, at := p.regionList(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
-	none := int64(-1) // without a track, the search skips all calls that start at the time itself
+	none := int64(-1) // without a track, calls that start exactly at the time are skipped
 	if forward {
 		none = int64(len(x.tracks))
 	}
@@ -195,8 +197,8 @@ func adjacentCall(ctx context.Context, x *opened, p *params) (any, error) {
 	return a, err
 }
 
-// callsUpTo counts the calls of regions that start at or before a time.
-func (x *opened) callsUpTo(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
+// callsUpTo returns the number of calls of regions that start at or before the time at.
+func (x *traceIndex) callsUpTo(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
 	if at < x.first || len(tracks) == 0 {
 		return 0, nil
 	}
@@ -215,7 +217,7 @@ func (x *opened) callsUpTo(ctx context.Context, tracks []int, at int64, regions 
 		if err := add(1, x.first, end); err != nil || end < math.MaxInt64 || at == end {
 			return err
 		}
-		return add(-1, end, end) // the end is an open one
+		return add(-1, end, end) // end is math.MaxInt64, the open end of a window
 	})
 	total := int64(0)
 	for _, n := range counts {

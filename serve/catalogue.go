@@ -13,17 +13,17 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// catalogue lists the traces that a server shows.
+// catalogue is the list of traces that a server shows.
 type catalogue interface {
-	// all lists all traces.
+	// all returns all traces. It may read the folder for that.
 	all() ([]*entry, error)
 	// find returns the trace with an id, or nil.
 	find(id string) *entry
-	// entries lists the traces that have an entry so far.
+	// entries returns the traces that have been listed or requested so far.
 	entries() []*entry
 }
 
-// fixedCatalogue is a list of traces that grows only by uploads.
+// fixedCatalogue is a catalogue of given traces, to which uploads add further ones.
 type fixedCatalogue struct {
 	mu        sync.Mutex
 	list      []*entry
@@ -57,19 +57,20 @@ func (g *fixedCatalogue) find(id string) *entry {
 	return nil
 }
 
-// Limits and settings of a folder's list.
+// Limits of a folder's catalogue.
 const (
 	maxDepth       = 8               // nesting of folders
 	maxSeen        = 100_000         // files and folders to look at
-	maxTraces      = 2000            // traces to list
-	maxProbed      = 5000            // files with an unknown extension to read from
+	maxTraces      = 2000            // largest number of listed traces
+	maxProbed      = 5000            // largest number of files with unknown extensions that are opened
 	listAge        = 5 * time.Second // age up to which a list is reused
 	probeHead      = 8 << 10         // bytes to read from a file
-	nameConfidence = 50              // the confidence of a format in an empty file with its extension
-	minConfidence  = 90              // the confidence needed for a file with an unknown extension
+	nameConfidence = 50              // the confidence that a format gets for an empty file with its extension
+	minConfidence  = 90              // the confidence that a file with an unknown extension must reach
 )
 
-// folderCatalogue lists the traces below a folder. Names that begin with a dot are left out.
+// folderCatalogue is a catalogue of the traces below a folder. It leaves out files and folders
+// whose names begin with a dot.
 type folderCatalogue struct {
 	s    *Server
 	root fs.FS
@@ -78,18 +79,18 @@ type folderCatalogue struct {
 	at     time.Time // when the list was made
 	list   []*entry
 	byID   map[string]*entry
-	probed map[string]probed
+	probed map[string]probeResult
 }
 
-// probed is the result of a format detection.
-type probed struct {
+// probeResult is the result of detecting the format of a file.
+type probeResult struct {
 	fileStamp
 	format format.Format // nil if the file is no trace
 }
 
 func newFolderCatalogue(s *Server, dir *os.Root) *folderCatalogue {
-	// os.Root ensures that the target of a symbolic link is in the folder, too.
-	return &folderCatalogue{s: s, root: dir.FS(), byID: map[string]*entry{}, probed: map[string]probed{}}
+	// Through os.Root, symbolic links cannot lead out of the folder.
+	return &folderCatalogue{s: s, root: dir.FS(), byID: map[string]*entry{}, probed: map[string]probeResult{}}
 }
 
 func (f *folderCatalogue) entries() []*entry {
@@ -108,7 +109,7 @@ func (f *folderCatalogue) find(id string) *entry {
 	if e := f.byID[id]; e != nil {
 		return e
 	}
-	// The address may date from before the server was restarted.
+	// The id may be from a time before the server was restarted.
 	f.walk()
 	return f.byID[id]
 }
@@ -119,7 +120,7 @@ func (f *folderCatalogue) all() ([]*entry, error) {
 	return f.list, f.walk()
 }
 
-// walk updates the list if it is older than listAge.
+// walk lists the folder anew if the list is older than listAge.
 func (f *folderCatalogue) walk() error {
 	if time.Since(f.at) < listAge {
 		return nil
@@ -127,7 +128,7 @@ func (f *folderCatalogue) walk() error {
 	var list []*entry
 	seen, guesses := 0, 0
 	old := f.probed
-	f.probed = map[string]probed{}
+	f.probed = map[string]probeResult{}
 	err := fs.WalkDir(f.root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if name == "." {
@@ -150,20 +151,20 @@ func (f *folderCatalogue) walk() error {
 			}
 			return nil
 		}
-		st, err := fs.Stat(f.root, name) // of the target, if this is a symbolic link
+		st, err := fs.Stat(f.root, name) // of the target, if name is a symbolic link
 		if err != nil || !st.Mode().IsRegular() {
 			return nil
 		}
 		p, ok := old[name]
 		if now := (fileStamp{st.Size(), st.ModTime()}); !ok || p.fileStamp != now {
-			p = probed{now, nil}
+			p = probeResult{now, nil}
 			if named := f.hasKnownExtension(name); named || guesses < maxProbed {
 				least := minConfidence
 				switch {
 				case named && st.Size() == 0:
 					least = nameConfidence
 				case named:
-					// The other files of a trace may have the same extension.
+					// The other files of the trace may have the same extension as the main file.
 					least = nameConfidence + 1
 				default:
 					guesses++
@@ -191,7 +192,7 @@ func (f *folderCatalogue) walk() error {
 	return err
 }
 
-// source returns the source of a file. Its file system is the folder of the file.
+// source returns the source of a file. Its file system is the folder that contains the file.
 func (f *folderCatalogue) source(name string) format.Source {
 	dir, err := fs.Sub(f.root, path.Dir(name))
 	if err != nil {
@@ -205,8 +206,8 @@ func (f *folderCatalogue) hasKnownExtension(name string) bool {
 	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x format.Format) bool { return x.About().HasExtension(name) })
 }
 
-// probe detects the format of a file from its first bytes. It returns nil if no format has at least
-// the confidence least.
+// probe detects the format of a file from its first bytes. It returns nil if no format has a
+// confidence of least or more.
 func (f *folderCatalogue) probe(name string, least int) format.Format {
 	file, err := f.root.Open(name)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestClaims(t *testing.T) {
 }
 
 // writeClaims writes a trace with many claims on resources with several lanes. Some claims have no
-// length, at the start of the trace and later, and one never ends. The expected figures come from
+// duration, at the begin of the trace and later, and one never ends. The expected numbers come from
 // analysis/profile, which reads all events.
 func writeClaims(t *testing.T, path string) {
 	t.Helper()
@@ -96,7 +96,7 @@ func writeClaims(t *testing.T, path string) {
 	save(t, path, r)
 }
 
-// TestClaimsInProfile compares the claims of windows with those of weft profile.
+// TestClaimsInProfile compares profiles of claims in windows with those of `weft profile`.
 func TestClaimsInProfile(t *testing.T) {
 	effort.Sequential(t)
 	path := filepath.Join(t.TempDir(), "claims.otf2")
@@ -171,8 +171,8 @@ func profileOfEvents(t *testing.T, s *Server, name string, src format.Source, w 
 	return p.Result()
 }
 
-// TestTracksOfProfile checks that the requested tracks determine the kinds of rows, and that
-// collective operations are never included.
+// TestTracksOfProfile checks that the kinds of the requested tracks decide which kinds of rows an
+// answer has, and that it never has collective operations.
 func TestTracksOfProfile(t *testing.T) {
 	s := newTestServer(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../examples/odse.etf")
 	for n, want := range []string{"region", "claim"} {
@@ -199,8 +199,8 @@ func TestTracksOfProfile(t *testing.T) {
 	}
 }
 
-// TestLocationsOfResources checks that the busy time of a resource is that of weft profile, even if
-// claims overlap.
+// TestLocationsOfResources checks that the busy time of a resource equals that of `weft profile`,
+// including resources whose claims overlap.
 func TestLocationsOfResources(t *testing.T) {
 	s := newTestServer(t, options(t), "../examples/odse.etf")
 	api := waitReady(t, s, 0)
@@ -230,8 +230,8 @@ func TestLocationsOfResources(t *testing.T) {
 	}
 }
 
-// TestUnsent checks that a receive without a send is a link of the span around it, with its
-// attributes, but is not counted.
+// TestUnsent checks that a receive without a send is listed as a link of the span around it, with
+// its attributes, and is not counted as a message.
 func TestUnsent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cut.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))

@@ -11,14 +11,14 @@ import (
 // coloured by an attribute. The name is escaped as a path segment.
 const colorSeparator = "~"
 
-// Limits of colours.
+// Limits of the attributes that take the place of regions.
 const (
 	maxColors    = 8    // per trace; a new one evicts the least recently used one
 	maxColorName = 1000 // bytes
 )
 
-// inColor returns the entry of the trace coloured by an attribute, or by regions if color is "".
-// Such an entry has an index of its own and is not listed.
+// inColor returns the entry of the trace in which spans are named by an attribute, or by regions if
+// color is "". Such an entry has its own index, and catalogues do not list it.
 func (e *entry) inColor(color string) (*entry, error) {
 	if e.base != nil {
 		return e.base.inColor(color)
@@ -41,7 +41,7 @@ func (e *entry) inColor(color string) (*entry, error) {
 		}
 		x = &entry{s: e.s, id: e.id + colorSeparator + url.PathEscape(color), name: e.name, path: e.path, given: e.given,
 			color: color, base: e, readers: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
-		x.given.Index = "" // that index has another colour
+		x.given.Index = "" // the given index names spans in another way
 		if e.colors == nil {
 			e.colors = map[string]*entry{}
 		}
@@ -51,8 +51,8 @@ func (e *entry) inColor(color string) (*entry, error) {
 	return x, nil
 }
 
-// evictColor removes the least recently used entry of another colour that is not being indexed. It
-// reports whether there was one. e.mu must be held.
+// evictColor removes the entry of another attribute that was used least recently and is not being
+// indexed. It reports whether it has removed one. The caller must hold e.mu.
 func (e *entry) evictColor() bool {
 	var oldest *entry
 	for _, x := range e.colors {
@@ -71,7 +71,7 @@ func (e *entry) evictColor() bool {
 	return true
 }
 
-// readSettings returns how to read the trace.
+// readSettings returns the settings with which the trace is read.
 func (e *entry) readSettings() *ReadSettings {
 	r := e.s.opt.Reading
 	r.Color = e.color

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitColored waits until a trace is ready in a colour, and returns its description.
+// waitColored waits until the index of a trace in another colour is ready, and returns the trace's
+// description.
 func waitColored(t *testing.T, s *Server, target string) map[string]any {
 	t.Helper()
 	d := waitIndexed(t, s, target)
@@ -31,8 +32,8 @@ func regionNames(d map[string]any) (out []string) {
 	return out
 }
 
-// TestColors checks that a trace can be requested in the colours of an attribute, and that it then
-// has the figures of that attribute.
+// TestColors checks that a trace can be requested with an attribute in place of regions, and that
+// its answers then have the sums of the attribute's values.
 func TestColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -52,7 +53,7 @@ func TestColors(t *testing.T) {
 	if got := regionNames(d); !slices.Equal(got, []string{"5", "6"}) {
 		t.Errorf("found regions %q, expected the values of step", got)
 	}
-	// The routes of the coloured trace: work of step 5 from 110 to 150, of step 6 from 160 to 165.
+	// In the coloured trace, work has step 5 from 110 to 150, and step 6 from 160 to 165.
 	rows := map[string]string{}
 	for _, r := range get(t, s, "/api/traces/"+id+"/profile")["rows"].([]any) {
 		rows[look(r, "name").(string)] = look(r, "inclusive").(string)
@@ -64,7 +65,7 @@ func TestColors(t *testing.T) {
 	if look(span, "span/name") != "5" || attributesOf(span)["region"] != "work<b>&\"x\"" {
 		t.Errorf("found the span %v", span)
 	}
-	// The regions of calls do not exist in this trace.
+	// The coloured trace has no numbers for the regions of calls.
 	for _, r := range get(t, s, "/api/traces/"+id+"/calltree")["roots"].([]any) {
 		if got := fmt.Sprint(look(r, "region")); got != "-1" {
 			t.Errorf("the call tree has region %s of %v, expected -1", got, look(r, "name"))
@@ -88,8 +89,9 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestColorsOfPaths checks that call paths in other colours can be told apart: regions of one name by
-// their places, and all by their numbers, as the address of the page keeps those that are open.
+// TestColorsOfPaths checks that call paths are distinguishable in a trace with an attribute in
+// place of regions. Regions of the same name differ in the place in their names, and all in their
+// numbers, by which the page's address keeps open paths.
 func TestColorsOfPaths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -114,8 +116,8 @@ func TestColorsOfPaths(t *testing.T) {
 	}
 }
 
-// TestColorsOfLink checks that an address from before the server's start works, and that the
-// attributes of a cached index are known.
+// TestColorsOfLink checks that the id of a coloured trace is valid after the server was restarted,
+// and that the list of attributes comes from the cached index.
 func TestColorsOfLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -134,7 +136,7 @@ func TestColorsOfLink(t *testing.T) {
 	}
 }
 
-// TestColorsOfIndex checks that a given index file has the attributes, too.
+// TestColorsOfIndex checks that a trace with a given index file lists its attributes.
 func TestColorsOfIndex(t *testing.T) {
 	path, index := filepath.Join(t.TempDir(), "a.otf2"), filepath.Join(t.TempDir(), "a.weftidx")
 	writeSample(t, path)
@@ -155,7 +157,8 @@ func TestColorsOfIndex(t *testing.T) {
 	}
 }
 
-// TestColorOfServer checks that regions can be requested from a server that shows attribute values.
+// TestColorOfServer checks that a server whose traces show attribute values also answers with
+// regions.
 func TestColorOfServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -175,8 +178,8 @@ func TestColorOfServer(t *testing.T) {
 	}
 }
 
-// TestNoColors checks that only existing attributes are accepted, and only a limited number at a
-// time.
+// TestNoColors checks that only attributes of the trace are accepted, and that the number of
+// entries with attributes is limited.
 func TestNoColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -220,7 +223,7 @@ func TestNoColors(t *testing.T) {
 	if slices.Contains(slices.Collect(maps.Keys(e.colors)), attrs[0].Key) {
 		t.Error("the colour that was not used for longest is still there")
 	}
-	// An evicted colour can be requested again.
+	// An attribute whose entry was evicted can be requested again.
 	if d := waitColored(t, s, "/api/traces/"+url.PathEscape(first)); d["id"] != first {
 		t.Errorf("found %v, expected %v", d["id"], first)
 	}

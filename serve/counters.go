@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// counterRow summarises the values of a counter, series or signal in a window. Unknown values are
-// left out.
+// counterRow holds the statistics of a counter, series or signal in a window. Statistics that
+// cannot be computed are left out.
 type counterRow struct {
 	Track   int      `json:"track"`
 	Samples int64    `json:"samples"`
@@ -18,10 +18,10 @@ type counterRow struct {
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Mean    *float64 `json:"mean,omitempty"`
-	// Holding is the time for which a value counts in the mean.
+	// Holding is the time for which each value applies.
 	Holding index.Holding `json:"holding"`
-	// Increase is the last value minus the first one, for counters that accumulate. Rate is the
-	// increase per second.
+	// Increase is the last value minus the first one, for counters that accumulate. Rate is
+	// Increase divided by the seconds between both.
 	Increase *float64 `json:"increase,omitempty"`
 	Rate     *float64 `json:"rate,omitempty"`
 }

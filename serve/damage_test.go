@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// damages lists ways to damage a file.
+// damages lists functions that return a damaged copy of a file's content.
 var damages = []func(text []byte) []byte{
 	func(text []byte) []byte { return text[:len(text)/2] },
 	func(text []byte) []byte {
@@ -30,9 +30,9 @@ var damages = []func(text []byte) []byte{
 	},
 }
 
-// TestDamagedTraces damages a file of traces of all formats: cut in half, or changed at the start
-// or in the middle. The trace must be shown, or fail with a sentence that gives the reason. No
-// request about it may cause an internal error.
+// TestDamagedTraces damages files of traces of all formats: it cuts them in half, or changes bytes
+// at the beginning or in the middle. The server must show such a trace, or report the reason in a
+// sentence. No request about it may cause an internal error.
 func TestDamagedTraces(t *testing.T) {
 	effort.Long(t)
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func TestDamagedTraces(t *testing.T) {
 		root := filepath.Join("../format", f.About().Name, "testdata/ok")
 		mains, files := mainFiles(t, f, root)
 		for i, m := range mains {
-			// The main file and the longest other one of its folder.
+			// The damaged files are the main file and the longest other file in its folder.
 			cut := []string{m, m, m}
 			longest := int64(0)
 			for name, size := range files {
@@ -121,7 +121,8 @@ func TestDamagedTraces(t *testing.T) {
 	}
 }
 
-// mainFiles finds the traces of a format, and all files with their sizes.
+// mainFiles returns the main files of the traces of a format below root, and the sizes of all
+// files.
 func mainFiles(t *testing.T, f format.Format, root string) (mains []string, sizes map[string]int64) {
 	t.Helper()
 	sizes = map[string]int64{}

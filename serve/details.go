@@ -20,25 +20,25 @@ type attribute struct {
 	Value string `json:"value"`
 }
 
-// details holds what the trace adds to an object of the index.
+// details holds what the trace says about a span, instant or link beyond the index.
 type details struct {
 	kind       string
 	attributes []attribute
 	open       bool
-	partial    bool // reading took too long
+	partial    bool // set if something is missing because reading took too long
 }
 
-// detailTime limits the time to read details, see [Server.detailTime]. When it expires while the
-// trace is being opened, opening continues for the next request.
+// detailTime is the time limit for reading details; tests change [Server.detailTime]. If the limit
+// passes while the trace is being opened, opening continues for later requests.
 const detailTime = 2 * time.Second
 
-// describe calls f with a reader and a short time limit. If reading fails, it sets d.partial: the
-// answer then has what the index holds.
+// describe calls f with a reader and a context that ends after detailTime. If f fails, describe
+// sets d.partial, and the answer only contains what the index has.
 func (e *entry) describe(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
 	err := e.readers.with(short, func(x *reader) error {
-		// f must write to d only before it returns, as the scan may have been cancelled.
+		// f must not write to d after it has returned, even if its scan was cancelled.
 		return f(short, x)
 	})
 	if ctx.Err() != nil {
@@ -71,9 +71,9 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 	return err
 }
 
-// describeSpan returns the attributes of the event that begins a span, and those of its region.
-// around holds the spans at lower depths of the track. name is the span's name. inner is the number
-// of visits of the same region inside the span that are open until the location ends.
+// describeSpan returns the attributes of the event that begins a span and those of the span's
+// region. name is the name of the span, and around lists the spans around it on the track. inner is
+// the number of visits of the same region inside of the span that also end where the location ends.
 func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span,
 	inner int) (d details, err error) {
 	var find func(context.Context, *reader, *index.Track, index.Span, spanMatcher, []index.Span, *details) error
@@ -121,9 +121,9 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// sameRegion reports whether a region of a reader is the region of the index with the given name,
-// or shares a row with it. Numbers alone do not suffice: where events define the regions, as in
-// ETF, readers that start in the middle of a file number regions as they appear.
+// sameRegion reports whether region ref of a reader is the index's region with the given number and
+// name, or shares a row with it. Equal numbers alone do not prove that: in ETF, where events define
+// regions, a reader that starts in the middle of a file numbers regions as they appear.
 func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
@@ -135,7 +135,7 @@ func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	return called(ref)
 }
 
-// inSameRow reports whether [trace.Rows] puts two regions in the same row.
+// inSameRow reports whether two regions have the same row in [trace.Rows].
 func inSameRow(defs *trace.Definitions, a, b uint32) bool {
 	if a == b || !defs.Regions.Has(a) || !defs.Regions.Has(b) {
 		return a == b
@@ -144,22 +144,22 @@ func inSameRow(defs *trace.Definitions, a, b uint32) bool {
 	return x.Name != "" && x.Name == y.Name && x.File == y.File && x.Line == y.Line
 }
 
-// spanMatcher reports whether the cursor's event begins a span with the wanted name.
+// spanMatcher reports whether the event at the cursor begins a span with the wanted name.
 type spanMatcher func(c *trace.Cursor) bool
 
-// findVisit finds the enter event of a visit and determines whether the visit is still open at the
-// end.
+// findVisit finds the enter event of a visit, and sets d.open if no leave event ends the visit.
 func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
 	inner int, d *details) error {
 	region := s.Region
-	// If a region is entered several times at the same time, the outermost visit comes first.
+	// Of several visits of a region that begin at the same time, the outermost begins with the
+	// first event.
 	before := 0
 	for _, o := range around {
 		if o.Region == s.Region && o.Start == s.Start {
 			before++
 		}
 	}
-	enters := 0 // enters at the same time, up to that of the visit
+	enters := 0 // number of enter events of the region at that time, up to that of the visit
 	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
 		if c.Kind() != trace.Enter || !begins(c) {
 			return false
@@ -173,7 +173,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	if err != nil || s.End != t.Last {
 		return err
 	}
-	// The span may end because its location ends, and not because of a leave event.
+	// If no leave event is found, the visit ends because its location ends.
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 		switch {
@@ -192,12 +192,12 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	})
 }
 
-// maxSimultaneousClaims limits how many claims that begin at the same time are examined.
+// maxSimultaneousClaims is the largest number of claims with the same begin that are examined.
 const maxSimultaneousClaims = 10_000
 
-// findClaim finds the begin event of a claim. Claims of the same activity that begin at the same
-// time are in the order of lanes, unless some of them end in between; then the claim's own end
-// identifies it.
+// findClaim finds the begin event of a claim. Claims of an activity that begin at the same time are
+// in the order of their lanes. If some of them have ended in between, the order does not suffice;
+// the end of the claim then identifies it.
 func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
 	d *details) error {
 	type claim struct {
@@ -313,7 +313,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	return out
 }
 
-// operandText formats an operand for display, as weft print does.
+// operandText formats the operand v of an event for display, as `weft print` does.
 func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v uint64) string {
 	if o.Type == trace.OpLocation && v < uint64(defs.Locations.Len()) {
 		return defs.FullNames()[v]
@@ -344,7 +344,7 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v u
 	return strconv.FormatUint(v, 10)
 }
 
-// valueText formats an attribute value for display. References become names.
+// valueText formats an attribute value for display. References are replaced by names.
 func valueText(defs *trace.Definitions, v trace.Value) string {
 	switch {
 	case v.Type == trace.RegionRef && v.Num < uint64(defs.Regions.Len()):
@@ -352,7 +352,7 @@ func valueText(defs *trace.Definitions, v trace.Value) string {
 	case v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()):
 		return defs.Locations.At(uint32(v.Num)).Label()
 	}
-	// The text may share memory with the batch's buffer.
+	// The text must be copied, because it may share memory with the buffer of the batch.
 	return strings.Clone(trace.Text(v.String()))
 }
 

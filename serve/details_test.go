@@ -22,7 +22,7 @@ func attributesOf(v any) map[string]string {
 	return out
 }
 
-// TestClaimsOfFile checks that the details of spans agree with the lines of a TRACE file about
+// TestClaimsOfFile compares the details of spans with the lines of a TRACE file that describe
 // claims and dependencies.
 func TestClaimsOfFile(t *testing.T) {
 	const path = "../examples/odse.etf"
@@ -59,7 +59,7 @@ func TestClaimsOfFile(t *testing.T) {
 			k, v, _ := strings.Cut(a, "=")
 			want[k] = v
 		}
-		// A tick is a microsecond; the file counts milliseconds.
+		// A tick is 1 µs, whereas times in the file are in ms.
 		var start, end float64
 		fmt.Sscan(f[2]+" "+f[3], &start, &end)
 		from, to := int64(start*1000+0.5), int64(end*1000+0.5)
@@ -97,8 +97,8 @@ func TestClaimsOfFile(t *testing.T) {
 	}
 }
 
-// TestSimultaneousBegins checks that each of several claims or visits that begin at the same time has its own
-// attributes.
+// TestSimultaneousBegins checks that claims or visits that begin at the same time each have their
+// own attributes.
 func TestSimultaneousBegins(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alike.otf2")
 	r := trace.NewRecorder(trace.Seconds(10))
@@ -144,8 +144,8 @@ func TestSimultaneousBegins(t *testing.T) {
 	}
 }
 
-// TestAttributesFromTheMiddle checks that a server with an index reads the attributes of a late
-// claim from the middle of the file, where the decoder has not read the first names.
+// TestAttributesFromTheMiddle checks that attributes of a late claim are found if the server reads
+// the file from the middle, so that the decoder has not seen the definitions of the first names.
 func TestAttributesFromTheMiddle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.etf")
 	var text strings.Builder
@@ -172,8 +172,8 @@ func TestAttributesFromTheMiddle(t *testing.T) {
 	}
 }
 
-// TestOpen checks that a visit is open if its location ends before the visit is left, even if a
-// nested visit of the same region is left at that time.
+// TestOpen checks that a visit counts as open if its location ends before the visit is left. A
+// nested visit of the same region may be left at that time.
 func TestOpen(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	a, b := r.Region("a"), r.Region("b")

@@ -7,9 +7,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// efficiencyAnswer has the factors of efficiency of a window.
+// efficiencyAnswer holds the factors of efficiency of a window.
 type efficiencyAnswer struct {
-	// Missing says why there are no factors; "" if there are.
+	// Missing is the reason why there are no factors, or "".
 	Missing   string       `json:"missing"`
 	Processes int          `json:"processes"`
 	Threads   int          `json:"threads"`
@@ -18,7 +18,8 @@ type efficiencyAnswer struct {
 	Useful    sum          `json:"useful"`
 	UsefulMax ticks        `json:"usefulMax"`
 	Factors   []factorFact `json:"factors"`
-	// Hybrid has the factors of programs with several threads in a process; empty for others.
+	// Hybrid holds the factors for programs with several threads in a process. It is empty for
+	// other programs.
 	Hybrid    []factorFact `json:"hybrid"`
 	Sentences []string     `json:"sentences"`
 }
@@ -30,16 +31,16 @@ type factorFact struct {
 }
 
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
-	window := p.part()
+	window := p.selected()
 	return func(ctx context.Context) (any, error) {
 		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Sentences: []string{}}
 		err := e.readers.with(ctx, func(d *reader) error {
-			piece, err := pieceOf(ctx, d, window)
+			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err
 			}
 			r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs())})
-			if a.Missing, err = missing(ok, err); a.Missing != "" || err != nil {
+			if a.Missing, err = missingReason(ok, err); a.Missing != "" || err != nil {
 				return err
 			}
 			a.Processes, a.Threads, a.Runtime, a.Ideal = r.Processes, r.Threads, ticks(r.Runtime), ticks(r.Ideal)

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// state is the progress of a trace.
+// state says how far the server is with a trace.
 type state string
 
 const (
@@ -37,14 +37,14 @@ type entry struct {
 	name      string // of the main file
 	path      string // for messages
 	given     ServedTrace
-	color     string // attribute that names spans; "" for their region
-	base      *entry // the entry of the same trace with the server's colour; nil if this is it
+	color     string // attribute that names spans; "" if regions do
+	base      *entry // the entry of the same trace that catalogues list; nil if this is it
 	readers   *readerPool
 	linkCache linkCache
 
 	mu             sync.Mutex
-	colors         map[string]*entry // entries of the same trace with other colours
-	used           time.Time         // time of the last request; only set if base is
+	colors         map[string]*entry // further entries of the same trace, by the attribute that names spans
+	used           time.Time         // time of the last request; only set if base is not nil
 	state          state
 	stamp          fileStamp // of the main file, when indexing began
 	format         format.Format
@@ -53,22 +53,22 @@ type entry struct {
 	err            string
 	early          *earlyFacts // known while the trace is being indexed
 	failed         time.Time   // when indexing failed
-	retryable      bool        // the failure may be temporary
+	retryable      bool        // set if the failure may be temporary
 	found          cache.Entry // the index, when ready
 	view           *traceView  // computed from the index, when ready
 	changesChecked time.Time   // when the files of the trace were last checked for changes
 }
 
-// changeCheckInterval is the least time between two such checks.
+// changeCheckInterval is the least time between two checks of all files of a trace for changes.
 const changeCheckInterval = 5 * time.Second
 
-// fileStamp identifies the version of a file.
+// fileStamp identifies the state of a file by its size and modification time.
 type fileStamp struct {
 	size int64
 	time time.Time
 }
 
-// traceID returns a short id of a trace, which depends on its path. again distinguishes traces with
+// traceID returns a short id for a trace with a path. The number again distinguishes traces with
 // the same path.
 func traceID(path string, again int) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, again))
@@ -85,7 +85,7 @@ func (s *Server) newEntry(g ServedTrace, id, name string) *entry {
 	return e
 }
 
-// refresh starts indexing if the trace has no index or its files have changed.
+// refresh starts indexing if the trace has not been indexed, or if its files have changed since.
 func (e *entry) refresh() {
 	e.mu.Lock()
 	fresh := e.state == stateNew || e.state == stateFailed && e.retryable && time.Since(e.failed) > retryDelay
@@ -93,7 +93,7 @@ func (e *entry) refresh() {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
 		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
 	}
-	// The other files, which may be many, are checked less often.
+	// Checking all files of a trace may take long and is done less often.
 	look := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
 	if look {
 		e.changesChecked = time.Now()
@@ -105,7 +105,7 @@ func (e *entry) refresh() {
 	}
 }
 
-// startIndexing starts to index a trace, unless that is in progress.
+// startIndexing starts to index a trace in the background, unless indexing is already in progress.
 func (e *entry) startIndexing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +121,7 @@ func (e *entry) startIndexing() {
 	e.readers.close()
 	e.linkCache.clear()
 	started := e.s.background(func() {
-		err := guarded(func() error { return e.ensureIndex(e.s.ctx) })
+		err := recoverPanic(func() error { return e.ensureIndex(e.s.ctx) })
 		e.mu.Lock()
 		e.early = nil
 		if err != nil {
@@ -140,12 +140,12 @@ func (e *entry) startIndexing() {
 	}
 }
 
-// retryDelay is the least time before indexing is tried again, on request, after a failure such as
-// a full disk.
+// retryDelay is the least time between a temporary failure, such as a full disk, and the next
+// attempt to index on request.
 const retryDelay = 10 * time.Second
 
-// isSystemError reports whether an error comes from files or the system, and not from the content
-// of a trace.
+// isSystemError reports whether an error is about files or the system, and not about the content of
+// a trace.
 func isSystemError(err error) bool {
 	var path *fs.PathError
 	var call *os.SyscallError
@@ -153,9 +153,9 @@ func isSystemError(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
 }
 
-// guarded turns a panic into an error of one line with the place, so that one trace cannot end the
-// server or block other requests.
-func guarded(f func() error) (err error) {
+// recoverPanic calls f. If f panics, it returns an error of one line that includes the place, so
+// that one trace cannot end the server or block other requests.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error: %v, in %s", p, panicLocation())
@@ -164,10 +164,10 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// panicLocation returns the place of the panic that is being recovered.
+// panicLocation returns the function and line of the panic that is being recovered.
 func panicLocation() string {
 	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skip the deferred function that recovers
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skip the deferred function
 	for {
 		f, more := frames.Next()
 		if !strings.HasPrefix(f.Function, "runtime.") || !more {
@@ -239,7 +239,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 	return e.openBuilt(found)
 }
 
-// build builds the index.
+// build builds the index of the trace and writes it to path.
 func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.ReadDefects, error) {
 	m := &indexBuild{reading: e.readSettings(), format: e.format, indexes: e.s.indexes, progress: e.setProgress}
 	m.early = func(f *earlyFacts) {
@@ -263,7 +263,7 @@ func (e *entry) setProgress(done, total int64) {
 	}
 }
 
-// openBuilt opens an index for the first time and computes the view of the trace.
+// openBuilt opens a new index and computes the traceView from it.
 func (e *entry) openBuilt(found cache.Entry) error {
 	x, err := e.s.indexes.open(found.Path)
 	if err != nil {
@@ -284,16 +284,17 @@ func (e *entry) openBuilt(found cache.Entry) error {
 	return nil
 }
 
-// opened is an index in use. Its user must call release.
-type opened struct {
+// traceIndex is the open index of a ready trace, with the trace's constant data. The caller of open
+// must call release when it no longer needs the index.
+type traceIndex struct {
 	Index
 	*traceView
 	e       *entry
 	release func()
 }
 
-// open opens the index of a ready trace.
-func (e *entry) open() (*opened, error) {
+// open opens the index of a ready trace, or returns an error for the client.
+func (e *entry) open() (*traceIndex, error) {
 	e.mu.Lock()
 	state, why, found, shown := e.state, e.err, e.found, e.view
 	e.mu.Unlock()
@@ -311,11 +312,11 @@ func (e *entry) open() (*opened, error) {
 	if err != nil {
 		return nil, e.recoverIndex(err)
 	}
-	return &opened{x, shown, e, release}, nil
+	return &traceIndex{x, shown, e, release}, nil
 }
 
-// recoverIndex rebuilds the index if err says that it is damaged or missing. It returns the error
-// for the client.
+// recoverIndex returns the error to send to the client for err. If err says that the index is
+// damaged or missing, it starts to build the index again.
 func (e *entry) recoverIndex(err error) error {
 	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) || e.given.Index != "" {
 		return err
@@ -324,7 +325,7 @@ func (e *entry) recoverIndex(err error) error {
 	ready, found := e.state == stateReady, e.found
 	e.mu.Unlock()
 	if !errors.Is(err, index.ErrDamaged) {
-		// A file of the trace may be missing instead; then the index is kept.
+		// If the index file exists, a file of the trace is missing.
 		if _, gone := os.Stat(found.Path); gone == nil {
 			return notFound("a file of " + e.path + " is gone")
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/web"
 )
 
-// This example serves one trace in a program, and sends a request to it. Requests need the token,
-// which Server.URL adds to the address for a browser.
+// This example serves one trace and sends a request to the server. A request needs the token;
+// Server.URL adds it to the address for a browser.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

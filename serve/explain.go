@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// explainAnswer says why a run takes as long as it does.
+// explainAnswer explains where the time of a run goes.
 type explainAnswer struct {
-	// Missing says why nothing can be explained; "" if something was.
+	// Missing is the reason why nothing can be explained, or "".
 	Missing  string              `json:"missing"`
 	Ran      *ranFact            `json:"ran,omitempty"`
 	Verdict  string              `json:"verdict"`
@@ -36,7 +36,8 @@ type ranRegion struct {
 	Share  float64 `json:"share"`
 }
 
-// findingFact is a finding. Path and Tracks tell where it is; both may be empty.
+// findingFact is a finding. Path and Tracks are the call path and the tracks that it is about;
+// either may be empty.
 type findingFact struct {
 	ID         string   `json:"id"`
 	Title      string   `json:"title"`
@@ -50,9 +51,9 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missing returns why an analysis has no figures, "" if it has some. That times are too far apart is no
-// error then.
-func missing(ok bool, err error) (string, error) {
+// missingReason returns the reason why an analysis has no result, or "". ok is set if it has one.
+// Times that are too far apart are such a reason; other errors are returned.
+func missingReason(ok bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):
 		return err.Error(), nil
@@ -62,8 +63,9 @@ func missing(ok bool, err error) (string, error) {
 	return "", err
 }
 
-// pieceOf returns the events of a window as a trace of their own, as weft cut does; all for nil.
-func pieceOf(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
+// cutWindow returns the events of a window as a trace of their own, as `weft cut` does. It returns
+// all events if w is nil.
+func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
 	if w == nil {
 		return d.Events, nil
 	}
@@ -72,12 +74,12 @@ func pieceOf(ctx context.Context, d *reader, w *trace.Window) (format.Events, er
 }
 
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
-	window, v := p.part(), p.x
+	window, v := p.selected(), p.x
 	return func(ctx context.Context) (any, error) {
 		var page *explain.Page
 		var ok bool
 		err := e.readers.with(ctx, func(d *reader) error {
-			piece, err := pieceOf(ctx, d, window)
+			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err
 			}
@@ -85,7 +87,7 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 			return err
 		})
 		a := &explainAnswer{Findings: []findingFact{}, Unjudged: []string{}}
-		if a.Missing, err = missing(ok, err); a.Missing != "" || err != nil {
+		if a.Missing, err = missingReason(ok, err); a.Missing != "" || err != nil {
 			return a, err
 		}
 		a.Unjudged = page.Unjudged

@@ -21,7 +21,7 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// newFolderServer returns a server of a folder.
+// newFolderServer returns a server of the traces in a folder.
 func newFolderServer(t *testing.T, dir string) *Server {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -45,8 +45,8 @@ func listed(t *testing.T, s *Server) (out []string) {
 	return out
 }
 
-// TestFolder checks that each trace of a folder is listed once, however many files it has, and
-// nothing else.
+// TestFolder checks that a server lists each trace in a folder once, however many files the trace
+// has, and that it lists nothing else.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, x := range [][2]string{{"otf/testdata/ok/mpi4", "otf/mpi4"}, {"otf/testdata/ok/hello", "otf/hello"}} {
@@ -88,7 +88,7 @@ func TestFolder(t *testing.T) {
 			t.Errorf("the answer tells where the folder is: %v", v["path"])
 		}
 	}
-	// A new file is found, even by its address before the folder is listed again.
+	// A new file is found by its id even before the folder is listed again.
 	writeSample(t, filepath.Join(dir, "later.etf"))
 	s.traces.(*folderCatalogue).at = time.Time{}
 	get(t, s, "/api/traces/"+traceID("later.etf", 0))
@@ -97,7 +97,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestEscape checks that nothing outside of the folder can be reached.
+// TestEscape checks that no request can read a file outside of the folder.
 func TestEscape(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	writeSample(t, filepath.Join(outside, "secret.etf"))
@@ -132,7 +132,7 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%s: status %d: %.40s", p, w.Code, w.Body)
 		}
 	}
-	// A folder that is replaced by a symbolic link after it was listed.
+	// After the list was made, a symbolic link takes the place of a folder.
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestLimitsOfFolder checks that a deep folder does not prevent the list.
+// TestLimitsOfFolder checks that traces are listed although the folder is nested deeper than the
+// limit.
 func TestLimitsOfFolder(t *testing.T) {
 	dir := t.TempDir()
 	deep := dir

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// guard refuses requests that the server must not answer, and turns a token in the page's address
-// into a cookie. It reports whether it has answered the request.
+// guard refuses requests that the server must not answer, and replaces a token in the page's
+// address by a cookie. It reports whether it has answered the request, so that the caller must not.
 //
 // The Host header is checked against DNS rebinding, and the Origin header against cross-site
 // requests.
@@ -44,7 +44,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.opt.Token, Path: "/", HttpOnly: true,
 			SameSite: http.SameSiteStrictMode})
 		w.Header().Set("Cache-Control", "no-store")
-		// A path that begins with two slashes would lead to another host.
+		// A path that begins with two slashes would be an address on another host.
 		w.Header().Set("Location", "/"+strings.TrimLeft(to.String(), "/"))
 		w.WriteHeader(http.StatusSeeOther)
 		return true
@@ -58,8 +58,8 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" &&
 		h.Get("Sec-Fetch-Mode") == "navigate" {
-		// Browsers withhold a strict cookie when the link was on another site's page. They send it after
-		// a redirect from a page of this server.
+		// A browser does not send a strict cookie with a request that comes from a link on another
+		// site. It sends the cookie after a redirect from a page of this server.
 		s.html(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
 	}
@@ -93,14 +93,14 @@ const tokenFormScript = `document.forms[0].onsubmit = (e) => {
   location.href = "/?token=" + encodeURIComponent(given[given.length - 1].split(/[&#]/)[0]) + location.hash;
 };`
 
-// tokenFormPolicy allows that script.
+// tokenFormPolicy is the Content-Security-Policy that allows tokenFormScript.
 var tokenFormPolicy = func() string {
 	h := sha256.Sum256([]byte(tokenFormScript))
 	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }()
 
-// unauthorizedPage explains the missing token to people in a browser and asks for the secret. Other
-// clients get JSON.
+// unauthorizedPage tells a person with a browser that the token is missing, and asks for the
+// secret. Other clients get JSON.
 const unauthorizedPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -148,18 +148,18 @@ func prefersHTML(accept string) bool {
 	return html > 0 && html > weight("application/json")
 }
 
-// ticket is a token that is valid for one request within a short time. The browser is started with
-// a ticket, because other users of the machine can see the arguments of programs.
+// ticket is a token for one request within a short time. The browser is started with a ticket
+// instead of the secret, because other users of the machine can see the arguments of programs.
 type ticket struct {
 	mu    sync.Mutex
 	token string
 	until time.Time
 }
 
-// ticketTime is how long a ticket is valid.
+// ticketTime is the time for which a ticket is valid.
 const ticketTime = 2 * time.Minute
 
-// take uses up the ticket. It reports whether the token was valid.
+// take reports whether a token is the valid ticket, and makes the ticket invalid.
 func (t *ticket) take(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *Server) Ticket(l net.Listener) string {
 	return s.address(l, s.ticket.token)
 }
 
-// sendSecret returns the secret to an authorised client, for a link that opens in another browser.
+// sendSecret answers with the secret, so that the page can make a link for another browser.
 func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return s.json(w, r, map[string]string{"token": s.opt.Token})
@@ -189,7 +189,7 @@ func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) isToken(t string) bool { return equalText(t, s.opt.Token) }
 
-// equalText compares two texts in constant time.
+// equalText reports whether two texts are equal, in a time that does not depend on them.
 func equalText(x, y string) bool {
 	a, b := sha256.Sum256([]byte(x)), sha256.Sum256([]byte(y))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -201,14 +201,14 @@ func (s *Server) isKnownHost(name string) bool {
 		slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return hostName(h) == name })
 }
 
-// sameOrigin reports whether an origin belongs to a host. The scheme may differ, as a proxy may add
-// TLS.
+// sameOrigin reports whether an Origin header belongs to a host. The scheme may differ, because a
+// proxy may add TLS.
 func sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
 }
 
-// quote shortens and quotes client input for a message.
+// quote returns the quoted beginning of a text from a client, for a message.
 func quote(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"

@@ -70,7 +70,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestWrongToken checks that a wrong token gets a page in a browser, and JSON in a program.
+// TestWrongToken checks the answers to a wrong token: a page for a browser, and JSON for other
+// clients.
 func TestWrongToken(t *testing.T) {
 	s := newTestServer(t, options(t))
 	for accept, kind := range map[string]string{
@@ -101,7 +102,8 @@ func TestWrongToken(t *testing.T) {
 	}
 }
 
-// TestCookie checks that the token moves from the page's address to a cookie.
+// TestCookie checks that a request with the token in its address gets a cookie and a redirect to
+// the address without the token.
 func TestCookie(t *testing.T) {
 	s := newTestServer(t, options(t))
 	for target, to := range map[string]string{"/?token=" + secret: "/",
@@ -183,7 +185,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestNotModified checks that an answer which the client has is not sent again.
+// TestNotModified checks that the server does not send an answer again that the client already has.
 func TestNotModified(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -216,7 +218,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestCompressed checks that answers to other machines are compressed if the client accepts that.
+// TestCompressed checks that an answer to another machine is compressed if the client accepts that.
 func TestCompressed(t *testing.T) {
 	s := newTestServer(t, options(t))
 	plain := ask(s, "GET", "/api/openapi.json").Body.Bytes()
@@ -245,8 +247,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestSecret checks that authorised clients get the secret, and that others get the page that asks
-// for it.
+// TestSecret checks that an authorised client gets the secret, and that others get the page that
+// asks for it.
 func TestSecret(t *testing.T) {
 	s := newTestServer(t, options(t))
 	if v := get(t, s, "/api/secret"); v["token"] != secret {

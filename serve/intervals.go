@@ -6,19 +6,21 @@ import (
 	"math/bits"
 )
 
-// interval is a part of a track: a wait, or a piece of the critical path.
+// interval is an interval of time on a track: a wait, or a piece of the critical path.
 type interval struct {
 	track    int
-	from, to int64 // since the first event of the trace
+	from, to int64 // in ticks since the first event of the trace
 }
 
-// intervalBytes is the size of a stored interval, and maxIntervals how many are stored at most.
+// intervalBytes is the size of an interval in a stored answer. maxIntervals is the largest number
+// of intervals in one.
 const (
 	intervalBytes = 20
 	maxIntervals  = 500_000
 )
 
-// storedIntervals is a stored answer: the length of the JSON of its head, that JSON, and intervals.
+// storedIntervals encodes an answer that is kept: the length of the JSON of head, this JSON, and
+// the intervals.
 func storedIntervals(head any, list []interval) ([]byte, error) {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -34,7 +36,7 @@ func storedIntervals(head any, list []interval) ([]byte, error) {
 	return b, nil
 }
 
-// headOf returns the head of a stored answer.
+// headOf returns the JSON of the head of a stored answer.
 func headOf(stored []byte) json.RawMessage {
 	n := binary.LittleEndian.Uint64(stored)
 	return json.RawMessage(stored[8 : 8+n])
@@ -49,13 +51,13 @@ func eachInterval(stored []byte, f func(interval)) {
 	}
 }
 
-// columns divides a window into columns of equal length.
+// columns divides a window into width columns of equal length.
 type columns struct {
 	from, to int64
 	width    int
 }
 
-// of returns the column that contains a time of the window.
+// of returns the number of the column that contains the time t of the window.
 func (c columns) of(t int64) int {
 	high, low := bits.Mul64(uint64(t)-uint64(c.from), uint64(c.width))
 	n, _ := bits.Div64(high, low, uint64(c.to)-uint64(c.from))
@@ -69,10 +71,10 @@ func (c columns) start(n int) int64 {
 	return c.from + int64(t)
 }
 
-// thinned leaves out pieces of a path that are too many to be seen: of those that lie in one column,
-// the first, the last, and those at the greatest and least track remain. The pieces are in the order
-// of time.
-func thinned(list []interval, c columns) []interval {
+// thin removes pieces of a path that are too many for a picture. Of the pieces in one column it
+// keeps the first and the last one, and those on the lowest and on the highest track. The pieces
+// are in the order of time.
+func thin(list []interval, c columns) []interval {
 	out := list[:0]
 	for i := 0; i < len(list); {
 		column := -1

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestLargestTime has a visit, a mark and a message at the largest time of all: the page asks for
-// windows that end one tick behind it.
+// TestLargestTime uses a trace with a visit, a mark and a message at the largest possible time. The
+// page requests windows that end one tick after it.
 func TestLargestTime(t *testing.T) {
 	const last = math.MaxInt64
 	for _, first := range []int64{0, last - 1000} {
@@ -51,9 +51,10 @@ func TestLargestTime(t *testing.T) {
 				t.Errorf("from %d: %s: %s is %s, expected %s", first, x.question, x.at, got, x.want)
 			}
 		}
-		// in 10 columns for 10 ticks the last one is that of the largest time
+		// with 10 columns for 10 ticks, the largest time is in the last column
 		w := ask(s, "GET", api+"/tiles"+window+"&width=10&tracks=0&depths=2")
-		// 24 bytes ahead, strips of 16 bytes, then regions, and first columns and numbers of columns
+		// 24 bytes of head, 16 bytes for each strip, the regions, and then the first columns and
+		// the numbers of columns
 		body := w.Body.Bytes()
 		if w.Code != 200 || len(body) < 24 {
 			t.Fatalf("tile: status %d: %s", w.Code, w.Body)
@@ -67,7 +68,8 @@ func TestLargestTime(t *testing.T) {
 	}
 }
 
-// TestReceivedInWindow: a message counts for its receiver where it is received.
+// TestReceivedInWindow checks that a message counts for its receiver in the window in which it is
+// received.
 func TestReceivedInWindow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))

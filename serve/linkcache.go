@@ -15,23 +15,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// dependencyPoint is the kind and id of an end of a dependency, without its location and time.
+// dependencyPoint identifies the event or claim at an end of a dependency, within its location and
+// time.
 type dependencyPoint struct {
 	kind trace.EndKind
 	id   int64
 }
 
-// dependency holds the trace's data about a stored link.
+// dependency holds what the trace says about a stored link beyond the index.
 type dependency struct {
 	from, to   dependencyPoint
 	attributes []attribute
 }
 
-// dependencies looks up those of links that the trace stores. It returns nil for a link that is not
-// stored or not found, and sets partial if the trace could not be read in time.
+// dependencies returns the data of those links that the trace stores, in the order of links. An
+// element is nil if the link is not stored or was not found. partial is set if the trace could not
+// be read in time.
 //
-// Formats keep stored links apart from the events at their ends, so that finding one means reading
-// all of them. The links are cached for the next request.
+// Formats store links separately from the events at their ends. Finding one link therefore means
+// reading all links, which are cached for later requests.
 func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*dependency, partial bool, err error) {
 	found = make([]*dependency, len(links))
 	var wanted []int
@@ -43,7 +45,7 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 	if len(wanted) == 0 {
 		return found, false, nil
 	}
-	// Read those around the middle one.
+	// The table holds links around a time; the middle one of the wanted links is chosen.
 	slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(links[a].Start, links[b].Start) })
 	center := links[wanted[len(wanted)/2]].Start
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
@@ -64,16 +66,16 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 	return found, partial, nil
 }
 
-// linkCache holds the stored links of a trace after they have been read.
+// linkCache holds the stored links of a trace, once they have been read.
 type linkCache struct {
 	mu         sync.Mutex
 	table      *linkTable
 	reading    chan struct{} // closed when reading ends; nil while no reading is in progress
-	err        error         // of the last reading
-	generation int           // incremented when the trace is read again
+	err        error         // of the last attempt to read
+	generation int           // incremented when the links become invalid
 }
 
-// clear removes the links, because the trace is read again.
+// clear removes the links, because the trace has changed and is read again.
 func (s *linkCache) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,15 +83,15 @@ func (s *linkCache) clear() {
 	s.generation++
 }
 
-// evict frees the memory for the links of another trace.
+// evict removes the links, because those of another trace need the memory.
 func (s *linkCache) evict() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table = nil
 }
 
-// get returns a table with the links that begin at a time, and reads the trace if necessary. If the
-// context ends first, reading continues for the next request.
+// get returns a table with the links that begin at a time. It reads the trace if it has no such
+// table. If the context ends first, reading continues for later requests.
 func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, error) {
 	for tried := false; ; {
 		s.mu.Lock()
@@ -121,8 +123,8 @@ func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, er
 	}
 }
 
-// prefetch starts reading the links around a time unless links have been read before. The page
-// shows single links at this point, and the user is likely to select one.
+// prefetch starts to read the links around a time unless links have been read before. It is called
+// when the page shows single links, of which the user is likely to select one.
 func (s *linkCache) prefetch(e *entry, at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +134,8 @@ func (s *linkCache) prefetch(e *entry, at int64) {
 	s.startReading(e, at)
 }
 
-// startReading starts reading in the background, and reports whether it did. s.mu must be held.
+// startReading starts to read in the background, and reports whether it could. The caller must hold
+// s.mu.
 func (s *linkCache) startReading(e *entry, at int64) bool {
 	done, age := make(chan struct{}), s.generation
 	if !e.s.background(func() { s.read(e, at, age, done) }) {
@@ -144,7 +147,7 @@ func (s *linkCache) startReading(e *entry, at int64) bool {
 
 func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 	t := newLinkTable(at, maxLinkBytes)
-	err := guarded(func() error {
+	err := recoverPanic(func() error {
 		select {
 		case e.s.linkCaches.slots <- struct{}{}:
 			defer func() { <-e.s.linkCaches.slots }()
@@ -181,14 +184,15 @@ func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 // errOutdated is returned if a trace changed while it was read.
 var errOutdated = errors.New("the trace has changed")
 
-// maxLinkTables is the number of traces whose links are kept at a time, and maxLinkBytes the memory
-// limit for each.
+// maxLinkTables is the largest number of traces whose links are kept. maxLinkBytes is the memory
+// limit for the links of each.
 const (
 	maxLinkTables = 2
 	maxLinkBytes  = 48 << 20
 )
 
-// linkCaches evicts the links of the least recently used traces.
+// linkCaches limits the memory of the link caches of all traces: it evicts the least recently used
+// ones.
 type linkCaches struct {
 	slots chan struct{} // one slot for each trace that is being read
 	mu    sync.Mutex
@@ -208,15 +212,16 @@ func (l *linkCaches) touch(s *linkCache) {
 	}
 }
 
-// linkTable holds stored links within a memory limit: those that begin closest to the time center.
+// linkTable holds the stored links that begin closest to the time center, as many as a memory limit
+// allows.
 type linkTable struct {
 	center  int64
 	radius  uint64 // the table has all links that begin closer to center than this
 	limit   int    // bytes
 	rows    []linkRow
-	sets    [][]attribute // attributes, which many links share
+	sets    [][]attribute // sets of attributes, each of which many links may have
 	numbers map[string]uint32
-	bytes   int         // used by sets
+	bytes   int         // memory of sets
 	set     []attribute // scratch space of add
 	name    []byte
 }
@@ -229,7 +234,7 @@ type linkRow struct {
 }
 
 // rowBytes is the memory of a row, setBytes that of a set of attributes, and attributeBytes that of
-// each attribute in it, without their texts.
+// each attribute in a set, all without their texts.
 const (
 	rowBytes       = 48
 	setBytes       = 100
@@ -245,12 +250,13 @@ func (t *linkTable) distance(at int64) uint64 {
 	return uint64(max(at, t.center)) - uint64(min(at, t.center))
 }
 
-// covers reports whether the table has all links that begin at a time.
+// covers reports whether the table contains all links that begin at a time.
 func (t *linkTable) covers(at int64) bool {
 	return t.radius == math.MaxUint64 || t.distance(at) < t.radius
 }
 
-// add adds a link if it is close enough to center.
+// add adds a link if the table still covers its begin. It may remove other links to stay within the
+// limit.
 func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	if !t.covers(l.Src.Time) {
 		return
@@ -266,7 +272,7 @@ func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	}
 }
 
-// setNumber returns the number of a set of attributes, which it adds if it is new.
+// setNumber returns the number of a set of attributes in sets, to which it adds a new one.
 func (t *linkTable) setNumber(set []attribute) uint32 {
 	b := t.name[:0]
 	for _, a := range set {
@@ -282,7 +288,7 @@ func (t *linkTable) setNumber(set []attribute) uint32 {
 	return n
 }
 
-// shrink removes the half of the links that is farther from center.
+// shrink removes the half of the links that begin farthest from center.
 func (t *linkTable) shrink() {
 	far := make([]uint64, len(t.rows))
 	for i := range t.rows {
@@ -291,7 +297,7 @@ func (t *linkTable) shrink() {
 	slices.Sort(far)
 	t.radius = far[len(far)/2]
 	t.rows = slices.DeleteFunc(t.rows, func(r linkRow) bool { return !t.covers(r.start) })
-	sets := t.sets // to be renumbered
+	sets := t.sets // the remaining sets get new numbers
 	t.sets, t.numbers, t.bytes = nil, map[string]uint32{}, 0
 	for i := range t.rows {
 		t.rows[i].set = t.setNumber(sets[t.rows[i].set])
@@ -302,13 +308,13 @@ func (r *linkRow) compare(start, end, id int64) int {
 	return cmp.Or(cmp.Compare(r.start, start), cmp.Compare(r.end, end), cmp.Compare(r.id, id))
 }
 
-// finish sorts the table and frees what only add needs.
+// finish sorts the table, and frees the memory that only add needs.
 func (t *linkTable) finish() {
 	t.numbers, t.set, t.name = nil, nil, nil
 	slices.SortStableFunc(t.rows, func(a, b linkRow) int { return a.compare(b.start, b.end, b.id) })
 }
 
-// find returns the first link with an id, start and end, or nil.
+// find returns the first link with the given id, start and end, or nil if there is none.
 func (t *linkTable) find(id, start, end int64) *dependency {
 	i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].compare(start, end, id) >= 0 })
 	if i == len(t.rows) || t.rows[i].compare(start, end, id) != 0 {

@@ -10,13 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file describes links with data from the trace. The index holds only their ends.
+// This file answers requests for links. The index holds only the ends of a link; other data comes
+// from the trace.
 
 type linkAnswer struct {
 	Link    linkFact    `json:"link"`
 	From    linkEndFact `json:"from"`
 	To      linkEndFact `json:"to"`
-	Partial bool        `json:"partial"` // something is missing because reading took too long
+	Partial bool        `json:"partial"` // set if something is missing because reading took too long
 }
 
 // linkEndFact is the event or claim at an end of a link.
@@ -28,7 +29,7 @@ type linkEndFact struct {
 
 func (a linkAnswer) incomplete() bool { return a.Partial }
 
-func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
+func linkAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, at, id := p.track(), p.time("time"), p.values.Get("link")
 	if p.err != nil {
 		return nil, p.err
@@ -130,10 +131,11 @@ func (v *traceView) location(track int) uint32 {
 	return v.tracks[track].Location
 }
 
-// endFinder finds the event at an end of a link, given its location and time.
+// endFinder finds the event or claim at an end of a link, given the end's location and time, and
+// describes it in f.
 type endFinder func(ctx context.Context, r *reader, loc uint32, at int64, f *linkEndFact) error
 
-// setEvent fills in the cursor's event.
+// setEvent describes the event at the cursor.
 func (f *linkEndFact) setEvent(defs *trace.Definitions, c *trace.Cursor) {
 	spec := defs.Spec(c.Kind())
 	f.Kind, f.Attributes = spec.Name, eventAttributes(defs, c)
@@ -142,8 +144,8 @@ func (f *linkEndFact) setEvent(defs *trace.Definitions, c *trace.Cursor) {
 	}
 }
 
-// messageEnd finds the send or receive event of a message. n equal messages at the same time come
-// before it.
+// messageEnd returns a finder for the send or receive event of a message. is selects its kind. The
+// finder skips n equal messages that come earlier at the same time.
 func messageEnd(is func(trace.Kind) bool, peer uint32, l *index.Link, n int) endFinder {
 	return func(ctx context.Context, r *reader, loc uint32, at int64, f *linkEndFact) error {
 		defs := r.Defs()
@@ -166,8 +168,8 @@ func messageEnd(is func(trace.Kind) bool, peer uint32, l *index.Link, n int) end
 	}
 }
 
-// threadLinkKinds has the kinds of the events at the two ends of a link between threads, by the
-// link's name.
+// threadLinkKinds maps the name of a link between threads to the kinds of the events at its two
+// ends.
 var threadLinkKinds = map[string][2]trace.Kind{
 	"fork":   {trace.ThreadFork, trace.ThreadTeamBegin},
 	"join":   {trace.ThreadTeamEnd, trace.ThreadJoin},
@@ -187,9 +189,9 @@ func threadLinkEnd(k trace.Kind) endFinder {
 	}
 }
 
-// dependencyEnd finds the claim or event at an end of a dependency. A claim is described by its
-// begin event, even if the dependency ends inside the claim or at its end.
-func (x *opened) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
+// dependencyEnd returns a finder for the claim or event at an end of a dependency. It describes a
+// claim by its begin event, even if the dependency ends inside of the claim or at its end.
+func (x *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
 	if track < 0 || end.kind == trace.AtLocation {
 		return nil, nil
 	}
@@ -198,7 +200,8 @@ func (x *opened) dependencyEnd(track int, at int64, end dependencyPoint) (endFin
 	case trace.AtEvent:
 		kind = trace.Mark
 	case trace.AtClaimEnd:
-		// The claim began where one of the spans did that end here.
+		// The claim ends at the time; the spans that end there give the times at which it may have
+		// begun.
 		times = times[:0]
 		for _, t := range x.spanTracks(x.tracks[track].Location) {
 			for depth := range x.tracks[t].Depth {
@@ -232,7 +235,7 @@ func (x *opened) dependencyEnd(track int, at int64, end dependencyPoint) (endFin
 	}, nil
 }
 
-// spanTracks lists the tracks of a location that have spans.
+// spanTracks returns the tracks of a location that have spans.
 func (v *traceView) spanTracks(location uint32) (out []int) {
 	for i, t := range v.tracks {
 		if t.Location == location && (t.Kind == index.ResourceTrack || t.Kind == index.LocationTrack) {
@@ -242,7 +245,8 @@ func (v *traceView) spanTracks(location uint32) (out []int) {
 	return out
 }
 
-// describeLinks adds the attributes of dependencies to the facts of links.
+// describeLinks adds the attributes of dependencies to facts, which describe links in the same
+// order.
 func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []linkFact) (partial bool, err error) {
 	found, partial, err := e.dependencies(ctx, links)
 	for i, d := range found {
@@ -289,7 +293,7 @@ type linksAnswer struct {
 	Links   []linkFact `json:"links"`
 }
 
-func links(ctx context.Context, x *opened, p *params) (any, error) {
+func links(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	q := index.LinkRequest{Tracks: p.tracks(len(x.tracks)), Limit: int(p.number("limit", 1, maxLinks, 2000))}
 	p.number("width", 1, maxWidth, 1)
 	q.From, q.To, _ = p.window()

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// linkDetails requests the details of the links that begin in a window. The key of the result is
-// the time of the begin and the tag.
+// linkDetails requests the details of the links that begin in a window. The keys of the result
+// consist of the time of the begin and the tag.
 func linkDetails(t *testing.T, s *Server, api, window string) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -26,8 +26,8 @@ func linkDetails(t *testing.T, s *Server, api, window string) map[string]map[str
 	return out
 }
 
-// TestEndsOfMessages checks the details of the send and the receive of a message, including several
-// equal messages.
+// TestEndsOfMessages checks the details of the send and the receive of messages, some of which are
+// equal.
 func TestEndsOfMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -67,7 +67,7 @@ func TestEndsOfMessages(t *testing.T) {
 			look(v, "from/kind") != "send" || look(v, "to/kind") != "recv" || look(v, "partial") != false {
 			t.Errorf("message %s: found %s in %v, want %s", key, x, v, want)
 		}
-		// names, not ids
+		// operands are shown as names instead of ids
 		if from, to := attributesOf(v["from"])["receiver"], attributesOf(v["to"])["sender"]; from != "b" || to != "a" {
 			t.Errorf("message %s: found the receiver %s and the sender %s, want b and a", key, from, to)
 		}
@@ -127,7 +127,7 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 	if len(got) != 4 {
 		t.Errorf("found the dependencies %v, want 4", got)
 	}
-	// The links of a span have their attributes, too.
+	// The answer about a span includes the attributes of its links.
 	v := get(t, s, api+"/span?track=0&depth=0&time=0")
 	found := 0
 	for _, l := range v["links"].([]any) {
@@ -140,8 +140,8 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 	}
 }
 
-// TestLinkTable checks that a table has all links that it reports to cover, whatever its memory
-// limit.
+// TestLinkTable checks that a table contains all links at each time that it covers, for several
+// memory limits.
 func TestLinkTable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	defs := &trace.Definitions{}
@@ -187,7 +187,7 @@ func TestLinkTable(t *testing.T) {
 	}
 }
 
-// TestPartial checks that clients must not cache an incomplete answer.
+// TestPartial checks that an incomplete answer forbids clients to cache it.
 func TestPartial(t *testing.T) {
 	d := &summaryFile{}
 	s := newSlowServer(t, d)
@@ -196,7 +196,7 @@ func TestPartial(t *testing.T) {
 	api := waitReady(t, s, 0)
 	const question = "/span?track=0&depth=1&time=20"
 	s.detailTime = 10 * time.Millisecond
-	w := ask(s, "GET", api+question) // this context's scan is cancelled
+	w := ask(s, "GET", api+question) // no context ends before the scan is cancelled by the time limit
 	if v := decoded(t, w); v["partial"] != true || w.Header().Get("ETag") != "" ||
 		w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("found partial %v and the header %v", v["partial"], w.Header())

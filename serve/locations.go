@@ -15,7 +15,7 @@ type matrixRow struct {
 	Destination int    `json:"destination"`
 	Count       int64  `json:"count"`
 	Bytes       int64  `json:"bytes"`
-	Matched     int64  `json:"matched"` // number of received messages; Min to Sum are of these
+	Matched     int64  `json:"matched"` // number of received ones; Min, Max and Sum are of their latencies
 	Min         string `json:"min"`
 	Mean        mean   `json:"mean"`
 	Max         string `json:"max"`
@@ -42,7 +42,7 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 		a := matrixAnswer{[]matrixRow{}, []int{}}
 		for _, c := range cells {
 			if c.Count == 0 {
-				continue // received in the window, sent before it
+				continue // the message was sent before the window
 			}
 			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", mean{c.Sum, c.Matched}, "", "0"}
 			if c.Matched > 0 {
@@ -65,7 +65,7 @@ type shareFact struct {
 
 type locationRow struct {
 	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // number of events in the whole trace; only on the first track of a location
+	Events        int64       `json:"events"` // in the whole trace; 0 except on the first track of a location
 	Spans         int64       `json:"spans"`
 	Busy          ticks       `json:"busy"`
 	Exclusive     []shareFact `json:"exclusive"`
@@ -75,10 +75,10 @@ type locationRow struct {
 	ReceivedBytes int64       `json:"receivedBytes"`
 }
 
-// topRegions is the number of regions that are listed for a location.
+// topRegions is the largest number of regions that are listed for a location.
 const topRegions = 8
 
-func locations(ctx context.Context, x *opened, p *params) (any, error) {
+func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	from, to, _ := p.window()
 	if p.err != nil {
 		return nil, p.err
@@ -99,7 +99,7 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 			at[t] = len(rows)
 			rows = append(rows, x.activityRow(t, all[i]))
 			if k := &x.tracks[t]; k.Kind == index.ResourceTrack && k.Depth > 1 {
-				// Its claims overlap.
+				// The sums would count time twice if claims overlap.
 				busy, err := x.Busy(ctx, t, from, to)
 				if err != nil {
 					return nil, err
@@ -108,7 +108,8 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 			}
 		}
 	}
-	// A message counts for its sender where it is sent, and for its receiver where it is received.
+	// A message counts for its sender in the window in which it is sent, and for its receiver in
+	// the window in which it is received.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
@@ -123,13 +124,13 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	return map[string][]locationRow{"rows": rows}, nil
 }
 
-// activityRow returns the row of a location or resource without the messages.
+// activityRow returns the row of a location or resource, without its numbers of messages.
 func (v *traceView) activityRow(track int, sums []index.Sum) locationRow {
 	t := &v.tracks[track]
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
 	for _, s := range sums {
 		r.Spans += s.Count
-		r.Busy += ticks(s.Exclusive.Int64()) // correct if no claims overlap
+		r.Busy += ticks(s.Exclusive.Int64()) // correct only if no claims overlap
 		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
 			r.Exclusive = append(r.Exclusive, shareFact{jsonRef(s.Region), sum(s.Exclusive)})
 		}

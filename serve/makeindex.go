@@ -13,17 +13,17 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// indexBuild has the parameters to build an index.
+// indexBuild holds the parameters for building an index.
 type indexBuild struct {
 	reading  *ReadSettings
 	format   format.Format
 	indexes  indexer
 	progress func(done, total int64)
-	// early receives the facts that are known before the events are read; may be nil.
+	// early is called with the facts that are known before the events are read. It may be nil.
 	early func(*earlyFacts)
 }
 
-// run writes an index to a file.
+// run builds an index and writes it to path.
 func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	d, err := m.reading.open(ctx, m.format, src, m.progress)
 	if err != nil {
@@ -51,13 +51,13 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 	return d.found(), nil
 }
 
-// reportEarly reports the facts that are known before the events are read. It ignores errors of the
-// summary, which reading the events reports.
+// reportEarly calls m.early with what is known before the events are read, and returns it. It
+// ignores errors of the summary, because reading the events reports the defect.
 func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarlyFacts(d.Defs())
 	m.early(f)
 	var o *overview
-	if d.Events == format.Events(d.file) { // a summary has uncorrected times
+	if d.Events == format.Events(d.file) { // a summary's times are not corrected
 		if s, err := d.file.Summary(ctx); s != nil && err == nil {
 			o = newOverview(d.Defs(), s)
 		} else if p, err := d.file.Preview(ctx); p != nil && err == nil {
@@ -73,32 +73,32 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 	return f, ctx.Err()
 }
 
-// settings returns the settings that the index of a trace depends on.
+// settings returns the settings on which the index of a trace depends.
 func (r *ReadSettings) settings(f format.Format) *cache.Settings {
 	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
 		Correction: r.CorrectionText, Color: r.Color}
 }
 
-// IndexOptions has the settings of [MakeIndex].
+// IndexOptions holds the options of [MakeIndex].
 type IndexOptions struct {
-	Path     string // file to write; "" for one in the cache
-	Force    bool   // build the index even if there is one
-	Verify   bool   // read an existing index completely, and replace it if it is damaged
+	Path     string // path of the index; "" for one in the cache
+	Force    bool   // build the index even if it exists
+	Verify   bool   // read an existing index completely, and build it again if it is damaged
 	Progress func(done, total int64)
 }
 
-// IndexResult describes the index that [MakeIndex] found or built.
+// IndexResult describes the index that [MakeIndex] has found or built.
 type IndexResult struct {
 	Path  string
 	Size  int64
 	Built bool // false if the index existed before
-	// Damage is the defect of the index that was replaced; nil if it had none.
+	// Damage is the error in the index that was replaced, or nil.
 	Damage error
 	Format format.Format
 	cache.ReadDefects
 }
 
-// MakeIndex builds the index of a trace, in the cache or in a file of its own, unless it exists.
+// MakeIndex builds the index of a trace unless it exists, in the cache or in a separate file.
 func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.Source,
 	o IndexOptions) (*IndexResult, error) {
 	f := r.Format
@@ -154,8 +154,8 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 		ReadDefects: e.ReadDefects}, nil
 }
 
-// runToFile builds an index in a file of its own, atomically. The target of a link is replaced, and a file that
-// is replaced keeps its permissions.
+// runToFile builds an index in a separate file, atomically. If path is a symbolic link, its target
+// is replaced. A replaced file's permissions are kept.
 func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	st, err := os.Stat(path)
 	switch {
@@ -184,12 +184,13 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 		return f, err
 	}
 	if st != nil {
-		os.Chmod(temporary, st.Mode().Perm()) // best effort
+		os.Chmod(temporary, st.Mode().Perm()) // errors do not matter: the file is readable for its owner
 	}
 	return f, os.Rename(temporary, path)
 }
 
-// check opens an index, or reads it completely if whole is set.
+// check opens an index; if whole is set, it reads it completely. It returns an error if the index
+// is damaged.
 func (m *indexBuild) check(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return m.indexes.verify(ctx, path)
@@ -201,7 +202,7 @@ func (m *indexBuild) check(ctx context.Context, path string, whole bool) error {
 	return x.Close()
 }
 
-// isMainFile reports whether a path is the main file of a trace.
+// isMainFile reports whether path is the main file of a trace.
 func isMainFile(src format.Source, path string) bool {
 	a, err := fs.Stat(src.FS, src.Name)
 	if err != nil {

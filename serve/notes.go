@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// note is a remark on an interval of time.
+// note is a text about an interval of time.
 type note struct {
 	ID      string `json:"id"`
 	From    string `json:"from"`
@@ -36,11 +36,11 @@ const (
 	maxNoteBytes = 8 << 20
 )
 
-// notesSuffix is appended to the name of a given index file to get that of its notes.
+// notesSuffix is added to the name of a given index file for the name of the file with its notes.
 const notesSuffix = ".notes.json"
 
-// notesPath returns the path of the file with the notes on a trace, or "" if notes cannot be kept.
-// The file is beside the index, because weft writes nothing beside the trace.
+// notesPath returns the path of the file with the notes on a trace, or "" if notes cannot be
+// stored. Notes are beside the index, because weft writes nothing beside the trace.
 func (e *entry) notesPath() (string, error) {
 	switch {
 	case e.base != nil:
@@ -69,7 +69,7 @@ func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.jsonUncached(w, r, l)
 }
 
-// notes reads the notes on a trace.
+// notes reads the notes on a trace. The list is empty if the file does not exist.
 func (e *entry) notes() (noteList, error) {
 	l := noteList{[]note{}}
 	path, err := e.notesPath()
@@ -127,7 +127,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("notes: found more data after them, expected nothing")
 	}
 	if l.Notes == nil {
-		// Removing all notes takes an explicit empty list.
+		// A client that removes all notes must send an empty list.
 		return badRequest("notes: found no list, expected {\"notes\":[…]}")
 	}
 	if err := l.check(time.Now()); err != nil {
@@ -141,7 +141,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.jsonUncached(w, r, l)
 }
 
-// jsonError describes an error of package json without the names of Go types.
+// jsonError returns the text of an error of package json, without the names of Go types.
 func jsonError(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -155,7 +155,7 @@ func jsonError(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// check validates notes and dates new ones.
+// check returns an error for an invalid list. It sets the time of creation of new notes.
 func (l *noteList) check(now time.Time) error {
 	if len(l.Notes) > maxNotes {
 		return badRequest(fmt.Sprintf("found %d notes, expected at most %d", len(l.Notes), maxNotes))
@@ -204,7 +204,7 @@ func writeNotes(path string, l *noteList) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(text, '\n'))
 	if st, e := os.Stat(path); err == nil && e == nil {
-		err = f.Chmod(st.Mode().Perm()) // CreateTemp makes files that only the owner can read
+		err = f.Chmod(st.Mode().Perm()) // CreateTemp creates files that only the owner can read
 	}
 	if e := f.Close(); err == nil {
 		err = e

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestNotes checks that notes are kept beside the index.
+// TestNotes checks that notes are stored beside the index.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sample.otf2")
@@ -93,8 +93,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNotesOfIndex checks that notes on a trace with a given index are beside that index, and that
-// a trace from standard input has none.
+// TestNotesOfIndex checks that the notes on a trace with a given index are beside that index, and
+// that a trace from standard input cannot have notes.
 func TestNotesOfIndex(t *testing.T) {
 	dir := t.TempDir()
 	path, index := filepath.Join(dir, "sample.otf2"), filepath.Join(t.TempDir(), "x.weftidx")

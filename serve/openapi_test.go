@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// schema is the part of the API description that is checked.
+// schema is the part of a JSON schema that check supports.
 type schema struct {
 	Ref                  string `json:"$ref"`
 	Type                 any
@@ -34,7 +34,8 @@ type operation struct {
 	}
 }
 
-// check compares a value with its schema.
+// check returns an error if a value does not match a schema. at is the value's place, for the
+// message.
 func (d *description) check(s *schema, v any, at string) error {
 	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
 		x := d.Components.Schemas[name]
@@ -93,7 +94,7 @@ func (d *description) check(s *schema, v any, at string) error {
 	return nil
 }
 
-// checkAnswer compares an answer with a schema of the description.
+// checkAnswer fails the test if an answer does not match a named schema of the description.
 func checkAnswer(t *testing.T, s *Server, schema string, v any) {
 	t.Helper()
 	var d description
@@ -105,8 +106,8 @@ func checkAnswer(t *testing.T, s *Server, schema string, v any) {
 	}
 }
 
-// TestDescription checks that the API description has every route and method, no others, and the
-// fields of the real answers.
+// TestDescription checks that the API description has exactly the server's routes and methods, and
+// that its schemas match real answers.
 func TestDescription(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.otf2")
 	writeGenerated(t, path, 3000)
@@ -144,7 +145,7 @@ func TestDescription(t *testing.T) {
 		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]
 		w := ask(s, "GET", target)
 		if w.Code == 204 && short == "/instant" {
-			continue // the trace has none; TestClaims has one
+			continue // the trace has no such span; TestClaims uses one that has
 		}
 		if w.Code != 200 {
 			t.Errorf("%s: status %d: %s", target, w.Code, w.Body)

@@ -50,7 +50,7 @@ type indexer interface {
 	verify(ctx context.Context, path string) error
 }
 
-// fileIndexer is the indexer of package timeline/index.
+// fileIndexer is the indexer that uses package timeline/index.
 type fileIndexer struct{}
 
 func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
@@ -60,7 +60,7 @@ func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt 
 func (fileIndexer) open(path string) (Index, error) {
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, err // returning x would make a non-nil interface
+		return nil, err // a nil x in the interface would not equal nil
 	}
 	return x, nil
 }
@@ -74,7 +74,7 @@ func (fileIndexer) verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// openIndexes keeps the most recently used indexes open. Indexes in use stay open.
+// openIndexes keeps the most recently used indexes open, and those that are in use.
 type openIndexes struct {
 	mu     sync.Mutex
 	limit  int
@@ -82,12 +82,12 @@ type openIndexes struct {
 	closed bool
 }
 
-// openIndex is an open index.
+// openIndex is an open index and the number of its users.
 type openIndex struct {
 	e       *entry
 	x       Index
 	readers int
-	dropped bool // its last reader closes it
+	dropped bool // the last user closes the index
 }
 
 // acquire returns the index of a trace, which it opens if necessary, and a function that releases
@@ -116,7 +116,7 @@ func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func
 	return b.x, sync.OnceFunc(func() { s.release(b) }), nil
 }
 
-// add adds an open index.
+// add adds an open index to the list. It may close others.
 func (s *openIndexes) add(e *entry, x Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *openIndexes) add(e *entry, x Index) {
 	s.trim()
 }
 
-// drop removes the index of a trace.
+// drop removes the index of a trace from the list, because it is replaced.
 func (s *openIndexes) drop(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func (s *openIndexes) remove(e *entry) {
 	}
 }
 
-// trim closes the least recently used indexes above the limit that are not in use.
+// trim closes the least recently used indexes that nobody uses, until the limit is kept.
 func (s *openIndexes) trim() {
 	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
 		if s.list[i].readers > 0 {
@@ -171,7 +171,7 @@ func (s *openIndexes) release(b *openIndex) {
 	s.trim()
 }
 
-// close closes all indexes. The last reader closes an index that is in use.
+// close closes all indexes. An index in use is closed by its last user.
 func (s *openIndexes) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"sync"
 )
 
-// policy is the page's Content-Security-Policy: everything comes from this server, and only the
-// page's own files are executed.
+// policy is the Content-Security-Policy of the page: all content comes from this server, and only
+// scripts in files of the page run.
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// mediaTypes has the types of files that the system's table may lack.
+// mediaTypes maps extensions to media types, because the table of the system may lack some.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".json": "application/json",
@@ -23,7 +23,7 @@ var mediaTypes = map[string]string{
 	".woff2": "font/woff2", ".wasm": "application/wasm", ".txt": "text/plain; charset=utf-8",
 }
 
-// pageFiles holds the page's files and their hashes.
+// pageFiles holds the files of the page and the hashes of their content.
 type pageFiles struct {
 	fs   fs.FS
 	tags sync.Map

@@ -20,7 +20,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestCounters checks the figures of counters in windows of a file against numbers counted by hand.
+// TestCounters checks the statistics of counters in windows. The expected numbers were calculated
+// by hand.
 func TestCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "counters.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -57,22 +58,22 @@ func TestCounters(t *testing.T) {
 	for _, c := range []struct{ query, name, path, want string }{
 		{"", "memory", "samples", "5"}, {"", "memory", "first", "0"}, {"", "memory", "last", "40"},
 		{"", "memory", "max", "40"},
-		// 0, 10, 20 and 30 for 10 ticks each, and 40 from 150 to 200
+		// 0, 10, 20 and 30 apply for 10 ticks each, and 40 from 150 to 200
 		{"", "memory", "mean", fmt.Sprint((10*60 + 50*40) / 90.)}, {"", "memory", "holding", "next"},
 		{"", "memory", "increase", "<nil>"},
-		// from 125 to 145: 10 for 5 ticks, 20 for 10, 30 for 5
+		// in the window from 125 to 145, 10 applies for 5 ticks, 20 for 10 and 30 for 5
 		{"?from=25&to=45", "memory", "samples", "2"}, {"?from=25&to=45", "memory", "first", "10"},
 		{"?from=25&to=45", "memory", "mean", "20"}, {"?from=25&to=45", "memory", "min", "10"},
-		// before the first value
+		// before the first value, no value applies
 		{"?from=0&to=10", "memory", "samples", "0"}, {"?from=0&to=10", "memory", "mean", "<nil>"},
 		{"?from=0&to=10", "memory", "first", "<nil>"},
-		// after the last value, which still holds
+		// after the last value, that value still applies
 		{"?from=60&to=70", "memory", "samples", "0"}, {"?from=60&to=70", "memory", "mean", "40"},
-		// an increase of 1600 within 40 ms
+		// the values increase by 1600 within 40 ms
 		{"", "cycles", "increase", "1600"}, {"", "cycles", "rate", "40000"},
-		// at 125 the value is that of 120, at the end that of 140
+		// at 125 the value of 120 applies, and at the end that of 140
 		{"?from=25&to=45", "cycles", "increase", "800"}, {"?from=25&to=45", "cycles", "rate", "40000"},
-		// 2 up to 120, 3 up to 130, 4 up to 140, 5 up to 150
+		// 2 applies up to 120, 3 up to 130, 4 up to 140, and 5 up to 150
 		{"", "power", "mean", "3.5"}, {"", "power", "holding", "last"}, {"?from=25&to=45", "power", "mean", "4"},
 		{"?from=25&to=45", "power", "last", "5"}, {"?from=25&to=45", "power", "samples", "2"},
 		{"?from=25&to=45", "hits", "mean", "2.5"}, {"?from=25&to=45", "hits", "first", "2"},
@@ -87,8 +88,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// writeWaits writes a trace with work and waits inside MPI calls. Its locations begin and end at
-// different times.
+// writeWaits writes a trace with work and with waits in MPI calls. Its locations begin and end at
+// different times. With comments, its events include comments.
 func writeWaits(t *testing.T, path string, comments bool) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -116,13 +117,14 @@ func writeWaits(t *testing.T, path string, comments bool) {
 	save(t, path, r)
 }
 
-// TestStates compares the states of windows with those of package analysis/states, which reads all
-// events in the order of time. It covers traces whose index has the states, and others.
+// TestStates compares the states in windows with those of package analysis/states, which reads all
+// events in the order of time. For some of the traces, the server can compute them from the index;
+// for the others it cannot.
 func TestStates(t *testing.T) {
 	dir := t.TempDir()
 	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"),
 		filepath.Join(dir, "g.otf2")
-	// Two regions of one name: one is work, the other is waiting.
+	// Of two regions with the same name, one is work and the other is waiting.
 	twofold := filepath.Join(dir, "twofold.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f, g := r.Region("f"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f", Role: "barrier"})
@@ -220,7 +222,8 @@ func statesOf(t *testing.T, path string, w trace.Window) *states.Result {
 	return p.Result()
 }
 
-// TestStatesOfColors checks that the states are those of regions, whatever names the spans have.
+// TestStatesOfColors checks that states are computed from regions even if an attribute names the
+// spans.
 func TestStatesOfColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -236,7 +239,7 @@ func TestStatesOfColors(t *testing.T) {
 	}
 }
 
-// TestTree checks that a call tree sums up what its limit omits, for each path and in total.
+// TestTree checks the sums of omitted paths in a limited call tree, below each path and in total.
 func TestTree(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 9))
 	var nodes []calltree.Node
@@ -290,7 +293,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("limit %d: %d of %d paths shown, %d left out, expected all of %d", limit, len(shown), a.Paths, a.Left.Paths,
 				len(nodes))
 		}
-		// No omitted path has more time than a kept one.
+		// No omitted path has more inclusive time than a kept one.
 		least, most := int64(math.MaxInt64), int64(0)
 		for _, n := range nodes {
 			if shown[n.Name] {
@@ -302,7 +305,8 @@ func TestTree(t *testing.T) {
 		if most > least {
 			t.Errorf("limit %d: left out is one of %d ticks, shown one of %d", limit, most, least)
 		}
-		// The omitted paths of all nodes and of the roots add up to the total.
+		// The sums of the omitted paths below all nodes and at the top add up to those of all
+		// omitted paths.
 		for i, n := range nodes {
 			if n.Parent < 0 && !shown[n.Name] {
 				exclusive -= n.Inclusive.Int64()
@@ -341,7 +345,7 @@ func TestCountersOfTool(t *testing.T) {
 		at int64
 		v  float64
 	}
-	printed := map[string][]value{} // by location and name
+	printed := map[string][]value{} // by location and counter
 	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`),
 		regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
 	for _, l := range line.FindAllStringSubmatch(string(text), -1) {
@@ -365,7 +369,7 @@ func TestCountersOfTool(t *testing.T) {
 	fmt.Sscan(about["length"].(string), &length)
 	near := func(got any, want float64) bool {
 		f, err := got.(json.Number).Float64()
-		// otf2-print prints 5 or 6 digits of what the file has
+		// otf2-print rounds values to 5 or 6 digits
 		return err == nil && math.Abs(f-want) <= 1e-4*math.Abs(want)
 	}
 	for i := range int64(8) {

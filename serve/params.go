@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of requests.
+// Limits of parameters.
 const (
 	maxWidth      = 8192
 	maxTileTracks = 4096
@@ -21,7 +21,8 @@ const (
 	maxLinks      = 20_000
 )
 
-// params reads the parameters of a request about a trace. It keeps the first error.
+// params reads the parameters of a request about a trace. After an invalid parameter, err holds the
+// first error.
 type params struct {
 	values url.Values
 	x      *traceView
@@ -60,13 +61,13 @@ func (p *params) required(name string, low, high int64) int64 {
 	return p.number(name, low, high, low)
 }
 
-// time reads a time relative to the first event, and returns it on the trace's clock.
+// time reads a time relative to the first event. It returns the time on the trace's clock.
 func (p *params) time(name string) int64 {
 	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }
 
-// window reads the parameters from and to, and returns them on the trace's clock. Without them the
-// window is the whole trace, and whole is set.
+// window reads the parameters from and to, and returns the times on the trace's clock. If both are
+// missing, it returns the window of the whole trace and sets whole.
 func (p *params) window() (from, to int64, whole bool) {
 	from, to = p.x.first, trace.Add(p.x.last, 1)
 	whole = p.values.Get("from") == "" && p.values.Get("to") == ""
@@ -74,9 +75,9 @@ func (p *params) window() (from, to int64, whole bool) {
 		from = p.time("from")
 	}
 	if s := p.values.Get("to"); s != "" {
-		// The end of a window may overflow if the trace covers the whole range of times.
+		// In a trace that covers the whole range of times, the end of a window may overflow.
 		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
-			to = n // an open end, see [trace.Before]
+			to = n // math.MaxInt64 is an open end (see [trace.Before])
 		} else {
 			to = p.time("to")
 		}
@@ -87,8 +88,8 @@ func (p *params) window() (from, to int64, whole bool) {
 	return from, to, whole
 }
 
-// part returns the window of a request, or nil if that is the whole trace.
-func (p *params) part() *trace.Window {
+// selected returns the window of a request, or nil if it covers the whole trace.
+func (p *params) selected() *trace.Window {
 	from, to, whole := p.window()
 	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
 		return nil
@@ -96,8 +97,8 @@ func (p *params) part() *trace.Window {
 	return &trace.Window{From: from, To: to}
 }
 
-// visible returns the columns of the part of the window that lies in the trace. ok is false if there is
-// none.
+// visible returns the columns for the part of the window that lies in the trace, in ticks since the
+// first event. ok is false if no part does.
 func (p *params) visible() (c columns, ok bool) {
 	from, to, _ := p.window()
 	c.width = int(p.number("width", 1, maxWidth, 1000))
@@ -106,8 +107,8 @@ func (p *params) visible() (c columns, ok bool) {
 	return c, from < to && p.err == nil
 }
 
-// beyond returns by how much the end of the window exceeds math.MaxInt64, where the end that
-// [params.window] returns then is.
+// beyond returns the number of ticks by which the end of the window exceeds math.MaxInt64. In that
+// case, [params.window] returns math.MaxInt64 as the end.
 func (p *params) beyond() uint64 {
 	text := p.values.Get("to")
 	to, ok := new(big.Int).SetString(text[:min(len(text), 40)], 10)
@@ -126,7 +127,8 @@ func (p *params) track() int {
 	return int(p.required("track", 0, int64(len(p.x.tracks))-1))
 }
 
-// tracks reads a list of tracks such as 0-63,70. It returns nil if the parameter is missing.
+// tracks reads a list of at most most tracks, such as 0-63,70. It returns nil if the parameter is
+// missing.
 func (p *params) tracks(most int) []int {
 	s := p.values.Get("tracks")
 	if s == "" {
@@ -156,7 +158,8 @@ func (p *params) tracks(most int) []int {
 	return out
 }
 
-// choice reads one of several words. The first word is the default.
+// choice reads a parameter that must be one of some words. If it is missing, the first word is
+// returned.
 func (p *params) choice(name string, words ...string) string {
 	s := p.values.Get(name)
 	if s == "" {
@@ -169,7 +172,7 @@ func (p *params) choice(name string, words ...string) string {
 	return s
 }
 
-// region reads the number of a region, where -1 stands for the unknown region.
+// region reads the number of a region. -1 stands for the unknown region.
 func (p *params) region() uint32 {
 	return uint32(p.required("region", -1, int64(len(p.x.regions))-1))
 }

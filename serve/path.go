@@ -13,18 +13,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pathGains is the number of regions for which the gain of half of their time is computed, and
-// maxPathPieces that of the pieces of the path that are listed.
+// pathGains is the number of regions for which the answer has gains. maxPathPieces is the largest
+// number of pieces of the path that it lists.
 const (
 	pathGains     = 5
 	maxPathPieces = 1000
 )
 
-// pathAnswer has the critical path of a trace.
+// pathAnswer holds the critical path of a trace.
 type pathAnswer struct {
-	// Missing says why there is no path; "" if there is one.
+	// Missing is the reason why there is no path, or "".
 	Missing string `json:"missing"`
-	// Claims is set for a trace of claims, whose path is that of the constraint graph.
+	// Claims is set for a trace of claims. The path is then the longest one in the constraint
+	// graph.
 	Claims    *claimsFact    `json:"claims,omitempty"`
 	Begin     ticks          `json:"begin"`
 	End       ticks          `json:"end"`
@@ -34,8 +35,8 @@ type pathAnswer struct {
 	Regions   []pathRegion   `json:"regions"`
 	Locations []pathLocation `json:"locations"`
 	Gains     []gainFact     `json:"gains"`
-	Factors   []float64      `json:"factors"` // of the curves of gains
-	Pieces    []pieceFact    `json:"pieces"`  // the longest ones
+	Factors   []float64      `json:"factors"` // to which the time of a region is scaled in the curves of gains
+	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces
 }
 
 type claimsFact struct {
@@ -44,7 +45,7 @@ type claimsFact struct {
 	Inferred     int `json:"inferred"`
 }
 
-// pathRegion is the part of a region on the path. Name is "" outside of all regions.
+// pathRegion holds a region's time on the path. Name is "" for time outside of all regions.
 type pathRegion struct {
 	Name      string  `json:"name"`
 	Time      sum     `json:"time"`
@@ -67,10 +68,11 @@ type pieceFact struct {
 	Track int    `json:"track"`
 	From  ticks  `json:"from"`
 	To    ticks  `json:"to"`
-	By    string `json:"by"` // how the path reaches it, or the activity of a claim
+	By    string `json:"by"` // how the path reaches the piece, or the activity of its claim
 }
 
-// criticalPath is stored as its figures and all pieces.
+// criticalPath computes the critical path. The stored answer has its numbers as the head, and all
+// pieces as intervals.
 var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
@@ -91,17 +93,17 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 		}
 	}
 	if len(line) > maxIntervals {
-		line = thinned(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
+		line = thin(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
 	}
 	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
 	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
 	return storedIntervals(a, line)
 }}
 
-// ofCalls sets the path of a trace of calls.
+// ofCalls fills in the critical path of a trace of calls.
 func (a *pathAnswer) ofCalls(ctx context.Context, d *reader, v *traceView) error {
 	r, err := criticalpath.Find(ctx, d.Events, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Gains: pathGains})
-	if a.Missing, err = missing(true, err); a.Missing != "" || err != nil {
+	if a.Missing, err = missingReason(true, err); a.Missing != "" || err != nil {
 		return err
 	}
 	if a.Missing = r.Missing(); a.Missing != "" {
@@ -128,7 +130,7 @@ func (a *pathAnswer) ofCalls(ctx context.Context, d *reader, v *traceView) error
 	return nil
 }
 
-// ofClaims sets the path of a trace of claims.
+// ofClaims fills in the critical path of a trace of claims.
 func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) error {
 	r, err := constraints.Find(ctx, d.Events, constraints.Options{Use: constraints.Full})
 	var cycle *constraints.CycleError
@@ -169,7 +171,7 @@ func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) erro
 	return nil
 }
 
-// pathFigures returns the figures of a stored path.
+// pathFigures returns the head of a stored path.
 func pathFigures(stored []byte, _ *params) (any, error) {
 	return headOf(stored), nil
 }
@@ -186,22 +188,22 @@ func pathLine(stored []byte, p *params) (any, error) {
 	}
 	var list []interval
 	eachInterval(stored, func(x interval) {
-		// a piece that ends where the window begins leads to the next one
+		// a piece that ends at the begin of the window is needed for the arrow to the next one
 		if ok && x.to >= c.from && x.from <= c.to {
 			list = append(list, x)
 		}
 	})
 	out := lineAnswer{Missing: a.Missing, Joined: a.Claims == nil, Pieces: []pieceOfLine{}}
-	for _, x := range thinned(list, c) {
+	for _, x := range thin(list, c) {
 		out.Pieces = append(out.Pieces, pieceOfLine{x.track, ticks(x.from), ticks(x.to)})
 	}
 	return out, nil
 }
 
-// lineAnswer has the pieces of the critical path that a picture of a window shows.
+// lineAnswer holds the pieces of the critical path in a window, for drawing.
 type lineAnswer struct {
 	Missing string        `json:"missing"`
-	Joined  bool          `json:"joined"` // each piece leads to the next one
+	Joined  bool          `json:"joined"` // set if each piece ends where the next one begins
 	Pieces  []pieceOfLine `json:"pieces"`
 }
 

@@ -36,14 +36,14 @@ type profileAnswer struct {
 	Left omittedRows  `json:"left"`
 }
 
-// omittedRows sums up the rows that the limit omits from a profile.
+// omittedRows holds the sums of the rows that the limit cuts off.
 type omittedRows struct {
 	Rows      int64 `json:"rows"`
 	Exclusive sum   `json:"exclusive"` // of visits
 	Held      sum   `json:"held"`      // by claims
 }
 
-// add counts omitted rows of a kind.
+// add adds rows of a kind, with the sum of their exclusive times.
 func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	l.Rows = trace.Add(l.Rows, rows)
 	to := &l.Exclusive
@@ -53,8 +53,8 @@ func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	to.add(exclusive)
 }
 
-// appendJSON appends the same JSON as json.Marshal, in a fraction of the time. By location, a
-// profile has a row for each pair of location and region.
+// appendJSON appends the same JSON as json.Marshal, but several times faster. A profile by location
+// may have a row for each pair of a location and a region.
 func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	names := map[string][]byte{}
 	number := func(name string, t ticks) {
@@ -102,7 +102,7 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
-// forEachParallel calls f with each number from 0 to n-1 on several workers, until a call fails. It
+// forEachParallel calls f with the numbers from 0 to n−1 on several workers until a call fails. It
 // returns the first error.
 func forEachParallel(ctx context.Context, workers, n int, f func(worker, i int) error) error {
 	var next atomic.Int64
@@ -111,7 +111,7 @@ func forEachParallel(ctx context.Context, workers, n int, f func(worker, i int) 
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
-			err := guarded(func() error {
+			err := recoverPanic(func() error {
 				for {
 					i := int(next.Add(1)) - 1
 					if i >= n {
@@ -135,7 +135,7 @@ func forEachParallel(ctx context.Context, workers, n int, f func(worker, i int) 
 	return first
 }
 
-// profiles returns the profiles of some tracks in a window.
+// profiles returns the sums of each track in a window, in the order of tracks.
 func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
 	out := make([][]index.Sum, len(tracks))
 	err := forEachParallel(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) (err error) {
@@ -145,19 +145,19 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 	return out, err
 }
 
-// profileKey identifies a row of a profile; -1 stands for all.
+// profileKey identifies a row by its track, group and region. -1 stands for all.
 type profileKey struct {
 	track, group int32
 	region       uint32
 }
 
-// profileSum is the sum of a row.
+// profileSum is a row of a profile.
 type profileSum struct {
 	key profileKey
 	index.Sum
 }
 
-// profileSums adds up profiles.
+// profileSums adds up the sums of tracks by row.
 type profileSums struct {
 	at   map[profileKey]int32
 	list []profileSum
@@ -179,7 +179,8 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
-// shorten keeps the first most rows, in the order of the answer. It must not be followed by add.
+// shorten keeps the most rows with the most exclusive time and adds the others to left. add must
+// not be called afterwards.
 func (p *profileSums) shorten(kind string, most int) {
 	slices.SortFunc(p.list, func(a, b profileSum) int {
 		return cmp.Or(b.Exclusive.Cmp(a.Exclusive), cmp.Compare(jsonRef(a.key.region), jsonRef(b.key.region)),
@@ -191,8 +192,8 @@ func (p *profileSums) shorten(kind string, most int) {
 	p.list = p.list[:most]
 }
 
-// maxProfileRows is the largest number of rows of a profile or call tree, and defaultProfileRows
-// the number without a limit parameter.
+// maxProfileRows is the largest number of rows of a profile or call tree that a request may ask
+// for. defaultProfileRows is the number if it does not say.
 const (
 	maxProfileRows     = 1_000_000
 	defaultProfileRows = 20_000
@@ -204,7 +205,7 @@ const (
 	claimRows = "claim"
 )
 
-func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
+func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
 	limit := int(p.number("limit", 1, maxProfileRows, defaultProfileRows))
 	from, to, _ := p.window()
@@ -224,14 +225,15 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		wanted := x.tracksOfKind(of.tracks, tracks)
 		if of.kind == visitRows && by == "region" && from <= x.first && to > x.last &&
 			len(wanted) == len(x.tracksOfKind(of.tracks, nil)) {
-			// The index has these totals.
+			// The index stores the sums of the whole trace.
 			all, _ := x.Totals()
 			for _, s := range all {
 				row(of.kind, profileKey{-1, -1, s.Region}, &s)
 			}
 			continue
 		}
-		// With many locations, sums of each worker need far less memory than sums of each location.
+		// With many locations, one list for each worker needs far less memory than one for each
+		// location.
 		parts := make([]profileSums, max(1, min(len(wanted), runtime.GOMAXPROCS(0))))
 		for i := range parts {
 			parts[i].at = map[profileKey]int32{}
@@ -251,7 +253,7 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			o := &parts[worker]
 			for j := range sums {
 				if k.region = sums[j].Region; by == "location" {
-					o.list = append(o.list, profileSum{k, sums[j]}) // each sum is a row of its own
+					o.list = append(o.list, profileSum{k, sums[j]}) // each region of a track is a row of its own
 				} else {
 					o.add(k, &sums[j])
 				}

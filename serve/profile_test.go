@@ -14,8 +14,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestProfileOfMany checks the profile of a window over many locations for all groupings, and
-// compares its JSON with that of json.Marshal. The expected sums follow from how the trace is made.
+// TestProfileOfMany checks the profile of a window over many locations, for each way of grouping,
+// and compares its JSON with that of json.Marshal. The expected sums follow from the loop that
+// records the trace.
 func TestProfileOfMany(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -36,7 +37,8 @@ func TestProfileOfMany(t *testing.T) {
 	save(t, path, r)
 	s := newTestServer(t, options(t), path)
 	api := waitReady(t, s, 0)
-	// In the window from 5 to 100 there are 95 ticks of main and min(100, 20+i) - 10 others.
+	// In the window from 5 to 100, each location has 95 ticks of main, and min(100, 20+i) − 10
+	// ticks of the other region.
 	inside := func(i int64) int64 { return min(100, 20+i) - 10 }
 	sums := map[string][5]int64{}
 	for i := range int64(locations) {
@@ -95,7 +97,7 @@ func TestProfileOfMany(t *testing.T) {
 			t.Errorf("by %s: found %d rows", by, n)
 		}
 	}
-	// The sums include what a limit omits.
+	// The totals of an answer include the rows that the limit cuts off.
 	v := get(t, s, api+"/profile?from=5&to=100&by=location&limit=7")
 	all, listed := int64(0), int64(0)
 	for _, x := range sums {
@@ -126,13 +128,13 @@ func TestProfileOfMany(t *testing.T) {
 	}
 }
 
-// decimals formats a quotient as the API formats means.
+// decimals formats sum / n in the way in which the API formats means.
 func decimals(sum, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(new(big.Rat).SetFrac64(sum, n).FloatString(3), "0"), ".")
 }
 
-// TestMean checks that means are not truncated to ticks: 11.5 is the mean of 10 and 13. The time
-// from send to receive may be negative.
+// TestMean checks that means are not rounded to ticks; the mean of 10 and 13 is 11.5. Latencies may
+// be negative.
 func TestMean(t *testing.T) {
 	for _, x := range []struct {
 		sum, n int64
@@ -146,8 +148,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestOneNameOneRow checks that regions of the same name, file and line share a row, in which
-// nested visits count once, as in weft profile. Another line means another row.
+// TestOneNameOneRow checks that regions with the same name, file and line share a row, in which
+// nested visits count once, as in `weft profile`. A region with another line has its own row.
 func TestOneNameOneRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.otf2")
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -185,8 +187,7 @@ func TestOneNameOneRow(t *testing.T) {
 		t.Errorf("found the regions %v, expected their places", v["regions"])
 	}
 	checkAnswer(t, s, "Trace", get(t, s, api))
-	// The details of a visit are found whichever of the definitions it uses, and the visit is not
-	// open.
+	// The details of a visit are found for each of the definitions, and none of the visits is open.
 	for _, q := range []string{"depth=0&time=5", "depth=1&time=150", "depth=2&time=250"} {
 		v := get(t, s, api+"/span?track=0&"+q)
 		if look(v, "span/name") != "fib" || fmt.Sprint(look(v, "span/open")) != "false" ||
@@ -194,7 +195,7 @@ func TestOneNameOneRow(t *testing.T) {
 			t.Errorf("%s: found %v", q, v["span"])
 		}
 	}
-	// EZTrace defines six regions in each of four processes.
+	// In this trace of EZTrace, each of four processes defines the same six regions.
 	api = waitReady(t, s, 1)
 	var origin, length int64
 	v := get(t, s, api)
@@ -221,13 +222,14 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// TestProfileLimit checks that a limited profile has the rows with most exclusive time and the sum
-// of the others. The expected figures follow from how the trace is made.
+// TestProfileLimit checks that a limited profile has the rows with the most exclusive time and the
+// sum of the others. The expected numbers follow from the loop that writes the trace.
 func TestProfileLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.etf")
 	var text strings.Builder
 	text.WriteString("TU SECONDS\n")
-	// Claim i of resource i takes 1 + i*7 mod 50 s: each length from 1 to 50 s once.
+	// Claim i is on resource i and lasts 1 + i*7 mod 50 s, so that each duration from 1 to 50 s
+	// occurs once.
 	const many = 50
 	for i := range many {
 		fmt.Fprintf(&text, "R %d 1 false ; name=r%d\nC %d 0 %d %d 1 ; name=work\n", i, i, i, 1+i*7%many, i)

@@ -12,14 +12,14 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// reader is an open trace.
+// reader is an open trace and its settings.
 type reader struct {
 	format.Events
-	file   format.File // without the correction of clocks
+	file   format.File // the file; its times are not corrected
 	format format.Format
 	src    format.Source
 	opt    *format.ReadOptions
-	used   time.Time // when the reader became idle
+	used   time.Time // when the reader was last used
 }
 
 // open opens a trace.
@@ -42,10 +42,10 @@ func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Sou
 	return x, nil
 }
 
-// Close closes the file.
+// Close closes the file of the trace.
 func (x *reader) Close() error { return x.file.Close() }
 
-// found returns what reading has reported.
+// found returns the defects that reading has reported so far.
 func (x *reader) found() (f cache.ReadDefects) {
 	for _, r := range x.opt.Report.Rules() {
 		if f.Defects += r.Count; format.IsMissing(r.Rule) {
@@ -61,24 +61,24 @@ func (x *reader) info() *info.Trace {
 	return &info.Trace{Events: x.Events, File: x.file, Format: x.format, Source: x.src, Report: x.opt.Report}
 }
 
-// maxReaders is the number of readers of a trace that are open at a time, and readerIdleTime how
-// long an unused one stays open.
+// maxReaders is the largest number of open readers of a trace. readerIdleTime is the time after
+// which an unused reader is closed.
 const (
 	maxReaders     = 3
 	readerIdleTime = time.Minute
 )
 
-// readerPool keeps open readers of a trace, because opening one may require reading the trace.
+// readerPool keeps readers of a trace open, because opening a trace may require reading it.
 type readerPool struct {
 	e          *entry
 	free       chan struct{} // one slot for each reader that is in use or being opened
 	mu         sync.Mutex
 	idle       []*reader
-	generation int // incremented by close; readers of an older generation are not kept
+	generation int // incremented by close; readers of an older generation are closed instead of kept
 }
 
 // with calls f with a reader. If the context ends while a reader is being opened, opening continues
-// for the next request.
+// for later requests.
 func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	select {
 	case p.free <- struct{}{}:
@@ -91,7 +91,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 		x := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		err := guarded(func() error { return f(x) })
+		err := recoverPanic(func() error { return f(x) })
 		p.giveBack(x, age, err)
 		return err
 	}
@@ -104,7 +104,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	s := p.e.s
 	started := s.background(func() {
 		var x *reader
-		err := guarded(func() (err error) {
+		err := recoverPanic(func() (err error) {
 			x, err = p.e.openReader(s.ctx)
 			return err
 		})
@@ -124,7 +124,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 			p.giveBack(nil, age, r.err)
 			return r.err
 		}
-		err := guarded(func() error { return f(r.x) })
+		err := recoverPanic(func() error { return f(r.x) })
 		p.giveBack(r.x, age, err)
 		return err
 	case <-ctx.Done():
@@ -132,7 +132,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	}
 }
 
-// openReader opens and prepares a reader.
+// openReader opens the trace and prepares its events.
 func (e *entry) openReader(ctx context.Context) (*reader, error) {
 	f, err := e.detect()
 	if err != nil {
@@ -149,10 +149,11 @@ func (e *entry) openReader(ctx context.Context) (*reader, error) {
 	return x, nil
 }
 
-// errFound ends a scan that has found its event.
+// errFound ends a scan early, because the event that it looked for has been found.
 var errFound = errors.New("found")
 
-// giveBack returns a reader to the pool. A reader that has failed is closed.
+// giveBack returns a reader to the pool. It closes the reader if reading has failed with err, or if
+// the reader is of an older generation.
 func (p *readerPool) giveBack(x *reader, age int, err error) {
 	if x != nil {
 		p.mu.Lock()
@@ -171,7 +172,7 @@ func (p *readerPool) giveBack(x *reader, age int, err error) {
 	<-p.free
 }
 
-// expire closes a reader that has not been used for a while.
+// expire closes a reader if it has not been used for readerIdleTime.
 func (p *readerPool) expire(x *reader) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +185,7 @@ func (p *readerPool) expire(x *reader) {
 	}
 }
 
-// close closes the idle readers. Readers in use are closed when they are given back.
+// close closes the idle readers. A reader in use is closed when it is given back.
 func (p *readerPool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

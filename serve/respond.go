@@ -19,17 +19,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problem is an error with an HTTP status.
+// problem is an error for the client, with an HTTP status.
 type problem struct {
 	status  int
 	message string
-	retry   int // seconds after which the client may retry; 0 for never
+	retry   int // seconds after which the client may retry; 0 if it must not
 }
 
 // Error returns the message.
 func (p *problem) Error() string { return p.message }
 
-// retrySoon is the number of seconds after which a client may retry when the server is busy.
+// retrySoon is the number of seconds after which a client may retry if the server is busy.
 const retrySoon = 2
 
 func badRequest(message string) error { return &problem{http.StatusBadRequest, message, 0} }
@@ -38,7 +38,7 @@ func unavailable(message string) error {
 	return &problem{http.StatusServiceUnavailable, message, retrySoon}
 }
 
-// fail answers with an error.
+// fail answers a request with an error. For an error that is not a problem, it chooses the status.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *problem
 	var defect *trace.Defect
@@ -63,7 +63,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, p.status, "application/json", append(body, '\n'))
 }
 
-// write sends a complete answer, compressed if that saves time.
+// write sends an answer. It compresses the answer if that saves time.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
@@ -80,7 +80,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		s.zips.Put(z)
 	}
 	if n := int64(len(body)); n >= largeAnswer {
-		// Answers to slow clients stay in memory.
+		// An answer stays in memory until a slow client has read it.
 		defer s.sending.Add(-n)
 		if sum := s.sending.Add(n); sum > maxSending && sum > n {
 			h.Del("Content-Encoding")
@@ -89,7 +89,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	// The deadline starts here, because computing the answer may have taken long.
+	// The deadline starts now, because computing the answer may have taken long.
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -97,12 +97,12 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 	}
 }
 
-// isLocal reports whether the client is on this machine, where compressing takes longer than
+// isLocal reports whether the client is on this machine. Compressing then takes longer than
 // sending.
 func isLocal(r *http.Request) bool {
 	h, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return true // a Unix socket
+		return true // the address of a Unix socket has no port
 	}
 	ip := net.ParseIP(h)
 	return ip != nil && ip.IsLoopback()
@@ -122,8 +122,9 @@ func acceptsGzip(accept string) bool {
 	return false
 }
 
-// notModified answers with 304 if the client already has the answer, and reports whether it did.
-// The ETag is known before the answer is computed.
+// notModified answers with status 304 if the client already has the answer with this ETag, and
+// reports whether it did. The ETag does not depend on the answer itself and is known before it is
+// computed.
 func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
@@ -138,13 +139,14 @@ func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string)
 	return false
 }
 
-// ticks is a time or duration. In JSON it is a decimal string, which no reader rounds.
+// ticks is a time or duration. Its JSON is a decimal string, because JSON readers may round large
+// numbers.
 type ticks int64
 
 // MarshalText returns the decimal number.
 func (t ticks) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(t), 10), nil }
 
-// sum is a sum of durations. In JSON it is a decimal string.
+// sum is a sum of durations in ticks. Its JSON is a decimal string.
 type sum trace.Ticks
 
 // MarshalText returns the decimal number.
@@ -153,8 +155,8 @@ func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), 
 // add adds a duration.
 func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
 
-// mean is the mean of n durations. In JSON it is a string of ticks, rounded to three decimal
-// places; "" if n is 0.
+// mean is the mean of n durations. Its JSON is a string with the ticks, rounded to three decimals,
+// or "" if n is 0.
 type mean struct {
 	sum trace.Ticks
 	n   int64

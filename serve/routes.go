@@ -22,10 +22,11 @@ type route struct {
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 }
 
-// indexHandler answers from the index. analysisHandler returns a function that computes an
-// analysis, which requests for the same analysis share.
+// indexHandler answers a request from the index. analysisHandler reads the parameters of a request
+// and returns a function that computes the answer; requests for the same answer share one call of
+// it.
 type (
-	indexHandler    func(ctx context.Context, x *opened, p *params) (any, error)
+	indexHandler    func(ctx context.Context, x *traceIndex, p *params) (any, error)
 	analysisHandler func(e *entry, p *params) func(context.Context) (any, error)
 )
 
@@ -71,7 +72,7 @@ func (s *Server) apiRoutes() []route {
 	}
 }
 
-// routes returns the multiplexer of all routes.
+// routes returns the handler for all routes.
 func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, x := range s.apiRoutes() {
@@ -85,7 +86,8 @@ func (s *Server) routes() *http.ServeMux {
 	return m
 }
 
-// handler dispatches by method and answers with errors.
+// handler returns a handler that calls the function for the request's method and answers with its
+// error.
 func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	var allowed []string
 	for m := range methods {
@@ -107,13 +109,13 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 				"found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
 			return
 		}
-		if err := guarded(func() error { return f(w, r) }); err != nil {
+		if err := recoverPanic(func() error { return f(w, r) }); err != nil {
 			s.fail(w, r, err)
 		}
 	}
 }
 
-// entry finds the trace of a request.
+// entry returns the trace of a request, or an error for the client.
 func (s *Server) entry(r *http.Request) (*entry, error) {
 	id := r.PathValue("id")
 	base, color, colored := strings.Cut(id, colorSeparator)
@@ -128,8 +130,8 @@ func (s *Server) entry(r *http.Request) (*entry, error) {
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
 }
 
-// opened opens the index of a request's trace.
-func (s *Server) opened(r *http.Request) (*opened, error) {
+// openTraceIndex opens the index of the request's trace. The caller must release it.
+func (s *Server) openTraceIndex(r *http.Request) (*traceIndex, error) {
 	e, err := s.entry(r)
 	if err != nil {
 		return nil, err
@@ -159,26 +161,27 @@ func (s *Server) jsonUncached(w http.ResponseWriter, r *http.Request, v any) err
 	return s.json(w, r, v)
 }
 
-// binaryAnswer is an answer that is not JSON.
+// binaryAnswer is an answer that is sent as it is, instead of as JSON.
 type binaryAnswer []byte
 
-// noContent is the answer 204 No Content to a query that finds nothing.
+// noContent is returned by a query that finds nothing. It is answered with 204 No Content.
 type noContent struct{}
 
-// partialAnswer is an answer that may lack data because reading took too long.
+// partialAnswer is an answer that may be incomplete because reading the trace took too long.
 type partialAnswer interface{ incomplete() bool }
 
-// tag returns the ETag of a request. It depends on the server's version, the key of the index
-// (which covers the trace's content), and the request.
+// tag returns the ETag of a request. It depends on the version of the server, on the key of the
+// index, which covers the content of the trace, and on the request.
 func (s *Server) tag(x *traceView, r *http.Request) string {
 	q := r.URL.Query()
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
 }
 
-// limitConcurrency limits how many handlers run at a time that may need much memory or all cores.
+// limitConcurrency returns a handler that limits how many requests at a time use much memory or all
+// cores.
 func (s *Server) limitConcurrency(f indexHandler) indexHandler {
-	return func(ctx context.Context, x *opened, p *params) (any, error) {
+	return func(ctx context.Context, x *traceIndex, p *params) (any, error) {
 		select {
 		case s.heavyAnswers <- struct{}{}:
 			defer func() { <-s.heavyAnswers }()
@@ -189,10 +192,10 @@ func (s *Server) limitConcurrency(f indexHandler) indexHandler {
 	}
 }
 
-// fromIndex makes an HTTP handler that answers from the index.
+// fromIndex returns an HTTP handler for answers from the index.
 func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		x, err := s.opened(r)
+		x, err := s.openTraceIndex(r)
 		if err != nil {
 			return err
 		}
@@ -207,7 +210,7 @@ func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Reque
 			return x.e.recoverIndex(err)
 		}
 		if y, ok := v.(partialAnswer); ok && y.incomplete() {
-			// A later answer may be complete.
+			// A later request may get a complete answer.
 			w.Header().Del("ETag")
 			w.Header().Set("Cache-Control", "no-store")
 		}
@@ -224,10 +227,10 @@ func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Reque
 	}
 }
 
-// fromAnalysis makes an HTTP handler that answers with an analysis.
+// fromAnalysis returns an HTTP handler for answers of an analysis.
 func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		x, err := s.opened(r)
+		x, err := s.openTraceIndex(r)
 		if err != nil {
 			return err
 		}
@@ -258,18 +261,18 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 	}
 }
 
-// storedAnswer is an analysis of a whole trace from which several answers are cut. Its name is part of
-// what it is known by.
+// storedAnswer is an analysis of a whole trace whose result is kept in the answerCache. Several
+// answers are computed from it. name identifies it among the analyses of a trace.
 type storedAnswer struct {
 	name    string
 	compute func(ctx context.Context, e *entry, v *traceView) ([]byte, error)
 }
 
-// fromStored makes an HTTP handler that cuts an answer out of a stored one, which requests share.
+// fromStored returns an HTTP handler whose answers are computed by cut from a stored answer.
 func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (any, error)) func(http.ResponseWriter,
 	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		x, err := s.opened(r)
+		x, err := s.openTraceIndex(r)
 		if err != nil {
 			return err
 		}
@@ -301,7 +304,7 @@ func (s *Server) sendOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// traceStatus is the entry of a trace in the list.
+// traceStatus is a trace in the list of traces.
 type traceStatus struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
@@ -313,8 +316,8 @@ type traceStatus struct {
 	Error    string  `json:"error"`
 }
 
-// status returns the status of a trace, with the facts that are known early and the view of a ready
-// trace, or nil for each that is not known.
+// status returns the status of a trace. before is what is known while the trace is being indexed,
+// and ready the view once it is ready; each is nil otherwise.
 func (e *entry) status() (l traceStatus, before *earlyFacts, ready *traceView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -342,7 +345,7 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 	return s.jsonUncached(w, r, out)
 }
 
-// readOnly reports whether notes cannot be written.
+// readOnly reports whether the server refuses to store notes.
 func (s *Server) readOnly() bool { return s.opt.Dir != nil }
 
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {

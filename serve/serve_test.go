@@ -29,8 +29,8 @@ import (
 
 const secret = "the-secret-of-the-test"
 
-// writeSample writes a trace with 1000 ticks per second. The expected values of the tests are
-// counted by hand from this function. The first event is at 100, the last at 200.
+// writeSample writes a trace with 1000 ticks per second, from 100 to 200. The expected values in
+// the tests were counted by hand from this function.
 func writeSample(t *testing.T, path string) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -61,7 +61,7 @@ func save(t *testing.T, path string, r *trace.Recorder) {
 	}
 }
 
-// writeGenerated writes a trace with messages.
+// writeGenerated writes a generated trace that has messages.
 func writeGenerated(t *testing.T, path string, events int64) {
 	t.Helper()
 	g, err := generate.New(generate.Options{Workload: "stencil", Events: events, Locations: 6, Seed: 3})
@@ -83,14 +83,14 @@ func options(t *testing.T) Options {
 			"assets/a.js": {Data: []byte("let a")}, "assets/odd.x": {Data: []byte("x")}}}
 }
 
-// newTestServer returns a server of some traces.
+// newTestServer returns a server that shows the traces with the given paths.
 func newTestServer(t *testing.T, opt Options, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
 		opt.Traces = append(opt.Traces, ServedTrace{Source: format.FileSource(p)})
 	}
 	s := New(opt)
-	s.detailTime = time.Hour // slow machines must give the same answers
+	s.detailTime = time.Hour // details must be complete on slow machines too
 	t.Cleanup(s.Close)
 	return s
 }
@@ -119,7 +119,7 @@ func send(s http.Handler, method, target string, body io.Reader, header ...strin
 	return w
 }
 
-// get requests JSON and fails the test without it.
+// get requests JSON and returns it decoded. It fails the test if the answer is an error.
 func get(t *testing.T, s http.Handler, target string) map[string]any {
 	t.Helper()
 	w := ask(s, "GET", target)
@@ -140,7 +140,7 @@ func decoded(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 	return v
 }
 
-// waitReady waits until a trace is indexed, and returns the path of its API.
+// waitReady waits until trace n of the server is ready, and returns the path of its API.
 func waitReady(t *testing.T, s *Server, n int) string {
 	t.Helper()
 	id := s.traceAt(t, n).id
@@ -150,7 +150,7 @@ func waitReady(t *testing.T, s *Server, n int) string {
 	return "/api/traces/" + id
 }
 
-// waitIndexed waits until the server has indexed a trace or failed to, and returns its description.
+// waitIndexed waits until a trace is ready or has failed, and returns its description.
 func waitIndexed(t *testing.T, s *Server, target string) (v map[string]any) {
 	t.Helper()
 	await.Until(t, target+" is indexed", func() bool {
@@ -169,7 +169,7 @@ func (s *Server) traceAt(t *testing.T, n int) *entry {
 	return all[n]
 }
 
-// look follows a path such as rows/0/name through JSON.
+// look returns the value at a path such as rows/0/name in decoded JSON. The last step may be len.
 func look(v any, path string) any {
 	for step := range strings.SplitSeq(path, "/") {
 		switch x := v.(type) {
@@ -191,7 +191,7 @@ func look(v any, path string) any {
 	return v
 }
 
-// TestAnswers compares answers about the sample with values counted by hand.
+// TestAnswers checks answers about the sample. The expected values were counted by hand.
 func TestAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -245,7 +245,7 @@ func TestAnswers(t *testing.T) {
 		{"/locations", "rows/0/sentBytes", "64"}, {"/locations", "rows/1/received", "1"},
 		{"/locations", "rows/0/exclusive/0/ticks", "55"},
 		{"/locations?from=0&to=10", "rows/1/busy", "5"}, {"/locations?from=0&to=10", "rows/0/sent", "0"},
-		// rank 1 is idle before 5 and after 95, rank 0 never.
+		// rank 1 is idle before 5 and after 95; rank 0 never is.
 		{"/utilisation?from=0&to=100&width=2", "width", "2"}, {"/utilisation?from=0&to=100&width=2", "busy/0", "0.95"},
 		{"/utilisation?from=0&to=100&width=1", "busy/0", "0.95"},
 		{"/defects", "more", "0"}, {"/info", "events", "11"}, {"/info", "format", "otf2"}, {"/info", "span", "0.1"},
@@ -260,13 +260,13 @@ func TestAnswers(t *testing.T) {
 		!strings.Contains(text, "main") {
 		t.Errorf("structure: found %q", text)
 	}
-	// Names are escaped.
+	// Characters of a name that have a meaning in HTML are escaped.
 	if w := ask(s, "GET", api); strings.Contains(w.Body.String(), "<b>") {
 		t.Errorf("the answer has the name of a region in it as it is: %s", w.Body)
 	}
 }
 
-// TestProfileIsExact compares profiles of windows with those that weft profile computes from all
+// TestProfileIsExact compares profiles of windows with those that `weft profile` computes from all
 // events.
 func TestProfileIsExact(t *testing.T) {
 	effort.Sequential(t)
@@ -325,7 +325,7 @@ func mustFormat(t *testing.T, name string) format.Format {
 	return f
 }
 
-// TestTiles checks that a tile has the layout that the page expects.
+// TestTiles checks the layout of an encoded tile, on which the page depends.
 func TestTiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -405,7 +405,7 @@ func TestDefects(t *testing.T) {
 	if n := get(t, s, api)["defects"]; fmt.Sprint(n) != "1" {
 		t.Errorf("the trace tells %v defects, want 1", n)
 	}
-	// A server that finds the index in the cache lists the same defects.
+	// A server that uses the cached index lists the same defects.
 	opt := options(t)
 	opt.Cache = s.opt.Cache
 	other := newTestServer(t, opt, path)
@@ -414,7 +414,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// TestPlacesOfDefects checks that a defect of an event has its track and time.
+// TestPlacesOfDefects checks the track and time of a defect of an event.
 func TestPlacesOfDefects(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "skewed.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -461,8 +461,8 @@ func TestNoEvents(t *testing.T) {
 	}
 }
 
-// TestStructureNames checks that threads with the same name have different full names, as in the
-// page.
+// TestStructureNames checks that threads with the same name have different names in the text of
+// structures, namely their full names as on the page.
 func TestStructureNames(t *testing.T) {
 	s := newTestServer(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2")
 	text := fmt.Sprint(get(t, s, waitReady(t, s, 0)+"/structure")["text"])
@@ -473,7 +473,7 @@ func TestStructureNames(t *testing.T) {
 	}
 }
 
-// TestConcurrent sends all requests at the same time, for the race detector.
+// TestConcurrent sends all requests at the same time. It is meant for the race detector.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string

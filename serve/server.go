@@ -23,66 +23,70 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// ReadSettings has the settings with which traces are read.
+// ReadSettings holds the settings with which traces are read.
 type ReadSettings struct {
 	Formats []format.Format
-	Format  format.Format // nil to detect the format of each trace
+	Format  format.Format // nil: the format of each trace is detected
 	Values  map[string]string
 	Strict  bool
 	Workers int // number of cores; 0 for all
-	// Correction is the correction of the clocks, and CorrectionText the content of its file; nil for
-	// none.
+	// Correction is the correction of the clocks, and CorrectionText the content of the file that
+	// it comes from. Both are nil for no correction.
 	Correction     *transform.Correction
 	CorrectionText []byte
-	// Color is the attribute by which spans are named and coloured, or "" for their region.
+	// Color is the attribute whose values name and colour spans; "" if regions do.
 	Color string
 }
 
-// ServedTrace is a trace for the server to show.
+// ServedTrace is a trace that a server shows.
 type ServedTrace struct {
 	Source format.Source
-	// Index is the path of the trace's index file; notes are kept beside it. "" stands for an index in
-	// the cache.
+	// Index is the path of the trace's index file. Notes are stored beside it. With "", the index
+	// is in the cache.
 	Index string
-	// Once is set for a trace from standard input. It cannot be recognised later, and so has no notes.
+	// Once is set for a trace from standard input. It cannot have notes, because the trace cannot
+	// be recognised later.
 	Once bool
 }
 
-// Options has the settings of a server.
+// Options holds the options of a server.
 type Options struct {
 	Version string
 	Reading ReadSettings
 	Cache   *cache.Cache
-	// Page has the files of the viewer's page, including index.html.
+	// Page holds the files of the viewer's page, including index.html.
 	Page fs.FS
 	// Token is the secret that requests need, or "" for none. See [NewToken].
 	Token string
-	// Hosts lists the names, beside localhost, 127.0.0.1 and [::1], to which requests may go.
+	// Hosts lists the host names that requests may use, in addition to localhost, 127.0.0.1 and
+	// [::1].
 	Hosts []string
-	// Traces lists the traces to show. If Dir is set, the server shows the traces of that folder
-	// instead, and nothing can be changed. Notes are kept beside the index of a trace.
+	// Traces lists the traces to show. If Dir is set, the server shows the traces in this folder
+	// instead, and refuses uploads and notes. Otherwise, notes are stored beside the index of a
+	// trace.
 	Traces []ServedTrace
 	Dir    *os.Root
-	// Builds, Analyses and Indexes limit how many indexes are built, analyses run and indexes are open
-	// at a time. 0 stands for 2, for the number of cores but at least 2, and for 16.
+	// Builds, Analyses and Indexes are the largest numbers of builds and analyses that run, and of
+	// indexes that are open, at a time. 0 stands for 2 builds, as many analyses as there are cores
+	// but at least 2, and 16 indexes.
 	Builds, Analyses, Indexes int
-	// Progress is called while a trace is indexed, and Ended when a trace is ready or has failed with
-	// an error. Both may be nil.
+	// Progress is called while a trace is indexed. Ended is called when a trace is ready or has
+	// failed; err is nil if it is ready. Both may be nil.
 	Progress func(name string, done, total int64)
 	Ended    func(name string, err error)
 }
 
-// Server answers requests. It is safe for concurrent use.
+// Server is the HTTP handler of the viewer. It is safe for concurrent use.
 type Server struct {
 	opt          Options
-	ctx          context.Context // ends with the server
+	ctx          context.Context // ends when the server is closed
 	stop         context.CancelFunc
 	indexes      indexer
 	traces       catalogue
 	builds       chan struct{}
-	requests     chan struct{} // slots for requests
-	heavyAnswers chan struct{} // slots for answers that may need much memory
-	sending      atomic.Int64  // bytes of large answers that are being sent
+	requests     chan struct{} // has a slot for each request that is being answered
+	heavyAnswers chan struct{} // has a slot for each request that may need much memory
+	sending      atomic.Int64  // size of the large answers that are being sent
 	open         openIndexes
 	answers      answerCache
 	linkCaches   linkCaches
@@ -99,7 +103,7 @@ type Server struct {
 	ticket  ticket
 	mux     *http.ServeMux
 
-	detailTime time.Duration // the constant detailTime; another one in tests
+	detailTime time.Duration // the constant detailTime, except in tests
 }
 
 // NewToken returns a secret of 192 random bits.
@@ -125,7 +129,7 @@ const (
 	maxSending     = 512 << 20
 )
 
-// New returns a server. It does not read any trace yet.
+// New returns a server. It does not read any trace.
 func New(opt Options) *Server {
 	return newServer(opt, fileIndexer{})
 }
@@ -159,7 +163,7 @@ func newServer(opt Options, indexes indexer) *Server {
 	return s
 }
 
-// Start begins to index all given traces.
+// Start starts to index the given traces. It does nothing for a server of a folder.
 func (s *Server) Start() {
 	if g, ok := s.traces.(*fixedCatalogue); ok {
 		for _, e := range g.list {
@@ -169,13 +173,13 @@ func (s *Server) Start() {
 }
 
 // URL returns the address for a browser of a server that listens on l. If several traces are given,
-// the fragment has their ids, so that the page shows all of them.
+// the fragment of the address lists their ids, so that the page shows all of them.
 func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 
 func (s *Server) address(l net.Listener, token string) string {
 	a, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		a = &net.TCPAddr{IP: net.IPv6unspecified} // a Unix socket
+		a = &net.TCPAddr{IP: net.IPv6unspecified} // a Unix socket has no port
 	}
 	host := a.String()
 	switch {
@@ -205,11 +209,11 @@ func port(l net.Listener) string {
 	return "unix"
 }
 
-// Serve answers requests until the context ends. It then waits a short time for pending requests,
-// and closes the server. It closes the listener.
+// Serve answers requests on l until the context ends. Then it waits a short time for requests that
+// are being answered, and closes the server and l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.cookie = "weft-" + port(l)
-	// ReadTimeout would cancel the context of requests that take longer to answer.
+	// ReadTimeout would cancel the context of requests whose answers take longer.
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
@@ -222,7 +226,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), graceOfStop)
 		defer cancel()
-		// Cancel builds and analyses at once, so that waiting requests are answered.
+		// Builds and analyses end first, so that requests that wait for them are answered.
 		s.stop()
 		if h.Shutdown(grace) != nil {
 			h.Close()
@@ -236,8 +240,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// background runs a function that Close waits for. It returns false, without running the function,
-// once the server is closed.
+// background runs f in a goroutine for which Close waits. If the server is closed, it returns false
+// and does not run f.
 func (s *Server) background(f func()) bool {
 	s.work.Lock()
 	defer s.work.Unlock()
@@ -248,7 +252,7 @@ func (s *Server) background(f func()) bool {
 	return true
 }
 
-// Close stops the background work and closes the traces and indexes.
+// Close ends the background work, waits for it, and closes the traces and indexes.
 func (s *Server) Close() {
 	s.stop()
 	s.work.Lock()
@@ -264,7 +268,7 @@ func (s *Server) Close() {
 	}
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.requests <- struct{}{}:
@@ -285,7 +289,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// hostName returns the name in lower case, without port and brackets.
+// hostName returns the host of a Host header in lower case, without port and brackets.
 func hostName(hostport string) string {
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		hostport = h

@@ -9,16 +9,17 @@ import (
 
 // This file has the answers about spans and instants, which come from the index.
 
-func tiles(ctx context.Context, x *opened, p *params) (any, error) {
+func tiles(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return tileOf(ctx, x, p, maxTileTracks, x.Tile)
 }
 
-func summary(ctx context.Context, x *opened, p *params) (any, error) {
-	// Summary samples the tracks if there are many.
+func summary(ctx context.Context, x *traceIndex, p *params) (any, error) {
+	// If there are many tracks, Summary reads only some of them, so that their number needs no
+	// limit.
 	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
 }
 
-func tileOf(ctx context.Context, x *opened, p *params, most int,
+func tileOf(ctx context.Context, x *traceIndex, p *params, most int,
 	f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
 	q := index.TileRequest{Width: int(p.required("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)),
 		Tracks: p.tracks(most)}
@@ -48,7 +49,7 @@ type spanFact struct {
 	Group  string `json:"group"`
 	Start  ticks  `json:"start"`
 	End    ticks  `json:"end"`
-	Open   *bool  `json:"open,omitempty"` // nil if it was not requested
+	Open   *bool  `json:"open,omitempty"` // nil unless the request asks for it
 }
 
 func (v *traceView) span(track int, s index.Span) spanFact {
@@ -67,7 +68,7 @@ type aroundFact struct {
 type spanAnswer struct {
 	Span       spanFact     `json:"span"`
 	Attributes []attribute  `json:"attributes"`
-	Partial    bool         `json:"partial"` // attributes are missing because reading took too long
+	Partial    bool         `json:"partial"` // set if attributes are missing because reading took too long
 	Around     []aroundFact `json:"around"`
 	Links      []linkFact   `json:"links"`
 }
@@ -75,10 +76,10 @@ type spanAnswer struct {
 func (a spanAnswer) incomplete() bool    { return a.Partial }
 func (a instantAnswer) incomplete() bool { return a.Partial }
 
-// linksOfSpan is the number of links that are listed for a span.
+// linksOfSpan is the largest number of links that are listed for a span.
 const linksOfSpan = 100
 
-func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
+func spanAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, depth, at := p.track(), int(p.number("depth", 0, maxDepths, 0)), p.time("time")
 	if p.err != nil {
 		return nil, p.err
@@ -101,7 +102,7 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	a := spanAnswer{Span: x.span(track, s), Attributes: []attribute{}, Around: []aroundFact{}, Links: []linkFact{}}
 	for _, y := range around {
 		if x.tracks[track].Kind != index.LocationTrack {
-			break // claims and operations are in lanes, not nested
+			break // claims and operations are not nested: no span is around them
 		}
 		a.Around = append(a.Around, aroundFact{jsonRef(y.Region), x.region(y.Region).Name, x.jsonTime(y.Start),
 			x.jsonTime(y.End), int(y.Depth)})
@@ -125,8 +126,8 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	return a, nil
 }
 
-// edgeAt answers with the edge of a span that is closest to a time.
-func edgeAt(ctx context.Context, x *opened, p *params) (any, error) {
+// edgeAt answers with the begin or end of a span that is nearest to a time.
+func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, at, within := p.track(), p.time("time"), p.number("within", 0, math.MaxInt64, 0)
 	depth, depths := int(p.number("depth", 0, maxDepths, 0)), int(p.number("depths", 1, maxDepths, maxDepths))
 	if p.err != nil {
@@ -142,9 +143,9 @@ func edgeAt(ctx context.Context, x *opened, p *params) (any, error) {
 	return map[string]ticks{"time": x.jsonTime(t)}, nil
 }
 
-// inner counts the visits of the same region inside of a span that ends with its location, if they
-// end there too. Leave events at that time end them first.
-func (x *opened) inner(track int, s index.Span) (n int, err error) {
+// inner returns the number of visits of the same region inside of a span that end where the span
+// and the location end. Leave events at that time end these visits first.
+func (x *traceIndex) inner(track int, s index.Span) (n int, err error) {
 	t := &x.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
 		return 0, nil
@@ -169,7 +170,7 @@ type instantAnswer struct {
 	Partial    bool        `json:"partial"`
 }
 
-func instantAt(ctx context.Context, x *opened, p *params) (any, error) {
+func instantAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, at, radius := p.track(), p.time("time"), p.number("radius", 0, math.MaxInt64, 0)
 	if p.err != nil {
 		return nil, p.err
@@ -188,7 +189,7 @@ func instantAt(ctx context.Context, x *opened, p *params) (any, error) {
 	return instantAnswer{x.jsonTime(i.Time), i.Name, d.kind, append([]attribute{}, d.attributes...), d.partial}, nil
 }
 
-func find(ctx context.Context, x *opened, p *params) (any, error) {
+func find(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	region, at := p.region(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
 	var where []int

@@ -32,11 +32,11 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// heldIndexer builds indexes under the control of a test.
+// heldIndexer is an indexer whose builds wait until the test lets them end.
 type heldIndexer struct {
 	fileIndexer
-	at     chan struct{} // receives a value when a build begins
-	go_    chan error    // the build ends with this error
+	at     chan struct{} // gets a value when a build begins
+	go_    chan error    // receives the error with which the build ends
 	builds atomic.Int32
 	most   atomic.Int32
 	now    atomic.Int32
@@ -71,7 +71,7 @@ func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *
 	return s
 }
 
-// TestIndexing checks the state and the early facts of a trace that is being indexed.
+// TestIndexing checks what the server answers about a trace while it is being indexed.
 func TestIndexing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -101,7 +101,8 @@ func TestIndexing(t *testing.T) {
 	}
 }
 
-// TestFailed checks that a failed build is reported, and repeated after the trace has changed.
+// TestFailed checks that a failed build is reported, and that the trace is indexed again after it
+// has changed.
 func TestFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -129,7 +130,7 @@ func TestFailed(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// TestBuildsAtOnce checks that no more than two indexes are built at a time.
+// TestBuildsAtOnce checks that at most two indexes are built at a time.
 func TestBuildsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -152,7 +153,7 @@ func TestBuildsAtOnce(t *testing.T) {
 	}
 }
 
-// TestStop checks that a server ends its work when it is stopped, and leaves no unfinished files.
+// TestStop checks that a stopped server ends its builds and leaves no unfinished files.
 func TestStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -188,8 +189,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that a damaged index is rebuilt, whether it is damaged before or after it is
-// opened.
+// TestDamaged checks that an index is built again if it is damaged, whether that is found when it
+// is opened or later.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.trf")
 	writeGenerated(t, path, 20_000)
@@ -231,8 +232,9 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestAnswersAreShared checks that equal requests share one computation, that it stops when no
-// request waits, and that requests beyond the limit are refused.
+// TestAnswersAreShared checks that requests for the same answer share one computation, that the
+// computation is cancelled when no request waits for it, and that requests beyond the limit are
+// refused.
 func TestAnswersAreShared(t *testing.T) {
 	a := &answerCache{ctx: context.Background(), start: func(f func()) bool { go f(); return true },
 		slots: make(chan struct{}, 1), limit: 1000, running: map[string]*pendingAnswer{}, kept: map[string]*cachedAnswer{},
@@ -259,7 +261,7 @@ func TestAnswersAreShared(t *testing.T) {
 	}
 	await.Receive(t, "work begins", begun)
 	await.Until(t, "both wait", func() bool { return a.waiting("x") == 2 })
-	leave() // the other one still waits
+	leave() // the other request still waits
 	if s := await.Receive(t, "who asked is answered", got); s != "context canceled" {
 		t.Errorf("who went away got %q", s)
 	}
@@ -284,7 +286,7 @@ func TestAnswersAreShared(t *testing.T) {
 		!strings.Contains(err.Error(), "oops") {
 		t.Errorf("a panic gives %v", err)
 	}
-	// The cache is bounded.
+	// The size of the kept answers is limited.
 	for i := range 50 {
 		if _, err := a.get(context.Background(), fmt.Sprint(i),
 			func(context.Context) ([]byte, error) { return make([]byte, 100), nil }); err != nil {
@@ -305,7 +307,7 @@ func (a *answerCache) waiting(name string) int {
 	return 0
 }
 
-// TestBusy checks that analyses beyond the limit are refused for the moment.
+// TestBusy checks that analyses beyond the limit are refused, with a time after which to retry.
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -324,7 +326,8 @@ func TestBusy(t *testing.T) {
 	get(t, s, api+"/calltree")
 }
 
-// TestOpenIndexes checks that indexes in use stay open, and that others are closed.
+// TestOpenIndexes checks that indexes in use stay open, and that the least recently used others are
+// closed.
 func TestOpenIndexes(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -370,12 +373,12 @@ func TestOpenIndexes(t *testing.T) {
 	}
 }
 
-// summaryFile is a file with a summary that delivers events under the control of a test.
+// summaryFile is a file with a given summary. Its scans wait until the test lets them continue.
 type summaryFile struct {
 	format.File
 	summary *format.Summary
 	err     error
-	at      chan struct{} // receives a value when a scan begins
+	at      chan struct{} // gets a value when a scan begins
 	go_     chan struct{}
 }
 
@@ -405,7 +408,7 @@ func (d *summaryFile) wait(ctx context.Context) error {
 	}
 }
 
-// wrappingFormat is a format that wraps the files it opens.
+// wrappingFormat is a format whose files are wrapped by a function of the test.
 type wrappingFormat struct {
 	format.Format
 	around func(format.File) format.File
@@ -419,14 +422,14 @@ func (f *wrappingFormat) Open(ctx context.Context, src format.Source, opt *forma
 	return f.around(x), nil
 }
 
-// newSlowServer returns a server of the sample, read through a summaryFile.
+// newSlowServer returns a server that reads the sample through a copy of d.
 func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
 	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
 	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File {
-		own := *d // an abandoned reader and its successor may both be open
+		own := *d // a reader that was given up and the next one may be open at the same time
 		own.File = f
 		return &own
 	}}
@@ -435,8 +438,8 @@ func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	return newTestServer(t, opt, path)
 }
 
-// TestOverview checks that the trace's own sums are shown before its index exists, and not
-// afterwards.
+// TestOverview checks that the sums that a trace stores are shown while it is being indexed, and
+// not afterwards.
 func TestOverview(t *testing.T) {
 	d := &summaryFile{summary: &format.Summary{
 		Kinds:     []format.KindSummary{{Kind: trace.Enter, Events: 40}, {Kind: trace.Leave, Events: 39}},
@@ -467,7 +470,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// TestNoOverview checks that a trace without sums, or with damaged ones, is still indexed.
+// TestNoOverview checks that a trace is indexed even if it stores no sums, or if these are damaged.
 func TestNoOverview(t *testing.T) {
 	for _, d := range []*summaryFile{{}, {summary: &format.Summary{}, err: errors.New("damaged")}} {
 		s := newSlowServer(t, d)
@@ -482,7 +485,7 @@ func TestNoOverview(t *testing.T) {
 	}
 }
 
-// TestOverviewOfPallas checks that the sums of a real trace agree with its events.
+// TestOverviewOfPallas checks that the sums stored in a real trace agree with its events.
 func TestOverviewOfPallas(t *testing.T) {
 	const path = "../format/pallas/testdata/ok/nested/trace/main.pallas"
 	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
@@ -501,7 +504,8 @@ func TestOverviewOfPallas(t *testing.T) {
 	for _, x := range look(early, "overview/regions").([]any) {
 		told[look(x, "name")] = x
 	}
-	// Means of blocks are rounded down, so sums may be too small by less than a tick per visit.
+	// The trace stores means rounded down. Sums may therefore be too small by less than a tick for
+	// each visit.
 	var missing, visits int64
 	fmt.Sscan(fmt.Sprint(look(early, "overview/missing")), &missing)
 	rows := get(t, s, api+"/profile")["rows"].([]any)
@@ -520,8 +524,8 @@ func TestOverviewOfPallas(t *testing.T) {
 	}
 }
 
-// TestOverviewOfOTF checks that the statistics of a trace are shown before its index exists. libotf
-// wrote those in testdata.
+// TestOverviewOfOTF checks that the statistics stored in a trace of libotf are shown while it is
+// being indexed.
 func TestOverviewOfOTF(t *testing.T) {
 	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
 	s := newHeldServer(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
@@ -530,7 +534,8 @@ func TestOverviewOfOTF(t *testing.T) {
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
 	await.Send(t, "building goes on", h.go_, nil)
-	// The files have SF1NaE200000000I10000000000, of messages SM2...NS100000000NR2 and SM0...NS1NR2.
+	// The files contain the record SF1NaE200000000I10000000000 and, for messages,
+	// SM2...NS100000000NR2 and SM0...NS1NR2.
 	for path, want := range map[string]string{
 		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10",
 		"overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),
@@ -544,8 +549,9 @@ func TestOverviewOfOTF(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// TestOverviewOfWritten checks that a trace with attributes that weft wrote as Pallas shows its
-// visits and messages before its index exists. The numbers are those of writeSample.
+// TestOverviewOfWritten checks that the visits and messages of a trace are shown while it is being
+// indexed, if weft has written it as Pallas with attributes. The expected numbers are those of
+// writeSample.
 func TestOverviewOfWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.pallas")
 	writeSample(t, path)
@@ -558,7 +564,7 @@ func TestOverviewOfWritten(t *testing.T) {
 	for path, want := range map[string]string{
 		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2",
 		"overview/locations/0/events": "4",
-		// stuck does not end
+		// stuck has no leave event
 		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190",
 		"overview/regions/0/exclusive": "145",
 		"overview/regions/1/name":      `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45",
@@ -573,7 +579,7 @@ func TestOverviewOfWritten(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// panickingFile is a file that panics under the control of a test.
+// panickingFile is a file whose scans panic if the test says so.
 type panickingFile struct {
 	format.File
 	armed *atomic.Bool
@@ -587,8 +593,8 @@ func (d *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
 	return d.File.ScanParallel(ctx, sel, begin)
 }
 
-// TestPanic checks that a panic is answered in one line, and that it frees the slots that the next
-// request needs.
+// TestPanic checks that the answer to a request that panics is one line, and that the request's
+// slots are free again.
 func TestPanic(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -617,8 +623,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestOverviewOfOneName checks that a region which each process defines has one row, and that places
-// tell apart regions of one name.
+// TestOverviewOfOneName checks that a region which each process defines has one row, and that the
+// names of different regions of the same name include their places.
 func TestOverviewOfOneName(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
 	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})

@@ -11,14 +11,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// stateIndex computes the states busy, overhead and idle from an index. The states are those of
-// package analysis/states, which reads all events. Where an index cannot give the same result,
-// exact is unset and the events must be read.
+// stateIndex computes the states busy, overhead and idle from an index. If exact is set, the
+// results equal those of package analysis/states, which reads all events. Otherwise the index does
+// not suffice, and the events must be read.
 type stateIndex struct {
 	exact       bool
 	tracks      []int // the first track of each processor
 	first, last int64 // the first and last event of all processors
-	rank        []int // by region: overheadRank, idleRank or 0
+	rank        []int // by region: overheadRank, idleRank, or 0 for busy
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, error) {
 	p := &stateIndex{first: math.MaxInt64, last: math.MinInt64}
-	// In PICL, a processor may have several processes, and events tell when it begins and ends.
+	// In PICL, a processor may have several processes, and events decide when it begins and ends.
 	if d.Conventions.EventTypes {
 		return p, nil
 	}
@@ -47,12 +47,12 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 			continue
 		}
 		if t.Kind == index.CounterTrack && t.Style != "steps" {
-			return p, nil // its curve may continue after the last event
+			return p, nil // the curve may extend beyond the last event
 		}
 		unsupported := false
 		if t.Instants > 0 {
 			err := x.EachInstant(i, math.MinInt64, math.MaxInt64, func(n index.Instant) {
-				// A gap ends a wait, and comments do not count as activity of a processor.
+				// A gap ends a wait, and a comment does not count as an event of a processor.
 				unsupported = unsupported || n.Kind == trace.Gap ||
 					n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
 			})
@@ -74,7 +74,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 			continue
 		}
 		if int(y.Region) >= len(p.rank) {
-			return p, nil // defined later in the trace
+			return p, nil // the definition comes later in the trace
 		}
 		switch opt.StateIn(d, d.Regions.At(y.Region)) {
 		case states.Overhead:
@@ -86,7 +86,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	for row, regions := range trace.NewRows(d).Regions() {
 		for _, r := range regions {
 			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
-				return p, nil // the index merges regions of different states into one row
+				return p, nil // the index merges regions that stand for different states
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	return p, nil
 }
 
-// stateIndex returns the stateIndex of a trace, which it computes once.
-func (e *entry) stateIndex(ctx context.Context, x *opened) (*stateIndex, error) {
+// stateIndex returns the stateIndex of a trace. It is computed once.
+func (e *entry) stateIndex(ctx context.Context, x *traceIndex) (*stateIndex, error) {
 	if p := x.processors.Load(); p != nil {
 		return p, nil
 	}
@@ -117,8 +117,8 @@ type stateRow struct {
 	Idle     ticks `json:"idle"`
 }
 
-// statesAnswer has the states of each processor, and of all together. A processor with several
-// locations has a row for each location.
+// statesAnswer holds the states of each processor, and those of all processors together. A
+// processor with several locations has a row for each of them.
 type statesAnswer struct {
 	Processors int        `json:"processors"`
 	Busy       sum        `json:"busy"`
@@ -127,7 +127,7 @@ type statesAnswer struct {
 	Rows       []stateRow `json:"rows"`
 }
 
-// add adds a processor to the totals.
+// add adds the times of a processor to the totals.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Processors++
 	a.Busy.add(trace.TicksOf(busy))
@@ -165,12 +165,12 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// openStateIndex opens the index from which states can be computed. It returns nil if there is
-// none. The caller must release the index.
-func (e *entry) openStateIndex(ctx context.Context) (*opened, *stateIndex, error) {
+// openStateIndex opens the index from which the states of a trace can be computed. It returns nil
+// if there is none. The caller must release the index.
+func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, error) {
 	if e.color != "" {
 		if e = e.base; e == nil || e.color != "" {
-			return nil, nil, nil // spans are named by attribute values there
+			return nil, nil, nil // attribute values name the spans in both entries
 		}
 		if _, _, ready := e.status(); ready == nil {
 			return nil, nil, nil
@@ -188,7 +188,7 @@ func (e *entry) openStateIndex(ctx context.Context) (*opened, *stateIndex, error
 	return x, p, nil
 }
 
-// rankOf returns the rank of a region.
+// rankOf returns the rank of a region: overheadRank, idleRank, or 0 for busy.
 func (p *stateIndex) rankOf(region uint32) int {
 	if int(region) < len(p.rank) {
 		return p.rank[region]
@@ -196,7 +196,8 @@ func (p *stateIndex) rankOf(region uint32) int {
 	return 0
 }
 
-// indexedStates computes the states from the index. It returns nil if that is not possible.
+// indexedStates computes the states in a window from the index, or returns nil if the index does
+// not suffice.
 func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
@@ -230,8 +231,8 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 	return a, nil
 }
 
-// indexedSeries computes the series of states from the index. It returns nil if that is not
-// possible.
+// indexedSeries computes the states by column from the index, or returns nil if the index does not
+// suffice.
 func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
@@ -252,7 +253,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 			return nil
 		}
 		return x.EachRankInterval(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
-			// EachRankInterval has reported an idle interval as overhead, too.
+			// EachRankInterval calls the function for an idle interval with both ranks.
 			if rank == overheadRank {
 				sum.Remove(states.Busy, begin, end)
 				sum.Add(states.Overhead, begin, end)
@@ -271,7 +272,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 	s := parts[0].Series(len(p.tracks))
 	for _, l := range [][]float64{s.Busy, s.Overhead, s.Idle} {
 		for i, v := range l {
-			l[i] = math.Round(v*1e12) / 1e12 // subtraction leaves a rounding error
+			l[i] = math.Round(v*1e12) / 1e12 // removes the rounding error of subtracting
 		}
 	}
 	return s, nil

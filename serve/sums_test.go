@@ -8,8 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSumsBeyond64Bits checks sums above 2⁶³. Three locations are in main, and in sub inside it,
-// for 4·10¹⁸ ns each, which makes 1.2·10¹⁹ ns. Three claims hold a resource together for as long.
+// TestSumsBeyond64Bits checks sums above 2⁶³. Each of three locations is in main, and inside of it
+// in sub, for 4·10¹⁸ ns, which adds up to 1.2·10¹⁹ ns. Three claims hold a resource for the same
+// time.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long, all = int64(4e18), "12000000000000000000"
 	calls, claims := filepath.Join(t.TempDir(), "calls.otf2"), filepath.Join(t.TempDir(), "claims.etf")

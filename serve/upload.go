@@ -22,8 +22,8 @@ const (
 	maxUploadFiles = 20_000
 )
 
-// addTraces stores uploaded files in a temporary folder of the server and shows the traces among
-// them. The name of each part of the form is the path of a file.
+// addTraces stores uploaded files in a temporary folder, and adds the traces among them to the
+// catalogue. The name of each part of the form is the path of a file.
 func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
 	g, ok := s.traces.(*fixedCatalogue)
 	if !ok || s.readOnly() {
@@ -51,7 +51,7 @@ func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
 	return s.jsonUncached(w, r, map[string][]string{"traces": ids})
 }
 
-// takeFiles writes the files of a form to a folder, and returns the traces among them.
+// takeFiles writes the files of a form to the folder dir, and returns the traces among them.
 func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if len(names) >= maxUploadFiles {
 			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
 		}
-		// A form may use the same name for a file and for a folder.
+		// This fails if the form uses the same name for a file and a folder.
 		err = root.MkdirAll(path.Dir(name), 0o700)
 		var f *os.File
 		if err == nil {
@@ -99,11 +99,11 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 	return list, err
 }
 
-// maxReasons is the number of files for which noTraceError gives a reason.
+// maxReasons is the largest number of files for which noTraceError gives the reason.
 const maxReasons = 3
 
-// noTraceError explains why no file of a folder is a trace, with the reasons that the commands
-// give.
+// noTraceError returns an error that says why no file of a folder is a trace. The reasons are those
+// of the commands.
 func (s *Server) noTraceError(dir string, names []string) error {
 	var why []string
 	for _, name := range names[:min(len(names), maxReasons)] {
@@ -120,7 +120,8 @@ func (s *Server) noTraceError(dir string, names []string) error {
 	return badRequest(text)
 }
 
-// uploadError distinguishes errors of the client from errors of the server.
+// uploadError returns the problem for an error that the client has caused, and other errors
+// unchanged.
 func uploadError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -133,7 +134,8 @@ func uploadError(err error) error {
 	return badRequest("files: " + err.Error())
 }
 
-// add lists the traces of a temporary folder, which is removed when the server closes.
+// add adds traces in a temporary folder to the catalogue. The folder is removed when the server is
+// closed.
 func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,7 +143,7 @@ func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry
 	for _, x := range list {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
 		src.Path = x.path
-		// The trace cannot be recognised later, because the folder's name changes.
+		// The trace cannot be recognised later, because its folder will have another name.
 		e := s.newEntry(ServedTrace{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
 		e.format = x.format
 		out = append(out, e)

@@ -28,7 +28,8 @@ func form(t *testing.T, files map[string][]byte) (body *bytes.Buffer, kind strin
 	return body, w.FormDataContentType()
 }
 
-// TestUpload checks that uploaded files are shown like given ones, and removed with the server.
+// TestUpload checks that uploaded traces are shown like given ones, and that their files are
+// removed when the server is closed.
 func TestUpload(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -76,7 +77,7 @@ func TestUpload(t *testing.T) {
 			t.Errorf("%s: status %d: %v, want 400", name, code, v)
 		}
 	}
-	// The reasons are the same as on the command line.
+	// The reasons are those of the command line.
 	for _, x := range []struct {
 		files map[string][]byte
 		want  []string
@@ -111,7 +112,7 @@ func TestUpload(t *testing.T) {
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 1 {
 		t.Errorf("found the folders %q, want one", l)
 	}
-	// A file that is a trace only by its name is opened, and fails with the same reason.
+	// A file that only has the name of a trace is opened, and the error has the same reason.
 	for _, name := range []string{"a.trf", "a.otf", "a.otf2", "a.pallas"} {
 		_, v := post(map[string][]byte{name: nil})
 		m := waitIndexed(t, s, "/api/traces/"+fmt.Sprint(look(v, "traces/0")))

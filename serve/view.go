@@ -15,9 +15,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// traceView has the constant data of a ready trace, computed once from its index.
+// traceView holds the constant data of a ready trace. It is computed once from the index.
 type traceView struct {
-	tag         string // the key of the content
+	tag         string // key of the index, which covers the trace's content
 	clock       trace.Clock
 	first, last int64
 	tracks      []index.Track
@@ -27,11 +27,11 @@ type traceView struct {
 	processors  atomic.Pointer[stateIndex] // nil before the first use
 }
 
-// traceFacts is the part of a trace's description that exists once the trace is ready.
+// traceFacts is the part of a trace's description that is known once the trace is ready.
 type traceFacts struct {
 	ETag string `json:"etag,omitempty"`
-	// Color is the attribute whose values stand for regions, or "" for regions. Attributes lists the
-	// possible values of Color.
+	// Color is the attribute whose values take the place of regions, or "". Attributes lists the
+	// attributes that can be chosen.
 	Color      string       `json:"color"`
 	Attributes []string     `json:"attributes"`
 	Clock      *clockFact   `json:"clock,omitempty"`
@@ -48,24 +48,24 @@ type traceFacts struct {
 	Defects    int64        `json:"defects"`
 }
 
-// earlyFacts is the part of the description that is known while the trace is indexed.
+// earlyFacts is the part of a trace's description that is known while the trace is indexed.
 type earlyFacts struct {
 	Clock  *clockFact  `json:"clock,omitempty"`
 	Groups []groupFact `json:"groups,omitempty"`
 	Tracks []trackFact `json:"tracks,omitempty"`
-	// Overview is set if the trace holds sums of its events.
+	// Overview is set if the trace stores sums over its events.
 	Overview *overview `json:"overview,omitempty"`
 }
 
-// overview has the sums that a trace holds of its own events.
+// overview holds the sums over events that a trace stores.
 type overview struct {
 	Regions   []overviewRegion   `json:"regions"`
 	Locations []overviewLocation `json:"locations"`
 	Events    int64              `json:"events"`
-	// Missing is the largest amount by which a time may be too small.
+	// Missing is the amount by which a time may be too small, at most.
 	Missing ticks `json:"missing"`
-	// To is set if the sums cover only the time up to To, on the trace's clock, and events counts only
-	// visits and messages.
+	// To is set if the sums only cover the time up to it, on the trace's clock. Events then only
+	// counts visits and messages.
 	To *ticks `json:"to,omitempty"`
 }
 
@@ -81,7 +81,7 @@ type overviewLocation struct {
 	Events int64  `json:"events"`
 }
 
-// newEarlyFacts converts the definitions.
+// newEarlyFacts returns the facts that follow from the definitions.
 func newEarlyFacts(d *trace.Definitions) *earlyFacts {
 	f := &earlyFacts{Clock: newClockFact(d.Clock), Groups: groupFacts(d.Groups.All())}
 	for _, x := range d.Locations.All() {
@@ -91,12 +91,12 @@ func newEarlyFacts(d *trace.Definitions) *earlyFacts {
 	return f
 }
 
-// maxOverviewRows limits the regions and locations of an overview, which is sent repeatedly while
-// the trace is indexed.
+// maxOverviewRows is the largest number of regions, and of locations, in an overview. It is sent
+// repeatedly while the trace is indexed.
 const maxOverviewRows = 1000
 
-// newOverview converts a summary. The regions with most exclusive time and the locations with most
-// events come first.
+// newOverview converts a summary. Regions are in the order of decreasing exclusive time, and
+// locations in that of decreasing numbers of events.
 func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
 	for _, k := range s.Kinds {
@@ -115,7 +115,7 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	return o
 }
 
-// newPreviewOverview converts a preview, which has less data than a summary.
+// newPreviewOverview converts a preview, which has fewer sums than a summary.
 func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 	to := ticks(p.To)
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
@@ -133,10 +133,10 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 	return o
 }
 
-// overviewRows adds regions to an overview. Regions of the same row are added up.
+// overviewRows adds regions to an overview, and combines those of the same row.
 type overviewRows struct {
 	rows  *trace.Rows
-	names []string       // of all regions, with the place where several have the name
+	names []string       // of all regions, with file and line if several have the same name
 	at    map[uint32]int // index in o.Regions, by row
 	o     *overview
 }
@@ -160,7 +160,7 @@ func (x overviewRows) add(region uint32, r overviewRegion) {
 	y.Exclusive = ticks(trace.Add(int64(y.Exclusive), int64(r.Exclusive)))
 }
 
-// shorten sorts the lists and keeps the largest entries.
+// shorten sorts the lists and keeps the maxOverviewRows largest entries of each.
 func (o *overview) shorten() {
 	slices.SortStableFunc(o.Regions, func(a, b overviewRegion) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
 	slices.SortStableFunc(o.Locations, func(a, b overviewLocation) int { return cmp.Compare(b.Events, a.Events) })
@@ -212,7 +212,7 @@ type palettes struct {
 	Dark  []string `json:"dark"`
 }
 
-// jsonRef returns a reference as an index for JSON, with -1 for none.
+// jsonRef returns a reference for JSON, where -1 stands for none.
 func jsonRef(ref uint32) int {
 	if ref == trace.NoRef {
 		return -1
@@ -271,7 +271,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, color string)
 	return v, nil
 }
 
-// unknown is the name of undefined regions.
+// unknown is the name of an undefined region.
 const unknown = "unknown"
 
 func (v *traceView) region(r uint32) index.Region {
@@ -284,8 +284,8 @@ func (v *traceView) region(r uint32) index.Region {
 // jsonTime returns a time relative to the first event.
 func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// tracksOfKind returns the numbers of the tracks of a kind: all of them if of is nil, else those in
-// of, without duplicates.
+// tracksOfKind returns the tracks of a kind. If of is not nil, it returns only those in of, without
+// duplicates.
 func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 	var out []int
 	if of == nil {
@@ -306,8 +306,8 @@ func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 	return out
 }
 
-// firstTrack returns the first track of a location, which shows its visits if there are any. It
-// returns -1 if the location has no track.
+// firstTrack returns the first track of a location, which is the one with its visits if it has any.
+// It returns -1 if the location has no track.
 func (v *traceView) firstTrack(location uint32) int {
 	return slices.IndexFunc(v.tracks, func(t index.Track) bool {
 		return t.Location == location && t.Kind != index.CommunicatorTrack

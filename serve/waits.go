@@ -10,19 +10,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxShares is the number of rows of each breakdown of a pattern that are listed, and worstWaits that
-// of its longest waits.
+// maxShares is the largest number of rows in each list of shares of a pattern. worstWaits is the
+// largest number of waits that a pattern lists.
 const (
 	maxShares  = 1000
 	worstWaits = 20
 )
 
-// waitsAnswer has the wait states of a window.
+// waitsAnswer holds the wait states of a window.
 type waitsAnswer struct {
-	// Missing says why nothing can be judged; "" if something was.
+	// Missing is the reason why no wait can be found, or "".
 	Missing   string           `json:"missing"`
 	Locations int              `json:"locations"`
-	Time      sum              `json:"time"` // from the first to the last event of each location, summed
+	Time      sum              `json:"time"` // sum over the locations of the time from their first to their last event
 	Judged    int64            `json:"judged"`
 	Waiting   sum              `json:"waiting"`
 	Patterns  []patternFact    `json:"patterns"`
@@ -46,7 +46,8 @@ type patternFact struct {
 	Worst         []waitFact `json:"worst"`
 }
 
-// sharesFact lists the parts of a pattern, the greatest first. Left counts those that are left out.
+// sharesFact lists the shares of a pattern's waiting time, the largest first. Left holds the sums
+// of the shares that are left out.
 type sharesFact struct {
 	Rows []waitShare `json:"rows"`
 	Left struct {
@@ -56,8 +57,8 @@ type sharesFact struct {
 	} `json:"left"`
 }
 
-// waitShare is the part of a pattern that a region, path, location, communicator or pair has. Name is
-// empty where tracks tell which.
+// waitShare is the share of a pattern's waiting time that belongs to a region or communicator
+// (Name), a call path (Path), a location (Track) or a pair of locations (Track and Cause).
 type waitShare struct {
 	Name  string   `json:"name,omitempty"`
 	Path  []string `json:"path,omitempty"`
@@ -67,8 +68,8 @@ type waitShare struct {
 	Time  sum      `json:"time"`
 }
 
-// waitFact is a single wait. Depth is that of the call in which the location waits, and CauseDepth that
-// of the call that ends the wait; -1 if unknown.
+// waitFact is a single wait. Depth is the depth of the call in which the location waits, and
+// CauseDepth that of the call that ends the wait; each is -1 if it is unknown.
 type waitFact struct {
 	Track      int      `json:"track"`
 	Depth      int      `json:"depth"`
@@ -95,7 +96,7 @@ type violationsFact struct {
 }
 
 func waitStates(e *entry, p *params) func(context.Context) (any, error) {
-	opt := waits.Options{Worst: worstWaits, Window: p.part()}
+	opt := waits.Options{Worst: worstWaits, Window: p.selected()}
 	return func(ctx context.Context) (any, error) {
 		var r *waits.Result
 		err := e.readers.with(ctx, func(d *reader) (err error) {
@@ -115,7 +116,7 @@ func waitStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-func newWaitsAnswer(x *opened, r *waits.Result) (*waitsAnswer, error) {
+func newWaitsAnswer(x *traceIndex, r *waits.Result) (*waitsAnswer, error) {
 	a := &waitsAnswer{Missing: r.Missing(), Locations: r.Locations, Time: sum(r.Time), Judged: r.Judged,
 		Waiting: sum(r.Waiting), Patterns: []patternFact{}, Late: []lateFact{}, Unjudged: r.Unjudged,
 		Clocks: violationsFact{r.Violations.Messages, r.Violations.Operations, ticks(r.Violations.Worst)}}
@@ -147,7 +148,7 @@ func newWaitsAnswer(x *opened, r *waits.Result) (*waitsAnswer, error) {
 	return a, nil
 }
 
-// newShares converts shares of a pattern.
+// newShares converts the shares of a pattern. track returns the track of a location.
 func newShares(list []waits.Share, track func(location uint32) int) sharesFact {
 	f := sharesFact{Rows: []waitShare{}}
 	for i := range list {
@@ -178,7 +179,7 @@ func newShares(list []waits.Share, track func(location uint32) int) sharesFact {
 	return f
 }
 
-// locationTracks returns a function that gives the first track of a location, -1 for none.
+// locationTracks returns a function that maps a location to its first track, or to -1.
 func (v *traceView) locationTracks() func(location uint32) int {
 	known := map[uint32]int{}
 	return func(location uint32) int {
@@ -191,9 +192,10 @@ func (v *traceView) locationTracks() func(location uint32) int {
 	}
 }
 
-// callDepth returns the depth of the call at the end of a path that is open on a track at a time: the
-// innermost one with its name, or else the innermost one. It returns -1 if no call is open there.
-func (x *opened) callDepth(track int, path []string, at int64) (int, error) {
+// callDepth returns the depth of the call that is open on a track at a time and is the last one of
+// a call path. It is the innermost call with the name at the end of the path, or else the innermost
+// call. The result is -1 if no call is open.
+func (x *traceIndex) callDepth(track int, path []string, at int64) (int, error) {
 	if track < 0 {
 		return -1, nil
 	}
@@ -216,14 +218,14 @@ func (x *opened) callDepth(track int, path []string, at int64) (int, error) {
 	return found, nil
 }
 
-// waitsHead describes stored waits.
+// waitsHead is the head of a stored answer of waits.
 type waitsHead struct {
-	Missing string `json:"missing"` // why nothing can be judged; "" if something was
-	Left    int64  `json:"left"`    // waits that are shorter than those that are stored
+	Missing string `json:"missing"` // the reason why no wait can be found, or ""
+	Left    int64  `json:"left"`    // number of waits that are not stored, because longer ones are
 }
 
-// waitIntervals is stored as the waits of all patterns by track and begin: the longest ones, if there are
-// many.
+// waitIntervals stores the waits of all patterns, ordered by track and begin. If there are more
+// than maxIntervals, only the longest ones are stored.
 var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	var head waitsHead
 	var list []interval
@@ -259,25 +261,25 @@ var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v 
 	return storedIntervals(head, list)
 }}
 
-// compareIntervals orders intervals by track and begin.
+// compareIntervals orders intervals by track, then by begin and end.
 func compareIntervals(a, b interval) int {
 	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 }
 
-// intervalsAnswer has the waits that a picture of a window shows.
+// intervalsAnswer holds the waits that are drawn in a window.
 type intervalsAnswer struct {
 	waitsHead
 	Tracks []trackWaits `json:"tracks"`
 }
 
-// trackWaits has the begins and ends of the waits on a track, in turns.
+// trackWaits holds the waits on a track: the begin and the end of each in turn.
 type trackWaits struct {
 	Track int     `json:"track"`
 	Times []ticks `json:"times"`
 }
 
-// visibleWaits returns the stored waits that lie in a window. Of waits that are shorter than a column,
-// those of a column are shown as the whole column if they fill half of it.
+// visibleWaits returns the stored waits in a window. Waits shorter than a column are combined: if
+// they fill at least half of a column, the whole column is returned as a wait.
 func visibleWaits(stored []byte, p *params) (any, error) {
 	c, ok := p.visible()
 	wanted := p.tracks(maxTileTracks)
@@ -319,7 +321,8 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 	return a, nil
 }
 
-// add adds a wait that does not begin before the one before it. Waits that touch are one.
+// add adds a wait. Waits must come in the order of track and begin. A wait that touches or overlaps
+// the one before extends it.
 func (a *intervalsAnswer) add(x interval) {
 	n := len(a.Tracks)
 	if n == 0 || a.Tracks[n-1].Track != x.track {

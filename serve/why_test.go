@@ -14,15 +14,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// These tests compare the answers about wait states, the critical path and efficiency with the figures
-// that docs/analyses calculates by hand for the trace hand. TestSameReasons of package cli compares
-// them with the commands.
+// The tests in this file compare answers about wait states, the critical path and efficiency with
+// the numbers that docs/analyses calculates by hand for the trace called hand. TestSameReasons in
+// package cli compares the same answers with the commands.
 
 const handTrace = "../analysis/waits/testdata/hand/traces.otf2"
 
-// TestWaits checks the waits of the trace and of windows. Rank 1 waits for rank 0 from 300 to 600, and
-// rank 2 for rank 1 from 400 to 700. At the barrier, ranks 0 and 1 wait for rank 2 from 800 and 900 to
-// 1000.
+// TestWaits checks the waits of the whole trace and of windows. Rank 1 waits for rank 0 from 300 to
+// 600, and rank 2 for rank 1 from 400 to 700. At the barrier, rank 0 waits for rank 2 from 800 to
+// 1000, and rank 1 from 900 to 1000.
 func TestWaits(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace)
 	api := waitReady(t, s, 0)
@@ -68,13 +68,13 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// trackName returns the id of a track that a field of an answer has.
+// trackName returns the id of the track whose number is in a field of an answer.
 func trackName(t *testing.T, s *Server, api string, v any, field string) string {
 	t.Helper()
 	return fmt.Sprint(look(get(t, s, api), fmt.Sprintf("tracks/%v/id", look(v, field))))
 }
 
-// TestNothingToJudge checks that a trace without waits gets a sentence.
+// TestNothingToJudge checks that an answer about a trace without waits says why it has none.
 func TestNothingToJudge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -93,7 +93,7 @@ func TestNothingToJudge(t *testing.T) {
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
-		{"path", "Path", ""}, // MPI_Init is a path
+		{"path", "Path", ""}, // MPI_Init alone is a critical path
 		{"efficiency", "Efficiency", "found no time in regions of processes or threads, expected some"},
 		{"explain", "Explanation", "found no time in regions of processes or threads, expected some"},
 	} {
@@ -105,7 +105,7 @@ func TestNothingToJudge(t *testing.T) {
 	}
 }
 
-// number returns a number of an answer.
+// number returns the number at a path in an answer.
 func number(t *testing.T, v any, path string) float64 {
 	t.Helper()
 	n, _ := look(v, path).(json.Number)
@@ -116,7 +116,8 @@ func number(t *testing.T, v any, path string) float64 {
 	return f
 }
 
-// TestEfficiency checks the factors of the trace, and that a process with threads has the hybrid ones.
+// TestEfficiency checks the factors of the trace, and that the hybrid ones exist for a process with
+// threads.
 func TestEfficiency(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace, "../analysis/waits/testdata/omp/traces.otf2")
 	api := waitReady(t, s, 0)
@@ -149,9 +150,9 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
-// TestExplain checks the verdict, the findings and their places. Rank 0 is late by 300 of 500 in work at
-// the first message, but rank 2 works longer in sum; the mean of useful time is 1045 of 1820, and the ideal
-// runtime 1530.
+// TestExplain checks the verdict, the findings and their places. Rank 0 is late by 300 of its 500
+// ticks in work at the first message, but rank 2 works longer in total. The mean of the useful time
+// is 1045 of 1820 ticks, and the ideal runtime is 1530 ticks.
 func TestExplain(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace)
 	api := waitReady(t, s, 0)
@@ -181,14 +182,15 @@ func TestExplain(t *testing.T) {
 	if id := trackName(t, s, api, v, "findings/1/tracks/0"); id != "0" {
 		t.Errorf("found the location %s, expected that of rank 0", id)
 	}
-	// from 620 to 1000 nobody is useful but in work, main and app; the piece has 380 ticks
+	// between 620 and 1000, only work, main and app are useful; the window has 380 ticks
 	if v := get(t, s, api+"/explain?from=620&to=1000"); fmt.Sprint(look(v, "ran/runtime")) != "380" {
 		t.Errorf("found %v, expected a runtime of 380", look(v, "ran"))
 	}
 }
 
-// TestWaitIntervals checks the waits that a picture shows. Rank 0 waits from 800 to 1000 at the barrier,
-// from 1300 to 1400 at the all-reduce, from 1500 to 1600 at the reduction, and from 1700 to 1740 at the end.
+// TestWaitIntervals checks the waits that are drawn. Rank 0 waits from 800 to 1000 at the barrier,
+// from 1300 to 1400 at the all-reduce, from 1500 to 1600 at the reduction, and from 1700 to 1740 at
+// the end.
 func TestWaitIntervals(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace, "../examples/odse.etf")
 	api := waitReady(t, s, 0)
@@ -202,7 +204,8 @@ func TestWaitIntervals(t *testing.T) {
 		{"?width=1000&from=300&to=1000", "0:[800 1000] 1:[300 600 900 1000] 2:[400 700] "},
 		{"?width=1000&from=600&to=650", "2:[400 700] "},
 		{"?width=1000" + tracks, "0:[800 1000 1300 1400 1500 1600 1700 1740] "},
-		// columns are 260 long; of the fourth one, from 780, 200 are waits, and of others at most 100
+		// a column has 260 ticks; 200 ticks of the column from 780 are waits, and at most 100 of
+		// any other
 		{"?width=7" + tracks, "0:[780 1040] "},
 		{"?from=5000&to=6000", ""},
 	} {
@@ -221,8 +224,9 @@ func TestWaitIntervals(t *testing.T) {
 	}
 }
 
-// TestPath checks the critical path: rank 2 back to 1200, where its wait in MPI_Bcast ends, rank 0 to
-// 1000, rank 2 to 700, rank 1 to 600, and rank 0 to the begin of MPI_Init at 10.
+// TestPath checks the critical path, backwards from the end: on rank 2 to 1200, where its wait in
+// MPI_Bcast ends; on rank 0 to 1000; on rank 2 to 700; on rank 1 to 600; and on rank 0 to the begin
+// of MPI_Init at 10.
 func TestPath(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace)
 	api := waitReady(t, s, 0)
@@ -255,7 +259,7 @@ func TestPath(t *testing.T) {
 		"":                   "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 		"?from=650&to=900":   "1:600~700 2:700~1000 ",
 		"?from=5000&to=6000": "",
-		// the first and the last one, and the first one of the greatest rank
+		// the first and the last piece, and the first one on the highest rank
 		"?width=1&from=0":       "0:10~600 2:700~1000 2:1200~1740 ",
 		"?from=0&to=9000000000": "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 	} {
@@ -274,8 +278,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestPathOfClaims checks that the path of claims goes from one to the next: a [0, 10), b [10, 14).
-// Claim c [2, 5) is beside it.
+// TestPathOfClaims checks that the path consists of the claims a [0, 10) and b [10, 14). Claim c
+// [2, 5) overlaps a and is not on the path.
 func TestPathOfClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.etf")
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -303,15 +307,16 @@ func TestPathOfClaims(t *testing.T) {
 	}
 }
 
-// TestThinned checks that pieces in one column keep the ends and the extremes, and others stay.
+// TestThinned checks that of the pieces in one column the first, the last, and those on the lowest
+// and highest track are kept, and that pieces in separate columns stay.
 func TestThinned(t *testing.T) {
 	list := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {4, 12, 13}, {1, 13, 14}, {5, 14, 15}, {6, 15, 16}, {2,
 		16, 30}}
 	want := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {1, 13, 14}, {6, 15, 16}, {2, 16, 30}}
-	if got := thinned(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
+	if got := thin(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}
-	if got := thinned(slices.Clone(list), columns{0, 30, 30}); !slices.Equal(got, list) {
+	if got := thin(slices.Clone(list), columns{0, 30, 30}); !slices.Equal(got, list) {
 		t.Errorf("found %v, expected all of %v", got, list)
 	}
 }

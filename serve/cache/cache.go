@@ -1,19 +1,19 @@
 // Package cache keeps the indexes of traces in a folder, so that a trace needs to be indexed only
 // once.
 //
-// The file of an index is KEY.weftidx. KEY is a SHA-256 hash of the settings and of the identity of
-// the trace's files ([Key]). Which files a trace has is known only after it has been read: Build
-// records every name that the decoder opens. The list of names is kept in MAIN.files, where MAIN is
-// the hash of the settings and of the main file alone. Find thus takes two steps. Each step reads
-// at most 64 MiB, and none decodes the trace.
+// The file of an index is KEY.weftidx, where KEY is a SHA-256 hash of the settings and of the
+// identity of the trace's files ([Key]). The list of these files is only complete after the trace
+// has been read: Build records each name that the decoder opens, and stores the list in MAIN.files,
+// where MAIN is the hash of the settings and of the main file alone. Find therefore reads the list
+// first, and then computes KEY. Each step reads at most 64 MiB, and neither decodes the trace.
 //
 // The file of the notes on a trace is MAIN.notes.json, where MAIN is the hash of the main file
 // alone, independent of the settings and of the version of indexes. Notes are never removed, and do
 // not count towards the size of the cache.
 //
-// All files are written atomically. If two builds of the same trace run concurrently, in one
-// program or two, both do the work and the later one's file replaces the other's. Files of a build
-// that was killed are removed when a program opens the cache the next time ([StagingDir]).
+// All files are written atomically. If the same trace is built twice at the same time, by one
+// program or by two, both builds are completed, and the file of the later one replaces the other.
+// Files of a killed build are removed when a program opens the cache the next time ([StagingDir]).
 package cache
 
 import (
@@ -41,8 +41,8 @@ const (
 	unfinishedPrefix = "." // prefix of files that are being written
 )
 
-// staleAge is the age of unfinished files that no program can be writing to any more, even if they
-// are locked.
+// staleAge is the age above which an unfinished file is removed even if it is locked, because no
+// build takes as long.
 const staleAge = 24 * time.Hour
 
 // DefaultSize is the default limit of a cache's size in bytes.
@@ -80,7 +80,7 @@ func Default(size int64) (*Cache, error) {
 	}
 	if dir != "" {
 		c, err := Open(dir, size)
-		if os.Getenv("WEFT_CACHE") != "" || err == nil && c.writable() {
+		if os.Getenv("WEFT_CACHE") != "" || err == nil && c.isWritable() {
 			return c, err
 		}
 	}
@@ -91,8 +91,8 @@ func Default(size int64) (*Cache, error) {
 	return &Cache{dir: dir, size: cmp.Or(size, DefaultSize), temp: true, now: time.Now}, nil
 }
 
-// writable reports whether files can be created in the folder.
-func (c *Cache) writable() bool {
+// isWritable reports whether files can be created in the folder.
+func (c *Cache) isWritable() bool {
 	f, err := os.CreateTemp(c.dir, unfinishedPrefix+"weft-try-*")
 	if err != nil {
 		return false
@@ -101,8 +101,8 @@ func (c *Cache) writable() bool {
 	return os.Remove(f.Name()) == nil
 }
 
-// Secret returns the path of the file that keeps the secret of a server on a port, so that
-// addresses stay valid after a restart. It returns "" for a temporary cache.
+// Secret returns the path of the file in which a server on a port keeps its secret, so that its
+// addresses stay valid after a restart. The result is "" for a temporary cache.
 func (c *Cache) Secret(port string) string {
 	if c.temp {
 		return ""
@@ -110,10 +110,11 @@ func (c *Cache) Secret(port string) string {
 	return filepath.Join(c.dir, "secret-"+port)
 }
 
-// IsPersistent reports whether the cache outlasts the program. Close removes a cache that does not.
+// IsPersistent reports whether the cache exists after the program has ended. If it does not, Close
+// removes it.
 func (c *Cache) IsPersistent() bool { return !c.temp }
 
-// Close removes a temporary cache.
+// Close removes the folder of a temporary cache. Other caches remain.
 func (c *Cache) Close() error {
 	if c.temp {
 		return os.RemoveAll(c.dir)
@@ -121,7 +122,7 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// ReadDefects describes the defects that reading a trace reported.
+// ReadDefects describes the defects that were found when a trace was read for its index.
 type ReadDefects struct {
 	Defects int64    `json:"defects"`           // the number of defects
 	Missing []string `json:"missing,omitempty"` // descriptions of the files that are missing
@@ -139,8 +140,9 @@ type Entry struct {
 	stamp string   // metadata hash of the files, "" if unknown
 }
 
-// Changed reports whether the metadata of the trace's files has changed since index e was found. It
-// returns false if the metadata is unknown or has changed within the last seconds.
+// Changed reports whether the metadata of the trace's files has changed since e was found. It
+// returns false if the system has no sufficient metadata, or if a file has changed within the last
+// seconds.
 func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	if len(e.files) == 0 {
 		return false
@@ -149,21 +151,22 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	return stamp != "" && stamp != e.stamp
 }
 
-// list is the content of a .files file.
-type list struct {
+// fileList is the content of a .files file.
+type fileList struct {
 	Files []string `json:"files"`
 	ReadDefects
 	Size int64 `json:"size"` // of all files, in bytes
-	// Stamp is a hash of the metadata of the files at the time when their key was Key, "" if unknown.
+	// Stamp is the hash of the files' metadata at the time when their key was Key; "" if there is
+	// none.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
 
-// maxList limits the bytes to read of a list. It is larger than the list of any real trace.
+// maxList is the largest size of a list that is read, in bytes. Lists of real traces are smaller.
 const maxList = 256 << 20
 
-// Find finds the index of a trace. It returns ok false if there is none. Finding an index counts as
-// use.
+// Find returns the index of a trace. ok is false if the cache has none. The index then counts as
+// just used.
 func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err error) {
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -188,11 +191,11 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	}
 	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
 	now := c.now()
-	// If times cannot be set, the oldest build is evicted first.
+	// Without new times, the index counts as used when it was built.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
 	if !known && stamp != "" {
-		// The next Find need not read the files.
+		// With this stamp, the next Find compares metadata instead of reading the files.
 		l.Stamp, l.Key = stamp, e.Key
 		if staging, err := NewStagingDir(c.dir); err == nil {
 			c.writeList(staging, main, l)
@@ -202,13 +205,13 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	return e, true, nil
 }
 
-func readList(path string) (*list, error) {
+func readList(path string) (*fileList, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var l list
+	var l fileList
 	if err := json.NewDecoder(io.LimitReader(f, maxList)).Decode(&l); err != nil {
 		return nil, err
 	}
@@ -220,8 +223,8 @@ func readList(path string) (*list, error) {
 	return &l, nil
 }
 
-// Build makes the index of a trace. build writes it to a path, reading the trace from the
-// source that it is given.
+// Build makes the index of a trace. It calls build, which must read the trace from the source that
+// it gets and write the index to path.
 func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	build func(ctx context.Context, src format.Source, path string) (ReadDefects, error)) (e Entry, err error) {
 	c.sweep()
@@ -257,15 +260,15 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	if err := replace(temporary, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(staging, main, &list{names, e.ReadDefects, e.TraceSize, stamp, e.Key}); err != nil {
+	if err := c.writeList(staging, main, &fileList{names, e.ReadDefects, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)
 	return e, nil
 }
 
-// replace renames a file. If an open file cannot be replaced, as on Windows, replace keeps the
-// existing file, which has the same content.
+// replace renames a file. If the system cannot replace an open file, as on Windows, replace keeps
+// the existing file, which has the same content.
 func replace(from, to string) error {
 	err := os.Rename(from, to)
 	if err != nil {
@@ -276,7 +279,7 @@ func replace(from, to string) error {
 	return err
 }
 
-func (c *Cache) writeList(staging *StagingDir, main string, l *list) error {
+func (c *Cache) writeList(staging *StagingDir, main string, l *fileList) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -298,7 +301,7 @@ func (c *Cache) Notes(src format.Source) (string, error) {
 	return filepath.Join(c.dir, key+noteSuffix), err
 }
 
-// Remove removes a damaged index from the cache.
+// Remove removes an index from the cache, because it is damaged.
 func (c *Cache) Remove(e Entry) error {
 	err := os.Remove(e.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -307,7 +310,7 @@ func (c *Cache) Remove(e Entry) error {
 	return err
 }
 
-// sweep removes the files of killed builds, and other unfinished files that are old.
+// sweep removes the files of killed builds, and unfinished files older than staleAge.
 func (c *Cache) sweep() {
 	Sweep(c.dir)
 	entries, err := os.ReadDir(c.dir)
@@ -324,8 +327,8 @@ func (c *Cache) sweep() {
 	}
 }
 
-// limit removes the least recently used files while the cache is too large, except those with the
-// keys in keep.
+// limit removes the least recently used files until the size of the cache is within its limit. It
+// never removes the files with the keys in keep.
 func (c *Cache) limit(keep ...string) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -350,8 +353,8 @@ func (c *Cache) limit(keep ...string) {
 		if sum <= c.size {
 			return
 		}
-		// Programs that have the file open can continue to read it. Where the system prevents the
-		// removal, the file stays.
+		// A program that has the file open can still read it. If the system does not remove open
+		// files, the file stays.
 		if os.Remove(filepath.Join(c.dir, st.Name())) == nil {
 			sum -= st.Size()
 		}

@@ -36,8 +36,9 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// reads makes a build that reads some files of the trace, and writes a text.
-func reads(text string, names ...string) func(context.Context, format.Source, string) (ReadDefects, error) {
+// readingBuild returns a build function that opens some files of the trace and writes a text as the
+// index.
+func readingBuild(text string, names ...string) func(context.Context, format.Source, string) (ReadDefects, error) {
 	return func(_ context.Context, src format.Source, path string) (ReadDefects, error) {
 		for _, n := range names {
 			if _, err := fs.ReadFile(src.FS, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,19 +73,19 @@ func names(t *testing.T, c *Cache) []string {
 	return out
 }
 
-// TestFind checks that an index is found as long as no part of the trace has changed, whether it
-// changed just now or earlier.
+// TestFind checks that an index is found until a part of the trace changes. It does so for changes
+// within the last seconds, which metadata does not show, and for older ones.
 func TestFind(t *testing.T) {
 	t.Run("now", func(t *testing.T) { find(t, 0) })
 	t.Run("settled", func(t *testing.T) { find(t, 2*settleTime) })
 }
 
-// after shifts the clock of a cache.
-func after(c *Cache, d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
+// shiftClock shifts the clock of a cache by d.
+func shiftClock(c *Cache, d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
 
-// tick waits until a newly written file has a later modification time than one written before the
-// call. The clock of a file system may be coarse.
-func tick(t *testing.T) {
+// waitForTick waits until new files get a later modification time than files that exist now,
+// because the clock of a file system may be coarse.
+func waitForTick(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clock")
 	change := func() time.Time {
@@ -103,7 +104,8 @@ func tick(t *testing.T) {
 	await.Until(t, "the clock of the file system goes on", func() bool { return change().After(first) })
 }
 
-// find looks for indexes of traces that change. age is the apparent time since each change.
+// find looks for the indexes of traces after changes of their files. age is how long ago the
+// changes are, by the clock of the cache.
 func find(t *testing.T, age time.Duration) {
 	long := strings.Repeat("0123456789abcdef", wholeSize/16+100_000)
 	tests := []struct {
@@ -130,18 +132,18 @@ func find(t *testing.T, age time.Duration) {
 		}, false},
 		{"a long file between the blocks, its time set back", func(t *testing.T, dir string) {
 			write(t, dir+"/long", long[:blockSize+100]+"X"+long[blockSize+101:])
-		}, true}, // documented as not noticed
+		}, true}, // a change that the documentation says is not noticed
 	}
 	folders, made := make([]string, len(tests)), make([]Entry, len(tests))
 	caches := make([]*Cache, len(tests))
 	for i := range tests {
 		folders[i], caches[i] = t.TempDir(), open(t, 0)
-		after(caches[i], age)
+		shiftClock(caches[i], age)
 		write(t, folders[i]+"/main", "main")
 		write(t, folders[i]+"/parts/1", "one")
 		write(t, folders[i]+"/long", long)
 	}
-	tick(t)
+	waitForTick(t)
 	for i, x := range tests {
 		src := format.FileSource(folders[i] + "/main")
 		if _, ok, err := caches[i].Find(src, &testSettings); ok || err != nil {
@@ -149,7 +151,7 @@ func find(t *testing.T, age time.Duration) {
 		}
 		var err error
 		if made[i], err = caches[i].Build(context.Background(), src, &testSettings,
-			reads("index", "main", "parts/1", "missing", "parts", "long", ".")); err != nil {
+			readingBuild("index", "main", "parts/1", "missing", "parts", "long", ".")); err != nil {
 			t.Fatal(err)
 		}
 		if m := made[i]; m.Size != 5 || m.Defects != 3 || m.TraceSize != int64(4+3+len(long)) {
@@ -169,21 +171,21 @@ func find(t *testing.T, age time.Duration) {
 	}
 }
 
-// opens counts how often each file is opened.
-type opens struct {
+// openCounter is a file system that counts how often each file is opened.
+type openCounter struct {
 	fs.FS
 	names []string
 }
 
-func (o *opens) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+func (o *openCounter) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
 
-func (o *opens) Open(name string) (fs.File, error) {
+func (o *openCounter) Open(name string) (fs.File, error) {
 	o.names = append(o.names, name)
 	return o.FS.Open(name)
 }
 
-// TestStamp checks that only the main file is read to find the index of an unchanged trace, if the
-// system provides enough metadata. After the trace was copied, all files are read once.
+// TestStamp checks that, if the system provides enough metadata, only the main file of an unchanged
+// trace is read to find its index. After the trace was copied, all files are read once.
 func TestStamp(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the machine does not tell when files were changed")
@@ -192,13 +194,13 @@ func TestStamp(t *testing.T) {
 	write(t, dir+"/main", "main")
 	write(t, dir+"/parts/1", "one")
 	c := open(t, 0)
-	after(c, 2*settleTime)
+	shiftClock(c, 2*settleTime)
 	src := format.FileSource(dir + "/main")
-	if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main", "parts/1")); err != nil {
+	if _, err := c.Build(context.Background(), src, &testSettings, readingBuild("index", "main", "parts/1")); err != nil {
 		t.Fatal(err)
 	}
 	opened := func() []string {
-		o := &opens{FS: os.DirFS(dir)}
+		o := &openCounter{FS: os.DirFS(dir)}
 		if _, ok, err := c.Find(format.Source{FS: o, Name: "main", Path: "main"}, &testSettings); !ok || err != nil {
 			t.Fatalf("found is %t, %v", ok, err)
 		}
@@ -211,18 +213,19 @@ func TestStamp(t *testing.T) {
 	if c.Changed(&e, src) {
 		t.Error("a trace has changed that nobody touched")
 	}
-	tick(t)
+	waitForTick(t)
 	os.Rename(dir+"/parts/1", dir+"/parts/old")
 	write(t, dir+"/parts/1", "one")
 	if !c.Changed(&e, src) {
 		t.Error("a trace with another file has not changed")
 	}
-	// After a very recent change the metadata is unreliable, as the file may change again unnoticed.
-	after(c, 0)
+	// The metadata of a file that has just changed is unreliable: a second change might leave it
+	// the same.
+	shiftClock(c, 0)
 	if c.Changed(&e, src) {
 		t.Error("what has changed just now is taken for known")
 	}
-	after(c, 2*settleTime)
+	shiftClock(c, 2*settleTime)
 	if got := opened(); !slices.Contains(got, "parts/1") {
 		t.Errorf("of a trace with another file only %q were opened", got)
 	}
@@ -231,13 +234,13 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// TestSettings checks that other settings mean another index.
+// TestSettings checks that an index is only found with the settings with which it was built.
 func TestSettings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	c := open(t, 0)
 	src := format.FileSource(dir + "/main")
-	if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main")); err != nil {
+	if _, err := c.Build(context.Background(), src, &testSettings, readingBuild("index", "main")); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"},
@@ -247,7 +250,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%+v: found an index", s)
 		}
 	}
-	// The same files in another folder are the same trace.
+	// The folder of a trace is not a part of its identity.
 	other := t.TempDir()
 	write(t, other+"/main", "main")
 	if _, ok, err := c.Find(format.FileSource(other+"/main"), &testSettings); !ok || err != nil {
@@ -264,8 +267,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestUnfinished checks that a build which fails, or whose trace changes meanwhile, leaves no
-// files, and that the files of a killed build are removed when they are old.
+// TestUnfinished checks that a failed build leaves no files, and that neither does one whose trace
+// changes during the build. Files of a killed build are removed once they are old enough.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -283,7 +286,7 @@ func TestUnfinished(t *testing.T) {
 	_, err = c.Build(context.Background(), src, &testSettings, func(ctx context.Context, src format.Source,
 		path string) (ReadDefects, error) {
 		defer os.WriteFile(dir+"/main", []byte("main and more"), 0o644)
-		return reads("index", "main")(ctx, src, path)
+		return readingBuild("index", "main")(ctx, src, path)
 	})
 	if err == nil || !strings.Contains(err.Error(), "main changed") || len(names(t, c)) > 0 {
 		t.Errorf("found %v and %q", err, names(t, c))
@@ -294,7 +297,7 @@ func TestUnfinished(t *testing.T) {
 		at := time.Now().Add(-age)
 		os.Chtimes(filepath.Join(c.dir, name), at, at)
 	}
-	e, err := c.Build(context.Background(), src, &testSettings, reads("index", "main"))
+	e, err := c.Build(context.Background(), src, &testSettings, readingBuild("index", "main"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +318,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestTogether checks concurrent builds of the same trace.
+// TestTogether runs several builds of the same trace at the same time.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -324,7 +327,7 @@ func TestTogether(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			e, err := c.Build(context.Background(), src, &testSettings, reads(strings.Repeat("index", 1000), "main"))
+			e, err := c.Build(context.Background(), src, &testSettings, readingBuild(strings.Repeat("index", 1000), "main"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -340,26 +343,26 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSize checks that the least recently used index is removed when the cache is too large.
+// TestSize checks that the least recently used index is removed when the cache exceeds its limit.
 func TestSize(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, 5000)
 	src := make([]format.Source, 6)
 	later := time.Now().Add(time.Hour)
 	for i := range src {
-		// Each step is a minute after the one before, as the times of files may be coarse.
+		// The steps are a minute apart, because the times of files may be coarse.
 		now := later.Add(time.Duration(i) * time.Minute)
 		c.now = func() time.Time { return now }
 		write(t, fmt.Sprint(dir, "/", i), fmt.Sprint("trace ", i))
 		src[i] = format.FileSource(fmt.Sprint(dir, "/", i))
 		if i == 4 {
-			// Use the first one again.
+			// The first index becomes the most recently used one.
 			if _, ok, _ := c.Find(src[0], &testSettings); !ok {
 				t.Fatal("the first index is not there")
 			}
 		}
 		if _, err := c.Build(context.Background(), src[i], &testSettings,
-			reads(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
+			readingBuild(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range names(t, c) {
@@ -378,8 +381,9 @@ func TestSize(t *testing.T) {
 	if !slices.Contains(there, 0) || !slices.Contains(there, 5) || slices.Contains(there, 1) {
 		t.Errorf("found %v, expected the first, which was used, and the last ones", there)
 	}
-	// An index larger than the cache stays while it is the newest.
-	if _, err := c.Build(context.Background(), src[1], &testSettings, reads(strings.Repeat("x", 9000), "1")); err != nil {
+	// The newest index stays even if it alone exceeds the limit.
+	build := readingBuild(strings.Repeat("x", 9000), "1")
+	if _, err := c.Build(context.Background(), src[1], &testSettings, build); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, _ := c.Find(src[1], &testSettings); !ok {
@@ -408,7 +412,7 @@ func TestDefault(t *testing.T) {
 		t.Error("a folder that cannot be made is no error")
 	}
 	if runtime.GOOS != "linux" {
-		return // on other systems no environment variable determines the user's cache folder
+		return // only here does an environment variable decide where the user's cache folder is
 	}
 	t.Setenv("WEFT_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(file, "x"))
@@ -423,14 +427,16 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestNotes checks that notes are found by the main file alone, and stay when the cache shrinks.
+// TestNotes checks that the path of the notes depends only on the main file, and that notes stay
+// when indexes are removed.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	write(t, dir+"/long", strings.Repeat("0123456789abcdef", wholeSize/16+100_000))
 	c := open(t, 10)
-	// Another program computed the hashes: of the line "weft notes", of name, length and time, and of
-	// the content, or 16 blocks of a long file. If these hashes change, people lose their notes.
+	// The expected hashes were computed by another program: of the line "weft notes"; of name,
+	// length and time; and of the content, or of 16 blocks of a long file. Different hashes would
+	// mean that users lose their notes.
 	for name, want := range map[string]string{"main": "1e743c5d54bfc1b007845252a932b6be0f876d3494b5a1d2f0406bef41b36e7b",
 		"long": "43a963c5464c360776c5902e72df84088170d077127610ff257d80c4d900496a"} {
 		path, err := c.Notes(format.FileSource(dir + "/" + name))
@@ -449,7 +455,7 @@ func TestNotes(t *testing.T) {
 	}
 	for i := range 3 {
 		write(t, dir+"/main", fmt.Sprint("other ", i))
-		if _, err := c.Build(context.Background(), src, &testSettings, reads("index", "main")); err != nil {
+		if _, err := c.Build(context.Background(), src, &testSettings, readingBuild("index", "main")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -474,10 +480,11 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestUnwritable checks that an existing folder that is not writable is only used if WEFT_CACHE names it.
+// TestUnwritable checks that an existing folder in which no file can be created is only used if
+// WEFT_CACHE names it.
 func TestUnwritable(t *testing.T) {
 	base := t.TempDir()
-	// Not even root can create files in this folder.
+	// No user, not even root, can create a file in /proc/self.
 	if err := os.Symlink("/proc/self", filepath.Join(base, "weft")); err != nil {
 		t.Skip(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// This example builds the index of a trace, and finds it the second time.
+// This example builds the index of a trace, and finds it in the cache the second time.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Settings are the inputs of an index beside the trace itself.
+// Settings holds what an index depends on, besides the trace itself.
 type Settings struct {
 	Version    int    // version of the index layout
 	Format     string // name of the trace's format
 	Strict     bool
 	Values     map[string]string // options of formats
-	Correction []byte            // content of the file of a clock correction; nil for none
-	Color      string            // attribute by which spans are named; "" for none
+	Correction []byte            // content of the file with the clock correction; nil for none
+	Color      string            // attribute that names spans; "" for none
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -35,10 +35,10 @@ func (s *Settings) write(h hash.Hash) {
 	fmt.Fprintf(h, "%x\n%q\n", sha256.Sum256(s.Correction), s.Color)
 }
 
-// How much of a file is hashed. A file of up to wholeSize bytes is hashed completely. Of a larger
-// file, the first and the last block are hashed and innerBlocks blocks in between, at equal
-// distances. At most readBudget bytes are read of all files together; of the remaining files only
-// name, length and time are hashed.
+// These constants limit how much of the files is hashed. Files of at most wholeSize bytes are
+// hashed completely. Of larger files, the first and the last block are hashed, and innerBlocks
+// blocks in between at equal distances. All files together contribute at most readBudget bytes; of
+// files beyond that, only name, length and time are hashed.
 const (
 	wholeSize   = 4 << 20
 	blockSize   = 64 << 10
@@ -47,11 +47,10 @@ const (
 )
 
 // identity computes a hash that identifies the files of a trace. For each file it covers the name,
-// the length, the modification time, and a part of the content. It thus detects every change of
-// length or time. If the time is set back (restored copies, "touch"), it detects any change in
-// files of up to 4 MiB, and changes in the hashed blocks of larger files. Missing files and folders
-// are covered as such, so that a file which appears later, or a change in the list of a folder,
-// gives another hash.
+// the length, the modification time, and a part of the content. The hash therefore changes with
+// each length or time. If a time is set back, as in restored copies or by touch, it still changes
+// with the content of files of up to 4 MiB, and with the hashed blocks of larger files. Missing
+// files and the lists of folders are also covered, so that a new file changes the hash.
 type identity struct {
 	src  format.Source
 	h    hash.Hash
@@ -65,8 +64,8 @@ func newIdentity(src format.Source, s *Settings) *identity {
 	return x
 }
 
-// notesKey returns the hash of the main file, independent of the settings. Its definition must not
-// change, because notes are found by it.
+// notesKey returns a hash of the main file that does not depend on settings. It is the name of the
+// file of notes, and so its definition must not change.
 func notesKey(src format.Source) (string, error) {
 	if _, err := fs.Stat(src.FS, src.Name); err != nil {
 		return "", err
@@ -81,7 +80,7 @@ func notesKey(src format.Source) (string, error) {
 
 func (x *identity) sum() string { return hex.EncodeToString(x.h.Sum(nil)) }
 
-// add adds a file.
+// add adds a file, or the fact that it is missing, to the hash.
 func (x *identity) add(name string) error {
 	f, err := format.OpenRegular(x.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,8 +126,8 @@ func (x *identity) add(name string) error {
 	return nil
 }
 
-// folder adds a list of names. The trace's own folder is left out, because other files beside a
-// trace are rarely part of it.
+// folder adds the names in a folder to the hash. It ignores the trace's own folder, because other
+// files there rarely belong to the trace.
 func (x *identity) folder(name string) error {
 	if name == "." {
 		return nil
@@ -144,8 +143,8 @@ func (x *identity) folder(name string) error {
 	return nil
 }
 
-// Key returns the hash of a trace that consists of files, under some settings. The names are
-// relative to the folder of the main file, in any order.
+// Key returns the hash of the files of a trace and of the settings. The names are relative to the
+// folder of the main file; their order does not matter.
 func Key(src format.Source, files []string, s *Settings) (string, error) {
 	x := newIdentity(src, s)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
@@ -156,29 +155,29 @@ func Key(src format.Source, files []string, s *Settings) (string, error) {
 	return x.sum(), nil
 }
 
-// Recorder is a file system that records the names of all files that are opened. These are the
-// files of a trace, whatever its format.
+// Recorder is a file system that records the names of the files that a decoder opens, lists or asks
+// for. These are the files of the trace, whatever its format.
 type Recorder struct {
 	fs    fs.FS
 	mu    sync.Mutex
 	names map[string]fileStamp
 }
 
-// fileStamp is the state of a file when it was first opened.
+// fileStamp is the size and the modification time of a file when it was first opened.
 type fileStamp struct {
 	size int64
 	time time.Time
 	file bool
 }
 
-// Record wraps the file system of a trace in a recorder.
+// Record returns a source like src whose file system records what is opened, and its recorder.
 func Record(src format.Source) (format.Source, *Recorder) {
 	r := &Recorder{fs: src.FS, names: map[string]fileStamp{}}
 	src.FS = r
 	return src, r
 }
 
-// note records a name, and the state of the file if it is the first one.
+// note records a name. For a new name, it also records the state of the file.
 func (r *Recorder) note(name string, st fs.FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +192,7 @@ func (r *Recorder) note(name string, st fs.FileInfo) {
 	r.names[name] = s
 }
 
-// Open opens a file.
+// Open implements [fs.FS].
 func (r *Recorder) Open(name string) (fs.File, error) { return r.open(name, r.fs.Open) }
 
 // OpenRegular implements [format.OpenRegular].
@@ -218,7 +217,7 @@ func (r *Recorder) open(name string, open func(string) (fs.File, error)) (fs.Fil
 	return f, nil
 }
 
-// Stat describes a file.
+// Stat implements [fs.StatFS].
 func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	st, err := fs.Stat(r.fs, name)
 	if fs.ValidPath(name) {
@@ -227,7 +226,7 @@ func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	return st, err
 }
 
-// ReadDir lists a folder.
+// ReadDir implements [fs.ReadDirFS].
 func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	l, err := fs.ReadDir(r.fs, name)
 	if err == nil {
@@ -243,7 +242,7 @@ func (r *Recorder) Files() []string {
 	return slices.Sorted(maps.Keys(r.names))
 }
 
-// Size returns the size of all opened files in bytes.
+// Size returns the sum of the sizes of all opened files, in bytes.
 func (r *Recorder) Size() (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// openLock opens a file without locking it, and returns it with an error.
+// openLock opens a file. This system has no locks, so that it returns an error together with the
+// file.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// openLock opens a file and locks it for as long as the file is open. It does not wait: if another
-// process has the lock, it returns errHeld without a file. It returns the file with an error if the
-// file cannot be locked.
+// openLock opens a file and locks it until the file is closed. If another process holds the lock,
+// it returns errHeld at once, without a file. If the system cannot lock the file, it returns an
+// error together with the file.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,8 +29,8 @@ func openLock(path string) (*os.File, error) {
 	return f, err
 }
 
-// removeLock removes the file before it unlocks it, so that no other process can lock it in
-// between.
+// removeLock removes the file, and then unlocks it. In this order, no other process can lock a file
+// that is about to be removed.
 func removeLock(path string, f *os.File) {
 	os.Remove(path)
 	f.Close()

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// errSharing is ERROR_SHARING_VIOLATION.
+// errSharing is ERROR_SHARING_VIOLATION: another process has opened the file.
 const errSharing syscall.Errno = 32
 
-// openLock opens a file exclusively. If another process has opened it, it returns errHeld without a
+// openLock opens a file exclusively. If another process has opened it, it returns errHeld and no
 // file.
 func openLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
@@ -27,8 +27,8 @@ func openLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// removeLock closes the file first, because an open file cannot be removed. A process that opens it
-// in between keeps it.
+// removeLock closes the file, and then removes it, because Windows cannot remove an open file. If
+// another process opens the file in between, it stays.
 func removeLock(path string, f *os.File) {
 	f.Close()
 	os.Remove(path)

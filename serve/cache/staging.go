@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// StagingDir is a temporary folder inside another folder, in which a file is written before it gets
-// its final name. It has a lock file that is locked while the program runs. When the program is
-// killed, the system releases the lock, and the next Sweep removes the folder and its content.
+// StagingDir is a temporary folder in which a file is written before it gets its final name in the
+// parent folder. Its lock file is locked while the program runs. If the program is killed, the
+// system releases the lock, and the next Sweep removes the folder with its content.
 //
-// On a shared file system a lock may be visible on one machine only. The folder's name therefore
-// identifies the machine. Folders of other machines, and those on systems without locks, are
-// removed when nothing in them has changed for a day.
+// On a shared file system, a lock may be invisible to other machines. The name of the folder
+// therefore identifies the machine. Folders of other machines, and folders on systems without
+// locks, are removed when they have not changed for a day.
 type StagingDir struct {
 	dir  string
 	lock *os.File
@@ -30,10 +30,11 @@ const (
 	lockName      = "lock"
 )
 
-// errHeld is returned if another process holds a lock.
+// errHeld reports that another process holds a lock.
 var errHeld = errors.New("the lock is held")
 
-// createAttempts limits how often NewStagingDir tries again after the new folder was removed.
+// createAttempts is the number of times that NewStagingDir creates a folder, in case Sweep removes
+// the new folder each time.
 const createAttempts = 100
 
 // NewStagingDir creates a staging folder in parent.
@@ -43,7 +44,7 @@ func NewStagingDir(parent string) (*StagingDir, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A concurrent Sweep may remove the folder before it is locked.
+		// A concurrent Sweep may remove the new folder before it is locked.
 		lock, err := takeLock(dir)
 		if lock != nil {
 			return &StagingDir{dir, lock}, nil
@@ -56,10 +57,10 @@ func NewStagingDir(parent string) (*StagingDir, error) {
 	return nil, fmt.Errorf("%s: found that another program removes new folders, expected them to stay", parent)
 }
 
-// takeLock locks a staging folder, either to use it or to remove it. The lock counts only if the
-// locked file is still the one in the folder: another process may have removed and replaced it
-// before. takeLock returns a file with an error if the system has no locks; then the age of the
-// folder decides.
+// takeLock locks a staging folder, for using it or for removing it. It only succeeds if the file
+// that it has locked is still in the folder, because another process may have removed and replaced
+// it before. If the system has no locks, it returns an error together with the file; the caller
+// then goes by the age of the folder.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, unlocked := openLock(path)
@@ -109,8 +110,8 @@ func removeContent(dir string) error {
 	return err
 }
 
-// removeDir removes an empty staging folder. As soon as the lock file is gone, another process may
-// lock the folder anew; that process then uses or removes it.
+// removeDir removes a staging folder whose content was removed. Once its lock file is removed,
+// another process may lock the folder; it then uses or removes it.
 func removeDir(dir string, lock *os.File) {
 	removeLock(filepath.Join(dir, lockName), lock)
 	os.Remove(dir)
@@ -132,7 +133,7 @@ func Sweep(parent string) {
 func sweepDir(dir string) {
 	lock, err := takeLock(dir)
 	if lock == nil {
-		return // in use, or not removable
+		return // in use, or cannot be removed
 	}
 	locked := err == nil && strings.HasPrefix(filepath.Base(dir), machinePrefix())
 	if (locked || time.Since(lastChange(dir)) > staleAge) && removeContent(dir) == nil {

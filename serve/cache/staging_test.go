@@ -19,13 +19,13 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// environment variables that make this program build an index
+// Environment variables that make this test program build an index. Other test programs set them.
 const (
 	builderCache = "WEFT_TEST_BUILDER_CACHE"
 	builderTrace = "WEFT_TEST_BUILDER_TRACE"
 )
 
-// TestMain lets tests start this program as one that builds an index and never ends.
+// TestMain runs the tests or, if builderCache is set, a build that does not end.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(builderCache)
 	if dir == "" {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 					return ReadDefects{}, err
 				}
 				fmt.Println("building")
-				_, err := io.Copy(io.Discard, os.Stdin) // until the parent closes it
+				_, err := io.Copy(io.Discard, os.Stdin) // wait until the parent process closes the pipe
 				return ReadDefects{}, errors.Join(err, os.WriteFile(path, []byte("whole"), 0o600))
 			})
 	}
@@ -51,7 +51,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// builder starts another program that builds an index, and waits until the build has begun.
+// builder starts another process that builds an index, and waits until the build has begun. Closing
+// the result ends the process.
 func builder(t *testing.T, c *Cache, trace string) (*exec.Cmd, io.Closer) {
 	t.Helper()
 	p := exec.Command(os.Args[0])
@@ -116,7 +117,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestForeignStagingDir checks that a build of another machine is removed only by its age.
+// TestForeignStagingDir checks that a staging folder of another machine is only removed when it is
+// old.
 func TestForeignStagingDir(t *testing.T) {
 	c := open(t, 0)
 	for name, age := range map[string]time.Duration{"young": time.Hour, "old": 25 * time.Hour, "fed": 25 * time.Hour} {

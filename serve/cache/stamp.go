@@ -14,13 +14,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// settleTime is the age from which the modification time of a file is reliable: a later change
-// gives another time, even with a coarse clock of the file system.
+// settleTime is the age at which the modification time of a file is reliable: a later change would
+// result in another time, even if the clock of the file system is coarse.
 const settleTime = 2 * time.Second
 
-// stampOf returns a hash of the files' metadata, which takes no reading of the files. Equal hashes
-// mean unchanged files. stampOf returns "" if the metadata is not sufficient: if the system has no
-// change time that users cannot set, or if a file has changed within [settleTime] before now.
+// stampOf returns a hash of the metadata of some files, without reading the files. Files with equal
+// hashes are unchanged. The result is "" if the metadata does not allow this conclusion, which is
+// so if the system has no change time that users cannot set, or if a file has changed within
+// settleTime before now.
 func stampOf(src format.Source, files []string, now time.Time) string {
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	said := make([]string, len(files))
@@ -45,10 +46,10 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describe returns the metadata of a file as a text, or "" if it is not sufficient.
+// describe returns the metadata of a file as a text, or "" if stampOf cannot use it.
 func describe(f fs.FS, name string, latest time.Time) string {
 	if name == "." {
-		return "trace" // see [identity.folder]
+		return "trace" // other files in the trace's folder do not matter, as in identity.folder
 	}
 	st, err := fs.Stat(f, name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changeOf returns the change time of a file, which users cannot set, and its inode number.
+// changeOf returns the inode change time of a file, which users cannot set, and the inode number.
 func changeOf(st fs.FileInfo) (t time.Time, number uint64, ok bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

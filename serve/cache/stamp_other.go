@@ -7,5 +7,6 @@ import (
 	"time"
 )
 
-// changeOf returns ok false, because the change time of a file is unknown on this system.
+// changeOf returns ok false, because this system gives no change time of a file that users cannot
+// set.
 func changeOf(fs.FileInfo) (t time.Time, number uint64, ok bool) { return t, 0, false }
