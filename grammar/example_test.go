@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/grammar"
 )
 
-// Of the events 0 1 2 1 2 1 2 3 the Builder makes 0, a loop of three iterations, and 3. An
-// iteration is the sequence of 1 and 2. None of them begins a block, such as a call.
+// ExampleBuilder adds the events 0 1 2 1 2 1 2 3. The Builder finds a loop of three iterations of
+// the sequence 1 2. No event begins a block, such as a call.
 func ExampleBuilder() {
 	calls := func(event uint32) bool { return false }
 	occurred := func(sequence uint32, o grammar.Occurrence) error {

@@ -1,5 +1,6 @@
-// Package grammar finds repetitions in the events of a location as they come: a [Builder] makes
-// sequences and loops of them, as the trace format Pallas stores them.
+// Package grammar finds repetitions in the events of a location while these are added. A [Builder]
+// combines the events into sequences and loops, in the form in which the trace format Pallas stores
+// them.
 package grammar
 
 import (
@@ -8,7 +9,7 @@ import (
 	"slices"
 )
 
-// TokenType is the type of what a token refers to.
+// TokenType says what a token refers to.
 type TokenType uint8
 
 // The types of tokens.
@@ -19,49 +20,51 @@ const (
 	Loop
 )
 
-// Token refers to an event, sequence or loop by its number, which is less than 2³⁰.
+// Token refers to an event, sequence or loop by its number, which must be below 2³⁰.
 type Token uint32
 
 // MakeToken returns a token.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
-// Type returns the type of what the token refers to.
+// Type returns the type of the entry that the token refers to.
 func (t Token) Type() TokenType { return TokenType(t & 3) }
 
-// ID returns the number of what the token refers to.
+// ID returns the number of the entry that the token refers to.
 func (t Token) ID() uint32 { return uint32(t >> 2) }
 
 // String returns the token as Pallas writes it: E1, S2, L3.
 func (t Token) String() string { return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID()) }
 
-// SequenceInfo is a sequence of tokens. Block is set for a sequence whose first event begins a
-// block, and for the root, sequence 0.
+// SequenceInfo is a sequence of tokens. Block is set if its first event begins a block, and for
+// sequence 0, the root, whose tokens are those of the whole location.
 type SequenceInfo struct {
 	Block  bool
 	Tokens []Token
 }
 
-// LoopInfo repeats a sequence. Loops with the same sequence and number of iterations are one.
+// LoopInfo is a sequence that is repeated. Each combination of sequence and number of iterations
+// exists once.
 type LoopInfo struct {
 	Sequence    uint32
 	Iterations  uint32
-	Occurrences uint64 // occurrences inside of sequences that have ended
+	Occurrences uint64 // in sequences that have ended
 }
 
-// Occurrence is one occurrence of a sequence: the time of its first event and the duration until
-// its last one. Blocks is, for a block, the time outside of the blocks inside of it, and otherwise
-// the time inside of blocks.
+// Occurrence is an occurrence of a sequence. Start is the time of its first event, and Duration the
+// time from there to its last event. For a block, Blocks is the part of Duration outside of the
+// blocks inside of it; for other sequences, it is the part inside of blocks.
 type Occurrence struct{ Start, Duration, Blocks uint64 }
 
-// Builder finds repetitions: trailing tokens of the open level that occur twice in a row. It uses
-// memory for the grammar, and some hundred tokens per open level. It must be used by one goroutine.
+// Builder finds repetitions: if the last tokens of the innermost open level equal those before
+// them, it replaces both by a loop. It needs memory for the grammar, and for some hundred tokens of
+// each open level. It is not safe for concurrent use.
 type Builder struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels  []level // open levels, the location itself first; those after depth are kept for reuse
+	levels  []level // open levels, the first of which is the location itself; further ones are kept for reuse
 	depth   int
 	byLoop  map[loopKey]uint32
 	scratch []Token
@@ -69,16 +72,16 @@ type Builder struct {
 
 type loopKey struct{ sequence, iterations uint32 }
 
-// level is an open level. Its last tokens may still be part of repetitions and are in tail.
+// level is an open level. Tokens that may still become a part of repetitions are in tail.
 type level struct {
-	tokens tokenList // those before tail
+	tokens tokenList // the tokens before those in tail
 	tail   []item
-	loops  []int // positions in tail of loops that may continue
+	loops  []int // positions in tail of the loops to which iterations may be added
 	start  uint64
-	blocks uint64 // total duration of the blocks in it
+	blocks uint64 // total duration of the blocks directly in the level
 }
 
-// tokenList is a list that grows without being copied.
+// tokenList is a list that grows without its tokens being copied.
 type tokenList struct {
 	full [][]Token
 	last []Token
@@ -97,21 +100,23 @@ func (t *tokenList) append(k Token) {
 
 func (t *tokenList) clear() { t.full, t.last = nil, t.last[:0] }
 
-// item is a token with the data of its occurrence. A loop has no number yet, so that it is a
-// sequence and a number of iterations.
+// item is a token together with its occurrence. An item with iterations above 0 is a loop, whose
+// token is that of the sequence; the loop gets a number later, when its number of iterations is
+// final.
 type item struct {
 	token      Token // of the sequence, for loops
 	iterations uint32
 	start, end uint64
-	blocks     uint64 // total duration of the blocks in it; for a block its own duration
+	blocks     uint64 // total duration of the blocks in it, or of itself if it is a block
 }
 
-// same reports whether two items have the same content.
+// same reports whether two items have the same token and number of iterations.
 func (a *item) same(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
 
-// New returns a builder that looks for repetitions of up to maxLoop tokens. block reports whether
-// an event begins a block. occurred is called for each occurrence of a sequence except the root, in
-// time order for each sequence.
+// New returns a Builder that looks for repetitions of up to maxLoop tokens. block must report
+// whether an event begins a block. occurred is called for each occurrence of a sequence except the
+// root; the occurrences of a sequence come in the order of time. The methods of the Builder return
+// the errors of occurred.
 func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Builder {
 	b := &Builder{tables: newTables(), maxLoop: max(1, maxLoop), block: block, occurred: occurred,
 		byLoop: map[loopKey]uint32{}}
@@ -119,7 +124,7 @@ func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint
 	return b
 }
 
-// Open begins a level, whose first event must follow.
+// Open begins a level at a time. The next call must be Add, with the level's first event.
 func (b *Builder) Open(time uint64) {
 	if b.depth == len(b.levels) {
 		b.levels = append(b.levels, level{})
@@ -131,15 +136,15 @@ func (b *Builder) Open(time uint64) {
 	b.depth++
 }
 
-// Add adds an occurrence of an event to the innermost open level.
+// Add adds an event to the innermost open level.
 func (b *Builder) Add(event uint32, time uint64) error {
 	return b.append(item{token: MakeToken(Event, event), start: time, end: time})
 }
 
-// ErrClosed is returned by Close if no level is open.
+// ErrClosed is the error of Close if no level is open.
 var ErrClosed = errors.New("grammar: nothing is open")
 
-// Close ends the innermost open level, whose last event has been added.
+// Close ends the innermost open level at a time. The caller must have added its last event before.
 func (b *Builder) Close(time uint64) error {
 	if b.depth < 2 {
 		return ErrClosed
@@ -162,22 +167,21 @@ func (b *Builder) Close(time uint64) error {
 	return b.append(it)
 }
 
-// End ends the location. Its levels must be closed, and nothing may be added afterwards.
-// [Builder.Tokens] returns its tokens.
+// End ends the location. All levels must have been closed, and nothing may be added afterwards.
 func (b *Builder) End() {
 	for _, l := range b.Tokens() {
-		b.once(l)
+		b.countLoops(l)
 	}
 }
 
-// Root ends the location, as End does, and makes its tokens those of the root.
+// Root ends the location like End, and makes the location's tokens those of sequence 0.
 func (b *Builder) Root() {
 	b.End()
 	b.Sequences[0].Tokens = slices.Concat(b.Tokens()...)
 }
 
-// Tokens returns the tokens of everything so far, as if open levels were not levels, in several
-// pieces that are valid until more is added.
+// Tokens returns all tokens so far. Those of open levels follow the tokens of the levels around
+// them. The pieces are valid until something is added.
 func (b *Builder) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		l := &b.levels[i]
@@ -191,7 +195,7 @@ func (b *Builder) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// Blocks returns the total duration of all blocks that have ended and are in no other.
+// Blocks returns the total duration of the blocks that have ended and do not lie in another block.
 func (b *Builder) Blocks() (n uint64) {
 	for i := range b.levels[:b.depth] {
 		n += b.levels[i].blocks
@@ -199,7 +203,7 @@ func (b *Builder) Blocks() (n uint64) {
 	return n
 }
 
-// append appends an item to the current level and looks for repetitions.
+// append appends an item to the innermost open level, and replaces repetitions at its end.
 func (b *Builder) append(it item) error {
 	l := &b.levels[b.depth-1]
 	l.blocks += it.blocks
@@ -222,7 +226,8 @@ func (b *Builder) append(it item) error {
 	return nil
 }
 
-// shorten removes items from the tail that are too old to be repeated.
+// shorten moves items from the tail to the tokens of the level, if they are too old for a
+// repetition.
 func (b *Builder) shorten(l *level) {
 	n := len(l.tail) - 2*b.maxLoop
 	for i := range l.tail[:n] {
@@ -238,10 +243,11 @@ func (b *Builder) shorten(l *level) {
 	l.loops = loops
 }
 
-// recentLoops is the number of the last loops of a level that may continue.
+// recentLoops is the number of the latest loops of a level to which iterations may be added.
 const recentLoops = 4
 
-// extend adds the last items to a loop directly before them, if they are one more iteration of it.
+// extend adds an iteration to a loop if the items after it equal the loop's sequence. It reports
+// whether it has done so.
 func (b *Builder) extend(l *level) (bool, error) {
 	n := len(l.tail)
 	for i := len(l.loops) - 1; i >= 0 && i >= len(l.loops)-recentLoops; i-- {
@@ -272,7 +278,7 @@ func (b *Builder) extend(l *level) (bool, error) {
 	return false, nil
 }
 
-// matches reports whether items equal tokens.
+// matches reports whether items stand for the given tokens.
 func (b *Builder) matches(items []item, tokens []Token) bool {
 	for i := len(items) - 1; i >= 0; i-- {
 		it, k := &items[i], tokens[i]
@@ -292,7 +298,8 @@ func (b *Builder) matches(items []item, tokens []Token) bool {
 	return true
 }
 
-// loop makes a loop of the last items, if they occur twice in a row.
+// loop replaces the last items by a loop if they equal the items before them. It reports whether it
+// has done so.
 func (b *Builder) loop(l *level) (bool, error) {
 	t := l.tail
 	n := len(t)
@@ -346,7 +353,7 @@ func (b *Builder) makeLoop(l *level, at, size int) error {
 	return nil
 }
 
-// occurs reports an occurrence of a sequence that consists of items.
+// occurs calls b.occurred for an occurrence of sequence s that consists of the given items.
 func (b *Builder) occurs(s uint32, items []item) error {
 	blocks := uint64(0)
 	for i := range items {
@@ -362,11 +369,12 @@ func (b *Builder) occurs(s uint32, items []item) error {
 	return b.occurred(s, Occurrence{start, end - start, blocks})
 }
 
-// freeze converts a level's items to tokens, which occur once.
+// freeze converts the items of a level to tokens, which become the content of a sequence, and
+// counts the loops among them.
 func (b *Builder) freeze(l *level) []Token {
 	tokens := b.scratch[:0]
 	n := len(l.tokens.full)*pieceTokens + len(l.tokens.last) + len(l.tail)
-	long := n >= pieceTokens // long lists are kept without a copy
+	long := n >= pieceTokens // a long list is kept by the caller, and must not be in scratch
 	if long {
 		tokens = make([]Token, 0, n)
 	}
@@ -377,14 +385,14 @@ func (b *Builder) freeze(l *level) []Token {
 	for i := range l.tail {
 		tokens = append(tokens, b.token(&l.tail[i]))
 	}
-	if b.once(tokens); !long {
+	if b.countLoops(tokens); !long {
 		b.scratch = tokens
 	}
 	return tokens
 }
 
-// once counts the loops among tokens that have occurred once.
-func (b *Builder) once(tokens []Token) {
+// countLoops adds an occurrence to each loop among the tokens.
+func (b *Builder) countLoops(tokens []Token) {
 	for _, k := range tokens {
 		if k.Type() == Loop {
 			b.Loops[k.ID()].Occurrences++
@@ -392,7 +400,7 @@ func (b *Builder) once(tokens []Token) {
 	}
 }
 
-// token returns the token of an item.
+// token returns the token of an item. A loop gets its number here.
 func (b *Builder) token(it *item) Token {
 	if it.iterations == 0 {
 		return it.token
@@ -400,7 +408,7 @@ func (b *Builder) token(it *item) Token {
 	return MakeToken(Loop, b.loopOf(it))
 }
 
-// loopOf returns the number of an item's loop.
+// loopOf returns the number of the loop that an item stands for. It adds the loop on first use.
 func (b *Builder) loopOf(it *item) uint32 {
 	key := loopKey{it.token.ID(), it.iterations}
 	i, ok := b.byLoop[key]
@@ -412,7 +420,8 @@ func (b *Builder) loopOf(it *item) uint32 {
 	return i
 }
 
-// sequence returns the number of the sequence with these tokens, which are copied.
+// sequence returns the number of the sequence with these tokens. It adds the sequence, with a copy
+// of the tokens, on first use.
 func (b *Builder) sequence(tokens []Token) (uint32, error) {
 	h := hash(tokens)
 	if s, ok := b.find(h, tokens); ok {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// finder is the common interface of both grammars.
+// finder is what [Builder] and [Reference] have in common.
 type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
@@ -18,7 +18,7 @@ type finder interface {
 	Grammar() ([]SequenceInfo, []LoopInfo)
 }
 
-// spell returns the events of a sequence of tokens.
+// spell appends the events that tokens stand for to out.
 func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	sequences, loops := f.Grammar()
 	for _, k := range tokens {
@@ -38,8 +38,8 @@ func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	return out
 }
 
-// TestSpell checks that the grammar reproduces all events. Event 0 opens a level and event 1 closes
-// one.
+// TestSpell checks that the grammar stands for exactly the events that were added. Event 0 opens a
+// level, and event 1 closes one.
 func TestSpell(t *testing.T) {
 	for seed := range uint64(90) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -87,8 +87,8 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// TestReference checks the grammars of a few events against the rules of the format
-// (docs/formats/pallas.md, "Compatible files"): a discarded loop keeps its number.
+// TestReference checks the grammars of a few events against the rules in docs/formats/pallas.md,
+// "Compatible files". A loop that was discarded keeps its number.
 func TestReference(t *testing.T) {
 	for _, x := range []struct {
 		events string

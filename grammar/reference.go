@@ -6,50 +6,51 @@ import (
 	"slices"
 )
 
-// Reference makes the grammar that Pallas' own writer makes, by its algorithms None, Basic and
-// BasicTruncated (docs/formats/pallas.md, "Compatible files"): tokens that equal a known sequence
-// are replaced at once, and discarded loops keep their numbers. A [Builder] makes shorter grammars,
-// and is faster. An event costs a search through maxLoop tokens. A Reference uses memory for the
-// grammar, and for the tokens of open levels. It must be used by one goroutine.
+// Reference makes the same grammar as Pallas' own writer, with its algorithms None, Basic and
+// BasicTruncated (docs/formats/pallas.md, "Compatible files"). Tokens that equal a known sequence
+// are replaced at once, and a discarded loop keeps its number. A [Builder] makes shorter grammars
+// and is faster: a Reference searches maxLoop tokens for each event. It needs memory for the
+// grammar and for the tokens of open levels. It is not safe for concurrent use.
 type Reference struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels []stack // open levels, the location itself first; those after depth are kept for reuse
+	levels []stack // open levels, the first of which is the location itself; further ones are kept for reuse
 	depth  int
-	loops  map[loopKey]uint32 // loops that were not discarded
+	loops  map[loopKey]uint32 // numbers of the loops that were not discarded
 	ends   suffixTree
 }
 
-// stack is an open level.
+// stack holds the tokens of an open level.
 type stack struct {
 	tokens []Token
-	spans  []span // of the last tokens
+	spans  []span // occurrences of the last tokens
 	start  uint64
-	blocks uint64 // total duration of the blocks before those
+	blocks uint64 // total duration of the blocks in the tokens before those of spans
 
-	// For unlimited searches: the previous position of the same token, and the last position of each
-	// token, both plus 1.
+	// If maxLoop is unlimited, before holds the previous position of each token, and last the last
+	// position of each token; both are increased by 1, and 0 stands for none.
 	before []int
 	last   map[Token]int
 }
 
-// span is an occurrence of a token: its first and last event, and the total duration of the blocks
-// in it, or its own if it is one.
+// span is the occurrence of a token: the times of its first and last event, and the total duration
+// of the blocks in it. For a block, blocks is its own duration.
 type span struct{ start, end, blocks uint64 }
 
-// suffixTree finds sequences by their last tokens. Each node stands for the last tokens of
-// sequences.
+// suffixTree finds sequences by their last tokens, read backwards. A node stands for the tokens on
+// the path to it.
 type suffixTree struct {
-	next     map[uint64]uint32 // child of a node by the preceding token
-	sequence []uint32          // the sequence that equals a node's tokens, or 0
+	next     map[uint64]uint32 // children, by number of the parent << 32 | next token towards the front
+	sequence []uint32          // by node: the sequence that consists of exactly its tokens, or 0
 }
 
-// NewReference returns a reference grammar. Repetitions have at most maxLoop + 1 tokens. 0 disables
-// them (None). [math.MaxInt] means any length (Basic), for which the cost of an event is
-// proportional to the number of equal tokens before it. The functions are those of [New].
+// NewReference returns a Reference that looks for repetitions of at most maxLoop + 1 tokens. With 0
+// it looks for none (None). With [math.MaxInt] their length is not limited (Basic); an event then
+// costs time in proportion to the number of equal tokens before it. block and occurred are used as
+// by [New].
 func NewReference(maxLoop int, block func(event uint32) bool,
 	occurred func(sequence uint32, o Occurrence) error) *Reference {
 	b := &Reference{tables: newTables(), maxLoop: maxLoop, block: block, occurred: occurred, loops: map[loopKey]uint32{},
@@ -58,7 +59,7 @@ func NewReference(maxLoop int, block func(event uint32) bool,
 	return b
 }
 
-// Open begins a level, whose first event must follow.
+// Open begins a level at a time. The next call must be Add, with the level's first event.
 func (b *Reference) Open(time uint64) {
 	if b.depth == len(b.levels) {
 		b.levels = append(b.levels, stack{})
@@ -73,12 +74,12 @@ func (b *Reference) Open(time uint64) {
 	b.depth++
 }
 
-// Add adds an occurrence of an event to the innermost open level.
+// Add adds an event to the innermost open level.
 func (b *Reference) Add(event uint32, time uint64) error {
 	return b.store(MakeToken(Event, event), span{time, time, 0})
 }
 
-// Close ends the innermost open level, whose last event has been added.
+// Close ends the innermost open level at a time. The caller must have added its last event before.
 func (b *Reference) Close(time uint64) error {
 	if b.depth < 2 {
 		return ErrClosed
@@ -99,12 +100,11 @@ func (b *Reference) Close(time uint64) error {
 	return b.store(MakeToken(Sequence, s), x)
 }
 
-// End ends the location. Its levels must be closed, and nothing may be added afterwards.
-// [Reference.Tokens] returns its tokens.
+// End ends the location. All levels must have been closed, and nothing may be added afterwards.
 func (b *Reference) End() {}
 
-// Tokens returns the tokens of everything so far, as if open levels were not levels, in several
-// pieces that are valid until more is added.
+// Tokens returns all tokens so far. Those of open levels follow the tokens of the levels around
+// them. The pieces are valid until something is added.
 func (b *Reference) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		pieces = append(pieces, b.levels[i].tokens)
@@ -112,8 +112,8 @@ func (b *Reference) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// occurs reports an occurrence of a sequence, and changes x, the span of its tokens, to the span of
-// the sequence.
+// occurs calls b.occurred for an occurrence of sequence s. x is the span of its tokens; occurs
+// changes it to the span of the sequence as a token.
 func (b *Reference) occurs(s uint32, x *span) error {
 	o := Occurrence{x.start, x.end - x.start, x.blocks}
 	if b.Sequences[s].Block {
@@ -123,7 +123,8 @@ func (b *Reference) occurs(s uint32, x *span) error {
 	return b.occurred(s, o)
 }
 
-// sequence returns the sequence of these tokens, and whether it existed.
+// sequence returns the number of the sequence with these tokens, which it adds on first use. found
+// reports whether it existed.
 func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 	h := hash(tokens)
 	if s, found = b.find(h, tokens); found {
@@ -136,12 +137,13 @@ func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 	return s, false, err
 }
 
-// store appends a token and looks for known sequences and for repetitions.
+// store appends a token to the innermost open level. Then it replaces known sequences and
+// repetitions at the level's end.
 func (b *Reference) store(k Token, x span) error {
 	l := &b.levels[b.depth-1]
 	l.push(k, x)
 	if n := len(l.spans) / 2; n > 64 && n/4 > b.maxLoop {
-		// No later search reaches these tokens.
+		// Searches do not go back as far as these tokens.
 		for i := range n {
 			l.blocks += l.spans[i].blocks
 		}
@@ -150,10 +152,10 @@ func (b *Reference) store(k Token, x span) error {
 	if b.maxLoop == 0 {
 		return nil
 	}
-	if err := b.known(l); err != nil {
+	if err := b.replaceKnown(l); err != nil {
 		return err
 	}
-	return b.repeated(l)
+	return b.replaceRepeated(l)
 }
 
 func (l *stack) push(k Token, x span) {
@@ -164,7 +166,7 @@ func (l *stack) push(k Token, x span) {
 	}
 }
 
-// cut removes the tokens of a level from a position on.
+// cut removes the tokens from position at on.
 func (l *stack) cut(at int) {
 	if l.last != nil {
 		for i := len(l.tokens) - 1; i >= at; i-- {
@@ -176,7 +178,7 @@ func (l *stack) cut(at int) {
 	l.tokens = l.tokens[:at]
 }
 
-// whole returns the span of the tokens [from, to), which are not a block yet.
+// whole returns the common span of the tokens [from, to), as if they were not a block.
 func (l *stack) whole(from, to int) span {
 	gone := len(l.tokens) - len(l.spans)
 	list := l.spans[from-gone : to-gone]
@@ -187,8 +189,8 @@ func (l *stack) whole(from, to int) span {
 	return x
 }
 
-// known replaces the last tokens by the shortest known sequence that they equal.
-func (b *Reference) known(l *stack) error {
+// replaceKnown replaces the last tokens by a known sequence that equals them, the shortest one.
+func (b *Reference) replaceKnown(l *stack) error {
 	n := len(l.tokens)
 	node := uint32(0)
 	for size := 1; size < n && size <= b.maxLoop; size++ {
@@ -209,7 +211,7 @@ func (b *Reference) known(l *stack) error {
 	return nil
 }
 
-// learn adds a sequence to those that [Reference.known] finds.
+// learn adds sequence s with its tokens to those that [Reference.replaceKnown] finds.
 func (e *suffixTree) learn(tokens []Token, s uint32) {
 	node := uint32(0)
 	for i := len(tokens) - 1; i >= 0; i-- {
@@ -225,9 +227,9 @@ func (e *suffixTree) learn(tokens []Token, s uint32) {
 	e.sequence[node] = s
 }
 
-// repeated checks whether the last tokens are another iteration of the loop before them, or occur
-// twice.
-func (b *Reference) repeated(l *stack) error {
+// replaceRepeated replaces the last tokens if they are a further iteration of the loop before them,
+// or if they equal the tokens before them.
+func (b *Reference) replaceRepeated(l *stack) error {
 	n := len(l.tokens)
 	if n < 2 {
 		return nil
@@ -257,7 +259,8 @@ func (b *Reference) repeated(l *stack) error {
 	return nil
 }
 
-// extend adds the last token to the loop before it, if it is the loop's sequence.
+// extend adds an iteration to the loop before the last token, if the last token is the loop's
+// sequence. It reports whether it has done so.
 func (b *Reference) extend(l *stack) (bool, error) {
 	n := len(l.tokens)
 	at := n - 2
@@ -284,7 +287,7 @@ func (b *Reference) extend(l *stack) (bool, error) {
 	return true, nil
 }
 
-// makeLoop makes a loop of the tokens that occur twice at the end.
+// makeLoop replaces the last 2·size tokens by a loop of two iterations.
 func (b *Reference) makeLoop(l *stack, size int) error {
 	n := len(l.tokens)
 	at, mid := n-2*size, n-size
@@ -319,7 +322,8 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	return nil
 }
 
-// squash discards a loop if an equal one exists, and returns that one.
+// squash looks for a loop that equals loop i. If there is one, it discards loop i and returns the
+// number of the other; else it returns i.
 func (b *Reference) squash(i uint32) uint32 {
 	loop := &b.Loops[i]
 	key := loopKey{loop.Sequence, loop.Iterations}

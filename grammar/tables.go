@@ -5,25 +5,26 @@ import (
 	"slices"
 )
 
-// tables holds the sequences and loops of a grammar.
+// tables holds the sequences and loops that have been found.
 type tables struct {
-	// Sequences and Loops are those found so far. They must not be changed.
+	// Sequences and Loops are the entries so far. Callers must not change them.
 	Sequences []SequenceInfo
 	Loops     []LoopInfo
 
 	slots []slot  // hash table of the sequences; its length is a power of 2
-	room  []Token // memory for tokens of sequences
+	room  []Token // free memory for the tokens of further sequences
 }
 
-// slot is an entry of a hash table with linear probing: the hash of a sequence's tokens, and its
-// number, or 0 if the slot is free.
+// slot is an entry of a hash table with linear probing. It holds the hash of a sequence's tokens
+// and the number of the sequence, which is 0 in a free slot.
 type slot struct{ hash, sequence uint32 }
 
 func newTables() tables {
 	return tables{slots: make([]slot, 64), Sequences: []SequenceInfo{{Block: true}}}
 }
 
-// Grammar returns the sequences and loops found so far. They must not be changed, and grow.
+// Grammar returns the sequences and loops found so far. Callers must not change them. They may get
+// further entries later.
 func (b *tables) Grammar() ([]SequenceInfo, []LoopInfo) { return b.Sequences, b.Loops }
 
 func hash(tokens []Token) uint32 {
@@ -35,7 +36,8 @@ func hash(tokens []Token) uint32 {
 	return uint32(h ^ h>>32)
 }
 
-// find returns the sequence with these tokens and this hash.
+// find returns the number of the sequence with these tokens, whose hash is h. ok is false if there
+// is none.
 func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
 	mask := uint32(len(b.slots) - 1)
 	for i := h & mask; b.slots[i].sequence != 0; i = (i + 1) & mask {
@@ -46,7 +48,7 @@ func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
 	return 0, false
 }
 
-// add adds a sequence with a copy of tokens.
+// add adds a sequence with a copy of tokens, whose hash is h, and returns its number.
 func (b *tables) add(h uint32, tokens []Token, block bool) (uint32, error) {
 	s := uint32(len(b.Sequences))
 	if s >= 1<<30 {
@@ -66,7 +68,7 @@ func (b *tables) add(h uint32, tokens []Token, block bool) (uint32, error) {
 	return s, nil
 }
 
-// put uses the first free slot.
+// put stores x in the first free slot for its hash.
 func (b *tables) put(x slot) {
 	mask := uint32(len(b.slots) - 1)
 	i := x.hash & mask
@@ -76,7 +78,7 @@ func (b *tables) put(x slot) {
 	b.slots[i] = x
 }
 
-// keep copies tokens. Short lists share one piece of memory, long ones have their own.
+// keep returns a copy of tokens. Short copies share an allocation, and long ones get their own.
 func (b *tables) keep(tokens []Token) []Token {
 	n := len(tokens)
 	if n >= pieceTokens {
