@@ -18,19 +18,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// memory returns a trace of one file.
+// memory returns the source of a trace that consists of one file in memory.
 func memory(name string, text []byte) format.Source {
 	return files{name, map[string][]byte{name: text}}.with(name, text)
 }
 
-// files are the files of a trace.
+// files holds the content of the files of a trace, by name.
 type files struct {
 	main string
 	data map[string][]byte
 }
 
-// load reads the files of a trace: of a trace that is not a single text, all whose names begin like
-// that of the main file, and those of a folder with its name.
+// load reads the files of a trace. Unless the format stores a trace as a single text, these are all
+// files whose names begin like that of the main file, and those in a folder with its name.
 func load(t testing.TB, f format.Format, path string) files {
 	t.Helper()
 	x := files{filepath.Base(path), map[string][]byte{}}
@@ -55,7 +55,7 @@ func load(t testing.TB, f format.Format, path string) files {
 	return x
 }
 
-// with returns the trace with the text of one file replaced.
+// with returns the source of the trace in which the file called name has the given text.
 func (x files) with(name string, text []byte) format.Source {
 	m := fstest.MapFS{}
 	for n, b := range x.data {
@@ -65,7 +65,7 @@ func (x files) with(name string, text []byte) format.Source {
 	return format.Source{FS: seekable{m}, Name: x.main, Path: x.main}
 }
 
-// seekable gives the files of a MapFS random access.
+// seekable is a MapFS whose files allow random access.
 type seekable struct{ fstest.MapFS }
 
 type seekableFile struct {
@@ -73,10 +73,10 @@ type seekableFile struct {
 	fs.File
 }
 
-// Read continues to read.
+// Read implements [fs.File].
 func (f seekableFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }
 
-// Open opens a file.
+// Open implements [fs.FS].
 func (s seekable) Open(name string) (fs.File, error) {
 	f, err := s.MapFS.Open(name)
 	if err != nil {
@@ -89,8 +89,8 @@ func (s seekable) Open(name string) (fs.File, error) {
 	return seekableFile{bytes.NewReader(m.Data), f}, nil
 }
 
-// Workloads writes a small trace of each generated workload in format f, most of them as traces of
-// another format that f carries. They are seeds for fuzzing.
+// Workloads writes a small trace of each generated workload in format f, and returns the texts as
+// seeds for fuzzing. Most of these texts are traces of another format that f carries.
 func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
 	for _, w := range generate.Workloads() {
 		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})
@@ -114,13 +114,13 @@ func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
 	return texts
 }
 
-// Read opens and scans an arbitrary text and returns the number of events. It serves to find panics
-// and hangs.
+// Read opens and scans an arbitrary text and returns the number of its events. Tests use it to find
+// panics and hangs.
 func Read(f format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
 	return ReadSource(f, memory(name, text), opt)
 }
 
-// ReadSource does for a trace of several files what Read does for a text.
+// ReadSource does the same as Read for a trace of several files.
 func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (int, error) {
 	d, err := f.Open(context.Background(), src, opt)
 	if err != nil {
@@ -147,8 +147,9 @@ func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (in
 	return n, err
 }
 
-// truncated checks that a truncated file does not break the reader. It is truncated every step
-// bytes, or, if step is 0, at about places positions.
+// truncated cuts the files of a trace at several positions, and checks that reading them neither
+// panics nor hangs. The positions are step bytes apart; if step is 0, there are about places of
+// them.
 func truncated(t *testing.T, f format.Format, x files, step, places int) {
 	effort.Sequential(t)
 	for name, text := range x.data {
@@ -156,7 +157,7 @@ func truncated(t *testing.T, f format.Format, x files, step, places int) {
 		if step == 0 {
 			step = effort.Step(len(text), places)
 		}
-		if k := len(x.data); k > 1 { // fewer cuts for traces of many files
+		if k := len(x.data); k > 1 { // with many files, each is cut at fewer positions
 			step = max(step*k, effort.Step(len(text)*k, 400))
 		}
 		if effort.Soak() {
@@ -170,7 +171,8 @@ func truncated(t *testing.T, f format.Format, x files, step, places int) {
 	}
 }
 
-// flipped checks that changed bytes do not break the reader.
+// flipped changes bytes of the files of a trace at random, and checks that reading them neither
+// panics nor hangs.
 func flipped(t *testing.T, f format.Format, x files, rounds int) {
 	effort.Sequential(t)
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
@@ -202,7 +204,8 @@ func flipped(t *testing.T, f format.Format, x files, rounds int) {
 	}
 }
 
-// empty checks that an empty file and a file of noise give an error or a trace without events.
+// empty checks that reading an empty file or random bytes returns an error, or a trace without
+// events.
 func empty(t *testing.T, f format.Format) {
 	noise := make([]byte, 5000)
 	r := rand.New(rand.NewPCG(7, 7))

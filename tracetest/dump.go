@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Dump returns a text of all events in global order, one line each, that names definitions by their
-// own ids and not by their index.
+// Dump returns a line for each event in global order. A line names definitions by their own ids
+// instead of their indexes, so that dumps of different formats can be compared.
 func Dump(t testing.TB, d format.Events, sel trace.Selection) []string {
 	t.Helper()
 	c := &dumper{defs: d.Defs()}
@@ -29,7 +29,7 @@ type dumper struct {
 	any   bool
 }
 
-// Batch dumps rows.
+// Batch appends the lines of a batch.
 func (c *dumper) Batch(b *trace.Batch) error {
 	for x := b.Cursor(); x.Next(); {
 		if b.Loc == trace.MixedLoc {
@@ -43,7 +43,7 @@ func (c *dumper) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links dumps links.
+// Links appends the lines of links.
 func (c *dumper) Links(l []trace.Link) error {
 	for i := range l {
 		x := l[i]
@@ -86,7 +86,8 @@ func row(d *trace.Definitions, x *trace.Cursor) string {
 	return b.String()
 }
 
-// byLocation dumps a scan location by location, and checks that times never decrease at a location.
+// byLocation returns the lines of the events of each location, by its id. It checks that the times
+// of a location never decrease.
 func byLocation(t testing.TB, d format.Events) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}

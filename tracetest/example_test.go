@@ -7,15 +7,15 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// A format's test is a function TestConformance in its folder with only this call. The suite reads
-// and writes the given traces and generated ones, truncates and damages them, and seeks in them.
+// A format's test is a function TestConformance in its folder that only calls Run. The suite reads
+// and writes the given traces and generated ones, cuts and damages them, and reads parts of them.
 func Example() {
 	var t *testing.T // the parameter of TestConformance
 	tracetest.Run(t, etf.Format{}, tracetest.Options{Files: tracetest.Glob(t, "testdata/ok/*.etf")})
 }
 
-// For each rule of a format, a text that breaks it, the line of the defect, and the number of
-// events that can be read.
+// ExampleRules tests rules of a format. A test has a text that breaks a rule, the line of the
+// defect, and the number of events that can be read in spite of it.
 func ExampleRules() {
 	var t *testing.T // the parameter of TestRules
 	tracetest.Rules(t, etf.Format{}, []tracetest.RuleTest{

@@ -10,19 +10,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RuleTest is a text that breaks one rule of its format. It is an alias so that tables can omit the
-// names of the fields.
+// RuleTest is a text that breaks one rule of its format. It is an alias of a struct type, so that
+// composite literals of it in tables need no type name.
 type RuleTest = struct {
 	Rule   string
 	Text   string
-	Line   int64 // of the defect; 0 for the file as a whole
-	Events int   // number of events that can still be read
+	Line   int64 // line of the defect; 0 if the file as a whole is defective
+	Events int   // number of events that can be read in spite of the defect
 }
 
-// Rules checks that each text causes its defect with the severity of the format's table, in its
-// line, with what was found and expected. It also checks that the text's events can still be read,
-// that strict reading stops at the defect, and that every rule of the format has a test. values are
-// the format's options.
+// Rules checks that each text causes exactly its defect, with the severity in the format's table of
+// rules, its line, and texts for what was found and expected. It also checks that the other events
+// of the text can be read, that strict reading ends with the defect, and that each rule of the
+// format has a test. values holds the format's options.
 func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]string) {
 	tested := map[string]bool{}
 	known := map[string]format.Rule{}
@@ -71,8 +71,8 @@ func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]st
 	}
 }
 
-// BenchmarkDecode decodes the file in an environment variable, on one core, without searching the
-// ends of links. It skips if the variable is not set.
+// BenchmarkDecode decodes the file whose path is in an environment variable, on one core, without
+// looking up the ends of links. It is skipped if the variable is not set.
 func BenchmarkDecode(b *testing.B, f format.Format, variable string) {
 	path := os.Getenv(variable)
 	if path == "" {

@@ -1,5 +1,5 @@
-// Package tracetest is the conformance suite that every format runs: a format's own test calls
-// [Run]. It also has a dumper and a comparer of traces for other tests.
+// Package tracetest is the conformance suite of formats: the test of each format calls [Run]. Other
+// tests use its functions that dump and compare traces.
 package tracetest
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options are the input of the suite.
+// Options holds the input of the suite.
 type Options struct {
-	// Files are traces that read without an error, by path.
+	// Files lists the paths of traces that can be read without an error.
 	Files []string
-	// EditStep is the distance in bytes of the positions at which files are truncated. 0 means every
-	// byte of files up to 1000 bytes, and 500 to 1000 positions in longer ones. In a long run, see
-	// package effort, they are truncated at every byte.
+	// EditStep is the distance, in bytes, between the positions at which files are cut. With 0,
+	// files of up to 1000 bytes are cut at every byte, and longer ones at 500 to 1000 positions. In
+	// a long run (package effort), files are cut at every byte.
 	EditStep int
 }
 
@@ -87,8 +87,8 @@ func Open(t testing.TB, f format.Format, src format.Source, opt *format.ReadOpti
 	return d
 }
 
-// parallel checks that any number of workers delivers the same events, and that both scans deliver
-// the same events of each location in the same order.
+// parallel checks that one worker and four deliver the same events, and that Scan and ScanParallel
+// deliver the same events of each location in the same order.
 func parallel(t *testing.T, f format.Format, src format.Source) {
 	one := Open(t, f, src, &format.ReadOptions{Workers: 1})
 	four := Open(t, f, src, &format.ReadOptions{Workers: 4})
@@ -110,8 +110,8 @@ func parallel(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// ended checks that a location that has ended gets no more events, and that several workers deliver
-// what one delivers.
+// ended checks that no event of a location is delivered after the location was reported to have
+// ended, and that several workers deliver as many events as one.
 func ended(t *testing.T, f format.Format, src format.Source) {
 	want := map[string]int{}
 	for id, rows := range byLocation(t, Open(t, f, src, nil)) {
@@ -154,16 +154,17 @@ func ended(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// ender is a sink that is notified of the ends of locations.
+// ender is a sink that calls a function when a location has ended.
 type ender struct {
 	format.SinkFuncs
 	end func(uint32) error
 }
 
-// End forwards the end of a location.
+// End implements [format.Ender].
 func (e *ender) End(loc uint32) error { return e.end(loc) }
 
-// selection checks that a selection delivers what filtering the whole trace gives.
+// selection checks that a scan with a selection delivers the events that remain when the events of
+// a whole scan are filtered.
 func selection(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
@@ -234,8 +235,8 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// anyStandIn removes the identity of stand-ins from rows, because they are numbered in the order in
-// which they occur.
+// anyStandIn replaces the numbers of stand-ins in rows, because they depend on the order in which
+// the stand-ins are needed.
 func anyStandIn(rows []string) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
@@ -246,8 +247,8 @@ func anyStandIn(rows []string) []string {
 
 var standIn = regexp.MustCompile("#[0-9]+")
 
-// surrounding checks that all rows before a time are delivered, except for states, and an event
-// after it of each location that has one.
+// surrounding checks that a scan with [trace.Selection.Surrounding] delivers all rows before the
+// time to except states, and at least one later event of each location that has one.
 func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind,
 	locations []uint32, to int64) {
 	sel := trace.Selection{From: math.MinInt64, To: to}
@@ -262,7 +263,7 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 			goesOn[locations[i]] = true
 		}
 	}
-	had := map[uint32]bool{} // locations without rows need no later event
+	had := map[uint32]bool{} // locations with rows before to; others need no later event
 	for i := range rows {
 		if times[i] < to && kinds[i].IsEvent() {
 			had[locations[i]] = true
@@ -305,7 +306,7 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 	}
 }
 
-// copied checks that writing a trace in its own format keeps every event.
+// copied checks that a trace keeps every event if it is written in its own format.
 func copied(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "copy"+f.About().Extensions[0])
 	out, err := format.CreateFile(name)
@@ -340,8 +341,8 @@ func same(t *testing.T, f format.Format, a, b format.Source) {
 	}
 }
 
-// encoded checks that the decoder reads everything that an encoder writes from the model, except
-// for reported losses.
+// encoded checks a trace that an encoder has written from the model alone: the decoder must return
+// everything but the losses that the encoder has reported.
 func encoded(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "encoded"+f.About().Extensions[0])
 	d := Open(t, f, src, nil)
@@ -364,7 +365,8 @@ func encoded(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// Encode writes a trace to a file with the format's encoder.
+// Encode writes a trace to a file with the format's encoder. It returns the loss that the encoder
+// has reported.
 func Encode(t testing.TB, f format.Format, d format.Events, path string) *format.Loss {
 	t.Helper()
 	out, err := format.CreateFile(path)
@@ -385,8 +387,8 @@ func Encode(t testing.TB, f format.Format, d format.Events, path string) *format
 	return e.Loss()
 }
 
-// clock checks that windows are in the ticks of the trace, also where the file has others, such as
-// decimals of a second for a clock of three ticks a second.
+// clock checks that windows are in ticks of the trace's clock, even if the file stores times in
+// another way, such as decimal seconds for a clock with three ticks a second.
 func clock(t *testing.T, f format.Format) {
 	r := trace.NewRecorder(trace.Seconds(3))
 	loc := r.Location("rank 0")
@@ -405,8 +407,8 @@ func clock(t *testing.T, f format.Format) {
 	selection(t, f, src)
 }
 
-// commits checks that, when naming any file of a trace fails, an older trace is unchanged and no
-// other file remains.
+// commits makes the renaming of each file of a new trace fail in turn. Each time, the older trace
+// must be unchanged, and no other file may remain.
 func commits(t *testing.T, f format.Format) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "trace"+f.About().Extensions[0])
@@ -477,7 +479,7 @@ func commits(t *testing.T, f format.Format) {
 	}
 }
 
-// cancelled checks that a cancelled context ends reading with its error.
+// cancelled checks that a scan with a cancelled context returns the context's error.
 func cancelled(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -572,15 +574,15 @@ func everyKind() *trace.Recorder {
 	return r
 }
 
-// kinds checks that an event of every kind, with operands and attributes of every type, survives
-// writing and reading, except for reported losses.
+// kinds checks that events of every kind, with operands and attributes of every type, are the same
+// after writing and reading, except for reported losses.
 func kinds(t *testing.T, f format.Format) {
 	name := filepath.Join(t.TempDir(), "kinds"+f.About().Extensions[0])
 	rec := format.Recorded(everyKind())
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
-	// Carried data can be damaged like any other.
+	// Carried data is damaged, too.
 	t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, name), 0, 150) })
 	t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, name), 150) })
 	lost, whole := map[string]bool{}, map[string]bool{}
@@ -601,7 +603,7 @@ func kinds(t *testing.T, f format.Format) {
 	if d := cmp.Diff(keep(want), keep(got)); d != "" {
 		t.Errorf("events that the encoder does not call lost:\n%s", d)
 	}
-	// The losses must be those in the mapping table.
+	// A loss may occur only for a kind for which the mapping table lists it.
 	mapping := f.About().Mapping
 	for _, k := range trace.Kinds() {
 		name := k.Spec().Name
@@ -625,7 +627,7 @@ func kinds(t *testing.T, f format.Format) {
 	}
 }
 
-// Glob lists the files that match a pattern and fails when there are none.
+// Glob returns the files that match a pattern. It fails the test if there are none.
 func Glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
