@@ -34,7 +34,7 @@ func run(path string, w io.Writer) error {
 	defer f.Close()
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
-	sum, err := analysis.Run(ctx, f, sel, func() *part { return &part{} })
+	sum, err := analysis.Run(ctx, f, sel, func() *partialCounts { return &partialCounts{} })
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,12 @@ func run(path string, w io.Writer) error {
 	return nil
 }
 
-// part has the counts of one worker, by region.
-type part struct{ visits []int64 }
+// partialCounts holds the counts of one worker, by region.
+type partialCounts struct{ visits []int64 }
 
-// Batch counts the visits that begin in a batch of events. It iterates over the columns.
-func (p *part) Batch(b *trace.Batch) error {
+// Batch adds the visits that begin in a batch. It iterates over columns, which is faster than a
+// cursor.
+func (p *partialCounts) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if k == trace.Enter && b.Ref[i] != trace.NoRef {
 			p.add(int(b.Ref[i]), 1)
@@ -59,18 +60,18 @@ func (p *part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-func (p *part) add(region int, n int64) {
+func (p *partialCounts) add(region int, n int64) {
 	for region >= len(p.visits) {
 		p.visits = append(p.visits, 0)
 	}
 	p.visits[region] += n
 }
 
-// Links ignores links.
-func (p *part) Links([]trace.Link) error { return nil }
+// Links ignores links, which the analysis does not need.
+func (p *partialCounts) Links([]trace.Link) error { return nil }
 
 // Merge adds the counts of another worker.
-func (p *part) Merge(o *part) error {
+func (p *partialCounts) Merge(o *partialCounts) error {
 	for region, n := range o.visits {
 		p.add(region, n)
 	}

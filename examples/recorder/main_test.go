@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRun reads the written traces with the formats' own tools.
+// TestRun checks with the formats' own tools that they can read the written traces.
 func TestRun(t *testing.T) {
 	for _, ext := range []string{".otf2", ".otf", ".etf", ".trf", ".pallas"} {
 		if err := run(filepath.Join(t.TempDir(), "queue"+ext)); err != nil {

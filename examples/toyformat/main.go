@@ -2,8 +2,8 @@
 //
 //	go run ./examples/toyformat trace.toy trace.otf2
 //
-// A trace.toy has lines of a time in microseconds, a location, > for an enter or < for a leave, and
-// a region, in the order of time.
+// A line of trace.toy has four words: a time in microseconds, a location, > for an enter or < for a
+// leave, and a region. The lines are in the order of time.
 package main
 
 import (
@@ -49,7 +49,7 @@ func convert(from, to string) error {
 	return format.SaveEvents(ctx, to, out, file)
 }
 
-// Toy implements the format.
+// Toy implements [format.Format].
 type Toy struct{ format.Unsupported }
 
 // About describes the format.
@@ -57,7 +57,7 @@ func (Toy) About() format.About {
 	return format.About{Name: "toy", Title: "Toy", Extensions: []string{".toy"}, SingleText: true, Reads: "all lines"}
 }
 
-// Probe decides by the name only.
+// Probe recognises the format by the extension of the file's name alone.
 func (t Toy) Probe(name string, _ []byte) int {
 	if t.About().HasExtension(name) {
 		return 50
@@ -65,14 +65,14 @@ func (t Toy) Probe(name string, _ []byte) int {
 	return 0
 }
 
-// Open reads the definitions in a first pass over the text.
+// Open reads the text once for its definitions.
 func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
 	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"},
 		locations: map[string]uint32{}, regions: map[string]uint32{}}
 	return f, f.lines(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
 }
 
-// file is an opened trace.
+// file is an open trace.
 type file struct {
 	format.EventsOnly
 	src                format.Source
@@ -84,12 +84,13 @@ func (f *file) Defs() *trace.Definitions      { return &f.defs }
 func (f *file) Prepare(context.Context) error { return nil }
 func (f *file) Close() error                  { return nil }
 
-// Extent reads all events.
+// Extent returns the times of the first and the last event, for which it reads all events.
 func (f *file) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	return format.ScanExtent(ctx, f)
 }
 
-// Scan delivers the lines in file order, which is time order, or grouped by location.
+// Scan delivers the events in the order of the file, which is that of time, or location by
+// location.
 func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(&f.defs, sel, sink)
 	r := format.Regroup(sink, 1<<16)
@@ -117,12 +118,12 @@ func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order
 	return r.Flush()
 }
 
-// ScanParallel delivers from one goroutine.
+// ScanParallel delivers all events from one goroutine.
 func (f *file) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, f, sel, begin)
 }
 
-// lines calls do for each line.
+// lines calls do for each line of the text.
 func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
 	in, _, err := f.src.Open()
 	if err != nil {
@@ -133,7 +134,7 @@ func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k tr
 	for n := 1; s.Scan() && ctx.Err() == nil; n++ {
 		var t int64
 		var location, arrow, region, more string
-		// Four words and no fifth.
+		// The scan of a fifth word must fail.
 		words, _ := fmt.Sscan(s.Text(), &t, &location, &arrow, &region, &more)
 		if words != 4 || arrow != "<" && arrow != ">" {
 			return fmt.Errorf("%s:%d: found %q, expected: TIME LOCATION > REGION", f.src.Path, n, s.Text())
