@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// BenchmarkScanOrdered delivers a million events per iteration.
+// BenchmarkScanOrdered scans a million events of each workload in each iteration.
 func BenchmarkScanOrdered(b *testing.B) {
 	for _, w := range Workloads() {
 		b.Run(w.Name, func(b *testing.B) {

@@ -7,17 +7,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// codePlan is a workload without messages: each location makes exactly its number of rows.
+// codePlan is the plan of a workload without messages, in which each location has a given number of
+// rows.
 type codePlan struct {
 	seed  uint64
 	n     int
 	share int64 // rows of each location
-	more  int   // number of locations with grain additional rows
+	more  int   // number of locations with grain rows more than share
 	grain int64
 	start func(p *codePlan, a *agenda, w *writer) program
 }
 
-// newCodePlan divides the events among the locations, in multiples of grain.
+// newCodePlan distributes the events over the locations, in multiples of grain.
 func newCodePlan(o Options, grain int64, start func(*codePlan, *agenda, *writer) program) *codePlan {
 	n := int64(o.Locations)
 	grains := max(2*n, (o.Events+grain/2)/grain)
@@ -31,7 +32,8 @@ func (p *codePlan) run(w *writer) {
 	simulate(a, p.start(p, a, w), w)
 }
 
-// begin returns the generator and the number of rows of location i, and schedules its first time.
+// begin returns the random generator and the number of rows of location i, and puts the location on
+// the agenda.
 func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 	r = newRNG(p.seed, uint64(i))
 	a.set(uint32(i), r.between(0, startupSkew))
@@ -45,7 +47,7 @@ func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 const (
 	functions = 200
 	deepest   = 20
-	callees   = 8 // per function
+	callees   = 8 // number of functions that a function may call
 )
 
 func planCallTree(o Options, d *trace.Definitions) (source, error) {
@@ -67,7 +69,7 @@ type callTree struct {
 
 type callTreeRank struct {
 	rng   rng
-	left  int64 // remaining rows
+	left  int64 // rows that the location still has to write
 	depth int64
 	stack [deepest]uint8
 }
@@ -85,8 +87,8 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	r := &s.ranks[loc]
 	x := r.rng.next()
 	r.left--
-	// The open functions need a row each. A walk that goes down a little more often than up visits all
-	// depths.
+	// Each open function needs a row for its leave. A walk that goes down slightly more often than
+	// up reaches all depths.
 	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
 		f := uint8(mainRegion)
 		if r.depth > 0 {
@@ -102,11 +104,11 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	if r.left == 0 {
 		return never
 	}
-	// Between 50 ns and 8 µs, mostly short.
+	// The time to the next row is between 50 ns and 8 µs, and short in most cases.
 	return t + 50 + int64(x>>16&1023)<<(x>>32&3)*int64(x>>48&1)
 }
 
-// callee returns one of the functions that f calls, the first ones more often.
+// callee returns one of the functions that f may call. The first ones are called more often.
 func callee(f uint8, x uint64) uint8 {
 	i := min(x%callees, x>>3%callees)
 	h := (uint64(f)*callees + i + 1) * 0x9e3779b97f4a7c15
@@ -118,7 +120,7 @@ const (
 	loStep = 1 + iota
 	loSweep
 	loRow
-	loKernel // the first of four
+	loKernel // number of the first of four kernels
 )
 
 const (
@@ -128,7 +130,7 @@ const (
 	loMetrics
 )
 
-// loDeepest is the greatest number of open regions: main, the nest, a kernel.
+// loDeepest is the largest number of open regions: main, the nested loops and a kernel.
 const loDeepest = loKernel + 1
 
 func planLoops(o Options, d *trace.Definitions) (source, error) {
@@ -152,13 +154,13 @@ type loops struct {
 
 type loopsRank struct {
 	rng      rng
-	left     int64 // remaining rows
-	depth    int64 // open regions
+	left     int64 // rows that the location still has to write
+	depth    int64 // number of open regions
 	trips    [loDeepest]int64
 	kernel   uint8
-	sample   uint8 // metrics still to be sampled
+	sample   uint8 // number of metrics that are still to be sampled
 	value    [2]uint64
-	residual int64 // in 2^-20
+	residual int64 // residual of the solver, in units of 2^-20
 }
 
 func startLoops(p *codePlan, a *agenda, w *writer) program {
@@ -176,7 +178,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	gap := r.rng.call()
 	switch {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
-		// A sample needs one row more than the open regions do.
+		// A sample needs a row in addition to the leaves of the open regions.
 		s.measure(loc, r, t)
 	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
@@ -197,7 +199,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	return t + gap
 }
 
-// enter enters the next inner region and returns its time until the next row.
+// enter enters the next inner region, and returns the time until the location's next row.
 func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	d := r.depth
 	if d > 1 {
@@ -226,7 +228,7 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	return gap
 }
 
-// measure samples a metric.
+// measure writes a sample of a metric.
 func (s *loops) measure(loc uint32, r *loopsRank, t int64) {
 	m := uint32(loInstructions)
 	if r.sample > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Tasks are also numbers of regions. The graph is A→B→C→D→E→G, and also B→F→G for objects of high
-// complexity.
+// The tasks, whose numbers are also those of regions. Objects go through the tasks A→B→C→D→E→G;
+// objects of high complexity also go through B→F→G.
 const (
 	taskA = iota
 	taskB
@@ -21,10 +21,10 @@ const (
 	taskF
 	taskG
 	tasks
-	arrival = tasks // region of the marks
+	arrival = tasks // region of the marks that record arrivals
 )
 
-// Resources are also numbers of locations.
+// The resources, whose numbers are also those of locations.
 const (
 	cpu = iota
 	gpu
@@ -41,13 +41,14 @@ const (
 	cpsLocations   = resources + 2
 )
 
-// Attributes.
+// Numbers of the attributes.
 const (
 	attrName = iota
 	attrID
 	attrComplexity
 )
 
+// none stands for the absence of an object, memory or class.
 const none = -1
 
 // Complexities of data objects.
@@ -60,7 +61,8 @@ const (
 var (
 	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival"}
 	classNames = [...]string{"low", "medium", "high"}
-	// processorOf is the processor of each task, memoryOf the memory of its output.
+	// processorOf is the processor on which each task runs, and memoryOf the memory that holds its
+	// output.
 	processorOf = [tasks]int{cpu, gpu, fpga1, fpga2, fpga3, fpga4, cpu}
 	memoryOf    = [tasks]int{mem1, mem2, mem1, mem2, mem1, mem2, none}
 	// taskTimes are mean execution times in µs at medium complexity.
@@ -68,18 +70,18 @@ var (
 	classTimes = [...]int64{600, 1000, 1500} // in thousandths
 )
 
-// Memory is allocated in quarters of a MB, so that amounts and offsets are exact both in binary and
-// in decimal.
+// Amounts of memory are multiples of a quarter of a MB. They are therefore exact in binary and in
+// decimal.
 const quarters = 4
 
 var capacity = [resources]int64{1, 1, 1, 1, 1, 1, 100 * quarters, 120 * quarters}
 
 const (
-	arrivalTime  = 4000 // mean distance of arrivals, µs
-	mostWaiting  = 4    // greatest number of objects that have arrived and not begun
-	mostActive   = 16   // greatest number of objects between A and G
-	preemptRan   = 200  // least time in µs that G runs before it is preempted,
-	preemptRest  = 300  // and least time that it then has left
+	arrivalTime  = 4000 // mean time between two arrivals, in µs
+	mostWaiting  = 4    // largest number of objects that have arrived and not begun
+	mostActive   = 16   // largest number of objects between tasks A and G
+	preemptRan   = 200  // least time, in µs, for which G has run before it is preempted
+	preemptRest  = 300  // least time, in µs, that G still needs then
 	fragmentTime = 10_000
 )
 
@@ -89,7 +91,7 @@ type cpsPlan struct {
 }
 
 func planCPS(o Options, d *trace.Definitions) (source, error) {
-	// Decoders of TRACE set the same.
+	// The decoder of TRACE sets the same values.
 	d.Origin = "etf"
 	d.Clock = trace.Clock{Num: 1_000_000, Den: 1, Unit: 1000}
 	text := func(key, value string) trace.Attr {
@@ -131,10 +133,10 @@ func (p *cpsPlan) run(w *writer) {
 	}
 }
 
-// linkBatch is the number of links per delivery.
+// linkBatch is the number of links that are delivered together.
 const linkBatch = 1024
 
-// links simulates again instead of storing the links of the first simulation.
+// links repeats the simulation, which needs less memory than storing the links of the first one.
 func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	s := newCPS(p)
 	s.links = make([]trace.Link, 0, linkBatch+mostActive)
@@ -154,73 +156,74 @@ func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// cps simulates the pipeline. It proceeds from one time at which something ends, arrives or begins
-// to the next.
+// cps simulates the pipeline. A step of the simulation goes to the next time at which a task ends,
+// an object arrives, or a fragment of the signal begins.
 type cps struct {
 	*cpsPlan
-	w     *writer      // nil if only links are needed
-	links []trace.Link // nil if only events are needed
+	w     *writer      // nil if only the links are needed
+	links []trace.Link // nil if only the events are needed
 	now   int64
-	rows  []cpsRow // of the current time
+	rows  []cpsRow // rows at the current time
 
-	planned   int64 // number of rows that the objects so far will need in all
+	planned   int64 // number of rows that the objects so far will have written in the end
 	arrivals  rng
-	arrived   int64 // number of objects
+	arrived   int64 // number of objects that have arrived
 	started   int64
-	next      int64 // time of the next arrival, or never
-	exhausted bool  // no more objects will arrive
+	next      int64 // time of the next arrival; never if the queue is full
+	exhausted bool  // no further objects will arrive
 	waiting   [mostWaiting]data
 
 	objects [mostActive]object
-	active  uint16   // set of objects
-	full    bool     // no memory is free for the first waiting object
-	at      [2]int64 // the memory found for it, in the form of object.at
+	active  uint16   // set of the objects in the pipeline, by bits
+	full    bool     // the first waiting object does not fit into the memories
+	at      [2]int64 // place for the first waiting object in both memories, like object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState
-	paused  int // object whose G was preempted, or none
+	paused  int // index of the object whose G was preempted, or none
 
 	nextClaim int64
 	nextLink  int64
 
-	fragment int64 // begin of the next fragment of the signal
-	heat     int64 // temperature then, in hundredths of a degree
+	fragment int64 // time at which the next fragment of the signal begins
+	heat     int64 // temperature at that time, in hundredths of a degree
 }
 
 // data is a data object that has arrived.
 type data struct {
-	text  string // its number
+	text  string // number of the object, as a text
 	class int
-	size  int64 // size of one of its buffers
-	rng   rng   // source of its random execution times
+	size  int64 // size of each of its buffers, in quarters
+	rng   rng   // random generator for its execution times
 }
 
 // object is a data object in the pipeline.
 type object struct {
 	data
-	// All memory that it will need is reserved when it begins, so that objects never wait for each
-	// other's memory. The values are the first quarter and the number of quarters in M1 and M2.
+	// All memory that an object will need is reserved when it begins. Objects therefore never wait
+	// for memory of each other. at is the first quarter, and room the number of quarters, in M1 and
+	// M2.
 	at, room  [2]int64
 	claims    [tasks]endedClaim
-	buffers   [tasks]int64 // claims of the outputs by task
-	done      uint8        // set of finished tasks
+	buffers   [tasks]int64 // by task: id of the claim of memory for its output
+	done      uint8        // set of finished tasks, by bits
 	preempted bool
-	rest      int64 // time that G still needs
+	rest      int64 // time, in µs, that G still needs after it was preempted
 }
 
-// endedClaim is an ended claim of a processor.
+// endedClaim is the id of a claim of a processor, and the time at which it ended.
 type endedClaim struct{ id, end int64 }
 
-// processorState is the current work of a processor.
+// processorState is the task that a processor is running.
 type processorState struct {
-	object int // index of the object, or none
+	object int // index of the object that it works on, or none
 	task   int
 	begin  int64
 	end    int64
 	claim  int64
 }
 
-// queue holds objects that wait for a task, in order of arrival.
+// queue holds the objects that wait for a task, in the order of their arrival.
 type queue struct {
 	list        [mostActive]uint8
 	first, next uint8
@@ -238,15 +241,15 @@ func (q *queue) take() int {
 	return int(q.list[(q.first-1)%mostActive])
 }
 
-// cpsRow is a row to be ordered among those of the same time.
+// cpsRow is a row of the current time, before the rows of this time are sorted.
 type cpsRow struct {
 	loc   uint32
 	kind  trace.Kind
 	ref   uint32
 	n     uint8 // number of operands
 	ops   [4]uint64
-	text  string // attribute id, if not empty
-	class int    // attribute complexity, or none
+	text  string // value of the attribute id; "" for none
+	class int    // value of the attribute complexity, or none
 }
 
 func newCPS(p *cpsPlan) *cps {
@@ -257,8 +260,8 @@ func newCPS(p *cpsPlan) *cps {
 	return s
 }
 
-// step advances to the next time at which something happens, and simulates that. It returns false
-// after the last step.
+// step goes to the next time at which something happens, and simulates it. It returns false after
+// the last step.
 func (s *cps) step() bool {
 	s.now = min(s.next, s.fragment)
 	for i := range s.proc {
@@ -282,16 +285,16 @@ func (s *cps) step() bool {
 	return !s.exhausted || s.active != 0 || s.started < s.arrived
 }
 
-// add adds a row to this step.
+// add adds a row to the current step.
 func (s *cps) add(r cpsRow) {
 	if s.w != nil {
 		s.rows = append(s.rows, r)
 	}
 }
 
-// before orders the rows of a step as TRACE files do, where simultaneous events keep the order of
-// their lines: the ends of claims by the age of the claims, then new claims by their id, then
-// events, then fragments.
+// before reports whether row r comes before row q of the same time. The order is that of the lines
+// in a TRACE file: ends of claims in the order of the claims' begins, then new claims by their ids,
+// then events, then fragments.
 func (r *cpsRow) before(q *cpsRow) bool {
 	a, b := r.rank(), q.rank()
 	if a != b {
@@ -312,7 +315,7 @@ func (r *cpsRow) rank() int {
 	return 3
 }
 
-// write writes the rows of this step.
+// write sorts and writes the rows of the current step.
 func (s *cps) write() {
 	rows := s.rows
 	for i := 1; i < len(rows); i++ {
@@ -336,10 +339,11 @@ func (s *cps) write() {
 	s.rows = rows[:0]
 }
 
-// arrive simulates the arrival of an object.
+// arrive simulates the arrival of a data object.
 func (s *cps) arrive() {
 	d := data{text: strconv.FormatInt(s.arrived, 10), rng: newRNG(s.seed, 1+uint64(s.arrived))}
-	// A mark, a claim for each task, and one for each output except that of G.
+	// An object has a mark, and the begins and ends of a claim for each task and of one for each
+	// output except that of G.
 	rows := int64(1 + 2*11)
 	switch x := d.rng.between(0, 100); {
 	case x < 20:
@@ -362,8 +366,7 @@ func (s *cps) arrive() {
 	s.expect()
 }
 
-// expect sets the time of the next arrival, which is possible when there is room for another
-// waiting object.
+// expect schedules the next arrival, unless the queue of waiting objects is full.
 func (s *cps) expect() {
 	s.next = never
 	if s.arrived-s.started < mostWaiting {
@@ -371,7 +374,7 @@ func (s *cps) expect() {
 	}
 }
 
-// dispatch begins all tasks that can begin.
+// dispatch begins all tasks whose inputs and processors are available.
 func (s *cps) dispatch() {
 	for t := taskB; t <= taskF; t++ {
 		if s.proc[processorOf[t]].object == none && !s.ready[t].empty() {
@@ -379,7 +382,7 @@ func (s *cps) dispatch() {
 		}
 	}
 	p := &s.proc[cpu]
-	// G yields once to A when more than one object waits.
+	// G is preempted by A, once for each object, if more than one object waits.
 	if p.object != none && p.task == taskG && s.arrived-s.started > 1 && !s.objects[p.object].preempted &&
 		s.now-p.begin >= preemptRan && p.end-s.now >= preemptRest && s.admit() {
 		s.preempt(p)
@@ -397,7 +400,8 @@ func (s *cps) dispatch() {
 	}
 }
 
-// admit reserves memory for the object that has waited longest.
+// admit reserves memory for the object that has waited longest. It reports whether the object can
+// begin.
 func (s *cps) admit() bool {
 	if s.started == s.arrived || s.full {
 		return false
@@ -405,17 +409,17 @@ func (s *cps) admit() bool {
 	d := &s.waiting[s.started%mostWaiting]
 	s.room = [2]int64{d.size, d.size}
 	if d.class == high {
-		s.room[1] = 3 * d.size // the outputs of B, D and F at once
+		s.room[1] = 3 * d.size // for the outputs of B, D and F, which exist at the same time
 	}
 	for m, n := range s.room {
 		s.at[m] = s.place(m, n)
 	}
-	// Only the end of another object can change this.
+	// Only the end of another object makes room.
 	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<mostActive-1
 	return !s.full
 }
 
-// place returns the first position of n free quarters in a memory.
+// place returns the position of the first n free quarters in a memory, or none if there are none.
 func (s *cps) place(m int, n int64) int64 {
 	x := int64(0)
 	for again := true; again; {
@@ -433,7 +437,7 @@ func (s *cps) place(m int, n int64) int64 {
 	return x
 }
 
-// start begins task A of the object for which admit reserved memory.
+// start begins task A of the object for which admit has reserved memory.
 func (s *cps) start() {
 	i := bits.TrailingZeros16(^s.active)
 	s.active |= 1 << i
@@ -445,7 +449,7 @@ func (s *cps) start() {
 	s.begin(taskA, i)
 }
 
-// preempt moves the processor from task G to task A.
+// preempt interrupts task G on a processor, which then runs task A of the next object.
 func (s *cps) preempt(p *processorState) {
 	o := &s.objects[p.object]
 	o.preempted, o.rest = true, p.end-s.now
@@ -455,7 +459,7 @@ func (s *cps) preempt(p *processorState) {
 	s.start()
 }
 
-// begin begins a task of an object, or its second part.
+// begin begins a task of an object, or continues it after it was interrupted.
 func (s *cps) begin(task, i int) {
 	o := &s.objects[i]
 	time := o.rest
@@ -484,7 +488,7 @@ func (s *cps) begin(task, i int) {
 	}
 }
 
-// depend adds the links from what a beginning task has waited for.
+// depend adds the links to a task that begins from the tasks whose outputs it uses.
 func (s *cps) depend(task int, o *object) {
 	link := func(from int) {
 		src, r := o.claims[from], uint32(processorOf[task])
@@ -514,7 +518,7 @@ func (s *cps) depend(task int, o *object) {
 
 var application = []trace.Attr{{Key: "type", Value: trace.StringValue("application")}}
 
-// release ends the claim of a processor.
+// release ends the claim of a processor by its task.
 func (s *cps) release(p *processorState) {
 	s.objects[p.object].claims[p.task] = endedClaim{p.claim, s.now}
 	r := processorOf[p.task]
@@ -523,8 +527,8 @@ func (s *cps) release(p *processorState) {
 	p.object, p.end = none, never
 }
 
-// finish ends the task on a processor: its inputs are freed, and tasks that waited for it become
-// ready.
+// finish ends the task on processor r. It frees the inputs of the task, and puts the object into
+// the queues of the tasks that can begin now.
 func (s *cps) finish(r int) {
 	p := &s.proc[r]
 	i := p.object
@@ -571,15 +575,16 @@ func (s *cps) finish(r int) {
 	}
 }
 
-// free ends the claim of a task's output.
+// free ends the claim of memory for the output of a task.
 func (s *cps) free(o *object, task int) {
 	m := memoryOf[task]
 	s.add(cpsRow{loc: uint32(m), kind: trace.ClaimEnd, ref: uint32(task), n: 2,
 		ops: [4]uint64{uint64(o.buffers[task]), uint64(m)}, class: none})
 }
 
-// sample continues the signal: the temperature approaches a value that depends on the number of
-// busy processors. The coefficients have few decimal digits, and fragments meet exactly.
+// sample adds a fragment to the signal. The temperature approaches a value that depends on the
+// number of busy processors. The coefficients have few decimal digits, so that the end of a
+// fragment equals the begin of the next one exactly.
 func (s *cps) sample() {
 	goal := int64(4000)
 	for i := range s.proc {
@@ -588,8 +593,8 @@ func (s *cps) sample() {
 		}
 	}
 	s.fragment += fragmentTime
-	// Over a fragment, b thousandths per ms make b hundredths, and a ten-thousandths per ms² make a
-	// hundredths.
+	// In a fragment, b thousandths per ms change the temperature by b hundredths, and a
+	// ten-thousandths per ms² change it by a hundredths.
 	b := (goal - s.heat) / 4
 	a := -b / 4
 	s.add(cpsRow{loc: signalLocation, kind: trace.Fragment, ref: 0, n: 4, class: none, ops: [4]uint64{uint64(s.fragment),

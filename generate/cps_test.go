@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// openClaim is an open claim.
+// openClaim is a claim whose end has not been read.
 type openClaim struct {
 	loc, ref       uint32
 	begin, end     int64
@@ -15,17 +15,17 @@ type openClaim struct {
 	object         string
 }
 
-// claimChecker checks the claims of a cps trace, row by row.
+// claimChecker checks the claims of a cps trace, row after row.
 type claimChecker struct {
 	t        *testing.T
 	d        *trace.Definitions
 	claims   map[int64]*openClaim
 	open     []map[int64]*openClaim // by resource
-	running  map[uint32]string      // by task, as a task does not run concurrently with itself
+	running  map[uint32]string      // by task: the object that it works on, because a task works on one object at a time
 	class    map[string]string      // complexities by object
 	classes  map[string]int         // number of objects by complexity
-	parts    map[string]int         // claims of G by object
-	fragment int64                  // end of the signal so far
+	parts    map[string]int         // by object: number of claims by task G
+	fragment int64                  // end of the last fragment of the signal
 }
 
 func newClaimChecker(t *testing.T, d *trace.Definitions) *claimChecker {

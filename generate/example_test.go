@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The number of messages in a generated trace.
+// ExampleNew counts the messages of a generated trace.
 func ExampleNew() {
 	t, err := generate.New(generate.Options{Workload: "ring", Events: 1000, Locations: 4})
 	if err != nil {

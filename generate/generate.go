@@ -1,16 +1,16 @@
-// Package generate creates synthetic traces: workloads of a well-known shape and any size. Equal
-// options give equal traces on every machine. They serve tests, benchmarks and authors of trace
-// tools.
+// Package generate creates synthetic traces: workloads of known structure and of any size. Equal
+// options give equal traces on every machine. The traces serve tests, benchmarks and authors of
+// trace tools.
 //
-// A generated trace is a [format.Events] like one read from a file, so that it is written by a
-// conversion:
+// A generated trace is a [format.Events], like a trace that is read from a file. A conversion
+// therefore writes it:
 //
 //	t, err := generate.New(generate.Options{Workload: "stencil", Events: 1e6})
 //	...
 //	err = format.Convert(ctx, t, trace.Everything(), encoder)
 //
-// Events are simulated while they are delivered. The memory of a scan depends on the number of
-// locations, not on the number of events.
+// Scans simulate the workload and deliver its events immediately. The memory that a scan needs
+// depends on the number of locations, not on the number of events.
 package generate
 
 import (
@@ -23,32 +23,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Workload describes one of the workloads.
+// Workload describes a workload that can be generated.
 type Workload struct {
-	Name string // as in [Options]
-	Doc  string // one sentence
-	// Locations is the number of locations that a trace has unless the options
-	// say otherwise.
+	Name string // value for Options.Workload
+	Doc  string // description in one sentence
+	// Locations is the default number of locations.
 	Locations int
 }
 
-// Options are the settings of a generated trace.
+// Options holds the settings of a generated trace.
 type Options struct {
-	Workload string // a name from [Workloads]
-	// Events is the approximate number of events (rows). A trace consists of whole iterations, at
-	// least one, so that it has up to half an iteration more or less. 0 means DefaultEvents.
+	Workload string // name of one of the [Workloads]
+	// Events is the approximate number of events. A trace consists of whole iterations and has at
+	// least one, so that the number may differ by half an iteration. 0 means DefaultEvents.
 	Events int64
-	// Locations is the number of processes. 0 means the workload's default. The number of locations of
-	// cps is fixed.
+	// Locations is the number of processes. 0 means the default of the workload. The workload cps
+	// has a fixed number of locations, and does not use this option.
 	Locations int
 	// Seed selects one of the traces of a workload.
 	Seed uint64
 
-	// The other options are those of the workload phases.
+	// The options below only apply to the workload phases.
 
 	// Threads is the number of threads of each process. 0 means 1.
 	Threads int
-	// Compute is the time for which each thread computes in an iteration, in nanoseconds. 0 means
+	// Compute is the time, in nanoseconds, for which each thread computes in an iteration. 0 means
 	// DefaultCompute.
 	Compute  int64
 	Problems Problems
@@ -57,13 +56,13 @@ type Options struct {
 // DefaultEvents is the default of Options.Events.
 const DefaultEvents = 100_000
 
-// Limits of the options: times stay within int64, definitions within memory.
+// Limits of the options. They keep times within int64, and definitions within memory.
 const (
 	maxEvents    = 1_000_000_000_000
 	maxLocations = 1 << 20
 )
 
-// source is a workload's plan for one set of options.
+// source is a planned trace: a workload with given options.
 type source interface {
 	// run simulates the workload from the beginning and writes its events.
 	run(w *writer)
@@ -71,13 +70,14 @@ type source interface {
 	rows() int64
 }
 
-// linker is a source with links.
+// linker is a source that also has links.
 type linker interface {
 	// links simulates the workload again and delivers its links.
 	links(ctx context.Context, sink format.Sink) error
 }
 
-// maker is a workload with the function that plans it and sets its definitions.
+// maker is a workload together with the function that plans traces of it and sets their
+// definitions.
 type maker struct {
 	Workload
 	least int // smallest number of locations
@@ -112,8 +112,8 @@ func Workloads() []Workload {
 	return out
 }
 
-// Trace is a generated trace. It may be scanned any number of times, also by
-// several goroutines at once; every scan delivers the same events.
+// Trace is a generated trace. It can be scanned several times, and by several goroutines at the
+// same time. Each scan delivers the same events.
 type Trace struct {
 	defs trace.Definitions
 	src  source
@@ -121,7 +121,8 @@ type Trace struct {
 
 var _ format.Events = (*Trace)(nil)
 
-// New plans a trace. The simulation runs in scans.
+// New plans a trace. It returns an error for invalid options. The workload is only simulated by
+// scans.
 func New(o Options) (*Trace, error) {
 	var m *maker
 	var names []string
@@ -166,25 +167,25 @@ func New(o Options) (*Trace, error) {
 	return t, nil
 }
 
-// Defs returns the definitions, which are complete.
+// Defs returns the definitions. They are complete from the beginning.
 func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
-// Count returns the number of events of a scan. It is exact except for cps, where it is the
-// requested number, from which a scan differs by at most 30 events.
+// Count returns the number of events of a scan. It is exact, except for cps: there it is the
+// requested number, which differs from that of a scan by at most 30.
 func (t *Trace) Count() int64 { return t.src.rows() }
 
 // Prepare does nothing.
 func (t *Trace) Prepare(context.Context) error { return nil }
 
-// Scan delivers all events in global time order, those with equal times in the order of their
-// locations, or location by location. Events of one location come in the order in which they
-// happened.
+// Scan delivers all events in the order of time, and of equal times in the order of locations; or
+// it delivers them location by location. The events of a location are always in the order in which
+// they happened.
 func (t *Trace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sel, sink = format.ExactScan(&t.defs, sel, sink)
 	if order == format.GlobalOrder {
 		return t.ordered(ctx, sel, sink)
 	}
-	// Many locations need more room, or their batches become tiny.
+	// With many locations, the buffer is larger, because their batches would be tiny otherwise.
 	rows := min(max(1<<16, 64*t.defs.Locations.Len()), 1<<20)
 	r := format.Regroup(sink, rows)
 	if err := t.ordered(ctx, sel, r); err != nil {
@@ -205,7 +206,7 @@ func (t *Trace) ordered(ctx context.Context, sel trace.Selection, sink format.Si
 	return nil
 }
 
-// ScanParallel delivers from one goroutine.
+// ScanParallel delivers all events from one goroutine.
 func (t *Trace) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(worker int) format.Sink) error {
 	return format.ScanInOne(ctx, t, sel, begin)

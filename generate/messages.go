@@ -9,7 +9,8 @@ const (
 	bmSend
 )
 
-// Rows of one blocking call or of one task, in order.
+// Places in the program of a rank, in the order in which they are passed: the rows of blocking
+// calls and of a task.
 const (
 	bmRecvEnter = iota
 	bmRecvDone
@@ -23,7 +24,7 @@ const (
 	bmBegin
 )
 
-// blockingRows has the row that each place in these programs writes.
+// blockingRows holds the row that is written at each place.
 var blockingRows = [...]struct {
 	kind trace.Kind
 	ref  uint32
@@ -69,16 +70,16 @@ type ring struct {
 	ranks  []ringRank
 }
 
-// inbox receives one message at a time for a rank.
+// inbox holds the messages for a rank, of which at most one is in transit.
 type inbox struct {
 	rng     rng
-	arrives int64 // when the message arrives, or never if none is in transit
-	waiting bool  // in MPI_Recv
+	arrives int64 // time at which the message in transit arrives; never if there is none
+	waiting bool  // the rank is in MPI_Recv, and no message is in transit
 }
 
 type ringRank struct {
 	inbox
-	left int64 // remaining rounds
+	left int64 // number of rounds that are left
 	pc   uint8
 }
 
@@ -92,8 +93,8 @@ func (p *ringPlan) run(w *writer) {
 	simulate(s.agenda, s, w)
 }
 
-// receive returns the time at which MPI_Recv, entered by time t, has the message, or never if none
-// is in transit.
+// receive returns the time at which a call of MPI_Recv that was entered by time t has the message.
+// It returns never if no message is in transit.
 func (r *inbox) receive(t int64) int64 {
 	if r.waiting = r.arrives == never; r.waiting {
 		return never
@@ -112,7 +113,7 @@ func (s *ring) step(loc uint32, t int64) int64 {
 	case bmBegin:
 		r.pc = bmRecvEnter
 		if loc == 0 {
-			r.pc = bmComputeEnter // it creates the token
+			r.pc = bmComputeEnter // rank 0 begins with the token
 		}
 	case bmRecvEnter:
 		return r.receive(t)
@@ -143,14 +144,14 @@ func (s *ring) step(loc uint32, t int64) int64 {
 	return t + r.rng.call()
 }
 
-// round ends a rank's part of a round.
+// round ends a round of a rank.
 func (s *ring) round(r *ringRank) {
 	if r.left--; r.left == 0 {
 		r.pc = bmEnd
 	}
 }
 
-// Messages of the masterworker workload, by tag.
+// Tags of the messages in the masterworker workload.
 const (
 	tagTask = 1 + iota
 	tagResult
@@ -175,8 +176,8 @@ func planMaster(o Options, d *trace.Definitions) (source, error) {
 	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}, nil
 }
 
-// rows counts: a task is sent and received, computed, and its result sent and received; each worker
-// receives a stop message.
+// rows returns the number of rows. For each task there are the send and receive of the task, its
+// computing, and the send and receive of the result; for each worker, there is a stop message.
 func (p *masterPlan) rows() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
 
 type master struct {
@@ -185,15 +186,15 @@ type master struct {
 	w      *writer
 	rng    rng // rank 0's
 	pc     uint8
-	begin  bool   // rank 0 has not sent to all workers yet
-	peer   uint32 // the worker of rank 0's current message
-	left   int64  // tasks not yet sent
-	active int    // workers without a stop message
-	// results are in transit, in the order of sending and so of arrival.
+	begin  bool   // rank 0 has not sent a first task to all workers yet
+	peer   uint32 // the worker with which rank 0 exchanges its current message
+	left   int64  // number of tasks that have not been sent
+	active int    // number of workers to which no stop message was sent
+	// results holds the results in transit. They arrive in the order in which they were sent.
 	results     []result // a ring buffer
 	first, next uint64
 	workers     []worker // by rank; 0 is unused
-	waiting     bool     // rank 0 waits for a result
+	waiting     bool     // rank 0 waits in MPI_Recv for a result
 }
 
 type result struct {
@@ -204,7 +205,7 @@ type result struct {
 type worker struct {
 	inbox
 	pc   uint8
-	stop bool // the message is a stop message
+	stop bool // the message in transit is a stop message
 }
 
 func (p *masterPlan) run(w *writer) {
@@ -226,7 +227,8 @@ func (s *master) step(loc uint32, t int64) int64 {
 	return s.work(loc, t)
 }
 
-// collect returns the time at which MPI_Recv of rank 0, entered by time t, has a result.
+// collect returns the time at which a call of MPI_Recv by rank 0 that was entered by time t has a
+// result. It returns never if no result is in transit.
 func (s *master) collect(t int64) int64 {
 	if s.waiting = s.first == s.next; s.waiting {
 		return never
@@ -237,7 +239,8 @@ func (s *master) collect(t int64) int64 {
 	return max(t, x.arrives) + s.rng.call()
 }
 
-// runMaster is the program of rank 0: one message to each worker, then a message for each result.
+// runMaster is the program of rank 0. It sends a task to each worker, and then a further message
+// for each result.
 func (s *master) runMaster(t int64) int64 {
 	w := s.w
 	at := s.pc
@@ -284,7 +287,8 @@ func (s *master) runMaster(t int64) int64 {
 	return t + s.rng.call()
 }
 
-// work is the program of the other ranks.
+// work is the program of the workers. It writes the next row of a worker and returns the time of
+// the row after it.
 func (s *master) work(loc uint32, t int64) int64 {
 	r, w := &s.workers[loc], s.w
 	at := r.pc

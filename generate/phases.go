@@ -10,23 +10,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Problems are what the workload phases is slowed down by. Durations are in nanoseconds. The zero value
-// is a balanced run in which nobody waits. What is planted is recorded in the trace's properties; see
-// docs/commands.md.
+// Problems says which problems slow down the workload phases. Durations are in nanoseconds. With
+// the zero value, all ranks have the same amount of work, and no rank waits. The properties of the
+// trace record the problems and their effects; see docs/commands.md.
 type Problems struct {
-	LateSender int64   // the time by which one rank sends later, in each iteration
-	Imbalance  float64 // longest by shortest time of computing, with the same mean
-	Serial     int64   // the time for which rank 0 works alone, in each iteration
-	SlowNode   float64 // factor of the times of computing on the last node
-	Lock       int64   // the part of each thread's computing during which it holds a lock
-	Slowing    float64 // growth of the time of computing with each iteration, by the first one's
-	Noise      float64 // by what part one rank, each time another, computes longer in each iteration
+	LateSender int64   // by how much later one rank sends in each iteration
+	Imbalance  float64 // ratio of the longest to the shortest computing time of the ranks; their mean stays the same
+	Serial     int64   // time for which only rank 0 works in each iteration
+	SlowNode   float64 // factor of the computing times on the last node
+	Lock       int64   // part of each thread's computing time for which it holds a lock
+	Slowing    float64 // by how much the computing time grows with each iteration, as a share of that of the first one
+	Noise      float64 // share by which one rank, another one in each iteration, computes longer
 }
 
 // DefaultCompute is the default of Options.Compute.
 const DefaultCompute = 100_000_000
 
-// mostTime is the longest time that an option may have: 11 days.
+// mostTime is the largest duration that an option may have: 11 days in nanoseconds.
 const mostTime = 1_000_000_000_000_000
 
 // Regions of the workload phases.
@@ -47,21 +47,21 @@ const (
 	phImplicit
 )
 
-// Times of the workload phases.
+// Durations in the workload phases, in nanoseconds.
 const (
-	phStep = 1000   // between two events
-	phCall = 10_000 // a collective operation after the last member has come
-	phPrep = 5000   // to prepare a message
+	phStep = 1000   // between two successive events
+	phCall = 10_000 // of a collective operation, after the last member has entered it
+	phPrep = 5000   // for preparing a message
 )
 
-// Operations and the threading model, numbered as in OTF2.
+// Numbers of collective operations and of the threading model, as OTF2 defines them.
 const (
 	barrierOp   = 0
 	broadcastOp = 1
 	openMP      = 3
 )
 
-// moment is a time of a location in an iteration from which times of rows count.
+// moment is a point in an iteration of a location. The times of rows are given relative to moments.
 type moment uint8
 
 const (
@@ -79,7 +79,8 @@ const (
 	phEnd                    // MPI_Barrier ends
 )
 
-// Locations that have a row, by bits: the first threads of rank 0 and of the others, and all other threads.
+// Sets of locations that write a row, as bits: the first thread of rank 0, the first threads of
+// other ranks, and all other threads.
 const (
 	phRoot = 1 << iota
 	phFirst
@@ -88,39 +89,39 @@ const (
 	phThreads = phMasters | phOthers
 )
 
-// phaseRow is a row of an iteration.
+// phaseRow is a row in an iteration, plus nanoseconds after the moment from.
 type phaseRow struct {
 	who  uint8
 	kind trace.Kind
 	ref  uint32
 	from moment
 	plus int64
-	op   uint64 // number of the collective operation
+	op   uint64 // number of the collective operation, for rows of one
 }
 
 type phasesPlan struct {
 	Problems
 	seed       uint64
-	n          int64 // processes
-	threads    int64 // of each
+	n          int64 // number of processes
+	threads    int64 // number of threads of each process
 	compute    int64
 	iterations int64
 	begin      int64 // time of the first event
-	rank       int64 // that sends late
-	node       int64 // first rank of the slow node
-	fastest    int64 // shortest and longest time of computing with an imbalance
+	rank       int64 // the rank that sends late
+	node       int64 // first rank on the slow node
+	fastest    int64 // shortest computing time with an imbalance
 	slowest    int64
-	slow       int64      // time of computing on the slow node
-	growth     int64      // of the time of computing with each iteration
-	noise      int64      // by which one rank computes longer
-	most       int64      // longest time of computing in the first iteration
-	prologue   []phaseRow // from begin
+	slow       int64      // computing time on the slow node
+	growth     int64      // increase of the computing time with each iteration
+	noise      int64      // time by which one rank computes longer
+	most       int64      // longest computing time in the first iteration
+	prologue   []phaseRow // rows before the first iteration, relative to begin
 	iteration  []phaseRow
-	epilogue   []phaseRow // from the end of the last iteration
+	epilogue   []phaseRow // rows after the last iteration, relative to its end
 	total      int64
 }
 
-// valid checks the problems.
+// valid returns an error if a problem has an invalid value.
 func (p *Problems) valid(threads int, compute int64, processes int) error {
 	for _, d := range []struct {
 		name string
@@ -133,7 +134,7 @@ func (p *Problems) valid(threads int, compute int64, processes int) error {
 	const most = 1000
 	for _, d := range []struct {
 		name        string
-		value, zero float64 // without the problem
+		value, zero float64 // zero is the value that means that the problem does not exist
 	}{{"imbalance", p.Imbalance, 1}, {"slow node", p.SlowNode, 1}, {"slowing", p.Slowing, 0}, {"noise", p.Noise, 0}} {
 		if d.value != 0 && !(d.value >= d.zero && d.value <= most) {
 			return fmt.Errorf("%s: found %g, expected %g to %d", d.name, d.value, d.zero, most)
@@ -198,7 +199,8 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	p.most = max(p.slowest, p.slow, p.compute+p.noise)
 	p.program()
 	fixed := p.count(p.prologue) + p.count(p.epilogue)
-	// The number of iterations does not depend on the problems, so that runs with and without can be compared.
+	// The number of iterations does not depend on the problems, so that runs with and without
+	// problems are comparable.
 	balanced := *p
 	balanced.Problems, balanced.iteration, balanced.prologue, balanced.epilogue = Problems{}, nil, nil, nil
 	balanced.program()
@@ -213,14 +215,15 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	return p, nil
 }
 
-// fits reports whether the time of all threads fits into 63 bits.
+// fits reports whether the sum of the runtime over all threads is below 2^63 ns.
 func (p *phasesPlan) fits() bool {
 	n, threads := float64(p.iterations), float64(p.threads)
 	iteration := float64(p.most) + threads*float64(p.Lock) + float64(p.Serial) + float64(p.LateSender) + 100*phStep
 	return (n*iteration+n*n/2*float64(p.growth))*float64(p.n)*threads < math.MaxInt64
 }
 
-// define sets the definitions, those of one location group for each process as measurement systems do.
+// define sets the definitions. Each process has a location group, as in traces of measurement
+// systems.
 func (p *phasesPlan) define(d *trace.Definitions) {
 	d.Clock = trace.Seconds(1_000_000_000)
 	group := func(name, kind string, parent uint32) uint32 {
@@ -275,7 +278,7 @@ func (p *phasesPlan) define(d *trace.Definitions) {
 	}
 }
 
-// record names what is planted in the properties.
+// record adds properties that describe the problems and their effects.
 func (p *phasesPlan) record(d *trace.Definitions) {
 	add := func(key string, value any) {
 		d.Properties.Add(trace.Attr{Key: key, Value: trace.StringValue(fmt.Sprint(value))})
@@ -297,7 +300,8 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 		}
 	}
 	if t := p.LateSender; t > 0 {
-		// The receiver is in MPI_Recv after it has sent itself.
+		// The receiver is not ready at once, because it sends its own message before it enters
+		// MPI_Recv.
 		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phStep), "wait-at-barrier",
 			n*(p.n-2)*t)
 	}
@@ -328,7 +332,7 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 	}
 }
 
-// even returns how long a rank computes in the first iteration without noise.
+// even returns the computing time of a rank in the first iteration, without noise.
 func (p *phasesPlan) even(rank int64) int64 {
 	switch {
 	case p.Imbalance > 1:
@@ -341,12 +345,12 @@ func (p *phasesPlan) even(rank int64) int64 {
 	return p.compute
 }
 
-// grown returns by how much longer a rank computes in the first iterations than without slowing.
+// grown returns the sum of the time by which slowing lengthens the first iterations.
 func (p *phasesPlan) grown(iterations int64) int64 {
 	return iterations * (iterations - 1) / 2 * p.growth
 }
 
-// hit reports whether noise meets a rank in an iteration.
+// hit reports whether noise affects a rank in an iteration.
 func (p *phasesPlan) hit(rank, iteration int64) bool {
 	if p.noise == 0 {
 		return false
@@ -355,7 +359,7 @@ func (p *phasesPlan) hit(rank, iteration int64) bool {
 	return r.between(0, p.n) == rank
 }
 
-// runtime returns the time from the first event to the last one.
+// runtime returns the time from the first event to the last one, in nanoseconds.
 func (p *phasesPlan) runtime() int64 {
 	last := p.epilogue[len(p.epilogue)-1]
 	return p.starts(p.iterations) - p.begin + last.plus
@@ -366,7 +370,8 @@ func (p *phasesPlan) starts(iteration int64) int64 {
 	return p.begin + 2*phStep + phCall + iteration*p.since(phStart, phEnd) + p.grown(iteration)
 }
 
-// since returns the time between two moments of the first iteration that all ranks share.
+// since returns the time from one moment to another, in an iteration without slowing. Both must be
+// moments at which all ranks are synchronised.
 func (p *phasesPlan) since(from, to moment) int64 {
 	t := int64(0)
 	if from < phShared && to >= phShared {
@@ -381,7 +386,8 @@ func (p *phasesPlan) since(from, to moment) int64 {
 	return t
 }
 
-// inside and behind return the times between MPI_Bcast and computing, and between that and MPI_Allreduce.
+// inside returns the time from the end of MPI_Bcast to the begin of computing; behind returns the
+// time from the end of computing to the begin of MPI_Allreduce.
 func (p *phasesPlan) inside() int64 {
 	if p.threads > 1 {
 		return 4 * phStep
@@ -396,7 +402,7 @@ func (p *phasesPlan) behind() int64 {
 	return phStep
 }
 
-// at returns a moment of a location in an iteration.
+// at returns the time of a moment of a location in an iteration.
 func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 	start := p.starts(iteration)
 	rank, thread := int64(loc)/p.threads, int64(loc)%p.threads
@@ -446,7 +452,7 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 	return start
 }
 
-// program lists the rows of the program.
+// program fills in the rows of the prologue, of an iteration and of the epilogue.
 func (p *phasesPlan) program() {
 	list := &p.prologue
 	add := func(who uint8, k trace.Kind, ref uint32, from moment, plus int64) {
@@ -508,7 +514,7 @@ func (p *phasesPlan) program() {
 	add(phMasters, trace.Leave, mainRegion, phStart, 2*phStep+phCall)
 }
 
-// count returns how many rows all locations have of a list.
+// count returns the number of rows that all locations together write for a list.
 func (p *phasesPlan) count(list []phaseRow) int64 {
 	n := int64(0)
 	for i := range list {
@@ -532,9 +538,9 @@ type phases struct {
 	ranks []phaseRank
 }
 
-// phaseRank is the place of a location in its program.
+// phaseRank is the position of a location in its program.
 type phaseRank struct {
-	iteration int64 // -1 in the prologue
+	iteration int64 // number of the iteration; -1 in the prologue
 	row       uint8
 }
 
@@ -548,7 +554,8 @@ func (p *phasesPlan) run(w *writer) {
 	simulate(a, s, w)
 }
 
-// list returns the rows of the part of the program in which a location is.
+// list returns the rows of the part of the program that a location is in: prologue, iteration or
+// epilogue.
 func (s *phases) list(r *phaseRank) []phaseRow {
 	switch {
 	case r.iteration < 0:
@@ -559,7 +566,7 @@ func (s *phases) list(r *phaseRank) []phaseRow {
 	return s.iteration
 }
 
-// next goes to the next row that a location has and returns its time.
+// next moves to the next row that a location writes, and returns its time.
 func (s *phases) next(loc uint32) int64 {
 	r := &s.ranks[loc]
 	who := uint8(phOthers)

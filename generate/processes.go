@@ -6,18 +6,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ranksPerNode is the number of processes per node.
+// ranksPerNode is the number of processes on a node.
 const ranksPerNode = 4
 
-// Every workload of processes has region main as its first one and, if it sends messages, one
-// communicator.
+// Region 0 of every workload of processes is main. If the workload has messages, it has one
+// communicator, number 0.
 const (
 	mainRegion = 0
 	world      = 0
 )
 
-// processes sets the definitions of n processes that run in regions. Regions whose names begin with
-// MPI_ belong to MPI.
+// processes sets the definitions of n processes and the given regions. Regions whose names begin
+// with MPI_ get the paradigm MPI.
 func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
 	d.Clock = trace.Seconds(1_000_000_000)
 	for i := range (n + ranksPerNode - 1) / ranksPerNode {
@@ -50,7 +50,7 @@ func loop(name string) trace.Region { return trace.Region{Name: name, Group: "US
 
 func mpi(name, role string) trace.Region { return trace.Region{Name: name, Group: "MPI", Role: role} }
 
-// Times of message passing in nanoseconds.
+// Times and rates of message passing; times are in nanoseconds.
 const (
 	latency     = 1500
 	bytesPerNS  = 10 // bandwidth
@@ -59,8 +59,8 @@ const (
 	startupSkew = 50_000
 )
 
-// call returns the time between two events of one MPI call.
+// call returns a random time between two events of an MPI call.
 func (r *rng) call() int64 { return r.between(callMin, callMax) }
 
-// round divides and rounds to the nearest integer, at least 1.
+// round returns a / b, rounded to the nearest integer, but at least 1.
 func round(a, b int64) int64 { return max(1, (a+b/2)/b) }

@@ -9,14 +9,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// never is the time of something that does not happen.
+// never is the time of an event that does not happen.
 const never = math.MaxInt64
 
-// rng is a SplitMix64 generator: eight bytes per location, and the same numbers on every machine.
-// All random values are computed in integers for the same reason.
+// rng is a SplitMix64 random generator. It needs eight bytes for each location, and gives the same
+// numbers on every machine. For the latter reason, all random values are computed with integers.
 type rng uint64
 
-// newRNG returns the generator of one stream (a location, a data object).
+// newRNG returns the generator of a stream: that of a location or of a data object.
 func newRNG(seed, stream uint64) rng {
 	r := rng(seed)
 	return rng(r.next() ^ stream*0xd1342543de82ef95)
@@ -36,7 +36,7 @@ func (r *rng) between(lo, hi int64) int64 {
 	return lo + int64(n)
 }
 
-// tail returns a number with the given mean and an exponential tail.
+// tail returns a random number with an exponential distribution of the given mean.
 func (r *rng) tail(mean int64) int64 {
 	x := r.next()
 	// The number of leading zeros is geometric with mean 1; the fraction below
@@ -45,8 +45,8 @@ func (r *rng) tail(mean int64) int64 {
 	return mean * n / (3 << 15)
 }
 
-// batchRows is less than a full batch, so that the batch stays in the fast part of the cache until
-// an encoder has written it.
+// batchRows is smaller than a full batch, so that the batch is still in the processor's cache when
+// an encoder reads it.
 const batchRows = 512
 
 // writer collects rows into mixed batches.
@@ -66,7 +66,7 @@ func newWriter(ctx context.Context, sel trace.Selection, sink format.Sink) *writ
 	return w
 }
 
-// row adds a row. Its operands and attributes must be added before the next row.
+// row adds a row. Operands and attributes of the row must be added before the next row.
 func (w *writer) row(loc uint32, t int64, k trace.Kind, ref uint32) {
 	if len(w.b.Time) == batchRows {
 		w.flush()
@@ -86,8 +86,8 @@ func (w *writer) flush() {
 	w.b.Reset(trace.MixedLoc)
 }
 
-// agenda is a tournament tree of the locations' next times. The earliest wins, and of equal ones
-// the one with the lower number.
+// agenda is a tournament tree of the times of the locations' next rows. The root is the earliest
+// time; of equal times, it is that of the location with the lowest number.
 type agenda struct {
 	leaf int
 	node []slot
@@ -114,8 +114,8 @@ func (a *agenda) set(loc uint32, t int64) {
 	i := a.leaf + int(loc)
 	a.node[i].at = t
 	for i >>= 1; i > 0; i >>= 1 {
-		// Loading before the comparison makes it a conditional move. A branch here would be mispredicted
-		// half of the time.
+		// Both values are loaded before they are compared, so that the compiler uses a conditional
+		// move. A branch would be mispredicted half of the time.
 		l, r := a.node[2*i], a.node[2*i+1]
 		at, who := l.at, l.loc
 		if r.at < at {
@@ -125,15 +125,16 @@ func (a *agenda) set(loc uint32, t int64) {
 	}
 }
 
-// program is a workload in which every location is a state machine that makes one row at a time.
+// program is a workload as a set of state machines, one for each location. Each step of a machine
+// writes one row.
 type program interface {
-	// step writes the next row of a location, which has time t, and returns the time of the row after
-	// it. It returns never when the location has ended or waits for another one, which must then put
-	// it on the agenda, later than t.
+	// step writes the next row of a location, whose time is t, and returns the time of the row
+	// after it. It returns never if the location has ended or waits for another location. The other
+	// location must then put it on the agenda, at a time after t.
 	step(loc uint32, t int64) int64
 }
 
-// simulate runs a program until no location has a next time.
+// simulate runs a program until no location is on the agenda.
 func simulate(a *agenda, p program, w *writer) {
 	for {
 		first := a.node[1]

@@ -16,10 +16,10 @@ const (
 )
 
 const (
-	reduceEvery = 10      // iterations
+	reduceEvery = 10      // number of iterations between two reductions
 	reduceBytes = 8       // contributed by each process
 	allreduceOp = 11      // OTF2's number of the operation
-	haloBytes   = 8 << 10 // to the west and east; twice that to the north and south
+	haloBytes   = 8 << 10 // sent to the west and east; twice as many go to the north and south
 	computeTime = 120_000
 )
 
@@ -34,7 +34,7 @@ func planStencil(o Options, d *trace.Definitions) (source, error) {
 	processes(d, o.Locations, true, user("compute"), mpi("MPI_Irecv", "point2point"), mpi("MPI_Isend", "point2point"),
 		mpi("MPI_Waitall", "point2point"), mpi("MPI_Allreduce", "coll_all2all"))
 	p := &stencilPlan{seed: o.Seed, nx: 1}
-	// The squarest grid.
+	// The grid has the sides whose lengths differ least.
 	for i := 1; i*i <= o.Locations; i++ {
 		if o.Locations%i == 0 {
 			p.nx = i
@@ -42,7 +42,8 @@ func planStencil(o Options, d *trace.Definitions) (source, error) {
 	}
 	p.ny = o.Locations / p.nx
 	n, pairs := int64(o.Locations), int64(p.nx*(p.ny-1)+p.ny*(p.nx-1))
-	// compute, MPI_Waitall; eight rows for each neighbour; a tenth of a reduction.
+	// An iteration has four rows for computing and MPI_Waitall, eight rows for each neighbour, and
+	// on average a tenth of the rows of a reduction.
 	tenth := 10*(4*n+16*pairs) + 4*n
 	p.iterations = round(10*(o.Events-2*n), tenth)
 	p.total = 2*n + p.iterations*(4*n+16*pairs) + p.iterations/reduceEvery*4*n
@@ -56,23 +57,24 @@ type stencil struct {
 	agenda *agenda
 	w      *writer
 	ranks  []stencilRank
-	inside int // ranks in the reduction
+	inside int // number of ranks that have entered the reduction
 }
 
 type stencilRank struct {
 	rng   rng
-	done  int64 // finished iterations
-	speed int64 // compute time, in 1024ths of the average
+	done  int64 // number of finished iterations
+	speed int64 // compute time in 1024ths of the average
 	pc    uint8
 	i     uint8 // current neighbour
 	n     uint8 // number of neighbours
 	dir   [4]uint8
 	peer  [4]uint32
-	// Messages sent to this rank for iterations with even and odd numbers, and the arrival of the last
-	// of them. A neighbour is at most one iteration ahead, since it needs this rank's halo for each.
+	// sent and arrived hold the number of messages for this rank in even and in odd iterations, and
+	// the arrival of the last of them. A neighbour is at most one iteration ahead, because each of
+	// its iterations needs the halo of this rank.
 	sent    [2]uint8
 	arrived [2]int64
-	waiting bool // in MPI_Waitall, for messages that have not been sent
+	waiting bool // in MPI_Waitall, while a message has not been sent
 }
 
 // Places in the program of a rank.
@@ -104,7 +106,8 @@ func (p *stencilPlan) run(w *writer) {
 		r.rng = newRNG(p.seed, uint64(i))
 		r.speed = r.rng.between(820, 1230)
 		x, y := i%p.nx, i/p.nx
-		// West, east, north, south: the opposite of direction d is d^1.
+		// The neighbours in the directions 0 to 3: west, east, north and south. The opposite of
+		// direction d is d^1.
 		for d, q := range [4][2]int{{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}} {
 			if q[0] >= 0 && q[0] < p.nx && q[1] >= 0 && q[1] < p.ny {
 				r.dir[r.n], r.peer[r.n] = uint8(d), uint32(q[1]*p.nx+q[0])
@@ -116,14 +119,14 @@ func (p *stencilPlan) run(w *writer) {
 	simulate(s.agenda, s, w)
 }
 
-// request returns the number of the receive (send = 0) or send (1) of an iteration with the current
-// neighbour.
+// request returns the id of the request of the receive (send = 0) or of the send (send = 1) for the
+// current neighbour in the current iteration.
 func (r *stencilRank) request(send uint64) uint64 {
 	return uint64(r.done)*8 + send*4 + uint64(r.dir[r.i])
 }
 
-// ready returns the time at which MPI_Waitall, entered by time t, can complete, or never if
-// messages are missing.
+// ready returns the time at which a call of MPI_Waitall that was entered by time t is complete. It
+// returns never if messages have not been sent.
 func (r *stencilRank) ready(t int64) int64 {
 	k := r.done & 1
 	if r.waiting = r.sent[k] < r.n; r.waiting {
@@ -134,8 +137,8 @@ func (r *stencilRank) ready(t int64) int64 {
 	return t + r.rng.call()
 }
 
-// forNeighbours proceeds to the next neighbour, at place again, or after the last one to place
-// then.
+// forNeighbours moves to the next neighbour and to place again in the program. After the last
+// neighbour, it moves to place then.
 func (r *stencilRank) forNeighbours(again, then uint8) {
 	if r.i++; r.i < r.n {
 		r.pc = again
@@ -158,7 +161,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 		d := computeTime * r.speed >> 10
 		d += r.rng.between(-d/16, d/16)
 		if r.rng.between(0, 256) == 0 {
-			d *= 3 // a disturbance by the system
+			d *= 3 // a disturbance by the operating system
 		}
 		return t + d
 	case stComputeLeave:
@@ -232,7 +235,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 	return t + r.rng.call()
 }
 
-// again proceeds to the next iteration, or to the end.
+// again begins the next iteration, or the end of the program.
 func (s *stencil) again(r *stencilRank) {
 	r.pc = stComputeEnter
 	if r.done == s.iterations {
@@ -244,7 +247,8 @@ func (s *stencil) collective(r *stencilRank) {
 	s.w.b.AddOps(allreduceOp, world, trace.Undefined, reduceBytes, reduceBytes, uint64(r.done/reduceEvery))
 }
 
-// deliver sends a message of an even or odd iteration that arrives at time t.
+// deliver adds a message for rank to that arrives at time t and belongs to an even or odd
+// iteration.
 func (s *stencil) deliver(to uint32, parity, t int64) {
 	q := &s.ranks[to]
 	q.sent[parity]++
