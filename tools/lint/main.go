@@ -1,9 +1,10 @@
-// Lint runs the checks of go vet and of staticcheck on packages. One program runs both, since
-// separate programs would each load and type-check the packages and everything that they import.
+// Lint runs the checks of go vet and of staticcheck on packages. A single program runs both,
+// because each of two programs would load and type-check the packages and everything that they
+// import.
 //
 //	go -C tools run ./lint
 //
-// It has the flags of staticcheck.
+// Its flags are those of staticcheck.
 package main
 
 import (
@@ -65,7 +66,7 @@ func main() {
 	cmd.Run()
 }
 
-// vet lists the analyzers of go vet.
+// vet lists the analyzers that go vet runs.
 var vet = []*analysis.Analyzer{
 	appends.Analyzer,
 	asmdecl.Analyzer,

@@ -1,10 +1,11 @@
-// Outputs lists what a build of weft prints and writes for traces, as checksums: one line per trace
-// and command. The lists of two builds show where a change affects what users see.
+// Outputs prints checksums of what a build of weft prints and writes for traces: one line for each
+// trace and command. The lists of two builds show where a change affects users.
 //
 //	go run ./outputs -weft ../bin/weft ../format/*/testdata/ok > before
 //	diff before after
 //
-// A line has the checksum, the exit code, the trace and the command, which can be run by hand.
+// A line consists of the checksum, the exit code, the trace and the command, which can be run by
+// hand.
 package main
 
 import (
@@ -24,8 +25,8 @@ import (
 	"sync"
 )
 
-// commands lists the commands that run for each trace, in an empty folder. TRACE is the trace's
-// path. Commands joined by && run one after another.
+// commands lists the commands that are run for each trace, each in an empty folder. TRACE stands
+// for the path of the trace. Commands joined by && run one after the other.
 var commands = []string{
 	"info TRACE", "info --json TRACE", "check TRACE", "check --json TRACE",
 	"print TRACE", "print --json TRACE", "print --json --window 20%..70% TRACE", "print --compat TRACE",
@@ -95,7 +96,7 @@ func fatal(err error) {
 	os.Exit(2)
 }
 
-// find lists the main files of the traces in folders. A folder may itself be a trace.
+// find returns the main files of the traces in folders. A root may itself be a trace.
 func find(roots []string) ([]string, error) {
 	var traces []string
 	for _, root := range roots {
@@ -127,7 +128,7 @@ func find(roots []string) ([]string, error) {
 	return traces, nil
 }
 
-// run runs a command on a trace and returns its line.
+// run runs a command for a trace, and returns the line of the list for it.
 func run(weft, path, command string) (string, error) {
 	dir, err := os.MkdirTemp("", "outputs-")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Platforms checks that the packages in its arguments, and their tests, have no type errors on any
+// Platforms checks that the packages in its arguments and their tests have no type errors on any
 // platform for which weft is built. It type-checks everything from source, which takes less time
-// than cross builds. Of the standard library it reads only declarations, not function bodies.
+// than cross builds. In the standard library, it checks only declarations and no function bodies.
 //
 //	go run ./platforms -C .. ./...
 package main
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// targets are the platforms for which weft is built, except for the one that runs the tests.
+// targets lists the platforms for which weft is built and on which the tests do not run.
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
 
 func main() {
@@ -46,8 +46,8 @@ func main() {
 	}
 }
 
-// check returns the errors of the packages that match patterns, and of everything that they import,
-// on a platform.
+// check type-checks the packages that match patterns, and everything that they import, for a
+// platform. It returns the errors.
 func check(dir, target string, patterns []string) (errs []string, err error) {
 	goos, goarch, _ := strings.Cut(target, "/")
 	env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
@@ -75,7 +75,7 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	seen := map[string]bool{}
 	packages.Visit(loaded, nil, func(p *packages.Package) {
 		if len(p.GoFiles) > 0 && strings.HasPrefix(p.GoFiles[0], root) {
-			return // without bodies, imports are unused
+			return // without bodies, imports are unused; these errors do not count
 		}
 		for _, e := range p.Errors {
 			if !seen[e.Error()] {
@@ -87,7 +87,7 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	return errs, nil
 }
 
-// withoutBodies replaces the bodies of functions by minimal ones that match their results.
+// withoutBodies replaces the bodies of functions by the shortest ones that match their results.
 func withoutBodies(f *ast.File) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {

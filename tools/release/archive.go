@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// file is a file of a release.
+// file is a file of a release, with its content.
 type file struct {
-	path string // with slashes, relative to the folder that weft is installed in
+	path string // path with slashes, relative to the folder where weft is installed
 	data []byte
 	mode fs.FileMode
 }
 
-// encodeArchive returns the files below one top folder as a ZIP archive for Windows, and as a
-// compressed tar archive for other systems, with the extension of its name.
+// encodeArchive returns an archive with the files below a folder called top: a ZIP archive for
+// Windows, and a compressed tar archive for other systems. ext is the extension for the archive's
+// name.
 func encodeArchive(p platform, top string, files []file, modified time.Time) (data []byte, ext string, err error) {
 	files = slices.Clone(files)
 	for i := range files {
@@ -35,7 +36,7 @@ func encodeArchive(p platform, top string, files []file, modified time.Time) (da
 	return data, ".tar.gz", err
 }
 
-// encodeTar returns a compressed tar archive in which everything belongs to root.
+// encodeTar returns a compressed tar archive whose entries all belong to root.
 func encodeTar(files []file, modified time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
@@ -68,7 +69,7 @@ func encodeTar(files []file, modified time.Time) ([]byte, error) {
 	return compress(b.Bytes())
 }
 
-// folders returns the folders that a path goes through, from the top.
+// folders returns the folders on a path, the outermost first.
 func folders(name string) (list []string) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		list = append(list, dir)
@@ -77,7 +78,8 @@ func folders(name string) (list []string) {
 	return list
 }
 
-// compress returns data as gzip -9n compresses it: the header has neither a name nor a time.
+// compress returns data as gzip -9n would compress it. The header contains neither a name nor a
+// time.
 func compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -14,7 +14,8 @@ var someFiles = []file{
 	{path: "bin/a", data: []byte("aaa"), mode: 0o755},
 }
 
-// TestTar: tar lists sorted entries of root with the given time.
+// TestTar checks that tar lists the entries of an archive in sorted order, with root as the owner
+// and the given time.
 func TestTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("tar is not installed")
@@ -34,7 +35,7 @@ func TestTar(t *testing.T) {
 	}
 }
 
-// TestZip: the archive for Windows has sorted entries with the given time.
+// TestZip checks that the archive for Windows has its entries in sorted order, with the given time.
 func TestZip(t *testing.T) {
 	data, ext, err := encodeArchive(platform{"windows", "amd64"}, "weft-1", someFiles, time.Unix(testSeconds, 0).UTC())
 	if err != nil || ext != ".zip" {

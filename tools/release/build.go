@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// build returns the program for a platform. It is linked statically, has no tables for debuggers,
-// and contains neither paths of this machine nor a build ID.
+// build returns the program for a platform. The program is linked statically, and contains neither
+// debugging tables, nor paths of this machine, nor a build ID.
 func (src *source) build(ctx context.Context, p platform) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "weft-release-")
 	if err != nil {
@@ -33,8 +33,8 @@ func (src *source) build(ctx context.Context, p platform) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// goCommand is the go command in the main module. Settings of the user that change what the
-// compiler makes do not apply.
+// goCommand returns a go command that runs in the main module. It ignores settings of the user that
+// would change what the compiler makes.
 func (src *source) goCommand(ctx context.Context, p platform, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = src.root

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionScripts returns the scripts with which shells complete command lines, at the places
-// where the shells look for them.
+// completionScripts returns scripts that complete command lines, with the paths at which the shells
+// look for them.
 func completionScripts(root *cobra.Command) ([]file, error) {
 	var files []file
 	for _, s := range []struct {

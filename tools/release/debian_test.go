@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// TestDebian installs the Debian package in an empty system, uses what it installs, and removes it
-// without a trace.
+// TestDebian installs the Debian package in an empty system, uses the installed files, and removes
+// the package. No file of it may remain.
 func TestDebian(t *testing.T) {
 	if _, err := exec.LookPath("dpkg"); err != nil {
 		t.Skip("dpkg is not installed")
@@ -33,7 +33,8 @@ func TestDebian(t *testing.T) {
 	}
 	system := emptySystem(t)
 	before := installedPaths(t, system)
-	// Some systems leave documents away; path-include takes precedence.
+	// Some systems are configured to leave out documentation; path-include takes precedence over
+	// that.
 	dpkg := func(args ...string) {
 		t.Helper()
 		mustRun(t, asRoot(append([]string{"dpkg", "--root=" + system, "--path-include=*"}, args...)...))
@@ -48,9 +49,9 @@ func TestDebian(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(filepath.Join(system, "trace"))
-		// The only program in the system is weft: it needs nothing else.
+		// The system has no other program than weft, which shows that weft needs none.
 		c := asRoot("chroot", system, "/usr/bin/weft", "info", "/trace/traces.otf2")
-		enters := regexp.MustCompile(`(?m)^enter +1836 *$`) // the number of ENTER lines in print.txt.gz
+		enters := regexp.MustCompile(`(?m)^enter +1836 *$`) // print.txt.gz has this number of ENTER lines
 		if got := mustRun(t, c); !enters.MatchString(got) {
 			t.Errorf("weft info prints\n%s\nexpected 1836 events of kind enter", got)
 		}
@@ -95,7 +96,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// emptySystem returns the root folder of a system in which no package is installed.
+// emptySystem returns the root folder of a system without packages.
 func emptySystem(t *testing.T) string {
 	t.Helper()
 	system := t.TempDir()
@@ -112,7 +113,7 @@ func emptySystem(t *testing.T) string {
 	return system
 }
 
-// installedPaths returns the files and folders of a system but for dpkg's own records.
+// installedPaths returns the files and folders of a system, except dpkg's own records.
 func installedPaths(t *testing.T, system string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(system, func(path string, d os.DirEntry, err error) error {
@@ -129,7 +130,7 @@ func installedPaths(t *testing.T, system string) (list []string) {
 	return list
 }
 
-// viewPage starts weft view and gets the page at the address that it prints.
+// viewPage starts weft view and requests the page at the address that the command prints.
 func viewPage(t *testing.T, program, trace string) {
 	c := exec.CommandContext(t.Context(), program, "view", "--no-open", trace)
 	c.Env = append(os.Environ(), "WEFT_CACHE="+t.TempDir())
@@ -146,7 +147,7 @@ func viewPage(t *testing.T, program, trace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The address has a secret, which the server exchanges for a cookie.
+	// The address contains a secret, for which the server sets a cookie.
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func viewPage(t *testing.T, program, trace string) {
 	}
 }
 
-// readManual shows the page weft-info(1) as a user does.
+// readManual renders the page weft-info(1) with the command that users run.
 func readManual(t *testing.T, folder string) {
 	name := filepath.Join(folder, "man1/weft-info.1.gz")
 	f, err := os.Open(name)
@@ -193,12 +194,12 @@ func readManual(t *testing.T, folder string) {
 	}
 }
 
-// completeBash completes "weft inf" as bash does when the user presses the tabulator key.
+// completeBash completes "weft inf" in bash, as the tabulator key does.
 func completeBash(t *testing.T, script, folder string) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is not installed")
 	}
-	// The function is one of the package bash-completion, which need not be there.
+	// The function belongs to the package bash-completion, which may not be installed.
 	const session = `
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${words[cword]} prev=${words[cword-1]}; }
 source "$1"

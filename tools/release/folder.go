@@ -15,18 +15,18 @@ import (
 	"github.com/weft-trace/weft/internal/commit"
 )
 
-// sumsName is the file with the checksums, in the format of the program sha256sum.
+// sumsName is the name of the file with the checksums, in the format of sha256sum.
 const sumsName = "sha256sums"
 
-// folder is the folder of a release. It has a temporary name until it is complete.
+// folder is the folder of a release that is being written. It has a temporary name until commit.
 type folder struct {
 	name string
 	temp string
-	sums map[string]string // by path, with slashes
+	sums map[string]string // checksums by path, with slashes
 }
 
-// newFolder begins a folder that commit will give its name. A folder of that name that is not
-// empty must hold a release, or it is not replaced.
+// newFolder begins a folder that commit will rename to name. If a folder of that name exists and is
+// not empty, it must contain a release; otherwise newFolder returns an error.
 func newFolder(name string) (*folder, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -46,7 +46,7 @@ func newFolder(name string) (*folder, error) {
 	return &folder{name: name, temp: temp, sums: map[string]string{}}, os.Chmod(temp, 0o755)
 }
 
-// write adds a file. Its path has slashes.
+// write adds a file. The path has slashes and is relative to the folder.
 func (d *folder) write(path string, data []byte) error {
 	name := filepath.Join(d.temp, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -57,7 +57,7 @@ func (d *folder) write(path string, data []byte) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// commit writes the checksums and gives the folder its name.
+// commit writes the file of checksums and renames the folder to its final name.
 func (d *folder) commit() error {
 	var b bytes.Buffer
 	for _, path := range slices.Sorted(maps.Keys(d.sums)) {
@@ -71,5 +71,5 @@ func (d *folder) commit() error {
 	return s.Commit()
 }
 
-// discard removes what was not committed.
+// discard removes the folder unless it was committed.
 func (d *folder) discard() { os.RemoveAll(d.temp) }

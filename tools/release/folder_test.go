@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFolder: a folder appears when it is complete, replaces a release, and nothing else.
+// TestFolder checks that a folder only appears when it is complete, and that it replaces an older
+// release but no other folder.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "dist")
@@ -37,7 +38,7 @@ func TestFolder(t *testing.T) {
 	}
 	d.discard()
 	holds("abc")
-	// printf abc | sha256sum
+	// The checksum was computed with printf abc | sha256sum.
 	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a/b\n"
 	if got, _ := os.ReadFile(filepath.Join(name, sumsName)); string(got) != sum {
 		t.Errorf("%s holds %q, expected %q", sumsName, got, sum)

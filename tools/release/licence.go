@@ -10,11 +10,11 @@ import (
 // ownLicence is the SPDX identifier of weft's own licence.
 const ownLicence = "Apache-2.0"
 
-// thirdPartyName is the file with the licences of all modules that the program contains.
+// thirdPartyName is the name of the file with the licences of all modules in the program.
 const thirdPartyName = "THIRD-PARTY-LICENSES"
 
-// knownLicences has a phrase of each licence, in lower case with single spaces, and its SPDX
-// identifier.
+// knownLicences lists, for each licence, a phrase of its text and its SPDX identifier. Phrases are
+// in lower case with single spaces.
 var knownLicences = []struct{ phrase, identifier string }{
 	{"apache license version 2.0", "Apache-2.0"},
 	{"redistribution and use in source and binary forms", "BSD-2-Clause"},
@@ -22,7 +22,7 @@ var knownLicences = []struct{ phrase, identifier string }{
 	{"this is free and unencumbered software released into the public domain", "Unlicense"},
 }
 
-// endorsement is the clause that tells the licence BSD-3-Clause from BSD-2-Clause.
+// endorsement is a phrase of the clause that BSD-3-Clause has and BSD-2-Clause has not.
 const endorsement = "neither the name of"
 
 // identifiers returns the sorted SPDX identifiers of the licences of a module.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestModules: the bill of materials and the licences name every module that go version -m finds
-// in the program, with the licences that the modules' own pages name.
+// TestModules checks that the bill of materials and the file of licences list each module that go
+// version -m finds in the program. The expected licences were read on the web pages of the modules.
 func TestModules(t *testing.T) {
 	dir := unpacked(t)
 	data, err := os.ReadFile(only(t, "*.cdx.json"))
@@ -48,7 +48,7 @@ func TestModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 1 // the standard library
+	n := 1 // 1 is the standard library
 	for line := range strings.Lines(mustRun(t, exec.Command("go", "version", "-m", filepath.Join(dir, "bin", "weft")))) {
 		f := strings.Fields(line)
 		if len(f) < 3 || f[0] != "dep" {
@@ -71,7 +71,7 @@ func TestModules(t *testing.T) {
 		"github.com/spf13/pflag":       "BSD-3-Clause",
 		"github.com/rivo/uniseg":       "MIT",
 		"github.com/vbauerster/mpb/v8": "Unlicense",
-		// The package zstd has a licence of its own beside those of the module.
+		// The package zstd in this module has its own licence.
 		"github.com/klauspost/compress": "Apache-2.0 AND BSD-3-Clause AND MIT",
 	} {
 		if licences[name] != want {

@@ -1,13 +1,14 @@
-// Release builds everything that a release of weft consists of and writes it into one folder:
-// an archive for each platform, Debian and RPM packages, recipes for other package managers, a
-// software bill of materials (SBOM) for each binary, and the checksums of all files.
+// Release builds all files of a release of weft and writes them to one folder: an archive for each
+// platform, Debian and RPM packages, recipes for other package managers, a software bill of
+// materials (SBOM) for each program, and the checksums of all files.
 //
 //	go run -C tools/release . -o "$PWD/dist"    # make release
 //
-// The same commit, version and Go toolchain give the same bytes, whatever the folder. The folder
-// appears whole or not at all. The builder needs no network once the modules are in the module cache.
+// The same commit, version and Go toolchain give the same bytes, wherever the folder is. The folder
+// appears when it is complete, or not at all. The builder needs no network if the modules are in
+// the module cache.
 //
-// The builder is a module of its own: weft does not get its dependencies.
+// The builder is a separate module, so that weft does not have its dependencies.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
-// run builds a release as the flags in args say and returns the exit code.
+// run builds a release according to the flags in args, and returns the exit code.
 func run(ctx context.Context, args []string, progress io.Writer) int {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(progress)
@@ -76,7 +77,7 @@ func run(ctx context.Context, args []string, progress io.Writer) int {
 	return exitGood
 }
 
-// buildRelease writes a release for some platforms into the folder out.
+// buildRelease builds a release for some platforms and writes it to the folder out.
 func buildRelease(ctx context.Context, src *source, list []platform, out string, progress io.Writer) error {
 	d, err := newFolder(out)
 	if err != nil {
@@ -102,7 +103,7 @@ func buildRelease(ctx context.Context, src *source, list []platform, out string,
 	return d.commit()
 }
 
-// buildPlatform writes what a release has for one platform.
+// buildPlatform adds to d the files of a release that belong to one platform.
 func buildPlatform(ctx context.Context, src *source, p platform, shared []file, d *folder) error {
 	program, err := src.build(ctx, p)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manualFolder is the folder of the manual pages of commands.
+// manualFolder is the folder for the manual pages of commands.
 const manualFolder = "share/man/man1/"
 
 // manualPages returns a manual page for a command and for each command below it.
@@ -23,7 +23,7 @@ func manualPages(c *cobra.Command, version string, date time.Time) []file {
 	return files
 }
 
-// documented returns the commands directly below a command that have manual pages.
+// documented returns the direct subcommands of a command that have manual pages.
 func documented(c *cobra.Command) (list []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {
@@ -36,7 +36,7 @@ func documented(c *cobra.Command) (list []*cobra.Command) {
 // pageName returns the name of the manual page of a command, such as weft-otf-summary.
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manualPage makes the source of a manual page, with the macros man(7) of roff.
+// manualPage builds the source of a manual page, which uses the man(7) macros of roff.
 type manualPage struct {
 	strings.Builder
 	command *cobra.Command
@@ -51,7 +51,7 @@ func (p *manualPage) text() string {
 	name := pageName(c)
 	date := p.date.Format(time.DateOnly)
 	p.line(`.TH %s 1 "%s" "weft %s" "weft manual"`, escape(strings.ToUpper(name)), date, escape(p.version))
-	p.line(".nh") // words that the reader may search for are not hyphenated
+	p.line(".nh") // the reader may search for words: they are not hyphenated
 	p.line(".SH NAME")
 	p.line(`%s \- %s`, escape(name), escape(c.Short))
 	p.line(".SH SYNOPSIS")
@@ -83,7 +83,7 @@ func (p *manualPage) text() string {
 	return p.String()
 }
 
-// exitCodes are those of all commands.
+// exitCodes lists the exit codes, which are the same for all commands.
 var exitCodes = []struct{ code, meaning string }{
 	{"0", "The command succeeded."},
 	{"1", `The trace has defects, or the answer is "no".`},
@@ -94,15 +94,17 @@ var exitCodes = []struct{ code, meaning string }{
 
 func (p *manualPage) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
-// listItem matches a line of a list in a help text: a term and, behind two spaces, what it means.
+// listItem matches a line of a list in a help text: a term, at least two spaces, and its
+// explanation.
 var listItem = regexp.MustCompile(`^ +(\S+(?: \S+)*)  +(\S.*)$`)
 
-// prose writes a help text: paragraphs, lists, and lines that begin with spaces as they stand.
+// prose writes a help text with its paragraphs and lists. Other lines that begin with spaces stay
+// as they are. It writes instead if the text is empty.
 func (p *manualPage) prose(text, instead string) {
 	if text == "" {
 		text = instead
 	}
-	verbatim := false // the lines before stand as they are
+	verbatim := false // the previous lines were written as they are
 	for l := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		indented := strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t")
 		item := listItem.FindStringSubmatch(l)
@@ -122,7 +124,7 @@ func (p *manualPage) prose(text, instead string) {
 		case l == "":
 			p.line(".PP")
 		default:
-			p.line("%s", escapeLine(strings.TrimLeft(l, "# "))) // cobra's help has headings of Markdown
+			p.line("%s", escapeLine(strings.TrimLeft(l, "# "))) // cobra writes Markdown headings
 		}
 	}
 	if verbatim {
@@ -130,7 +132,7 @@ func (p *manualPage) prose(text, instead string) {
 	}
 }
 
-// commands writes the list of the commands below this one, by group.
+// commands writes the lists of subcommands, one for each group.
 func (p *manualPage) commands() {
 	list := documented(p.command)
 	if len(list) == 0 {
@@ -154,7 +156,7 @@ func (p *manualPage) commands() {
 	write("")
 }
 
-// flags writes a section with flags.
+// flags writes a section that describes flags.
 func (p *manualPage) flags(title string, set *pflag.FlagSet) {
 	if !set.HasAvailableFlags() {
 		return
@@ -176,8 +178,8 @@ func (p *manualPage) flags(title string, set *pflag.FlagSet) {
 	})
 }
 
-// defaultText returns the text for the default of a flag. That of --jobs is the number of cores, whatever it is
-// on the machine that makes the page.
+// defaultText returns the text for a flag's default value. For --jobs it is "all", because the
+// number of cores depends on the machine.
 func defaultText(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "false", "[]":
@@ -192,12 +194,12 @@ func defaultText(f *pflag.Flag) string {
 	return " (default " + f.DefValue + ")"
 }
 
-// seeAlso refers to the page above this one and to those beside it.
+// seeAlso refers to the pages of the parent command and of its other subcommands.
 func (p *manualPage) seeAlso() {
 	var refs []string
 	above := p.command.Parent()
 	if above == nil {
-		return // the commands are listed above
+		return // the page lists its subcommands
 	}
 	refs = append(refs, above.CommandPath())
 	for _, sub := range documented(above) {
@@ -215,7 +217,7 @@ func (p *manualPage) seeAlso() {
 	}
 }
 
-// escape makes roff print a text as it stands.
+// escape returns a text in a form that roff prints unchanged.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -241,7 +243,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// escapeLine is escape for a whole line, whose first character may not begin a request.
+// escapeLine is like escape for a whole line. It makes sure that roff does not take the line for a
+// request.
 func escapeLine(s string) string {
 	s = escape(s)
 	if strings.HasPrefix(s, ".") {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/internal/cli"
 )
 
-// pages returns the manual pages of all commands by their file names.
+// pages returns the texts of all manual pages, by file name.
 func pages() map[string]string {
 	m := map[string]string{}
 	for _, f := range manualPages(cli.Command(), testVersion, time.Unix(testSeconds, 0).UTC()) {
@@ -21,7 +21,7 @@ func pages() map[string]string {
 	return m
 }
 
-// TestPagesRender: groff finds nothing to warn of in any page.
+// TestPagesRender checks that groff prints no warnings about any page.
 func TestPagesRender(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("groff is not installed")
@@ -35,11 +35,11 @@ func TestPagesRender(t *testing.T) {
 	}
 }
 
-// TestPages: every command that the help of weft lists has a page with all sections and its
-// examples, whose text is that of the help.
+// TestPages checks that each command that weft's help lists has a page. A page must have all
+// sections and the examples of the command, with the text of the help.
 func TestPages(t *testing.T) {
 	all := pages()
-	// The help, as a user sees it, is another way to the same commands.
+	// The commands are found through the help, in the form in which users see it.
 	root := cli.Command()
 	var help bytes.Buffer
 	root.SetOut(&help)
@@ -86,7 +86,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesAnywhere: pages do not depend on the machine that makes them.
+// TestPagesAnywhere checks that pages do not depend on the number of cores of the machine.
 func TestPagesAnywhere(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one := pages()
@@ -98,7 +98,7 @@ func TestPagesAnywhere(t *testing.T) {
 	}
 }
 
-// TestEscape: roff prints every character as it stands.
+// TestEscape checks that roff prints every escaped character unchanged.
 func TestEscape(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("groff is not installed")

@@ -16,29 +16,29 @@ import (
 	"strings"
 )
 
-// module is a module that a program contains, or Go's standard library.
+// module is a module in a program. Go's standard library counts as one.
 type module struct {
 	path     string
 	version  string
-	sum      string // as in go.sum, "" for the standard library
+	sum      string // checksum as in go.sum; "" for the standard library
 	licences []licenceText
 }
 
-// licenceText is a file with a licence or with what a licence asks to be passed on.
+// licenceText is a file with a licence, or with a notice that the licence requires to be passed on.
 type licenceText struct {
 	name string
 	text string
 }
 
-// standardLibrary is the path that stands for Go's standard library.
+// standardLibrary is the path of the entry for Go's standard library.
 const standardLibrary = "std"
 
-// licenceName matches the names of files with licences, notices and grants of patents.
+// licenceName matches the names of files with licences, notices and patent grants.
 var licenceName = regexp.MustCompile(`(?i)^((UN)?LICEN[CS]E|COPYING|NOTICE|PATENTS)(\.txt|\.md)?$`)
 
-// linkedModules returns the modules that the build information of a program names, sorted by path,
-// and first the standard library. The licences come from the folders of the packages that the
-// program is linked from, and from those above them in their module.
+// linkedModules returns the modules that the build information of a program lists: the standard
+// library first, and the others sorted by path. Licences are read from the folders of the linked
+// packages, and from the folders above these up to the root of the module.
 func (src *source) linkedModules(ctx context.Context, p platform, program []byte) ([]module, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
@@ -81,8 +81,8 @@ func (src *source) linkedModules(ctx context.Context, p platform, program []byte
 	return list, nil
 }
 
-// licenceFolders returns, for each module that the program needs, the folders where its licences
-// may be: those of the packages, and all above them, sorted.
+// licenceFolders returns the folders in which the licences of each needed module may be, sorted:
+// those of its packages and those above them.
 func (src *source) licenceFolders(ctx context.Context, p platform) (map[string][]string, error) {
 	out, err := output(src.goCommand(ctx, p, "list", "-deps", "-json=Dir,Module", "./cmd/weft"))
 	if err != nil {

@@ -27,7 +27,7 @@ func writePackages(src *source, p platform, list []file, licence string, d *fold
 	for _, x := range []struct {
 		packager nfpm.Packager
 		files    []file
-		folders  []string // that the package owns, where the format does not add them
+		folders  []string // folders that the package owns, if the format does not add them itself
 	}{
 		{deb.Default, debian, nil},
 		{rpm.DefaultRPM, fedora, []string{"/usr/share/doc/weft", "/usr/share/licenses/weft"}},
@@ -51,7 +51,7 @@ is in them, draws them in the browser, checks them, analyses them, and
 converts them from one format to another.`
 )
 
-// encodePackage returns a package and its usual file name.
+// encodePackage returns the content of a package, and the file name that is usual for it.
 func encodePackage(
 	src *source, p platform, packager nfpm.Packager, list []file, folders []string, licence string,
 ) (string, []byte, error) {
@@ -74,9 +74,9 @@ func encodePackage(
 	info.RPM.Group = "Development/Tools"
 	info.RPM.Summary = summary
 	if packager == nfpm.Packager(deb.Default) {
-		info.Description = summary + "\n" + description // Debian's first line is the summary
+		info.Description = summary + "\n" + description // in Debian, the first line of the description is the summary
 	}
-	info.RPM.BuildHost = "localhost" // not the name of this machine
+	info.RPM.BuildHost = "localhost" // a fixed name, so that the name of this machine does not appear
 	name := packager.ConventionalFileName(info)
 	dir, err := os.MkdirTemp("", "weft-package-")
 	if err != nil {
@@ -104,13 +104,13 @@ func encodePackage(
 	return name, b.Bytes(), err
 }
 
-// ownCopyright begins Debian's copyright file.
+// ownCopyright is the beginning of Debian's copyright file.
 const ownCopyright = `weft is licensed under the Apache License, Version 2.0. On Debian systems its text is in
 /usr/share/common-licenses/Apache-2.0.
 
 `
 
-// debianFiles returns the files at the places where Debian wants them.
+// debianFiles returns the files with the paths that Debian expects.
 func debianFiles(list []file) ([]file, error) {
 	var thirdParty []byte
 	var out []file
@@ -118,7 +118,7 @@ func debianFiles(list []file) ([]file, error) {
 		path := "/usr/" + f.path
 		switch {
 		case f.path == "LICENSE":
-			continue // Debian has it
+			continue // Debian itself contains this licence
 		case f.path == thirdPartyName:
 			thirdParty = f.data
 			continue
@@ -139,7 +139,7 @@ func debianFiles(list []file) ([]file, error) {
 	return append(out, file{path: "/usr/share/doc/weft/copyright", data: copyright, mode: 0o644}), nil
 }
 
-// rpmFiles returns the files at the places where distributions with RPM packages want them.
+// rpmFiles returns the files with the paths that distributions with RPM packages expect.
 func rpmFiles(list []file) ([]file, error) {
 	var out []file
 	for _, f := range list {
@@ -159,7 +159,8 @@ func rpmFiles(list []file) ([]file, error) {
 	return out, nil
 }
 
-// installedFile returns a file at its place in the system, compressed if that is the custom there.
+// installedFile returns a file with another path. Manual pages are compressed, as is usual in
+// distributions.
 func installedFile(f file, path string) (file, error) {
 	if strings.HasPrefix(f.path, manualFolder) {
 		path += ".gz"

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// platform is an operating system and a processor, by Go's names.
+// platform is an operating system and a processor architecture, with Go's names.
 type platform struct{ os, arch string }
 
-// platforms lists the platforms that a release is built for.
+// platforms lists the platforms for which a release is built.
 var platforms = []platform{
 	{"linux", "amd64"},
 	{"linux", "arm64"},
@@ -18,10 +18,10 @@ var platforms = []platform{
 	{"windows", "amd64"},
 }
 
-// String returns the platform as Go writes it, such as linux/amd64.
+// String returns the platform in Go's notation, such as linux/amd64.
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// program returns the file name of the program.
+// program returns the file name of the program on the platform.
 func (p platform) program() string {
 	if p.os == "windows" {
 		return "weft.exe"
@@ -29,7 +29,7 @@ func (p platform) program() string {
 	return "weft"
 }
 
-// parsePlatforms reads a list of platforms that are separated by commas. An empty list means all.
+// parsePlatforms reads a comma-separated list of platforms. An empty list stands for all platforms.
 func parsePlatforms(list string) ([]platform, error) {
 	if list == "" {
 		return platforms, nil

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// recipeFolder is the folder of the recipes for other package managers, below the folder of the
-// sources and in a release.
+// recipeFolder is the folder with the recipes for other package managers, both in the source tree
+// and in a release.
 const recipeFolder = "packaging"
 
-// placeholder matches what a recipe leaves open: @VERSION@, or the checksum of an archive such as
-// @SHA256:weft-@VERSION@-linux-amd64.tar.gz@.
+// placeholder matches the placeholders of a recipe: @VERSION@, or the checksum of an archive such
+// as @SHA256:weft-@VERSION@-linux-amd64.tar.gz@.
 var placeholder = regexp.MustCompile(`@SHA256:([^@\s]+)@|@([A-Z0-9_:]+)@`)
 
-// writeRecipes writes the recipes with the version and the checksums of the release filled in. A
-// recipe for an archive that this release does not have is left out.
+// writeRecipes writes the recipes to d, with the version and the checksums of the release. It
+// leaves out a recipe if the release does not have its archive.
 func writeRecipes(src *source, d *folder, progress io.Writer) error {
 	root := os.DirFS(filepath.Join(src.root, recipeFolder))
 	return fs.WalkDir(root, ".", func(name string, e fs.DirEntry, err error) error {
@@ -43,8 +43,8 @@ func writeRecipes(src *source, d *folder, progress io.Writer) error {
 	})
 }
 
-// fillRecipe replaces the placeholders of a recipe. It returns the archive whose checksum is
-// missing, if there is one.
+// fillRecipe replaces the placeholders of a recipe. missing is the name of an archive without a
+// checksum in sums, or "".
 func fillRecipe(text, version string, sums map[string]string) (filled, missing string, err error) {
 	text = strings.ReplaceAll(text, "@VERSION@", version)
 	filled = placeholder.ReplaceAllStringFunc(text, func(found string) string {

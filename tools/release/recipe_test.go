@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// filled returns the folder of the recipes of a release for all platforms. The checksums are not
-// those of real archives.
+// filled returns a folder with the recipes of a release for all platforms. The checksums in them
+// are invented.
 func filled(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dist")
@@ -33,7 +33,8 @@ func filled(t *testing.T) string {
 	return filepath.Join(dir, recipeFolder)
 }
 
-// TestRecipes: recipes have no placeholders left, and are texts of their languages.
+// TestRecipes checks that no placeholder remains in a recipe, and that each recipe is valid in its
+// language.
 func TestRecipes(t *testing.T) {
 	dir := filled(t)
 	for name, data := range contents(t, dir) {
@@ -57,7 +58,7 @@ func TestRecipes(t *testing.T) {
 		if err != nil {
 			t.Skip("lua is not installed")
 		}
-		// The functions of Lmod print what they are called with.
+		// These definitions replace Lmod's functions; prepend_path and append_path print their arguments.
 		const lmod = `
 help, whatis = function() end, function() end
 pathJoin = function(...) return table.concat({...}, "/") end
@@ -79,7 +80,7 @@ dofile(arg[1])`
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What Jinja makes of the templates.
+		// The replacements do what Jinja does with the template.
 		text := strings.NewReplacer(
 			`{% set version = "`+testVersion+`" %}`, "",
 			"{{ version }}", testVersion,
@@ -99,7 +100,8 @@ dofile(arg[1])`
 	})
 }
 
-// TestFillRecipe: what cannot be filled in is an error, or leaves the recipe out.
+// TestFillRecipe checks that a placeholder that cannot be filled in is an error, or leaves out the
+// recipe.
 func TestFillRecipe(t *testing.T) {
 	if _, _, err := fillRecipe("a @NAME@", "1", nil); err == nil {
 		t.Error("an unknown placeholder is no error")
@@ -111,7 +113,7 @@ func TestFillRecipe(t *testing.T) {
 	if got, _, _ := fillRecipe("v@VERSION@ @SHA256:weft-@VERSION@.zip@ a@b.c", "1", sums); got != "v1 ff a@b.c" {
 		t.Errorf("got %q", got)
 	}
-	// A release for one platform has the recipes that need no other.
+	// A release for a single platform has only the recipes for that platform.
 	if here.arch == "amd64" {
 		only(t, "packaging/easybuild/weft-"+testVersion+".eb")
 	}

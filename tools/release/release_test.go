@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// here is the platform that the tests build for: Linux on this processor, if there are releases
-// for it.
+// here is the platform for which the tests build: Linux on the processor of this machine, if there
+// are releases for it.
 var here = func() platform {
 	if p := (platform{"linux", runtime.GOARCH}); slices.Contains(platforms, p) {
 		return p
@@ -30,17 +30,17 @@ var here = func() platform {
 // runs reports whether programs for the platform here run on this machine.
 func runs() bool { return here.String() == runtime.GOOS+"/"+runtime.GOARCH }
 
-// Facts about the release that the tests build.
+// Properties of the release that the tests build.
 const (
 	testVersion = "1.2.3-rc.1"
 	testCommit  = "0123456789abcdef0123456789abcdef01234567"
 	testSeconds = 1700000000 // 2023-11-14T22:13:20Z
 )
 
-var testFolder string // where the tests put what they build
+var testFolder string // folder for the files that the tests build
 
 func TestMain(m *testing.M) {
-	// Nothing that a release needs comes over the network.
+	// Without a proxy, a build that needs the network fails.
 	os.Setenv("GOPROXY", "off")
 	code := func() int {
 		var err error
@@ -53,12 +53,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// firstRelease is the folder of a release that is built from a copy of the sources.
+// firstRelease builds a release from a copy of the sources, once, and returns its folder.
 var firstRelease = sync.OnceValues(func() (string, error) {
 	return releaseOfCopy(filepath.Join(testFolder, "first"))
 })
 
-// releaseOfCopy copies what a release is built from into a folder and builds a release there.
+// releaseOfCopy copies the sources that a release needs to a folder, builds a release from them,
+// and returns the folder of the release.
 func releaseOfCopy(dir string) (string, error) {
 	root := filepath.Join(dir, "source")
 	if err := copySources(root); err != nil {
@@ -69,10 +70,11 @@ func releaseOfCopy(dir string) (string, error) {
 	return out, buildRelease(context.Background(), src, []platform{here}, out, io.Discard)
 }
 
-// notCopied are the folders that a release is not built from.
+// notCopied lists the names of folders that a release does not need.
 var notCopied = []string{"node_modules", "testdata", "tools", "bin"}
 
-// copySources copies weft's sources but for its tests and tools. The copies have the time of now.
+// copySources copies weft's sources without tests and tools. The copies have new modification
+// times.
 func copySources(to string) error {
 	const from = "../.."
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -101,7 +103,7 @@ func copySources(to string) error {
 	})
 }
 
-// release returns the folder of the release that the tests share.
+// release returns the folder of the release, which all tests share.
 func release(t *testing.T) string {
 	t.Helper()
 	dir, err := firstRelease()
@@ -111,7 +113,7 @@ func release(t *testing.T) string {
 	return dir
 }
 
-// only returns the one file of a release whose name matches a pattern.
+// only returns the path of the only file of the release that matches a pattern.
 func only(t *testing.T, pattern string) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(release(t), pattern))
@@ -121,7 +123,7 @@ func only(t *testing.T, pattern string) string {
 	return list[0]
 }
 
-// unpacked returns the folder that the archive of the release unpacks to.
+// unpacked unpacks the archive of the release and returns the folder.
 func unpacked(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +131,7 @@ func unpacked(t *testing.T) string {
 	return filepath.Join(dir, "weft-"+testVersion)
 }
 
-// mustRun runs a program that must succeed and returns what it prints.
+// mustRun runs a program and returns its output. It fails the test if the program fails.
 func mustRun(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	out, err := output(c)
@@ -139,8 +141,8 @@ func mustRun(t *testing.T, c *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSameBytes: releases of one commit that are built in two folders, at two times and on another
-// number of cores, have the same bytes.
+// TestSameBytes builds a release of the same commit in another folder, at another time and with
+// another number of cores. The bytes must be the same.
 func TestSameBytes(t *testing.T) {
 	first := release(t)
 	t.Setenv("GOMAXPROCS", "1")
@@ -165,7 +167,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// contents returns the files below a folder.
+// contents returns the files below a folder, by path.
 func contents(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -186,7 +188,7 @@ func contents(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// TestSums: sha256sum accepts the file with the checksums, which lists every other file.
+// TestSums checks that sha256sum accepts the file of checksums, and that it lists all other files.
 func TestSums(t *testing.T) {
 	if _, err := exec.LookPath("sha256sum"); err != nil {
 		t.Skip("sha256sum is not installed")
@@ -198,8 +200,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestProgram: the program needs no other file, has no tables for debuggers, and tells where it
-// is from.
+// TestProgram checks that the program is linked statically, has no debugging tables, and reports
+// its version and commit.
 func TestProgram(t *testing.T) {
 	program := filepath.Join(unpacked(t), "bin", "weft")
 	f, err := elf.Open(program)

@@ -46,7 +46,7 @@ func TestRPM(t *testing.T) {
 	rpm("--erase", "weft")
 	left := slices.DeleteFunc(installedPaths(t, system), func(path string) bool {
 		info, err := os.Stat(filepath.Join(system, path))
-		return err == nil && info.IsDir() || strings.Contains(path, "/.rpmdb/") // the system's folders stay
+		return err == nil && info.IsDir() || strings.Contains(path, "/.rpmdb/") // folders of the system stay
 	})
 	if len(left) > 0 {
 		t.Errorf("rpm --erase leaves %v", left)

@@ -10,9 +10,9 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// encodeSBOM returns the software bill of materials of a program as CycloneDX JSON. It names the
-// modules that the program's build information names. It has no serial number, so that the same
-// program has the same bill.
+// encodeSBOM returns the software bill of materials of a program as CycloneDX JSON. It lists the
+// modules in the program's build information. It has no serial number, because the same program
+// must give the same bytes.
 func encodeSBOM(src *source, p platform, program []byte, modules []module) ([]byte, error) {
 	sum := sha256.Sum256(program)
 	weft := cdx.Component{
@@ -55,7 +55,8 @@ func encodeSBOM(src *source, p platform, program []byte, modules []module) ([]by
 	return b.Bytes(), err
 }
 
-// componentLicences returns one licence by its identifier, and several as an expression.
+// componentLicences returns a single licence as an identifier, and several licences as an SPDX
+// expression.
 func componentLicences(ids []string) *cdx.Licenses {
 	if len(ids) == 1 {
 		return &cdx.Licenses{{License: &cdx.License{ID: ids[0]}}}

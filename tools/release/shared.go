@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/internal/cli"
 )
 
-// sharedFiles returns the files that are the same on all platforms: documents, manual pages and
-// completion scripts.
+// sharedFiles returns the files that all platforms share: documents, manual pages and completion
+// scripts.
 func sharedFiles(src *source) ([]file, error) {
 	var files []file
 	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {

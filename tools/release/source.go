@@ -17,20 +17,20 @@ import (
 	"github.com/weft-trace/weft/internal/cli"
 )
 
-// mainModule is the path of the module that weft is in.
+// mainModule is the path of weft's module.
 const mainModule = "github.com/weft-trace/weft"
 
-// source is the source code that a release is built from.
+// source is the source code from which a release is built.
 type source struct {
 	root    string // folder of the main module
-	version string // without the letter v
-	commit  string // "" if unknown
+	version string // without the leading v
+	commit  string // commit of the sources; "" if unknown
 	time    time.Time
-	pgo     string // as go build -pgo takes it
+	pgo     string // value for the flag -pgo of go build
 }
 
-// findSource asks Git for the commit and its time. SOURCE_DATE_EPOCH, in seconds since 1970,
-// overrides the time; it is needed where the sources are not in a Git repository.
+// findSource determines the commit and its time with Git. SOURCE_DATE_EPOCH, in seconds since 1970,
+// takes precedence over that time. It is required if the sources are not in a Git repository.
 func findSource(ctx context.Context, root, version string) (*source, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -69,9 +69,9 @@ func findSource(ctx context.Context, root, version string) (*source, error) {
 	return src, nil
 }
 
-// git returns what a Git command prints about the repository whose top folder is root.
+// git runs a Git command in the repository with the top folder root, and returns its output.
 func git(ctx context.Context, root string, args ...string) (string, error) {
-	// A folder inside of another repository is not under its version control.
+	// If root is a folder inside of another repository, that repository does not track it.
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
 		return "", fmt.Errorf("%s is no Git repository", root)
 	}
@@ -79,7 +79,8 @@ func git(ctx context.Context, root string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// output runs a program. Its error messages become part of the error.
+// output runs a program and returns its output. If the program fails, the error contains its error
+// messages.
 func output(c *exec.Cmd) ([]byte, error) {
 	var errs bytes.Buffer
 	c.Stderr = &errs

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestSource: commit and time are those that Git knows; SOURCE_DATE_EPOCH comes first.
+// TestSource checks that commit and time are those of Git's latest commit, and that
+// SOURCE_DATE_EPOCH takes precedence.
 func TestSource(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
