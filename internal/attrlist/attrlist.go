@@ -2,7 +2,7 @@
 //
 //	key = value, key = value
 //
-// as in TRACE files. A comma or an equals sign inside a key or value is preceded by a backslash.
+// as TRACE files contain them. A backslash precedes a comma or an equals sign in a key or value.
 // Blanks around keys and values are ignored.
 package attrlist
 
@@ -12,21 +12,21 @@ import (
 	"unsafe"
 )
 
-// Problem is a problem of a list.
+// Problem is a defect of a pair in a list.
 type Problem uint8
 
-// The problems of a pair, or NoProblem.
+// The values of Problem.
 const (
 	NoProblem Problem = iota
-	NoEquals          // a pair without "="; it is taken as a key with an empty value
+	NoEquals          // a pair without "=", which is read as a key with an empty value
 	EmptyKey
-	SecondEquals  // a "=" without a backslash inside the value
-	LostBackslash // a backslash before a character that needs none; it is not in the key or value
+	SecondEquals  // a "=" in the value without a backslash
+	LostBackslash // a backslash before a character that needs none; the backslash is dropped
 )
 
-// Next returns the first pair of the list and the rest. text is the offending text if there is a
-// problem. more is false at the end of the list. Key and value alias list unless they hold escapes,
-// in which case they are copies.
+// Next returns the first pair of the list and the rest of the list. more is false at the end of the
+// list. If the pair has a problem, text is the offending text. key and value alias list, unless
+// they contain escapes; they are copies then.
 func Next(list []byte) (key, value string, rest []byte, problem Problem, more bool) {
 	for len(list) > 0 && (list[0] == ' ' || list[0] == '\t' || list[0] == '\r') {
 		list = list[1:]
@@ -35,7 +35,7 @@ func Next(list []byte) (key, value string, rest []byte, problem Problem, more bo
 		return "", "", nil, NoProblem, false
 	}
 	eq, escaped := -1, false
-	minor := NoProblem // reported unless there is a worse one
+	minor := NoProblem // reported unless a more severe problem is found
 	i := 0
 scan:
 	for ; i < len(list); i++ {
@@ -82,7 +82,7 @@ scan:
 	return str(k), str(v), rest, problem, true
 }
 
-// escapes marks the characters that a backslash may precede.
+// escapes marks the characters before which a backslash may stand.
 var escapes = [256]bool{',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
@@ -92,7 +92,7 @@ func trim(b []byte) []byte {
 		b = b[1:]
 	}
 	for n := len(b); n > 0 && (b[n-1] == ' ' || b[n-1] == '\t' || b[n-1] == '\r'); n = len(b) {
-		// An escaped blank at the end belongs to the value.
+		// A blank at the end with a backslash before it belongs to the value.
 		if n > 1 && b[n-2] == '\\' && endsEscaped(b[:n-1]) {
 			break
 		}
@@ -101,8 +101,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// lostBlank reports whether b has a backslash before a blank that is not at either end, where
-// blanks need none.
+// lostBlank reports whether b contains a backslash before a blank that is not at either end. Such a
+// blank needs no backslash.
 func lostBlank(b []byte) bool {
 	for i := 0; i < len(b); i++ {
 		if b[i] != '\\' {
@@ -139,9 +139,8 @@ func unescape(b []byte) []byte {
 	return out
 }
 
-// Append appends key=value to b, with escapes. Backslashes are doubled. Line ends cannot be
-// represented: they become blanks, and replaced is set. Blanks at the ends of key or value are
-// escaped.
+// Append appends key=value to b, with the needed escapes. Line ends cannot be represented: they
+// become blanks, and replaced is set.
 func Append(b []byte, key, value string) (out []byte, replaced bool) {
 	b, r1 := AppendText(b, key)
 	b = append(b, '=')
@@ -149,10 +148,10 @@ func Append(b []byte, key, value string) (out []byte, replaced bool) {
 	return b, r1 || r2
 }
 
-// special marks the bytes that may need an escape.
+// special marks the bytes that may need an escape or a replacement.
 var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
-// AppendText appends a key or a value like Append.
+// AppendText appends a single key or value like [Append].
 func AppendText(b []byte, s string) (out []byte, replaced bool) {
 	n := len(b)
 	if cap(b)-n < len(s) {

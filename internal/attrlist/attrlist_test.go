@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNext checks the examples of the format's documentation and of real writers.
+// TestNext checks examples from the format's documentation and from files of other programs.
 func TestNext(t *testing.T) {
 	for list, want := range map[string]string{
 		` name = experiment 1, origin = prototype X, date = Jan 12\, 2020`: "name=experiment 1|origin=prototype " +
@@ -49,7 +49,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestRoundTrip checks that written text reads back, except for line ends.
+// TestRoundTrip checks that Next returns the keys and values that Append has written, with blanks
+// in place of line ends.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("abc ,=\\\té;#\"")), 0, 20, -1)
