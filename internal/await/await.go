@@ -1,6 +1,6 @@
-// Package await lets tests wait for other goroutines and programs. A wait has no time limit of its
-// own: it ends with the event, or fails shortly before the deadline of the test run, and then
-// reports what it waited for.
+// Package await lets tests wait for other goroutines and programs. A wait ends with the event or,
+// at the latest, shortly before the deadline of the test run. It then fails the test, and says what
+// the test was waiting for.
 package await
 
 import (
@@ -12,12 +12,12 @@ import (
 // pause is the time between two checks of a condition.
 const pause = 2 * time.Millisecond
 
-// margin is the time before the deadline of the test run at which a wait fails, so that the test
-// can report the reason before the run is killed.
+// margin is the time before the deadline of the test run at which a wait fails. The test can then
+// report the reason before the run is killed.
 const margin = 5 * time.Second
 
-// Until calls done until it returns true. It fails the test at the deadline of the test run. what
-// describes what the test waits for.
+// Until calls done repeatedly until it returns true. Shortly before the deadline of the test run,
+// it fails the test. what names the event, for the message.
 func Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := Context(t)
@@ -30,8 +30,8 @@ func Until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// Receive returns the next value of a channel. It fails the test at the deadline of the test run.
-// what describes what the test waits for.
+// Receive returns the next value from a channel. Shortly before the deadline of the test run, it
+// fails the test. what names the value, for the message.
 func Receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -43,8 +43,8 @@ func Receive[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// Send sends a value on a channel. It fails the test at the deadline of the test run. what
-// describes what the test waits for.
+// Send sends a value to a channel. Shortly before the deadline of the test run, it fails the test.
+// what names the value, for the message.
 func Send[T any](t *testing.T, what string, c chan<- T, v T) {
 	t.Helper()
 	select {
@@ -54,8 +54,8 @@ func Send[T any](t *testing.T, what string, c chan<- T, v T) {
 	}
 }
 
-// Context returns a context that ends shortly before the deadline of the test run, or with the
-// test. Tests pass it to programs that they run, so that none outlives the test.
+// Context returns a context that ends with the test, or shortly before the deadline of the test
+// run. A test passes it to the programs that it runs, so that they end before the test does.
 func Context(t *testing.T) context.Context {
 	t.Helper()
 	end, ok := t.Deadline()
