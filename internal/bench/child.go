@@ -12,12 +12,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// childMode as the first argument makes this program a child of the benchmark. Code that uses much
-// memory or is itself measured runs that way (see runner.run), as one of childModes.
+// childMode is the first argument with which this program runs as a child of the benchmark. The
+// child mode is the second argument. Code that uses much memory, or whose resources are measured,
+// runs in a child (see runner.run).
 const childMode = "bench-child"
 
-// childModes are the functions of children. They print to out. The numbers are the arguments after
-// the texts.
+// childModes lists the functions that children run. They write their results to out. The arguments
+// are first texts, then numbers.
 var childModes = []struct {
 	name    string
 	texts   int // number of text arguments
@@ -91,7 +92,8 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 	return fmt.Errorf("child mode %q: expected one of childModes with its arguments", args)
 }
 
-// openAtMost returns the greatest number of open regions and claims in a workload.
+// openAtMost returns the largest number of regions and claims that are open at the same time in a
+// workload.
 func openAtMost(ctx context.Context, name string, events int) (int64, error) {
 	t, err := generate.New(generate.Options{Workload: name, Events: int64(events), Seed: 1})
 	if err != nil {

@@ -1,8 +1,9 @@
-// Bench measures weft as its users run it: it compares whole processes, with their CPU seconds,
-// wall-clock seconds and peak memory, with other programs that read the same files in the same run.
-// It writes docs/performance.md and, for the other parts, docs/performance-otf.md,
-// docs/performance-pallas.md, docs/performance-otf2.md, docs/performance-reads.md,
-// docs/performance-transform.md, docs/performance-workloads.md and docs/performance-viewer.md.
+// Bench measures weft as users run it: it compares the CPU seconds, wall-clock seconds and peak
+// memory of whole processes with those of other programs that read the same files in the same run.
+// The part text writes docs/performance.md. Each other part writes a document of its own:
+// docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
+// docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md and
+// docs/performance-viewer.md.
 //
 //	go run ./internal/bench            # everything, most of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -14,9 +15,9 @@
 //	go run ./internal/bench -part transform  # cut, filter and the like
 //	go run ./internal/bench -part viewer     # index, server and page
 //
-// Large files are created in a temporary directory (see -dir) and removed afterwards. They take at
-// most six times the size of the largest text at once, and 120 bytes for each event of the OTF
-// trace. Shuffling holds one text in memory.
+// Large files are created in a temporary directory (see -dir) and removed afterwards. At any time,
+// they need at most six times the size of the largest text, and 120 bytes for each event of the OTF
+// trace. Shuffling a text needs memory of the size of the text.
 package main
 
 import (
@@ -36,18 +37,18 @@ import (
 	"syscall"
 )
 
-// subject is a generated file to measure.
+// subject is a kind of generated file that is measured.
 type subject struct {
 	workload, format, extension string
-	other                       string // extension of the format to which it is converted
-	shuffled                    bool   // also measure it with shuffled lines
-	ordered                     string // the command, besides print, that shows the cost of ordering
+	other                       string // extension of the format to which the file is converted
+	shuffled                    bool   // the file is also measured with its lines in random order
+	ordered                     string // a further command that needs the events in order; "" for none
 }
 
 // name returns the name of the file.
 func (s subject) name() string { return s.workload + "." + s.extension }
 
-// subjects are all files that can be measured.
+// subjects lists the kinds of files that can be measured.
 var subjects = []subject{
 	{"cps", "etf", "etf", "trf", true, ""},
 	{"stencil", "picl", "trf", "etf", true, "messages -q"},
@@ -55,64 +56,65 @@ var subjects = []subject{
 	{"calltree", "picl", "trf", "etf", false, ""},
 }
 
-// part is a part of the benchmark. Each part has its own document.
+// part is a part of the benchmark, which is measured as a whole and has its own document.
 type part struct {
-	name   string // in flags and in the document's name
-	about  string // help text of the flag for its number of events
-	events int64  // default number of events; 0 for a part without events
-	least  int64  // smallest allowed number of events
-	quick  int64  // events with -quick
-	disk   int64  // bytes of disk per event
-	fresh  func() measured
+	name           string // name in flags and in the name of the document
+	about          string // help text of the flag for its number of events
+	events         int64  // default number of events; 0 for a part without events
+	least          int64  // smallest number of events that the flag accepts
+	quick          int64  // number of events with -quick
+	disk           int64  // bytes of disk per event
+	newMeasurement func() measurement
 }
 
-// parts are all parts, in the order in which they are measured.
+// parts lists the parts in the order in which they are measured.
 var parts = []part{
-	{name: "text", fresh: func() measured { return &report{} }},
-	{"otf", "events of the OTF trace, about", 8_000_000, 1, 200_000, 120, func() measured { return &otfReport{} }},
+	{name: "text", newMeasurement: func() measurement { return &report{} }},
+	{"otf", "events of the OTF trace, about", 8_000_000, 1, 200_000, 120, func() measurement { return &otfReport{} }},
 	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120,
-		func() measured { return &pallasReport{} }},
-	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30, func() measured { return &otf2Report{} }},
+		func() measurement { return &pallasReport{} }},
+	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30,
+		func() measurement { return &otf2Report{} }},
 	{"reads", "events of the trace of which parts are read, about", 8_000_000, 1000, 400_000, 24,
-		func() measured { return &readsReport{} }},
+		func() measurement { return &readsReport{} }},
 	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0,
-		func() measured { return &transformReport{} }},
+		func() measurement { return &transformReport{} }},
 	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200,
-		func() measured { return &workloadsReport{} }},
+		func() measurement { return &workloadsReport{} }},
 	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0,
-		func() measured { return &viewerReport{} }},
+		func() measurement { return &viewerReport{} }},
 }
 
-// measured holds the measurements of a part.
-type measured interface {
+// measurement is a part whose measurements are being taken.
+type measurement interface {
 	base() *result
-	// measure takes the measurements. An error ends the benchmark. A failure of only some measurements
-	// is a problem.
+	// measure takes all measurements. If a single measurement fails, that is recorded as a problem.
+	// An error ends the benchmark.
 	measure(b *session) error
-	// document returns them as Markdown.
+	// document returns the measurements as a Markdown document.
 	document() []byte
 }
 
-// result holds the common fields of all parts.
+// result holds what the results of all parts have in common.
 type result struct {
 	page
 	machine
-	quick, few bool // a trial run; fewer events than by default
+	quick, few bool // quick: a trial run; few: fewer events than by default
 	runs       int
 	events     int64
-	floor      int64 // the harness's own peak
+	floor      int64 // peak memory of the harness itself in bytes; lower peaks cannot be measured
 	problems   []problem
 }
 
 func (r *result) base() *result { return r }
 
-// config holds the settings from the flags.
+// config holds the settings of the command line.
 type config struct {
-	parts           []part // parts to measure
+	parts           []part // the parts to measure
 	events          map[string]*int64
-	out             string // path of the document, or "" for none
+	out             string // path of the document of the part text; "" for none
 	dir             string
-	program         string // the weft to measure, or "" to build it
+	program         string // path of the weft to measure; "" to build it
 	small, large    sizeFlag
 	runs, smallRuns int
 	files           []subject
@@ -208,8 +210,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	return c, nil
 }
 
-// documentPath returns the path of a part's document, which is in the folder of the text part's
-// document.
+// documentPath returns the path of the document of a part. It is in the folder of out, the document
+// of the part text.
 func documentPath(out, part string) string {
 	if out == "" || part == "text" {
 		return out
@@ -219,7 +221,7 @@ func documentPath(out, part string) string {
 }
 
 func main() {
-	// Children are killed with the thread that started them.
+	// The kernel kills children when the thread that started them ends.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -249,7 +251,7 @@ func bench(ctx context.Context, c *config) (err error) {
 	if err := checkSpace(c); err != nil {
 		return err
 	}
-	if c.out != "" { // fail now rather than after an hour
+	if c.out != "" { // report a bad path now, not after an hour of measuring
 		if _, err := os.Stat(filepath.Dir(c.out)); err != nil {
 			return fmt.Errorf("-o: %w", err)
 		}
@@ -273,7 +275,7 @@ func bench(ctx context.Context, c *config) (err error) {
 	if r.self, err = os.Executable(); err != nil {
 		return err
 	}
-	// The load is that before the start.
+	// The machine's load is read before the benchmark itself causes any.
 	here := thisMachine()
 	if r.weft == "" {
 		r.weft = filepath.Join(dir, "weft")
@@ -296,7 +298,7 @@ func bench(ctx context.Context, c *config) (err error) {
 
 // part measures a part and writes its document.
 func (b *session) part(p part, here machine) error {
-	m := p.fresh()
+	m := p.newMeasurement()
 	r := m.base()
 	*r = result{machine: here, quick: b.quick, runs: b.runs}
 	if n := b.events[p.name]; n != nil {
@@ -309,8 +311,8 @@ func (b *session) part(p part, here machine) error {
 	return writeDocument(documentPath(b.out, p.name), m.document(), r.problems)
 }
 
-// writeDocument writes a document, or prints it if it has no path. It returns an error if there are
-// problems.
+// writeDocument writes a document to path, or prints it if path is "". It returns an error if there
+// are problems.
 func writeDocument(path string, text []byte, problems []problem) (err error) {
 	if path != "" {
 		if err = os.WriteFile(path, text, 0o666); err == nil {
@@ -326,7 +328,7 @@ func writeDocument(path string, text []byte, problems []problem) (err error) {
 	return err
 }
 
-// checkSpace returns an error when the disk is too small.
+// checkSpace returns an error if the disk has too little free space for the temporary files.
 func checkSpace(c *config) error {
 	dir := c.dir
 	if dir == "" {
@@ -354,7 +356,7 @@ func checkSpace(c *config) error {
 	return nil
 }
 
-// build builds weft as in a release.
+// build builds weft with the options of a release.
 func build(ctx context.Context, path string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "github.com/weft-trace/weft/cmd/weft")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -364,14 +366,14 @@ func build(ctx context.Context, path string) error {
 	return nil
 }
 
-// session is the state of a benchmark.
+// session is a run of the benchmark.
 type session struct {
 	*config
 	*runner
 	dir string
 }
 
-// path returns the path of a file in the temporary directory.
+// path returns the path of a file in the session's temporary directory.
 func (b *session) path(name string) string { return filepath.Join(b.dir, name) }
 
 // remove removes files that are no longer needed.
@@ -383,14 +385,14 @@ func (b *session) remove(paths ...string) {
 	}
 }
 
-// task is a step of the measurements.
+// task is a named step of the measurements.
 type task struct {
 	name string
 	run  func() error
 }
 
-// try runs steps. It records a failure among the problems and continues with the other steps. ok
-// reports that no step failed. Only the end of the harness is an error.
+// try runs tasks in order. It records a failed task as a problem of file, and goes on with the next
+// one. ok reports whether all succeeded. It only returns an error if the benchmark is being ended.
 func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool, err error) {
 	ok = true
 	for _, s := range steps {
@@ -408,8 +410,8 @@ func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool,
 	return ok, nil
 }
 
-// ownPeak returns the peak resident memory of this process, or 0 if it is unknown. It does not use
-// getrusage, whose value includes that of the parent process.
+// ownPeak returns the peak resident memory of this process in bytes, or 0 if it is unknown. It does
+// not use getrusage, which includes the memory of the parent process.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -424,7 +426,7 @@ func ownPeak() int64 {
 	return 0
 }
 
-// thisMachine describes the machine without its name.
+// thisMachine describes the machine, without its host name.
 func thisMachine() machine {
 	m := machine{cores: runtime.NumCPU(), goVersion: runtime.Version(), cpu: runtime.GOARCH}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -82,11 +82,11 @@ func TestShuffle(t *testing.T) {
 	for i := range 5000 {
 		s := fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%50))
 		if i == 77 {
-			s += strings.Repeat("y", 3<<20) // longer than any buffer
+			s += strings.Repeat("y", 3<<20) // longer than the program's buffers
 		}
 		want = append(want, s)
 		text.WriteString(s)
-		if i < 4999 { // the last line has no line feed
+		if i < 4999 { // the last line does not end in a line feed
 			text.WriteByte('\n')
 		}
 	}
@@ -186,16 +186,16 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// testUsage returns a usage for tests.
+// testUsage returns a usage with the given seconds and MiB.
 func testUsage(cpu, wall float64, mib int64) usage {
 	d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	return usage{cpu: d(cpu), user: d(cpu), wall: d(wall), peak: mib << 20}
 }
 
-// sample returns a report of a run in which all limits are met.
+// sample returns a report in which all limits are kept.
 func sample() *report {
 	x := &fileResult{
-		subject: subjects[0], small: sized{10e6, 1e5}, large: sized{1e9, 1e7}, open: 20,
+		subject: subjects[0], small: generatedFile{10e6, 1e5}, large: generatedFile{1e9, 1e7}, open: 20,
 		smallRounds: []round{{one: testUsage(0.1, 0.1, 9), mawk: testUsage(0.2, 0.2, 1), wc: testUsage(0.01, 0.01, 1)}},
 		rounds: []round{
 			{one: testUsage(9.004, 9, 9), two: testUsage(10, 5, 9), mawk: testUsage(10, 10, 1), wc: testUsage(1, 1, 1),
@@ -231,7 +231,8 @@ func TestDocument(t *testing.T) {
 	)
 }
 
-// checkDocument checks a document in which all limits are met.
+// checkDocument checks a document of a report in which all limits are kept. It must contain the
+// wanted texts.
 func checkDocument(t *testing.T, doc string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {

@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// usage is the resource usage of one process, from the kernel.
+// usage holds the resources that a process has used, according to the kernel.
 type usage struct {
 	cpu  time.Duration // user and system time of all its threads
-	user time.Duration // only the user time
+	user time.Duration // user time of all its threads
 	wall time.Duration
 	peak int64 // peak resident memory in bytes
-	read int64 // bytes read from files, 0 if the system does not count them
+	read int64 // bytes read from files; 0 if the system does not count them
 }
 
-// runner runs the measured processes, one at a time.
+// runner runs programs one at a time, and measures them.
 type runner struct {
 	ctx  context.Context
 	tmp  string // directory for temporary files of children
@@ -35,11 +35,11 @@ type runner struct {
 	log  io.Writer
 }
 
-// droppedVariables are the environment variables that would change how a Go program runs.
+// droppedVariables lists environment variables that change how Go programs run.
 var droppedVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "TMPDIR", "LC_ALL"}
 
-// environment returns the environment of children: the caller's variables without those that tune
-// the Go runtime, in the C locale, with temporary files in tmp.
+// environment returns the environment for measured programs: the given variables without
+// droppedVariables, the C locale, and tmp as the directory for temporary files.
 func environment(env []string, tmp string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
@@ -48,11 +48,13 @@ func environment(env []string, tmp string) []string {
 	return append(out, "LC_ALL=C", "TMPDIR="+tmp)
 }
 
-// run runs a program to its end, in the directory of the temporary files, and measures it. Its
-// standard output goes to out, or to the null device. It must exit with 0.
+// run runs a program in the directory for temporary files, and returns its usage. Its standard
+// output goes to out; if out is nil, it is discarded. A program that does not exit with 0 is an
+// error.
 //
-// The kernel includes the memory of a forking process in the peak of the process that it starts.
-// Everything that uses much memory therefore runs in children of this harness.
+// The kernel counts the memory of a process that forks towards the peak of the process that it
+// starts. The harness itself must therefore use little memory; everything else runs in its
+// children.
 func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) {
 	var errs errorOutput
 	c := exec.CommandContext(r.ctx, name, args...)
@@ -86,15 +88,15 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	return u, nil
 }
 
-// weftRun measures weft.
+// weftRun runs weft and returns its usage.
 func (r *runner) weftRun(args ...string) (usage, error) { return r.run(nil, r.weft, args...) }
 
-// childRun measures a child mode of this program.
+// childRun runs a child mode of this program and returns its usage.
 func (r *runner) childRun(out io.Writer, args ...string) (usage, error) {
 	return r.run(out, r.self, append([]string{childMode}, args...)...)
 }
 
-// childNumber runs a child mode that prints a number.
+// childNumber runs a child mode that prints a number, and returns the number.
 func (r *runner) childNumber(args ...string) (int64, error) {
 	var out bytes.Buffer
 	if _, err := r.childRun(&out, args...); err != nil {
@@ -103,15 +105,15 @@ func (r *runner) childNumber(args ...string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
 }
 
-// decodeArgs returns weft's arguments to decode a trace with a number of workers, and write nothing.
+// decodeArgs returns arguments with which weft decodes a trace on several cores and writes nothing.
 func decodeArgs(workers int, path string) []string {
 	return []string{"convert", "-q", "--to", "null", "-j", strconv.Itoa(workers), path, "-"}
 }
 
-// command is a command to measure.
+// command is a program with arguments that is measured.
 type command struct {
-	to      *[]usage // receives the measurements
-	program string   // "" if it is missing; the command is then skipped
+	to      *[]usage // the measurements are appended to it
+	program string   // path; "" if the program is not installed and the command must be skipped
 	args    []string
 }
 
@@ -124,10 +126,10 @@ func replaceWords(args []string, words map[string]string) []string {
 	return args
 }
 
-// inTurn measures commands n times, one after the other in each round.
+// inTurn runs n rounds. Each round runs all commands, one after the other.
 func (r *runner) inTurn(n int, list ...command) error {
 	for range n {
-		t := turn{runner: r}
+		t := sequence{runner: r}
 		for _, c := range list {
 			var u usage
 			if t.run(&u, c.program, c.args...); t.err == nil && c.program != "" {
@@ -141,7 +143,8 @@ func (r *runner) inTurn(n int, list ...command) error {
 	return nil
 }
 
-// each measures command lines of weft, each n times, with more arguments appended.
+// each runs each command line of weft n times, with more arguments appended, and appends the
+// results to to.
 func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string) error {
 	for _, line := range lines {
 		m := commandResult{command: "weft " + line}
@@ -153,20 +156,21 @@ func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string
 	return nil
 }
 
-// turn runs commands one after the other until one fails.
-type turn struct {
+// sequence runs programs one after the other. After the first failure, it runs no more.
+type sequence struct {
 	*runner
 	err error
 }
 
-// run measures a program. A missing one, "", is skipped.
-func (t *turn) run(u *usage, program string, args ...string) {
+// run runs a program and stores its usage. It skips a program whose path is "".
+func (t *sequence) run(u *usage, program string, args ...string) {
 	if t.err == nil && program != "" {
 		*u, t.err = t.runner.run(nil, program, args...)
 	}
 }
 
-// measureWarm measures something n times after one discarded run.
+// measureWarm calls once n+1 times. It returns all results but the first, in which caches may be
+// cold.
 func measureWarm[T any](n int, once func() (T, error)) (list []T, err error) {
 	for i := range 1 + n {
 		x, err := once()
@@ -180,7 +184,7 @@ func measureWarm[T any](n int, once func() (T, error)) (list []T, err error) {
 	return list, nil
 }
 
-// commandLine formats a command without the directories of its files.
+// commandLine formats a command. Paths are reduced to file names.
 func commandLine(name string, args []string) string {
 	words := []string{filepath.Base(name)}
 	for _, a := range args {
@@ -192,16 +196,16 @@ func commandLine(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// errorOutput keeps the beginning of a program's standard error.
+// errorOutput keeps the first 2 KiB of a program's standard error.
 type errorOutput struct{ b []byte }
 
-// Write keeps up to 2 KiB and drops the rest.
+// Write implements [io.Writer].
 func (t *errorOutput) Write(p []byte) (int, error) {
 	t.b = append(t.b, p[:min(len(p), 2048-len(t.b))]...)
 	return len(p), nil
 }
 
-// stat summarises repeated measurements. The zero value has none.
+// stat holds statistics of repeated measurements. The zero value stands for no measurements.
 type stat struct {
 	median, min, max float64
 	n                int
@@ -220,7 +224,7 @@ func statOf(values []float64) stat {
 	return stat{m, v[0], v[len(v)-1], len(v)}
 }
 
-// statOver returns the statistic of f over measurements.
+// statOver returns the statistics of the values that f returns for a list.
 func statOver[T any](list []T, f func(T) float64) stat {
 	var v []float64
 	for _, x := range list {
@@ -234,7 +238,7 @@ func statOver[T any](list []T, f func(T) float64) stat {
 // mib converts bytes to MiB.
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// units are the units of sizes on the command line, longest first.
+// units lists the units of sizes on the command line, those with the longest names first.
 var units = []struct {
 	name string
 	size float64
@@ -243,7 +247,7 @@ var units = []struct {
 	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1},
 }
 
-// parseSize reads a size such as 10MB, 1.5GB, 64MiB or 4096.
+// parseSize reads a size such as 10MB, 1.5GB, 64MiB or 4096, and returns it in bytes.
 func parseSize(s string) (int64, error) {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(s, u.name)
@@ -259,7 +263,7 @@ func parseSize(s string) (int64, error) {
 	return 0, fmt.Errorf("size %q: expected a number of bytes such as 10MB, 1GB or 64MiB", s)
 }
 
-// sizeFlag is a flag with a size.
+// sizeFlag is the value of a flag for a size in bytes.
 type sizeFlag int64
 
 // String formats the size.
@@ -278,7 +282,7 @@ func (f *sizeFlag) Set(s string) error {
 	return err
 }
 
-// firstLine returns the first line of a program's output, for its version.
+// firstLine returns the first line that a program prints, such as its version.
 func firstLine(ctx context.Context, name string, args ...string) string {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second
@@ -287,9 +291,9 @@ func firstLine(ctx context.Context, name string, args ...string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// directories matches the directories of an absolute path.
+// directories matches the directories in absolute paths.
 var directories = regexp.MustCompile(`/(?:[^/\s:"]+/)+`)
 
-// withoutDirectories reduces absolute paths to names, because documents must not show the
-// directories of this machine.
+// withoutDirectories reduces the absolute paths in a text to file names, because documents must not
+// show directories of this machine.
 func withoutDirectories(s string) string { return directories.ReplaceAllString(s, "") }

@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// orderChecker reads the output of weft print --json and checks that the times of events never
-// decrease. It also sums a hash of every line, so that two texts can be compared regardless of the
-// order of their lines. It is an io.Writer that holds one incomplete line.
+// orderChecker is an io.Writer for the output of weft print --json. It checks that the times of
+// events never decrease. It also adds up hashes of all lines, so that two outputs can be compared
+// without regard to the order of lines. It keeps at most one incomplete line in memory.
 type orderChecker struct {
 	seed   maphash.Seed
 	events int64
 	links  int64
-	sum    uint64 // sum of the hashes of all lines
+	sum    uint64 // sum of the hashes of the lines
 	last   int64
-	late   int64 // events that are earlier than the previous event
+	late   int64 // number of events whose time is before that of the previous event
 	rest   []byte
 }
 
 var kindKey = []byte(`,"kind":"`)
 
-// Write processes a piece of the text. It fails at a line that is no event.
+// Write checks a piece of the output. It returns an error at a line that is not an event or link.
 func (o *orderChecker) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -44,16 +44,16 @@ func (o *orderChecker) Write(p []byte) (int, error) {
 	}
 }
 
-// line checks one line without its line feed.
+// line checks a line, which has no line feed.
 func (o *orderChecker) line(line []byte) error {
 	o.sum += maphash.Bytes(o.seed, line)
-	// A quote within a string is escaped, so that the first such key is the line's own.
+	// In texts, quotes are escaped. The first match is therefore the key itself.
 	at := bytes.Index(line, kindKey)
 	if at < 0 {
 		return fmt.Errorf("found line %q, expected an event with a kind", line)
 	}
 	if bytes.HasPrefix(line[at+len(kindKey):], []byte(`link"`)) {
-		o.links++ // links come last, not in time order
+		o.links++ // links follow the events, and are not in time order
 		return nil
 	}
 	t, ok := bytes.CutPrefix(line, []byte(`{"time":`))
@@ -73,7 +73,7 @@ func (o *orderChecker) line(line []byte) error {
 	return nil
 }
 
-// finish returns an error if the text ends within a line.
+// finish returns an error if the output ends with an incomplete line.
 func (o *orderChecker) finish() error {
 	if len(o.rest) > 0 {
 		return fmt.Errorf("found unfinished line %q at the end", o.rest)
@@ -81,7 +81,7 @@ func (o *orderChecker) finish() error {
 	return nil
 }
 
-// same reports whether two texts have the same lines in any order. Both must have been read with
+// same reports whether two outputs consist of the same lines, in any order. Both checkers must have
 // the same seed.
 func (o *orderChecker) same(p *orderChecker) bool {
 	return o.events == p.events && o.links == p.links && o.sum == p.sum

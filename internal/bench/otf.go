@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// The traces of the OTF part, in the temporary directory, where its commands run.
+// File names of the traces of the part otf. Commands run in the folder with these files.
 const (
 	otfPlain  = "plain.otf"
-	otfPacked = "packed.otf" // the same events, compressed
-	otfMany   = "many.otf"   // many streams
-	otfLevel  = 4            // of the compression, the default of libotf
+	otfPacked = "packed.otf" // the same events as plain.otf, compressed
+	otfMany   = "many.otf"   // a trace with many streams
+	otfLevel  = 4            // level of the compression, which is libotf's default
 )
 
-// The shapes of the traces, without the number of rounds.
+// Shapes of the traces. The number of rounds is set later.
 var (
 	otfUsual = otfShape{streams: 8, each: 2}
 	otfWide  = otfShape{streams: 1024, each: 1}
@@ -29,27 +29,28 @@ var (
 const (
 	// otfWideEvents is the approximate number of events in the trace with many streams.
 	otfWideEvents = 200_000
-	// otfHandles is the number of open files that a command may have on that trace.
+	// otfHandles is the number of files that a command may have open when it reads the trace with
+	// many streams.
 	otfHandles = 96
 )
 
-// toolComparison is a command of weft and the equivalent one of OTF's own tools. Files that they write are
-// named ours.* and theirs.*.
+// toolComparison is a command of weft with the corresponding command of OTF's own tools. The files
+// that they write are named ours.* and theirs.*.
 type toolComparison struct {
-	name         string  // name of the part
-	text         string  // description
-	ours, theirs string  // without the program name weft
-	cpu          float64 // required factor of CPU time
-	wall         float64 // the same for the wall clock on two cores, 0 for none
+	name         string  // name of the measurement in problems
+	text         string  // description in the document
+	ours, theirs string  // command lines; ours has no program name
+	cpu          float64 // least ratio of CPU times, theirs to ours
+	wall         float64 // least ratio of wall-clock times on two cores; 0 if there is no limit
 }
 
-// tool returns the program that weft is compared with.
+// tool returns the program with which weft is compared.
 func (v toolComparison) tool() string {
 	name, _, _ := strings.Cut(v.theirs, " ")
 	return name
 }
 
-// comparisons returns the comparisons on a plain trace of this shape.
+// comparisons returns the comparisons for a trace of a shape.
 func comparisons(shape otfShape) []toolComparison {
 	from := otfStart + (shape.ticks()-otfStart)/2
 	to := from + (shape.ticks()-otfStart)/100
@@ -65,35 +66,35 @@ func comparisons(shape otfShape) []toolComparison {
 	}
 }
 
-// otfPair is one run of both programs.
+// otfPair is a run of weft and a run of the other program.
 type otfPair struct {
 	ours   usage
-	theirs usage // zero when the tool is missing
+	theirs usage // zero if the other program is missing
 }
 
-// otfComparison is a comparison and its runs.
+// otfComparison is a comparison with its measurements.
 type otfComparison struct {
 	toolComparison
-	missing bool // the tool is missing
+	missing bool // the other program is missing
 	rounds  []otfPair
 }
 
-// otfWriteRound is one run of each writer.
+// otfWriteRound holds a run of each program that writes the trace.
 type otfWriteRound struct {
-	libotf usage // zero when it cannot be compiled
+	libotf usage // zero if the program cannot be compiled
 	one    usage // one goroutine writes all streams
-	two    usage // two goroutines write half of them each
-	half   usage // one goroutine writes half of the trace, and nothing else runs
+	two    usage // each of two goroutines writes half of the streams
+	half   usage // one goroutine writes half of the trace, and no other runs
 }
 
-// The parts of the measurements of OTF.
+// Names of the measurements of OTF, for problems.
 const (
 	partWrite = "writing"
 	partMany  = "many streams"
 	partZ     = "compressed"
 )
 
-// measure measures everything about OTF.
+// measure takes all measurements of OTF.
 func (r *otfReport) measure(b *session) error {
 	shape := otfUsual.withEvents(r.events)
 	name := strings.TrimSuffix(otfPlain, ".otf")
@@ -128,12 +129,12 @@ func (r *otfReport) measure(b *session) error {
 	return nil
 }
 
-// writeTrace writes a trace in a child, and returns the number of its events.
+// writeTrace writes a trace in a child process, and returns the number of its events.
 func (b *session) writeTrace(file string, shape otfShape, level int) (int64, error) {
 	return b.childNumber(otfWriteArgs(strings.TrimSuffix(file, ".otf"), shape, 1, level)...)
 }
 
-// otfWriteArgs returns the arguments of the child mode that writes a trace.
+// otfWriteArgs returns the arguments for the child mode that writes a trace.
 func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	args := []string{"otf", name}
 	for _, n := range []int{shape.streams, shape.each, shape.rounds, goroutines, level} {
@@ -142,9 +143,9 @@ func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	return args
 }
 
-// matching returns the files in the temporary directory whose names match.
+// matching returns the paths of the files in the temporary directory that match a pattern.
 func (b *session) matching(pattern string) []string {
-	list, _ := filepath.Glob(b.path(pattern)) // the patterns are valid constants
+	list, _ := filepath.Glob(b.path(pattern)) // Glob cannot fail, because the patterns are valid constants
 	return list
 }
 
@@ -158,7 +159,7 @@ func (b *session) sizeOf(pattern string) (n int64) {
 	return n
 }
 
-// clear removes the files that match patterns.
+// clear removes the files in the temporary directory that match patterns.
 func (b *session) clear(patterns ...string) {
 	for _, pattern := range patterns {
 		for _, name := range b.matching(pattern) {
@@ -167,18 +168,18 @@ func (b *session) clear(patterns ...string) {
 	}
 }
 
-// fresh removes the output of commands, because freeing the space of a replaced file is not the
-// work of the command that replaces it.
-func (b *session) fresh() { b.clear("ours.*", "theirs.*") }
+// clearOutput removes the files that compared commands have written. Otherwise, the next command would
+// free their space, which is not a part of its work.
+func (b *session) clearOutput() { b.clear("ours.*", "theirs.*") }
 
-// compare runs both programs of a comparison in turn.
+// compare measures both programs of a comparison, in turn.
 func (b *session) compare(c *otfComparison) (err error) {
 	tool, err := exec.LookPath(c.tool())
 	c.missing = err != nil
-	defer b.fresh()
+	defer b.clearOutput()
 	c.rounds, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
-		b.fresh()
-		t := turn{runner: b.runner}
+		b.clearOutput()
+		t := sequence{runner: b.runner}
 		t.run(&p.ours, b.weft, strings.Fields(c.ours)...)
 		t.run(&p.theirs, tool, strings.Fields(c.theirs)[1:]...)
 		return p, t.err
@@ -186,10 +187,10 @@ func (b *session) compare(c *otfComparison) (err error) {
 	return err
 }
 
-// packed compares decoding the compressed trace with decoding the plain one.
+// packed measures decoding the compressed trace and the plain one.
 func (b *session) packed(r *otfReport) (err error) {
 	r.compressed, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
-		t := turn{runner: b.runner}
+		t := sequence{runner: b.runner}
 		t.run(&p.ours, b.weft, decodeArgs(2, otfPacked)...)
 		t.run(&p.theirs, b.weft, decodeArgs(2, otfPlain)...)
 		return p, t.err
@@ -197,10 +198,11 @@ func (b *session) packed(r *otfReport) (err error) {
 	return err
 }
 
-// manyStreams runs commands on a trace with many streams and few open files. Unread data is a
-// defect and no failure, so that the lines of print are counted, and those of what convert wrote.
+// manyStreams measures commands that read the trace with many streams while they may have few open
+// files. If a command does not read all data, that is only a defect of the trace for it. The events
+// that print and convert write are therefore counted.
 func (b *session) manyStreams(r *otfReport) error {
-	defer b.fresh()
+	defer b.clearOutput()
 	shape := otfWide.withEvents(min(otfWideEvents, *b.events["otf"]))
 	var err error
 	if r.manyEvents, err = b.writeTrace(otfMany, shape, 0); err != nil {
@@ -218,8 +220,8 @@ func (b *session) manyStreams(r *otfReport) error {
 	return errors.Join(errs...)
 }
 
-// fewHandles runs a command of weft that may have few open files. Its output must have the given
-// number of events.
+// fewHandles runs a command of weft that may have few open files. It returns an error if the
+// command does not write the given number of events.
 func (b *session) fewHandles(command string, events int64) (usage, error) {
 	var lines lineCounter
 	u, err := b.run(&lines, "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" %s`, otfHandles, command), b.weft)
@@ -235,16 +237,16 @@ func (b *session) fewHandles(command string, events int64) (usage, error) {
 	return u, err
 }
 
-// lineCounter counts the lines that are written to it.
+// lineCounter is an io.Writer that counts lines.
 type lineCounter struct{ n int64 }
 
-// Write counts.
+// Write implements [io.Writer].
 func (l *lineCounter) Write(p []byte) (int, error) {
 	l.n += int64(bytes.Count(p, []byte{'\n'}))
 	return len(p), nil
 }
 
-// expect returns an error unless there were n lines.
+// expect returns an error if the number of lines is not n.
 func (l *lineCounter) expect(n int64) error {
 	if l.n != n {
 		return fmt.Errorf("found %d events, expected %d", l.n, n)
@@ -255,8 +257,8 @@ func (l *lineCounter) expect(n int64) error {
 //go:embed testdata/libotf.c
 var libotfSource []byte
 
-// compileLibotf compiles the program that writes the events with libotf, into the temporary
-// directory. It returns an error if that is impossible.
+// compileLibotf compiles the program that writes the events with libotf, and returns its path. It
+// returns an error if the compiler or the library is missing.
 func (b *session) compileLibotf() (string, error) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -274,10 +276,9 @@ func (b *session) compileLibotf() (string, error) {
 	return program, nil
 }
 
-// writers measures writing the same events with libotf, with one goroutine and
-// with two.
+// writers measures writing the same events with libotf, and with weft in one goroutine and in two.
 func (b *session) writers(r *otfReport, shape otfShape) error {
-	defer b.fresh()
+	defer b.clearOutput()
 	program, err := b.compileLibotf()
 	if err != nil {
 		r.noLibotf = err.Error()
@@ -286,12 +287,12 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 	half.streams /= 2
 	first := true
 	r.writes, err = measureWarm(pairs*b.runs, func() (q otfWriteRound, err error) {
-		t := turn{runner: b.runner}
+		t := sequence{runner: b.runner}
 		write := func(u *usage, shape otfShape, goroutines int) {
 			b.clear("ours.*")
 			t.run(u, b.self, append([]string{childMode}, otfWriteArgs("ours", shape, goroutines, 0)...)...)
 		}
-		b.fresh()
+		b.clearOutput()
 		t.run(&q.libotf, program, "theirs", strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds))
 		write(&q.half, half, 1)
 		write(&q.two, shape, 2)
@@ -305,7 +306,7 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 	return err
 }
 
-// sameEvents returns an error unless libotf and weft wrote the same event files.
+// sameEvents returns an error if the files of events that libotf and weft have written differ.
 func (b *session) sameEvents(shape otfShape) error {
 	for i := range shape.streams {
 		name := fmt.Sprintf("%x.events", i+1)

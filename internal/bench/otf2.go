@@ -12,10 +12,10 @@ import (
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// otf2Locations is the number of locations of the events.
+// otf2Locations is the number of locations in the archive.
 const otf2Locations = 4
 
-// otf2Report has the content of the document about OTF2.
+// otf2Report is the part otf2.
 type otf2Report struct {
 	result
 	bytes int64
@@ -23,14 +23,14 @@ type otf2Report struct {
 	rows  []*otf2Row
 }
 
-// otf2Row is a command and its measurements.
+// otf2Row is a command with its measurements: a row in the table.
 type otf2Row struct {
 	what string
-	args []string // PATH stands for the archive, ALONE for the one with one location
+	args []string // PATH stands for the archive, ALONE for the one with a single location
 	runs []usage
 }
 
-// The rows of the document's table.
+// Indexes of the rows in the table.
 const (
 	otf2Write = iota
 	otf2One
@@ -100,7 +100,7 @@ func (r *otf2Report) archive(b *session) error {
 	return b.inTurn(pairs*b.runs, list...)
 }
 
-// acceptances evaluates the project's limits.
+// acceptances compares the measurements with the project's limits.
 func (r *otf2Report) acceptances() (list []acceptance) {
 	against := func(text string, limit float64, ours, theirs int, f func(usage) float64) {
 		a, b := statOver(r.rows[ours].runs, f), statOver(r.rows[theirs].runs, f)
@@ -138,7 +138,7 @@ func (r *otf2Report) document() []byte {
 	return r.text.Bytes()
 }
 
-// writeOTF2 writes an archive.
+// writeOTF2 writes an archive with some events and locations.
 func writeOTF2(path string, events, locations int) error {
 	dst, err := format.CreateFile(path)
 	if err != nil {
@@ -149,7 +149,7 @@ func writeOTF2(path string, events, locations int) error {
 	if err != nil {
 		return err
 	}
-	// Ids of records, see docs/formats/otf2.md.
+	// Numbers of record types (docs/formats/otf2.md).
 	const clock, paradigm, text, node, group, location, region, set, comm, enter, leave, send = 5, 6, 10, 12, 13, 14, 15,
 		18, 22, 12, 13, 14
 	const none = 1<<32 - 1

@@ -5,39 +5,40 @@ import (
 	"math"
 )
 
-// otfReport has the content of the document about OTF.
+// otfReport is the part otf.
 type otfReport struct {
 	result
-	otfprint      string // version, "" when missing
-	plain, packed int64  // sizes of the traces in bytes
+	otfprint      string // version of otfprint; "" if it is missing
+	plain, packed int64  // sizes of both traces in bytes
 	comparisons   []*otfComparison
-	compressed    []otfPair // the compressed trace and the plain one
+	compressed    []otfPair // runs with the compressed trace (ours) and with the plain one (theirs)
 	memory        []commandResult
 	manyEvents    int64
 	many          []commandResult
 	writes        []otfWriteRound
-	noLibotf      string // why the program that uses libotf cannot be compiled
+	noLibotf      string // reason why the program that uses libotf cannot be compiled
 }
 
-// limits of the project for OTF.
+// The project's limits for OTF.
 const (
-	otfStreamMemory = 1 << 20 // bytes per stream, above plainMemory
+	otfStreamMemory = 1 << 20 // bytes for each stream, in addition to plainMemory
 	otfWriteTime    = 60      // ns per event
-	otfManyCommands = 4       // commands that must work with few open files
+	otfManyCommands = 4       // number of commands that must work with few open files
 )
 
-// plainLimit returns the memory limit of a command on the plain trace.
+// plainLimit returns the memory limit, in bytes, of a command that reads the plain trace.
 func (r *otfReport) plainLimit() int64 {
 	return plainMemory + int64(otfUsual.streams)*otfStreamMemory
 }
 
-// lessCPU returns the factor by which weft takes less CPU time.
+// lessCPU returns the ratio of CPU times, theirs to ours.
 func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
 
-// lessWall returns the factor by which weft takes less wall-clock time.
+// lessWall returns the ratio of wall-clock times, theirs to ours.
 func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
 
-// against returns a statistic of the runs, or an empty one when the tool is missing.
+// against returns the statistics of f over the runs. They are empty if the other program is
+// missing.
 func (c *otfComparison) against(f func(otfPair) float64) stat {
 	if c.missing {
 		return stat{}
@@ -45,7 +46,8 @@ func (c *otfComparison) against(f func(otfPair) float64) stat {
 	return statOver(c.rounds, f)
 }
 
-// perEvent returns a duration in ns per event, or NaN if nothing was measured.
+// perEvent converts seconds for a number of events to ns per event. It returns NaN if nothing was
+// measured.
 func perEvent(seconds float64, events int64) float64 {
 	if seconds == 0 {
 		return math.NaN()
@@ -53,14 +55,14 @@ func perEvent(seconds float64, events int64) float64 {
 	return seconds * 1e9 / float64(events)
 }
 
-// judge returns a verdict on the measurements of a part.
+// judge returns the verdict on a measurement. part is the name of the measurement in problems.
 func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
 	a := verdict(text, limit, ratio(s), s.n > 0, good)
 	a.why, a.partial = why, r.failed(part)
 	return a
 }
 
-// acceptances evaluates the project's limits.
+// acceptances compares the measurements with the project's limits.
 func (r *otfReport) acceptances() []acceptance {
 	var list []acceptance
 	for _, c := range r.comparisons {
@@ -93,11 +95,11 @@ func (r *otfReport) acceptances() []acceptance {
 	return append(list, r.memoryVerdict(), r.manyVerdict())
 }
 
-// scaling returns the ratio of the wall-clock time of one goroutine for two halves of the trace to
-// that of two goroutines.
+// scaling returns the speed-up by a second goroutine: the ratio of the time that one goroutine
+// needs for both halves of the trace to the time that two goroutines need.
 func scaling(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.wall.Seconds() }
 
-// memoryVerdict evaluates the peaks on the plain trace.
+// memoryVerdict compares the peaks of commands on the plain trace with their limit.
 func (r *otfReport) memoryVerdict() acceptance {
 	peak := highestOf(r.memory)
 	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{},
@@ -108,7 +110,7 @@ func (r *otfReport) memoryVerdict() acceptance {
 	return a
 }
 
-// manyVerdict evaluates whether the commands with few open files work.
+// manyVerdict says whether all commands work with few open files.
 func (r *otfReport) manyVerdict() acceptance {
 	a := r.judge(partMany, fmt.Sprintf("%d streams with %d open files", otfWide.streams, otfHandles),
 		fmt.Sprintf("%d commands work", otfManyCommands), "", stat{}, len(r.many) == otfManyCommands)
@@ -139,7 +141,7 @@ func (r *otfReport) document() []byte {
 	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.writeReading()
 	r.writeWriting()
-	r.remembering()
+	r.writeMemory()
 	return r.text.Bytes()
 }
 
@@ -177,7 +179,7 @@ func (r *otfReport) writeReading() {
 		ratio(statOver(r.compressed, func(p otfPair) float64 { return 1 / p.lessCPU() })))
 }
 
-// smallSeconds formats a median of seconds that may be small.
+// smallSeconds formats the median of f in seconds, or in a smaller unit if it is small.
 func smallSeconds[T any](list []T, f func(T) float64) string {
 	s := statOver(list, f)
 	if s.n == 0 {
@@ -217,8 +219,8 @@ func (r *otfReport) writeWriting() {
 	r.table([]string{"Writer", "CPU, ns an event", "User time alone", "Wall, ns an event"}, rows)
 }
 
-// remembering writes the sections about memory.
-func (r *otfReport) remembering() {
+// writeMemory writes the sections about memory.
+func (r *otfReport) writeMemory() {
 	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe " +
 		"highest of them.\n\n")
 	r.leastPeak()

@@ -12,14 +12,14 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// printed maps the record names of otfprint to record types.
+// printed maps the names of records in otfprint's output to record types.
 var printed = map[string]otf.Type{
 	"Enter": otf.Enter, "Leave": otf.Leave, "SendMessage": otf.SendMsg, "ReceiveMessage": otf.RecvMsg,
 	"Counter":    otf.Counter,
 	"DefProcess": otf.DefProcess, "DefFunction": otf.DefFunction, "DefCounter": otf.DefCounter,
 }
 
-// TestOTFTrace compares the trace with the output of otfprint.
+// TestOTFTrace compares the generated trace with the output of otfprint.
 func TestOTFTrace(t *testing.T) {
 	otfprint, err := exec.LookPath("otfprint")
 	if err != nil {
@@ -41,14 +41,14 @@ func TestOTFTrace(t *testing.T) {
 	var got otfCounts
 	depth := map[string]int{}
 	deepest, last := 0, 0
-	messages := map[string]int{} // sent and not received
+	messages := map[string]int{} // sent messages that have not been received
 	for line := range strings.Lines(string(out)) {
-		// (#7) <tab>1017 Enter: function 78, process 5, source 0
+		// a line looks like: (#7) <tab>1017 Enter: function 78, process 5, source 0
 		_, rest, _ := strings.Cut(line, "\t")
 		head, fields, _ := strings.Cut(rest, ": ")
 		at, what, timed := strings.Cut(head, " ")
 		if !timed {
-			what = head // a definition
+			what = head // a line about a definition
 		}
 		typ, known := printed[what]
 		if !known {
@@ -91,7 +91,8 @@ func TestOTFTrace(t *testing.T) {
 	if got != want {
 		t.Errorf("otfprint has records\n%v, expected\n%v", got, want)
 	}
-	// By hand: 16 processes of 62 rounds; one round is without sends, another without receives.
+	// Calculated by hand: 16 processes have 62 rounds; in one of these they do not send, and in
+	// another one they do not receive.
 	if got[otf.SendMsg] != 16*61 || got[otf.RecvMsg] != 16*61 || got[otf.Counter] != 16*(62+2) ||
 		got[otf.Enter] != got[otf.Leave] || got[otf.Enter]+got[otf.Leave] < 16*62*17 {
 		t.Errorf("found %v", got)
@@ -105,7 +106,7 @@ func TestOTFTrace(t *testing.T) {
 	}
 }
 
-// TestOTFWriters checks that libotf's program writes the same events, byte for byte.
+// TestOTFWriters checks that the program with libotf writes the same event files, byte by byte.
 func TestOTFWriters(t *testing.T) {
 	dir := t.TempDir()
 	b := &session{runner: &runner{ctx: t.Context(), tmp: dir}, dir: dir}
@@ -138,7 +139,7 @@ func TestOTFWriters(t *testing.T) {
 	}
 }
 
-// sampleOTF returns a report of a run in which all limits are met.
+// sampleOTF returns a report in which all limits are kept.
 func sampleOTF() *otfReport {
 	r := &otfReport{
 		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6,
@@ -223,7 +224,8 @@ func TestOTFChild(t *testing.T) {
 	if err := child(t.Context(), args, &out); err != nil {
 		t.Fatal(err)
 	}
-	// 2 processes, 3 rounds of 20 events, and the functions that are open at the end.
+	// 2 processes have 3 rounds of 20 events, and further leaves of the functions that are open at
+	// the end.
 	if n, err := strconv.Atoi(strings.TrimSpace(out.String())); err != nil || n < 120 || n > 120+2*otfDepth {
 		t.Errorf("found %q", out.String())
 	}

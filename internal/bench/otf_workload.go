@@ -9,50 +9,51 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// The OTF workload consists of rounds. In a round each process has 20 events: 17 enters and leaves
-// of functions, a send, the receive of a message from the previous round, and a counter value. In
-// the first round there is nothing to receive, and in the last one nothing to send: counter values
-// take their place. At the end all functions are left.
+// The OTF workload consists of rounds. In each round a process has 20 events: 17 enters and leaves
+// of functions, a send, the receive of a message that was sent in the previous round, and a counter
+// value. The first round has a counter value in place of the receive, and the last one in place of
+// the send. All functions are left at the end.
 //
-// Each stream draws its own random numbers, so that streams can be written in any order and by any
-// number of goroutines. All streams have the same time at the end of a round, so that no message
-// arrives before it was sent. testdata/libotf.c writes the same events.
+// Each stream has its own random numbers. Streams can therefore be written in any order and by any
+// number of goroutines. A round ends at the same time in all streams, and so no message arrives
+// before it was sent. testdata/libotf.c writes the same events.
 const (
-	otfRound     = 20 // events of a process in a round
+	otfRound     = 20 // number of events of a process in a round
 	otfFunctions = 200
-	otfDepth     = 20   // greatest number of open functions of a process
-	otfStep      = 200  // greatest number of ticks between events of a stream
-	otfStart     = 1000 // ticks before the first event
+	otfDepth     = 20   // largest number of open functions of a process
+	otfStep      = 200  // largest number of ticks between two events of a stream
+	otfStart     = 1000 // time of the first round
 
-	// otfAbsolute is the property of a counter whose values are absolute and valid at their time.
+	// otfAbsolute is the value of the property of a counter whose values are absolute and apply to
+	// their own time.
 	otfAbsolute = 1 | 4
 )
 
 // otfShape is the size of an OTF trace.
 type otfShape struct {
 	streams int
-	each    int // processes per stream
+	each    int // number of processes in each stream
 	rounds  int
 }
 
-// processes returns the number of processes. Their tokens begin at 1.
+// processes returns the number of processes. Their tokens are 1, 2 and so on.
 func (s otfShape) processes() int { return s.streams * s.each }
 
 // perRound returns the number of events in a round.
 func (s otfShape) perRound() int64 { return int64(otfRound * s.processes()) }
 
-// withEvents returns the shape with approximately n events.
+// withEvents returns the shape with the number of rounds that gives about n events.
 func (s otfShape) withEvents(n int64) otfShape {
 	s.rounds = int(max(2, n/s.perRound()))
 	return s
 }
 
-// ticks returns the end of the last round.
+// ticks returns the time at which the last round ends.
 func (s otfShape) ticks() uint64 {
 	return otfStart + uint64(s.rounds)*uint64(s.each)*otfRound/2*otfStep
 }
 
-// otfCounts has the number of events by type.
+// otfCounts holds the number of events of each type.
 type otfCounts [otf.NumTypes]int64
 
 // all returns the total number of events.
@@ -70,13 +71,13 @@ type otfStream struct {
 	w      *otf.StreamWriter
 	random uint64
 	time   uint64
-	steps  []uint64 // ticks between the events of the first half of the round
+	steps  []uint64 // ticks between the events in the first half of a round
 	open   [][]uint64
 	rec    otf.Record
 	counts otfCounts
 }
 
-// newOTFStream returns the stream with a number, counted from 1.
+// newOTFStream returns the stream with the number id, which is at least 1.
 func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	return &otfStream{
 		shape: shape, first: (id - 1) * shape.each, w: w, time: otfStart,
@@ -85,7 +86,7 @@ func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	}
 }
 
-// draw returns the next random number (xorshift).
+// draw returns the next random number of a xorshift generator.
 func (s *otfStream) draw() uint64 {
 	s.random ^= s.random << 13
 	s.random ^= s.random >> 7
@@ -93,11 +94,11 @@ func (s *otfStream) draw() uint64 {
 	return s.random
 }
 
-// step converts a random number to the ticks between two events.
+// step converts a random number to a number of ticks between two events.
 func step(random uint64) uint64 { return (random >> 32) % (otfStep + 1) }
 
-// tick advances the time to an event of the round. The second half of a round compensates for the
-// first.
+// tick advances the time to the next event of a round. The steps in the second half of a round are
+// chosen so that each round has the same duration.
 func (s *otfStream) tick(event int, random uint64) {
 	half := len(s.steps)
 	if event < half {
@@ -108,7 +109,7 @@ func (s *otfStream) tick(event int, random uint64) {
 	}
 }
 
-// round writes the events of a round, counted from 0.
+// round writes the events of round n, where the first one is 0.
 func (s *otfStream) round(n int) error {
 	shift := int(s.draw() % otfRound)
 	last := s.shape.rounds - 1
@@ -135,7 +136,7 @@ func (s *otfStream) round(n int) error {
 	return nil
 }
 
-// call enters or leaves a function, at random where both are possible.
+// call writes an enter or leave of a function. If both are possible, random decides.
 func (s *otfStream) call(random uint64, p int) error {
 	depth := len(s.open[p])
 	if depth == 0 || depth < otfDepth && random>>8&1 == 0 {
@@ -154,8 +155,8 @@ func (s *otfStream) leave(p int) error {
 	return s.write(otf.Leave, p)
 }
 
-// message writes the process's end of the message of a round. The distance to the receiver is the
-// same for all messages of a round.
+// message writes the send or receive of process p for the messages of a round. In a round, the
+// distance from each sender to its receiver is the same.
 func (s *otfStream) message(t otf.Type, round, p int) error {
 	all := s.shape.processes()
 	self := s.first + p
@@ -183,15 +184,15 @@ func (s *otfStream) finish() error {
 	return nil
 }
 
-// write writes the current record.
+// write writes the current record as a record of type t of process p.
 func (s *otfStream) write(t otf.Type, p int) error {
 	s.rec.Type, s.rec.Time, s.rec.Process = t, s.time, uint64(s.first+p)+1
 	s.counts[t]++
 	return s.w.Write(&s.rec)
 }
 
-// writeOTF writes a trace with a number of goroutines, which share the streams evenly, and a level
-// of compression. It returns the number of events of each type.
+// writeOTF writes a trace, compressed at the given level. The goroutines share the streams evenly.
+// It returns the number of events of each type.
 func writeOTF(ctx context.Context, name string, shape otfShape, goroutines, level int) (*otfCounts, error) {
 	if shape.streams%goroutines != 0 {
 		return nil, fmt.Errorf("found %d streams for %d goroutines, expected a multiple", shape.streams, goroutines)
@@ -227,7 +228,7 @@ func writeOTF(ctx context.Context, name string, shape otfShape, goroutines, leve
 	return counts, w.Close()
 }
 
-// writeStreams writes streams together, round by round.
+// writeStreams writes a round of each stream in turn, until all rounds are written.
 func writeStreams(ctx context.Context, streams []*otfStream, rounds int) error {
 	for n := range rounds {
 		if err := ctx.Err(); err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// page is a Markdown document in progress.
+// page is a Markdown document that is being written.
 type page struct{ text bytes.Buffer }
 
 // printf appends to the document.
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
 
-// table appends a table. The first column is text, the others are numbers unless their header
-// begins with a space.
+// table appends a table. The first column is aligned to the left like texts, and the other columns
+// to the right like numbers, unless their header begins with a space.
 func (p *page) table(header []string, rows [][]string) {
 	line := func(cells []string) {
 		p.printf("|")
@@ -38,7 +38,8 @@ func (p *page) table(header []string, rows [][]string) {
 	p.printf("\n")
 }
 
-// begin begins the document of a part other than text. small describes what is smaller in a trial.
+// begin writes the beginning of the document of a part other than text. small says what is small in
+// a trial run.
 func (r *result) begin(part, title, small, intro string) {
 	r.text.Reset()
 	r.printf("# Performance: %s\n\n`make bench` writes this page, "+
@@ -57,7 +58,7 @@ func (r *result) begin(part, title, small, intro string) {
 
 func (r *result) trial(what string) { r.printf("**A trial with %s.**\n\n", what) }
 
-// place describes where the measurements were made.
+// place writes where the measurements were made.
 func (r *result) place() {
 	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
 	if r.load != "" {
@@ -66,7 +67,7 @@ func (r *result) place() {
 	r.printf("\n")
 }
 
-// leastPeak writes the lower limit of all peaks, if it is known.
+// leastPeak writes the lowest peak that can be measured, if it is known.
 func (r *result) leastPeak() {
 	if r.floor > 0 {
 		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it "+
@@ -74,16 +75,16 @@ func (r *result) leastPeak() {
 	}
 }
 
-// acceptance is one limit of the project and the worst measurement for it.
+// acceptance is the verdict on a limit of the project, with the worst measurement for it.
 type acceptance struct {
 	text, limit string
-	worst       string // "" when not measured
-	why         string // why it was not measured, if known
+	worst       string // worst measurement; "" if there is none
+	why         string // reason why nothing was measured, if known
 	pass        bool
-	partial     bool // some of the measurements failed
+	partial     bool // set if some of the measurements failed
 }
 
-// verdict evaluates a measurement, if it is known.
+// verdict returns the verdict on a measurement. known says whether anything was measured.
 func verdict(text, limit, measured string, known, pass bool) acceptance {
 	a := acceptance{text: text, limit: limit, pass: pass}
 	if known {
@@ -92,13 +93,13 @@ func verdict(text, limit, measured string, known, pass bool) acceptance {
 	return a
 }
 
-// failed reports whether one of the parts is among the problems.
+// failed reports whether one of the named measurements is among the problems.
 func (r *result) failed(parts ...string) bool {
 	return slices.ContainsFunc(r.problems, func(p problem) bool { return slices.Contains(parts, p.part) })
 }
 
-// verdicts appends the section about the limits, and lists the parts that failed. measured is the
-// header of the measurements.
+// verdicts writes the section about limits and the list of problems. measured is the header of the
+// column with measurements.
 func (r *result) verdicts(intro, measured string, list []acceptance) {
 	r.printf("## Acceptance\n\n%s", intro)
 	var rows [][]string
@@ -129,5 +130,5 @@ func (r *result) verdicts(intro, measured string, list []acceptance) {
 	r.printf("\n")
 }
 
-// problem is a part that failed.
+// problem is a measurement that failed.
 type problem struct{ file, part, message string }

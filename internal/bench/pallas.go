@@ -9,38 +9,38 @@ import (
 	"strings"
 )
 
-// pallasResult has the measurements of a pattern.
+// pallasResult holds the measurements of a pattern.
 type pallasResult struct {
 	pallasPattern
 	events            int64
-	record, tenth     []usage // recording all, and a tenth of the events
+	record, tenth     []usage // recording all events, and a tenth of them
 	compatible, short []usage // the same in the compatible way
-	one, two          []usage // reading on one core and on two
-	info, exact       []usage // from sums, and from all events
+	one, two          []usage // reading on one core, and on two
+	info, exact       []usage // the command info, from sums and from all events
 	opening           lookups
-	first, many       lookups // one value, and pallasLookups
-	bytes             int64   // of the trace
-	grammar, data     int64   // bytes of its thread.pallas, and of its files of times
+	first, many       lookups // looking up a single value, and pallasLookups values
+	bytes             int64   // size of the trace
+	grammar, data     int64   // sizes of its thread.pallas, and of its files of times
 }
 
-// pallasThreadsPattern is the pattern that several threads record.
+// pallasThreadsPattern is the name of the pattern that is recorded by several threads.
 const pallasThreadsPattern = "jittered"
 
-// pallasLookups is the number of values that are looked up.
+// pallasLookups is the number of values that a run looks up.
 const pallasLookups = 1000
 
-// lookups are processes that look up values.
+// lookups holds the runs of a program that looks up values.
 type lookups struct {
 	runs []usage
-	ns   []float64 // nanoseconds of the lookups alone
+	ns   []float64 // nanoseconds of the lookups themselves, by run
 }
 
-// pallasThreads has the measurements of a trace of several threads.
+// pallasThreads holds the measurements of a trace of several threads.
 type pallasThreads struct {
 	threads        int
 	record, both   []usage // recording with one goroutine, and with two
-	one, two       []usage // reading on one core and on two
-	bytes, grammar int64   // bytes of the trace, and of all its thread.pallas files
+	one, two       []usage // reading on one core, and on two
+	bytes, grammar int64   // sizes of the trace, and of all its thread.pallas files
 }
 
 // measure takes all measurements of Pallas.
@@ -75,7 +75,7 @@ func (r *pallasReport) measure(b *session) error {
 	return err
 }
 
-// pallasPattern measures a pattern.
+// pallasPattern takes the measurements of a pattern.
 func (b *session) pallasPattern(x *pallasResult) error {
 	for i := range b.runs {
 		for _, k := range []struct {
@@ -88,7 +88,7 @@ func (b *session) pallasPattern(x *pallasResult) error {
 				if i < b.runs-1 || k.to != &x.record {
 					return nil
 				}
-				// The last recording is read.
+				// Reading uses the trace that was recorded last.
 				x.sizes(path)
 				if err := b.inTurn(pairs*b.runs,
 					command{&x.one, b.weft, decodeArgs(1, path)},
@@ -106,7 +106,7 @@ func (b *session) pallasPattern(x *pallasResult) error {
 	return nil
 }
 
-// lookups measures looking up values.
+// lookups measures looking up values in the trace at path.
 func (b *session) lookups(x *pallasResult, path string) error {
 	for range pairs * b.runs {
 		for _, l := range []struct {
@@ -128,7 +128,7 @@ func (b *session) lookups(x *pallasResult, path string) error {
 	return nil
 }
 
-// pallasThreads measures a trace of several threads.
+// pallasThreads takes the measurements of a trace of several threads.
 func (b *session) pallasThreads(x *pallasThreads, events int64) error {
 	for i := range b.runs {
 		for n, to := range []*[]usage{&x.record, &x.both} {
@@ -148,8 +148,8 @@ func (b *session) pallasThreads(x *pallasThreads, events int64) error {
 	return nil
 }
 
-// recordPallas records a trace in a separate process and calls read. It removes the trace
-// afterwards.
+// recordPallas records a trace in a child process, appends its usage to to, and calls read with the
+// trace. It removes the trace afterwards.
 func (b *session) recordPallas(k pallasRecording, to *[]usage, read func(path string) error) error {
 	dir, err := os.MkdirTemp(b.dir, "pallas-")
 	if err != nil {
@@ -176,7 +176,8 @@ func (x *pallasResult) sizes(path string) {
 	x.grammar, x.data = bytesOfThreads(path, "thread.pallas"), bytesOfThreads(path, "*.dat")
 }
 
-// bytesOfThreads returns the size of the files that match pattern in the folders of threads.
+// bytesOfThreads returns the total size of the files in the folders of threads that match a
+// pattern.
 func bytesOfThreads(path, pattern string) (n int64) {
 	list, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "archive_*", "thread_*", pattern))
 	for _, file := range list {

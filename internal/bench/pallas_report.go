@@ -5,49 +5,49 @@ import (
 	"slices"
 )
 
-// pallasReport has the content of the document about Pallas.
+// pallasReport is the part pallas.
 type pallasReport struct {
 	result
 	results []*pallasResult
 	threads []*pallasThreads
-	long    pallasResult // the measurements of a trace ten times as long
+	long    pallasResult // measurements of a trace that is ten times as long
 }
 
-// The cost of Pallas' own library, version 0.20, in ns per event, which was measured on a similar
-// machine because no distribution has the library. On irregular input its cost grows with the
-// length of the trace.
+// The cost of Pallas' own library, version 0.20, in ns per event. It was measured on a similar
+// machine, because no distribution contains the library. For irregular input, its cost per event
+// grows with the length of the trace.
 const (
 	pinnedRecord    = "230 to 275"
 	pinnedIrregular = "5500 to 10700"
 	pinnedRead      = "300 to 2300"
 	pinnedInfo      = "1.2 to 12 ms"
 
-	pinnedFast = 5500 // the fastest of the measured times on irregular input
+	pinnedFast = 5500 // fastest run on irregular input
 )
 
-// The limits that the project sets for Pallas.
+// The project's limits for Pallas.
 const (
 	recordRegular   = 200 // ns per event
 	recordIrregular = 500
 	readRegular     = 30
 	readIrregular   = 60
 	infoTime        = 0.010 // seconds
-	longerCost      = 1.25  // allowed factor of the cost per event in a trace ten times as long
+	longerCost      = 1.25  // largest ratio of the cost per event in a trace ten times as long
 	recordMemory    = 64<<20 + 64<<10
-	threadMemory    = 100 << 10   // bytes per additional recorded thread
-	valueBytes      = 8*1000 + 64 // an uncompressed block, and its length
+	threadMemory    = 100 << 10   // bytes for each further recorded thread
+	valueBytes      = 8*1000 + 64 // size of an uncompressed block and of its length
 
-	// recordScale is the factor by which two goroutines must record faster than one, whose blocks are
-	// compressed on the other core.
+	// recordScale is the least speed-up of recording by a second goroutine. One goroutine already
+	// has its blocks compressed on the other core.
 	recordScale = 1.2
 )
 
-// perEventOf returns the wall-clock time or CPU time of runs in ns per event.
+// perEventOf returns statistics of the time f of runs, in ns per event.
 func perEventOf(list []usage, events int64, f func(usage) float64) stat {
 	return statOver(list, func(u usage) float64 { return perEvent(f(u), events) })
 }
 
-// perEventCells formats CPU time and wall-clock time per event, and the peak.
+// perEventCells returns table cells with CPU time and wall-clock time per event, and the peak.
 func perEventCells(list []usage, events int64) []string {
 	return []string{ratio(perEventOf(list, events, cpu)), ratio(perEventOf(list, events, wall)), peak(list)}
 }
@@ -116,7 +116,7 @@ func (r *pallasReport) acceptances() []acceptance {
 			v := statOver(one, wall).median / s.median
 			add(text+", "+name, fmt.Sprintf("≥ %.2f ×", limit), fmt.Sprintf("%.2f ×", v), s, v >= limit)
 		}
-		if i == 0 && r.cores >= 2 { // with many threads, creating their files is a large part
+		if i == 0 && r.cores >= 2 { // with many threads, much of the time goes into creating their files
 			faster("Two goroutines record faster than one", recordScale, x.record, x.both)
 			faster("Two cores read faster than one", minTwoCores, x.one, x.two)
 		}
@@ -138,8 +138,8 @@ func (r *pallasReport) acceptances() []acceptance {
 	return list
 }
 
-// bytes returns the bytes that lookups read per value, without those of opening the trace, or an
-// empty statistic where the system does not count them.
+// bytes returns statistics of the bytes that the lookups read, without those read for opening the
+// trace. They are empty if the system does not count bytes.
 func (l lookups) bytes(opening lookups) stat {
 	return bytesOf(l.runs, opening.runs)
 }
@@ -188,7 +188,7 @@ func (r *pallasReport) document() []byte {
 	return r.text.Bytes()
 }
 
-// sums writes the section about sums.
+// sums writes the section about sums that the trace stores.
 func (r *pallasReport) sums() {
 	r.printf("## Sums\n\nThe grammar has sums of times beside it: `info` needs no look at the times,\n" +
 		"`info --exact` reads all events.\n\n")
@@ -201,7 +201,7 @@ func (r *pallasReport) sums() {
 	r.table([]string{"Pattern", "`info`, CPU", "`info --exact`", "`info`, read", "`info --exact`", "Trace"}, rows)
 }
 
-// values writes the section about values on demand.
+// values writes the section about looking up values.
 func (r *pallasReport) values(list []*pallasResult) {
 	r.printf("## Values on demand\n\nA program opens the trace and a thread, and asks for the times of occurrences of "+
 		"events,\n"+
@@ -219,12 +219,12 @@ func (r *pallasReport) values(list []*pallasResult) {
 		rows)
 }
 
-// microseconds formats the duration of one of count lookups.
+// microseconds formats the mean duration of a lookup, for runs of count lookups.
 func (l lookups) microseconds(count float64) string {
 	return ratio(statOver(l.ns, func(ns float64) float64 { return ns / 1000 / count }))
 }
 
-// each formats the number of bytes that one of count lookups reads.
+// each formats the mean number of bytes that a lookup reads, for runs of count lookups.
 func (l lookups) each(opening lookups, count float64) string {
 	if s := l.bytes(opening); s.n > 0 {
 		return fmt.Sprintf("%.0f", s.median/count)
@@ -232,7 +232,7 @@ func (l lookups) each(opening lookups, count float64) string {
 	return "–"
 }
 
-// megabytes formats the number of bytes that processes read.
+// megabytes formats the number of bytes that the processes have read.
 func megabytes(list []usage) string {
 	if s := bytesOf(list, nil); s.n > 0 {
 		return fmt.Sprintf("%.2f MB", s.median/1e6)

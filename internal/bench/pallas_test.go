@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// filesOf returns the contents of all files in a folder.
+// filesOf returns the contents of all files below a folder, by path.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -29,8 +29,8 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-// TestPallasRecording checks that two goroutines record the same as one, and that each thread has
-// its part of the events.
+// TestPallasRecording checks that two goroutines record the same trace as one, and that each thread
+// has an equal share of the events.
 func TestPallasRecording(t *testing.T) {
 	var recorded []map[string]string
 	for _, goroutines := range []int{1, 2} {
@@ -76,7 +76,7 @@ func TestPallasChildren(t *testing.T) {
 	}
 }
 
-// samplePallas returns a report of a run in which all limits are met.
+// samplePallas returns a report in which all limits are kept.
 func samplePallas() *pallasReport {
 	const events, ms = 1_000_000, 0.001
 	used := func(cpu, wall float64, mib, read int64) []usage {
@@ -106,13 +106,13 @@ func samplePallas() *pallasReport {
 	}
 }
 
-// resultOf returns the common fields of a run with a number of events.
+// resultOf returns the common part of a result with a number of events.
 func resultOf(events int64) result {
 	return result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: events}
 }
 
 func TestPallasDocument(t *testing.T) {
-	// By hand: 64 MiB and 64 KiB, 100 KiB per thread, and 1 MiB for the grammar.
+	// Calculated by hand: 64 MiB and 64 KiB, 100 KiB for each thread, and 1 MiB for the grammar.
 	limit := fmt.Sprintf("≤ %.0f MiB", 64+64/1024.+64*100/1024.+1)
 	checkDocument(t, string(samplePallas().document()),
 		"| Recording, regular | ≤ 200 ns an event | 100.00 | pass |",

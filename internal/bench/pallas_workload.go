@@ -11,14 +11,14 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// pallasPattern is a program of which a Pallas trace is recorded.
+// pallasPattern is a synthetic program that records a Pallas trace.
 type pallasPattern struct {
 	name, text string
 	irregular  bool
 	events     func(c *calls, n int)
 }
 
-// pallasPatterns are all patterns.
+// pallasPatterns lists the patterns.
 var pallasPatterns = []pallasPattern{
 	{"regular", "a loop of six calls, which take 100 to 106 ns", false, func(c *calls, n int) {
 		c.loop(n, func() uint64 { return 100 + c.time%7 })
@@ -49,7 +49,7 @@ var pallasPatterns = []pallasPattern{
 	}},
 }
 
-// calls records enters and leaves until that fails.
+// calls records enters and leaves. After an error, it does nothing.
 type calls struct {
 	*rand.Rand
 	r    *pallas.Recorder
@@ -57,22 +57,22 @@ type calls struct {
 	err  error
 }
 
-// enter enters a region, after ticks after the last event.
+// enter records an enter of a region, after ticks later than the last event.
 func (c *calls) enter(after uint64, region pallas.Ref) {
 	if c.time += after; c.err == nil {
 		c.err = c.r.Enter(c.time, region)
 	}
 }
 
-// leave leaves a region, after ticks after the last event.
+// leave records a leave of a region, after ticks later than the last event.
 func (c *calls) leave(after uint64, region pallas.Ref) {
 	if c.time += after; c.err == nil {
 		c.err = c.r.Leave(c.time, region)
 	}
 }
 
-// loop records about n events of a program that calls six functions repeatedly. after returns the
-// time to the next event.
+// loop records about n events of a program that calls six functions again and again. after returns
+// the ticks until the next event.
 func (c *calls) loop(n int, after func() uint64) {
 	c.enter(after(), 0)
 	for i := 0; i < n; i += 12 {
@@ -86,15 +86,15 @@ func (c *calls) loop(n int, after func() uint64) {
 	c.leave(after(), 0)
 }
 
-// pallasRecording describes how a Pallas trace is recorded.
+// pallasRecording says how a Pallas trace is recorded.
 type pallasRecording struct {
 	pattern             string
 	events              int64 // of all threads together
 	compatible          bool
-	threads, goroutines int // goroutine i records the threads i, i + goroutines and so on
+	threads, goroutines int // goroutine i records the threads i, i + goroutines, i + 2·goroutines and so on
 }
 
-// record records a trace, including the flush.
+// record records a trace to path, and flushes it to the disk.
 func (k pallasRecording) record(path string) error {
 	i := slices.IndexFunc(pallasPatterns, func(p pallasPattern) bool { return p.name == k.pattern })
 	if i < 0 {
@@ -135,8 +135,8 @@ func (k pallasRecording) record(path string) error {
 	return w.Close()
 }
 
-// pallasValues looks up times of random occurrences of the common events of a trace's first thread.
-// It returns the duration in nanoseconds without opening the trace.
+// pallasValues looks up the times of random occurrences of frequent events of the first thread. It
+// returns the nanoseconds that this has taken, without opening the trace.
 func pallasValues(path string, count int) (ns int64, err error) {
 	t, err := pallas.Open(format.FileSource(path))
 	if err != nil {

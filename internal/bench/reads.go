@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// readsLocations is the number of locations of the traces, and readsLocation the one that questions
-// about a location select.
+// readsLocations is the number of locations of the traces. readsLocation is the location that
+// questions about a single location select.
 const (
 	readsLocations = 4
 	readsLocation  = 1
 )
 
-// readsFormat is a format and its own tools.
+// readsFormat is a format with the options for writing a trace.
 type readsFormat struct {
 	name    string
-	options []string // for writing: each location in a stream, file or folder of its own
+	options []string // of weft generate, so that each location has its own stream, file or folder
 	tools   [][]string
 }
 
@@ -32,28 +32,30 @@ var readsFormats = []readsFormat{
 	{"pallas", nil, [][]string{{"pallas_print", "--help"}}},
 }
 
-// commands are command lines by format.
+// commands maps the names of formats to command lines.
 type commands map[string]string
 
-// question is a question about a trace, for weft and for a format's own tool.
+// question is a question about a trace, as a command of weft and as commands of the formats' own
+// tools.
 type question struct {
-	command  string   // of weft, without the trace's path
-	from, to int      // the part of the time that it needs, in thousandths
-	location bool     // about a single location
-	tools    commands // the format's own tool
+	command  string   // of weft, without the path of the trace
+	from, to int      // the part of the trace's time that it is about, in thousandths
+	location bool     // only events of readsLocation are needed
+	tools    commands // of the formats' own tools
 }
 
 // whole reports whether the question is about the whole trace.
 func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
-// printTools and windowTools are the tools that print a trace, and a window of it.
+// printTools print a whole trace, and windowTools a window of it.
 var (
 	printTools  = commands{"otf": "otfprint TRACE", "otf2": "otf2-print TRACE", "pallas": "pallas_print TRACE"}
 	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
 )
 
-// questions are all questions. These traces do not store what is open where a window begins, which
-// profile and cut need; so the part of the time begins with the trace.
+// questions lists the questions. profile and cut need the regions that are open at the begin of a
+// window. These traces do not store that, and so the windows of these commands begin with the
+// trace.
 var questions = []question{
 	{"print", 0, 1000, false, printTools},
 	{"print --window 50%..50.1%", 500, 501, false, windowTools},
@@ -68,24 +70,24 @@ var questions = []question{
 	{"cut --window 50%..51%", 0, 510, false, nil},
 }
 
-// answer has the measurements of a question.
+// answer holds the measurements of a question.
 type answer struct {
 	question
-	blocks       int64  // bytes that must be read, see "Bytes" in the document
-	tool         string // "" if there is none, or it is not installed
+	blocks       int64  // number of bytes that must be read (see "Bytes" in the document)
+	tool         string // name of the format's own tool; "" if it is missing
 	ours, theirs []usage
 }
 
-// readsTrace is the trace in a format.
+// readsTrace holds the measurements of a trace in one format.
 type readsTrace struct {
 	format  string
 	bytes   int64
-	start   []usage            // of weft version
-	tools   map[string][]usage // the same for the format's own tools
+	start   []usage            // runs of `weft version`, which read no trace
+	tools   map[string][]usage // the same for the format's own tools, by name
 	answers []*answer
 }
 
-// readsReport has the content of the document about bytes read.
+// readsReport is the part reads.
 type readsReport struct {
 	result
 	traces []*readsTrace
@@ -103,7 +105,7 @@ func (r *readsReport) measure(b *session) error {
 	return nil
 }
 
-// reads writes a trace and measures questions about it.
+// reads writes a trace in a format, and measures the questions about it.
 func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 	dir, err := os.MkdirTemp(b.dir, "reads-")
 	if err != nil {
@@ -161,7 +163,8 @@ func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
 	return nil
 }
 
-// weftArgs returns weft's arguments for a question.
+// weftArgs returns the arguments with which weft answers a question. out is the path of a written
+// trace.
 func weftArgs(q question, trace, out string) []string {
 	args := append(strings.Fields(q.command), "-q", trace)
 	switch {
@@ -173,8 +176,8 @@ func weftArgs(q question, trace, out string) []string {
 	return args
 }
 
-// mustRead runs a child that computes the bytes that must be read for an answer. It returns the
-// question's part of the time on the trace's clock.
+// mustRead sets the number of bytes that must be read for an answer, which a child computes. It
+// returns the window of the question, on the clock of the trace.
 func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) {
 	location := -1
 	if a.location {
@@ -189,8 +192,8 @@ func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) 
 	return from, to, err
 }
 
-// bytesOf returns the bytes that runs of a program have read, without those of its start, or an
-// empty statistic where the system does not count them.
+// bytesOf returns statistics of the bytes that runs have read, without those that the program reads
+// when it starts. They are empty if the system does not count bytes.
 func bytesOf(list, start []usage) stat {
 	counted := func(u usage) float64 {
 		if u.read == 0 {
@@ -202,17 +205,18 @@ func bytesOf(list, start []usage) stat {
 	return statOver(list, func(u usage) float64 { return max(counted(u)-s, 0) })
 }
 
-// perBlocks returns the ratio of the bytes that weft reads to those that must be read.
+// perBlocks returns the ratio of the bytes that weft reads to those that must be read, and whether
+// it is known.
 func (x *readsTrace) perBlocks(a *answer) (float64, bool) {
 	s := bytesOf(a.ours, x.start)
 	return s.median / float64(a.blocks), s.n > 0 && a.blocks > 0
 }
 
-// readsLimit is the greatest allowed ratio of bytes read to bytes that must be read, for a window
-// or a location.
+// readsLimit is the largest allowed ratio of bytes read to bytes that must be read, for a question
+// about a window or a location.
 const readsLimit = 1.2
 
-// acceptances evaluates the project's limits by the worst question.
+// acceptances compares the worst measurement with each of the project's limits.
 func (r *readsReport) acceptances() (list []acceptance) {
 	for _, x := range r.traces {
 		var most, least struct {
@@ -280,7 +284,7 @@ and not judged. CPU times have the program's start in them.
 	return r.text.Bytes()
 }
 
-// counted reports whether the system counts the bytes that are read.
+// counted reports whether the system counts the bytes that a program reads.
 func (r *readsReport) counted() bool {
 	for _, x := range r.traces {
 		if bytesOf(x.start, nil).n > 0 {
@@ -290,7 +294,7 @@ func (r *readsReport) counted() bool {
 	return len(r.traces) == 0
 }
 
-// cells returns the cells of an answer's row in a table.
+// cells returns the cells of the table row of an answer.
 func (x *readsTrace) cells(a *answer) []string {
 	known := func(ok bool, format string, args ...any) string {
 		if !ok {

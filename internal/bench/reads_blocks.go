@@ -16,30 +16,31 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// The minimum that a reader of a window reads in OTF: the ends of the files determine the extent,
-// and records are read in pieces.
+// A reader of a window of an OTF trace reads at least this much of each file: both ends, which show
+// the extent of the times, and a piece of records.
 const (
 	otfEnds  = 2 * 16 << 10
 	otfPiece = 256 << 10
 )
 
-// otf2Chunk is the size of the chunks of events that weft writes.
+// otf2Chunk is the size of the chunks of events that weft writes, in bytes.
 const otf2Chunk = 1 << 20
 
-// tracePart is the part of a trace that a question is about.
+// tracePart is the part of a trace that is needed for the answer to a question.
 type tracePart struct {
-	from, to    int64 // times on its clock, [from, to)
-	first, last int64 // its extent
-	location    int   // id, or −1 for all
+	from, to    int64 // window [from, to) on the clock of the trace
+	first, last int64 // times of the first and last event of the trace
+	location    int   // id of the needed location; -1 for all
 }
 
-// share returns the fraction of the trace's time that the part covers.
+// share returns the share of the trace's time that lies in the window, from 0 to 1.
 func (p tracePart) share() float64 { return float64(p.to-p.from) / float64(p.last+1-p.first) }
 
-// has reports whether the part includes a location.
+// has reports whether the part contains the location with an id.
 func (p tracePart) has(id string) bool { return p.location < 0 || id == strconv.Itoa(p.location) }
 
-// tracePartOf returns the part for a range of a trace's time in thousandths.
+// tracePartOf returns the part of the trace at path for a window, which is given in thousandths of
+// the trace's time.
 func tracePartOf(ctx context.Context, path string, from, to, location int) (tracePart, error) {
 	f, err := all.Open(ctx, path, nil)
 	if err != nil {
@@ -58,7 +59,7 @@ func tracePartOf(ctx context.Context, path string, from, to, location int) (trac
 	return p, err
 }
 
-// blocks returns the number of bytes that must be read for the part.
+// blocks returns the number of bytes that a reader must read for the part.
 func (p tracePart) blocks(path string) (int64, error) {
 	if filepath.Ext(path) == ".pallas" {
 		return p.pallasBlocks(path)
@@ -89,14 +90,14 @@ func (p tracePart) blocks(path string) (int64, error) {
 	return sum, err
 }
 
-// otf2Chunks returns the size of the chunks of a file with events of the part.
+// otf2Chunks returns the total size of the chunks of a file that have events in the window.
 func (p tracePart) otf2Chunks(path string, size int64) (sum int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	const header, timestamp = 18, 5 // bytes before the first record, which has a time
+	const header, timestamp = 18, 5 // bytes of a chunk before its first record; type of that record
 	var times []int64
 	for at := int64(0); at < size; at += otf2Chunk {
 		var b [header + 9]byte
@@ -116,8 +117,8 @@ func (p tracePart) otf2Chunks(path string, size int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// pallasBlocks returns the size of the files of a trace without data, and of the blocks with times
-// of events of the part.
+// pallasBlocks returns the total size of the trace's files without data, and of the blocks that
+// have times in the window.
 func (p tracePart) pallasBlocks(path string) (int64, error) {
 	t, err := pallas.Open(format.FileSource(path))
 	if err != nil {
@@ -148,8 +149,8 @@ func (p tracePart) pallasBlocks(path string) (int64, error) {
 	return sum, nil
 }
 
-// blocksOf returns the size of the blocks of a thread with times of the part. A block ends where
-// another one begins, or at the end of the file.
+// blocksOf returns the total size of the blocks of a thread that have times in the window. A block
+// ends where the next one begins, or where the file of the given size ends.
 func (p tracePart) blocksOf(t *pallas.Thread, size int64) (sum int64) {
 	ends := map[uint64]uint64{}
 	offsets := []uint64{uint64(size)}

@@ -24,8 +24,8 @@ func file(t *testing.T, path string, size int64, head ...byte) {
 	}
 }
 
-// TestBytesRead checks that the bytes of a process are those of the files that it read, and that a
-// failure is still reported.
+// TestBytesRead checks that the bytes of a process are those of the files that it has read, and
+// that a failure of the process is still reported.
 func TestBytesRead(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	if err != nil || runtime.GOOS != "linux" {
@@ -53,7 +53,7 @@ func TestBytesRead(t *testing.T) {
 	}
 }
 
-// blocks returns the number of bytes that must be read.
+// blocks returns the number of bytes that must be read for a part of a trace.
 func blocks(t *testing.T, path string, p tracePart) int64 {
 	t.Helper()
 	n, err := p.blocks(path)
@@ -63,7 +63,7 @@ func blocks(t *testing.T, path string, p tracePart) int64 {
 	return n
 }
 
-// everything returns the whole of a trace of 1000 ticks.
+// everything returns the part that is the whole of a trace of 1000 ticks.
 func everything() tracePart { return tracePart{from: 0, to: 1000, first: 0, last: 999, location: -1} }
 
 func TestBlocksOTF(t *testing.T) {
@@ -73,7 +73,7 @@ func TestBlocksOTF(t *testing.T) {
 	file(t, filepath.Join(dir, "ring.0.def"), 3000)
 	file(t, filepath.Join(dir, "ring.1.events"), 10_000_000)
 	file(t, filepath.Join(dir, "ring.2.events"), 20_000_000)
-	// Both ends and a read: 32768 + 262144.
+	// both ends of a file have 32768 bytes, and a piece of records has 262144
 	for name, test := range map[string]struct {
 		change func(p *tracePart)
 		want   int64
@@ -99,7 +99,7 @@ func TestBlocksOTF2(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "ring"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	// Location 0 has chunks that begin at 0, 400 and 800, location 1 has one.
+	// Location 0 has chunks that begin at the times 0, 400 and 800; location 1 has one chunk.
 	var b [2<<20 + 100]byte
 	for k, time := range []uint64{0, 400, 800} {
 		b[k<<20+18] = 5
@@ -140,7 +140,8 @@ func TestBlocksPallas(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.LocationGroups = []pallas.LocationGroup{{ID: 0, Name: pallas.NoRef, Parent: pallas.NoRef}}
-	// Enters and leaves of 2500 calls, in blocks of 1000, 1000 and 500 times, of 8 bytes each.
+	// Each thread has the enters and leaves of 2500 calls, in blocks of 1000, 1000 and 500 times of
+	// 8 bytes.
 	for id := range uint32(2) {
 		r, err := w.Archive(0).Record(id, pallas.NoRef)
 		if err != nil {
@@ -184,8 +185,8 @@ func TestBlocksPallas(t *testing.T) {
 	}
 }
 
-// sampleReads returns a report of a run in which all limits are met: 10 MB must be read, and
-// programs read 11 MB, and 1 MB when they start.
+// sampleReads returns a report in which all limits are kept: 10 MB must be read; programs read 11
+// MB in total, of which 1 MB when they start.
 func sampleReads() *readsReport {
 	used := func(cpu float64, read int64) []usage {
 		x := testUsage(cpu, cpu, 9)

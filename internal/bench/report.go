@@ -12,27 +12,28 @@ type machine struct {
 	cpu       string
 	cores     int
 	goVersion string
-	load      string // average over the minute before the start
+	load      string // load average of the minute before the start
 }
 
-// sized is a generated file: its size and the requested number of events.
-type sized struct{ bytes, events int64 }
+// generatedFile is the size in bytes of a generated file, and the number of events that was
+// requested.
+type generatedFile struct{ bytes, events int64 }
 
-// round is one run of each program on one file.
+// round holds a run of each program on the same file.
 type round struct {
 	one, two usage // weft convert --to null with -j 1 and -j 2
-	mawk, wc usage // zero when the program is missing
+	mawk, wc usage // zero if the program is missing
 	near     time.Duration
-	// near is the mean CPU time on the small file, measured immediately before.
+	// near is the mean CPU time of runs on the small file that were made just before this round.
 }
 
-// commandResult is a command and its runs on a large file.
+// commandResult is a command of weft with its runs on a large file.
 type commandResult struct {
 	command string
 	runs    []usage
 }
 
-// highest returns the highest peak of runs.
+// highest returns the highest peak of some runs.
 func highest(list []usage) (peak int64) {
 	for _, u := range list {
 		peak = max(peak, u.peak)
@@ -40,7 +41,7 @@ func highest(list []usage) (peak int64) {
 	return peak
 }
 
-// highestOf returns the highest peak of all runs of commands.
+// highestOf returns the highest peak of all runs of some commands.
 func highestOf(list []commandResult) (peak int64) {
 	for _, c := range list {
 		peak = max(peak, highest(c.runs))
@@ -48,15 +49,15 @@ func highestOf(list []commandResult) (peak int64) {
 	return peak
 }
 
-// cells returns the cells of a command's row in a table.
+// cells returns the cells of the table row of a command.
 func (c commandResult) cells() []string {
 	return []string{"`" + c.command + "`", seconds(statOver(c.runs, cpu)), seconds(statOver(c.runs, wall)), peak(c.runs)}
 }
 
-// peak formats the highest peak of runs.
+// peak formats the highest peak of some runs.
 func peak(list []usage) string { return fmt.Sprintf("%.1f MiB", mib(highest(list))) }
 
-// commands appends a table of commands.
+// commands appends a table with commands and their measurements.
 func (p *page) commands(list []commandResult) {
 	var rows [][]string
 	for _, c := range list {
@@ -65,40 +66,40 @@ func (p *page) commands(list []commandResult) {
 	p.table([]string{"Command", "CPU", "Wall", "Peak"}, rows)
 }
 
-// encodeRound has the measurements from which the time of an encoder is computed.
+// encodeRound holds the runs from which the time of an encoder is calculated.
 type encodeRound struct {
 	generate    usage // weft generate
-	generator   usage // the same events without output
+	generator   usage // weft generate without output
 	decode      usage // weft convert --to null
-	convert     usage // the same file to another format
-	decodeOther usage // weft convert --to null of the result
+	convert     usage // weft convert of the same file to another format
+	decodeOther usage // weft convert --to null of the file that convert wrote
 }
 
-// encode returns the user time of the encoder: that of generating to a file minus that of
-// generating without output.
+// encode returns the user time of the encoder in seconds: the difference of the times of generating
+// a file and of generating without output.
 func (q encodeRound) encode() float64 { return (q.generate.user - q.generator.user).Seconds() }
 
 // perDecode returns the ratio of the encoder's user time to the decoder's.
 func (q encodeRound) perDecode() float64 { return q.encode() / q.decode.user.Seconds() }
 
-// wholePerDecode returns the same ratio including the system time.
+// wholePerDecode returns the same ratio for CPU times, which include system time.
 func (q encodeRound) wholePerDecode() float64 {
 	return (q.generate.cpu - q.generator.cpu).Seconds() / q.decode.cpu.Seconds()
 }
 
-// orderResult has the results of weft print --json for a shuffled file.
+// orderResult holds the result of checking the output of weft print --json for a shuffled file.
 type orderResult struct {
 	events     int64
-	late       int64 // events out of order
-	lateSorted int64 // the same for the file before shuffling
-	same       bool  // both have the same lines
+	late       int64 // number of events out of order
+	lateSorted int64 // the same for the file before it was shuffled
+	same       bool  // both outputs have the same lines
 }
 
-// fileResult has the results for one file.
+// fileResult holds the measurements of a kind of file.
 type fileResult struct {
 	subject
-	small, large      sized
-	open              int64 // regions or claims open at once
+	small, large      generatedFile
+	open              int64 // largest number of regions or claims that are open at the same time
 	smallRounds       []round
 	rounds            []round
 	memory            []commandResult
@@ -109,24 +110,24 @@ type fileResult struct {
 	order             *orderResult
 }
 
-// report has the content of the document about texts.
+// report is the part text.
 type report struct {
 	result
-	otfPage          string // name of the document about OTF
-	mawk, wc         string // versions, "" when missing
+	otfPage          string // name of the document of the part otf
+	mawk, wc         string // versions; "" if a program is missing
 	mawkPath, wcPath string
 	smallRuns        int
-	startUp          stat // CPU seconds of weft version
+	startUp          stat // CPU seconds of `weft version`
 	files            []*fileResult
 }
 
-// limits of the project.
+// The project's limits.
 const (
 	maxMawk      = 1.0
 	minTwoCores  = 1.6
 	maxLinear    = 1.15
 	plainMemory  = 64 << 20
-	openMemory   = 64 // bytes per open claim or region
+	openMemory   = 64 // bytes for each open claim or region
 	sortedMemory = 256 << 20
 	maxEncode    = 1.0
 )
@@ -140,8 +141,8 @@ func perWc(q round) float64 { return q.one.cpu.Seconds() / q.wc.cpu.Seconds() }
 // speedUp returns the ratio of the wall-clock time on one core to that on two.
 func speedUp(q round) float64 { return q.one.wall.Seconds() / q.two.wall.Seconds() }
 
-// linear returns the ratio of the CPU time per byte of the large file to that of the small one,
-// without weft's start-up time.
+// linear returns the ratio of the CPU time per byte for the large file to that for the small one.
+// Both are without the time that weft needs to start.
 func (r *report) linear(x *fileResult) stat {
 	return statOver(x.rounds, func(q round) float64 {
 		large := (q.one.cpu.Seconds() - r.startUp.median) / float64(x.large.bytes)
@@ -150,8 +151,9 @@ func (r *report) linear(x *fileResult) stat {
 	})
 }
 
-// judge finds the worst of the values that f returns for each file, which come from one part of the
-// measurements. more reports that greater is worse.
+// judge returns the verdict on the values that f returns for each file. If more is set, values
+// above bound are bad, else values below it. f returns the value, its bound, and a text for the
+// value; the text is "" if the value is unknown. part is the name of the measurement in problems.
 func (r *report) judge(part, text, limit string, more bool,
 	f func(x *fileResult) (value, bound float64, show string)) acceptance {
 	a := acceptance{text: text, limit: limit, pass: true, partial: r.failed(part, partGenerate)}
@@ -175,7 +177,7 @@ func (r *report) judge(part, text, limit string, more bool,
 	return a
 }
 
-// ofStat returns a value for judge, or none without measurements.
+// ofStat returns the results of f in judge for a statistic.
 func ofStat(s stat, bound float64) (float64, float64, string) {
 	if s.n == 0 {
 		return 0, 0, ""
@@ -232,7 +234,7 @@ func (r *report) acceptances() []acceptance {
 	}
 }
 
-// worse returns the greater of two ratios.
+// worse returns the statistic with the larger median.
 func worse(a, b stat) stat {
 	if b.n == 0 || a.n > 0 && a.median > b.median {
 		return a
@@ -240,14 +242,14 @@ func worse(a, b stat) stat {
 	return b
 }
 
-// plainLimit returns the memory limit of check and info. The definitions of these traces are small
-// and are not included.
+// plainLimit returns the memory limit of check and info in bytes. It does not consider definitions,
+// which are few in these traces.
 func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open }
 
-// good reports whether the shuffled file was printed correctly.
+// good reports whether weft printed the events of the shuffled file in the right order.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
-// String describes what is wrong, or that nothing is.
+// String describes what is wrong with the output, or says that nothing is.
 func (o *orderResult) String() string {
 	var bad []string
 	if o.late > 0 {
@@ -265,7 +267,7 @@ func (o *orderResult) String() string {
 	return strings.Join(bad, ", ")
 }
 
-// ratio formats the median, the minimum and the maximum of a ratio.
+// ratio formats the median, the minimum and the maximum of a statistic.
 func ratio(s stat) string {
 	switch s.n {
 	case 0:
@@ -276,7 +278,7 @@ func ratio(s stat) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median, s.min, s.max)
 }
 
-// speed formats a speed in MB/s.
+// speed formats the speed of processing bytes in some seconds, in MB/s.
 func speed(bytes int64, seconds float64) string {
 	if seconds <= 0 {
 		return "–"
@@ -284,7 +286,7 @@ func speed(bytes int64, seconds float64) string {
 	return fmt.Sprintf("%.0f", float64(bytes)/1e6/seconds)
 }
 
-// size formats a size in MB, small ones with another digit.
+// size formats a number of bytes in MB. Small ones get another digit.
 func size(bytes int64) string {
 	if mb := float64(bytes) / 1e6; mb < 100 {
 		return fmt.Sprintf("%.1f MB", mb)
@@ -292,7 +294,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
 }
 
-// seconds formats a median of seconds.
+// seconds formats the median of a statistic, in seconds.
 func seconds(s stat) string {
 	if s.n == 0 {
 		return "–"
@@ -300,7 +302,7 @@ func seconds(s stat) string {
 	return fmt.Sprintf("%.2f s", s.median)
 }
 
-// cpu and wall are functions for over.
+// cpu and wall return times in seconds, for use with statOver.
 func cpu(u usage) float64  { return u.cpu.Seconds() }
 func wall(u usage) float64 { return u.wall.Seconds() }
 
@@ -332,13 +334,13 @@ func (r *report) document() []byte {
 	}
 	r.table([]string{"File", " Workload", "Small", "Events, about", "Large", "Events, about", "Open at most"}, rows)
 
-	r.decoding()
-	r.remembering()
-	r.encoding()
+	r.writeDecoding()
+	r.writeMemory()
+	r.writeEncoding()
 	return r.text.Bytes()
 }
 
-// orMissing returns a version, or a text that the program is missing.
+// orMissing returns the version of a program, or a text that says that the program is missing.
 func orMissing(name, version string) string {
 	if version == "" {
 		return name + " (not installed: its columns are empty)"
@@ -346,8 +348,8 @@ func orMissing(name, version string) string {
 	return version
 }
 
-// decoding writes the sections about reading.
-func (r *report) decoding() {
+// writeDecoding writes the sections about reading.
+func (r *report) writeDecoding() {
 	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing;\n`mawk " +
 		"'{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE`\nonly finds the lines. Speeds are MB of " +
 		"text a CPU second.\n\n")
@@ -391,8 +393,8 @@ func (r *report) decoding() {
 	r.table([]string{"File", "Small", "Large", "Large / small"}, rows)
 }
 
-// remembering writes the sections about memory.
-func (r *report) remembering() {
+// writeMemory writes the sections about memory.
+func (r *report) writeMemory() {
 	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe " +
 		"highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
 	r.leastPeak()
@@ -425,8 +427,8 @@ func (r *report) remembering() {
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit", " Order"}, rows)
 }
 
-// encoding writes the section about writing.
-func (r *report) encoding() {
+// writeEncoding writes the section about writing.
+func (r *report) writeEncoding() {
 	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less " +
 		"the same with `--to null`. It is compared with decoding the same file\n(`weft convert --to null -j 1`). For the " +
 		"small file the CPU time decides, which is\nthe last column. For the large one it is the user time, the time of " +
@@ -459,10 +461,10 @@ func (r *report) encoding() {
 	rows = nil
 	for _, x := range r.files {
 		if x.otherSize == 0 {
-			continue // not requested
+			continue // the user has not requested the conversion
 		}
 		add := func(f func(q encodeRound) usage) string {
-			// The first rounds include the conversions.
+			// Only the first rounds also measure conversions.
 			return seconds(statOver(x.encodeRounds[:min(len(x.encodeRounds), r.runs)],
 				func(q encodeRound) float64 { return cpu(f(q)) }))
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// printSpeedscope prints the visits of a trace as speedscope's own JSON, one profile per location,
-// with times in microseconds from the first event.
+// printSpeedscope prints the visits of a trace in speedscope's JSON format. Each location is a
+// profile. Times are in microseconds since the first event.
 func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 	src := format.FileSource(path)
 	f, err := format.Detect(all.Formats(), src)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithParent makes the kernel kill a program when this one ends. main locks its thread, because
-// the kernel kills the program with the thread that started it.
+// endWithParent makes the kernel kill a program when the thread that has started it ends. main
+// locks its thread, so that this is when the harness ends.
 func endWithParent(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
@@ -33,9 +33,9 @@ func freeSpace(dir string) (int64, error) {
 	return int64(st.Bavail) * st.Bsize, nil
 }
 
-// bytesRead waits until a program has ended, and returns the number of bytes that it has read with
-// read and similar calls, from files and from pipes. Mapped data is not counted. The kernel has the
-// number only until the program is waited for, which is left to the caller.
+// bytesRead waits until a program has ended. It returns the number of bytes that the program has
+// read with read and similar calls, from files and pipes; mapped files do not count. The kernel
+// only has this number until the caller waits for the program.
 func bytesRead(pid int) (n int64) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

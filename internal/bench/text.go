@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The parts of the measurements of one file.
+// Names of the measurements of a file, for problems.
 const (
 	partGenerate = "generating"
 	partDecode   = "decoding"
@@ -44,7 +44,7 @@ func (r *report) measure(b *session) (err error) {
 	return nil
 }
 
-// file takes all measurements of one file, then removes it.
+// file takes all measurements of a kind of file, and removes the files.
 func (r *report) file(b *session, s subject) error {
 	small, large := b.path("small."+s.name()), b.path("large."+s.name())
 	x := &fileResult{subject: s}
@@ -68,18 +68,18 @@ func (r *report) file(b *session, s subject) error {
 	return nil
 }
 
-// generate writes the small and the large file. The bytes per event of each step determine the
-// number of events of the next one.
+// generate writes the small and the large file. From the bytes per event of each file, it
+// calculates the number of events of the next larger one.
 func (b *session) generate(x *fileResult, small, large string) error {
 	probe := b.path("probe." + x.name())
 	defer os.Remove(probe)
-	next := sized{events: 10_000}
+	next := generatedFile{events: 10_000}
 	for _, step := range []struct {
 		path string
 		size int64 // of the next step's file
-		file *sized
+		file *generatedFile
 	}{
-		{probe, int64(b.small), &sized{}},
+		{probe, int64(b.small), &generatedFile{}},
 		{small, int64(b.large), &x.small},
 		{large, 0, &x.large},
 	} {
@@ -99,9 +99,9 @@ func (b *session) generate(x *fileResult, small, large string) error {
 	return err
 }
 
-// round measures a file once with each program, one after the other.
+// round runs each program once on a file.
 func (r *report) round(b *session, path string) (q round, err error) {
-	t := turn{runner: b.runner}
+	t := sequence{runner: b.runner}
 	t.run(&q.one, b.weft, decodeArgs(1, path)...)
 	t.run(&q.mawk, r.mawkPath, "{n+=NF} END{print n}", path)
 	t.run(&q.wc, r.wcPath, "-l", path)
@@ -109,8 +109,8 @@ func (r *report) round(b *session, path string) (q round, err error) {
 	return q, t.err
 }
 
-// decode compares reading with mawk and wc, one core with two, and the small file with the large
-// one.
+// decode measures reading: with weft and with mawk and wc, on one core and on two, and the small
+// file and the large one.
 func (r *report) decode(b *session, x *fileResult, small, large string) (err error) {
 	x.smallRounds, err = measureWarm(b.smallRuns, func() (round, error) { return r.round(b, small) })
 	if err != nil {
@@ -131,11 +131,11 @@ func (r *report) decode(b *session, x *fileResult, small, large string) (err err
 	return err
 }
 
-// pairs is the factor by which decoding and encoding get more pairs than other measurements,
-// because their verdicts are ratios near their limits.
+// pairs is the factor for the number of rounds of decoding and encoding. Their verdicts are ratios
+// that are near the limits, and need more measurements.
 const pairs = 3
 
-// encode measures writing: generating in this format, and converting to another.
+// encode measures writing: generating a file, and converting a file to another format.
 func (b *session) encode(x *fileResult, small, large string) (err error) {
 	x.smallEncodeRounds, err = measureWarm(b.smallRuns,
 		func() (encodeRound, error) { return b.encodeRound(x, x.small.events, small, false) })
@@ -152,15 +152,15 @@ func (b *session) encode(x *fileResult, small, large string) (err error) {
 	return nil
 }
 
-// encodeRound measures generating the same events to a file and without output, decoding from an
-// existing file, and with convert also the conversion of this file.
+// encodeRound measures generating events to a file and without output, and decoding an existing
+// file. If convert is set, it also measures converting this file.
 func (b *session) encodeRound(x *fileResult, events int64, file string, convert bool) (q encodeRound, err error) {
 	same, other := b.path("encoded."+x.extension), b.path("converted."+x.other)
 	defer b.remove(same)
 	workload := []string{"generate", "--workload", x.workload, "--events", strconv.FormatInt(events, 10), "-j", "1"}
-	// Freeing the space of a replaced file is not the encoder's work.
+	// Otherwise the encoder's time would include freeing the space of the replaced file.
 	os.Remove(same)
-	t := turn{runner: b.runner}
+	t := sequence{runner: b.runner}
 	t.run(&q.generate, b.weft, append(workload, same)...)
 	t.run(&q.generator, b.weft, append(workload, "--to", "null", "-")...)
 	t.run(&q.decode, b.weft, decodeArgs(1, file)...)
@@ -173,7 +173,7 @@ func (b *session) encodeRound(x *fileResult, events int64, file string, convert 
 	return q, t.err
 }
 
-// shuffled measures commands on a file in random order.
+// shuffled measures commands on the file with its lines in random order.
 func (b *session) shuffled(x *fileResult, large string) error {
 	path := b.path("shuffled." + x.extension)
 	defer b.remove(path)

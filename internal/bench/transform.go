@@ -8,31 +8,31 @@ import (
 	"strconv"
 )
 
-// transformPart is the ratio of the lengths of the longer and the shorter trace.
+// transformPart is the ratio of the numbers of events of the longer and the shorter trace.
 const transformPart = 10
 
-// transformRow has the measurements of a command on the longer and the shorter trace.
+// transformRow is a command with its measurements on both traces.
 type transformRow struct {
 	what        string
 	args        []string // TRACE stands for the trace, OUT for the output
 	long, short []usage
-	shortOnly   bool // commands that take long, or hold data of each message
+	shortOnly   bool // only measured on the shorter trace: it takes long, or needs memory for each message
 }
 
-// transformReport has the content of the document about the commands that write a changed trace.
+// transformReport is the part transform: commands that write a changed trace.
 type transformReport struct {
 	result
 	bytes int64
 	rows  []transformRow
 }
 
-// The rows with limits of the project.
+// Indexes of the rows for which the project has limits.
 const (
 	rowDecode = iota
 	rowCutFirst
 	rowCutMiddle
 	rowBare
-	rowAlign = rowBare + 4 // behind two filters and repair; later rows are measured on the small trace alone
+	rowAlign = rowBare + 4 // after two rows of filter, and repair; later rows are shortOnly
 )
 
 func transformRows() []transformRow {

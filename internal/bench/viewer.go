@@ -21,39 +21,39 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// viewerTrace is a trace that the viewer opens.
+// viewerTrace holds the measurements of a trace in the viewer.
 type viewerTrace struct {
 	workload  string
 	locations int
 	events    int64
 
 	decode, build []usage
-	bytes         int64 // of the index
+	bytes         int64 // size of the index
 	counts        index.Counts
-	ready         []float64 // seconds until the server answers
-	tiles         []float64 // seconds per tile, sorted
+	ready         []float64 // seconds until the server answers the first request
+	tiles         []float64 // seconds for each tile, sorted
 	page          []pageTimes
 }
 
-// pageTimes has the measurements of the page, from web/test/bench.mjs.
+// pageTimes holds the measurements of the page, which web/test/bench.mjs makes.
 type pageTimes struct {
-	First   float64 `json:"first"`   // seconds from the command to the first picture
+	First   float64 `json:"first"`   // seconds from the start of the command to the first picture
 	Zoom    float64 `json:"zoom"`    // frames per second while zooming
 	Pan     float64 `json:"pan"`     // frames per second while panning
-	Longest float64 `json:"longest"` // seconds of the longest task of the main thread
+	Longest float64 `json:"longest"` // duration of the longest task of the main thread in seconds
 }
 
-// viewerReport has the content of the document about the viewer.
+// viewerReport is the part viewer.
 type viewerReport struct {
 	result
-	browser    string // "" if there is none
+	browser    string // version of the browser; "" if there is none
 	traces     []*viewerTrace
-	speedscope float64 // seconds to open the trace of a million events, 0 if not measured
+	speedscope float64 // seconds until speedscope shows the trace of a million events; 0 if not measured
 	speedTrace string
 }
 
-// measure measures the index, the server and the page, with the longest traces, a tenth and a
-// hundredth of them.
+// measure measures the index, the server and the page, for the longest traces and for traces with a
+// tenth and a hundredth of their events.
 func (r *viewerReport) measure(b *session) error {
 	for _, w := range []string{"stencil", "calltree"} {
 		for _, n := range []int{64, 4096} {
@@ -64,7 +64,7 @@ func (r *viewerReport) measure(b *session) error {
 	}
 	if _, err := os.Stat("web/node_modules/playwright-core"); err == nil {
 		if p, err := exec.LookPath("chromium"); err == nil {
-			// Its script may print warnings about the machine on standard error.
+			// On standard error, the browser's start script may print warnings about the machine.
 			if out, err := exec.CommandContext(b.ctx, p, "--version").Output(); err == nil {
 				r.browser = strings.TrimSpace(string(out))
 			}
@@ -79,8 +79,8 @@ func (r *viewerReport) measure(b *session) error {
 }
 
 const (
-	// roundEvents is the minimum of the total number of events from which indexes are built for each
-	// trace, and mostRounds the maximum number of builds.
+	// roundEvents is the least total number of events of the builds of an index for a trace: small
+	// traces are built several times. mostRounds is the largest number of builds.
 	roundEvents = 30_000_000
 	mostRounds  = 9
 )
@@ -100,13 +100,13 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 		"--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
 		return err
 	}
-	// A tenth of a second is as much as the whole of a small trace.
+	// For a small trace, a build takes little longer than a tenth of a second, and varies as much.
 	rounds := b.runs
 	if !b.quick {
 		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
 	}
 	for range rounds {
-		// Some file systems immediately write out a file that replaces another.
+		// Some file systems write a file to the disk at once if it replaces another one.
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -122,7 +122,7 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 	}
 	defer x.Close()
 	t.counts = x.Counts()
-	// Users have indexes in the cache, where they are found by the trace's files.
+	// In the cache, the server finds the index by the files of the trace, as for users.
 	if _, err := b.weftRun("index", "-q", path); err != nil {
 		return err
 	}
@@ -154,16 +154,16 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 func mustAbs(path string) string {
 	p, err := filepath.Abs(path)
 	if err != nil {
-		panic(err) // the working directory was removed
+		panic(err) // the working directory has been removed
 	}
 	return p
 }
 
-// tileRequests is the number of tiles that are requested from each server.
+// tileRequests is the number of tiles that each server is asked for.
 const tileRequests = 200
 
-// serve starts a server that has the index and requests tiles of 200 strips in 1600 columns, at all
-// zooms and positions.
+// serve starts a server for a trace with an index. It requests tiles of 200 strips and 1600
+// columns, at many zooms and positions, and measures the answers.
 func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", path)
 	c.Env, c.Dir = environment(os.Environ(), b.tmp), b.tmp
@@ -193,7 +193,7 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 			return nil, err
 		}
 		defer resp.Body.Close()
-		// Reuse the memory, because allocating it is not the server's work.
+		// The memory for answers is reused, because its allocation is not the server's work.
 		answer.Reset()
 		answer.Grow(int(max(0, resp.ContentLength)) + bytes.MinRead)
 		_, err = answer.ReadFrom(resp.Body)
@@ -250,7 +250,8 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 	return nil
 }
 
-// speedscope opens the trace in speedscope, if that is installed, in its own file format.
+// speedscope measures how long speedscope takes to show the trace, in its own format, if it is
+// installed.
 func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error {
 	if _, err := os.Stat("web/node_modules/speedscope"); err != nil {
 		return nil
@@ -274,7 +275,7 @@ func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error
 	return err
 }
 
-// quantile returns a quantile of a sorted list.
+// quantile returns the q-quantile of a sorted list.
 func quantile(l []float64, q float64) float64 {
 	if len(l) == 0 {
 		return 0
@@ -282,12 +283,13 @@ func quantile(l []float64, q float64) float64 {
 	return l[min(len(l)-1, int(q*float64(len(l))))]
 }
 
-// beyond returns the wall time of building minus that of decoding, in nanoseconds per event.
+// beyond returns the cost of the index in ns per event: the wall-clock time of building it, minus
+// that of decoding the trace.
 func (t *viewerTrace) beyond() float64 {
 	return (statOver(t.build, wall).median - statOver(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
 }
 
-// size returns the bytes of index per span, without the links.
+// size returns the bytes of index per span, without the bytes of links.
 func (t *viewerTrace) size() float64 {
 	return float64(t.bytes-t.counts.LinkBytes) / float64(max(1, t.counts.Spans))
 }

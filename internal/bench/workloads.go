@@ -10,27 +10,27 @@ import (
 	"strconv"
 )
 
-// workloadsReport has the content of the document about all workloads. Limits that hold for the
-// traces used for tuning must also hold for others.
+// workloadsReport is the part workloads. It shows whether limits that hold for the traces used for
+// tuning also hold for other traces.
 type workloadsReport struct {
 	result
 	traces []*workloadTrace
 }
 
-// workloadTrace is a trace in a format, and its measurements.
+// workloadTrace is a trace in a format, with its measurements.
 type workloadTrace struct {
 	format, name string
 	events       int64   // 0 for a trace of a real program
-	bytes        int64   // of its files
-	decode, peer []usage // on one core, and by the format's own tool
-	print, text  []usage // printing in the style of the format's own tool, and by the tool
+	bytes        int64   // total size of its files
+	decode, peer []usage // decoding on one core by weft, and by the format's own tool
+	print, text  []usage // printing by weft in the style of the format's own tool, and by that tool
 	analyses     [][]usage
 }
 
-// workloadNames are the workloads of weft generate.
+// workloadNames lists the workloads of `weft generate` that are measured.
 var workloadNames = []string{"stencil", "ring", "masterworker", "calltree", "loops", "cps"}
 
-// recordedTraces lists traces of real programs by format. They are small.
+// recordedTraces lists small traces of real programs, by format.
 var recordedTraces = map[string][]string{
 	"otf": {"format/otf/testdata/ok/mpi4/mpi4.otf", "format/otf/testdata/ok/aux_snapshots/aux_snapshots.otf"},
 	"otf2": {"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "format/otf2/testdata/ok/ring/eztrace_log.otf2",
@@ -38,7 +38,8 @@ var recordedTraces = map[string][]string{
 	"pallas": {"format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
 }
 
-// workloadTools are the formats' own tools: how they read everything, and how they print it.
+// workloadTools holds the formats' own tools, by format: how each reads a whole trace, and how it
+// prints one.
 var workloadTools = map[string]struct {
 	name         string
 	silent, text []string
@@ -47,7 +48,8 @@ var workloadTools = map[string]struct {
 	"otf2": {"otf2-print", []string{"--silent"}, []string{"-A"}},
 }
 
-// workloadAnalyses are commands and the limits of their CPU time relative to decoding.
+// workloadAnalyses lists commands, and the limits for the ratios of their CPU times to that of
+// decoding.
 var workloadAnalyses = []struct {
 	command string
 	limit   float64
@@ -69,7 +71,7 @@ func (r *workloadsReport) measure(b *session) error {
 				return err
 			}
 			if _, err := os.Stat(path); err != nil {
-				continue // outside of the project's folder
+				continue // the benchmark runs outside of the project's folder
 			}
 			x := &workloadTrace{format: format, name: filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)}
 			r.traces = append(r.traces, x)
@@ -109,7 +111,8 @@ func (b *session) workload(x *workloadTrace) error {
 func (b *session) decoded(x *workloadTrace, path string) error {
 	list := []command{{&x.decode, b.weft, decodeArgs(1, path)}}
 	t := workloadTools[x.format]
-	// For an archive with a text for each of a million events otf2-print takes a quarter of an hour.
+	// otf2-print takes a quarter of an hour for an archive in which each of a million events has a
+	// text.
 	endless := x.format == "otf2" && x.name == "cps"
 	if tool, err := exec.LookPath(t.name); err == nil && t.name != "" && !endless {
 		list = append(list, command{&x.peer, tool, append(slices.Clone(t.silent), path)},
@@ -119,15 +122,15 @@ func (b *session) decoded(x *workloadTrace, path string) error {
 	return b.inTurn(pairs*b.runs, list...)
 }
 
-// namedValue is a measurement with the name of its trace.
+// namedValue is a measurement, and the name of the trace that it belongs to.
 type namedValue struct {
 	name  string
 	value float64
 }
 
-// measured collects a measurement of the generated traces of a format, or of all for "", least
-// first.
-func (r *workloadsReport) measured(format string, f func(x *workloadTrace) (float64, bool)) (list []namedValue) {
+// values returns the values of f for the generated traces of a format, or of all formats if
+// format is "". The smallest value is first. f also returns whether it has a value.
+func (r *workloadsReport) values(format string, f func(x *workloadTrace) (float64, bool)) (list []namedValue) {
 	for _, x := range r.traces {
 		if v, ok := f(x); ok && x.events > 0 && (format == "" || x.format == format) {
 			list = append(list, namedValue{x.format + " " + x.name, v})
@@ -137,7 +140,7 @@ func (r *workloadsReport) measured(format string, f func(x *workloadTrace) (floa
 	return list
 }
 
-// cpuRatio returns the ratio of the CPU times of a and b. ok is false if one of them was not
+// cpuRatio returns the ratio of the median CPU times of a and b. ok is false if one of them was not
 // measured.
 func cpuRatio(a, b []usage) (times float64, ok bool) {
 	if len(a) == 0 || len(b) == 0 {
@@ -146,7 +149,7 @@ func cpuRatio(a, b []usage) (times float64, ok bool) {
 	return statOver(a, cpu).median / statOver(b, cpu).median, true
 }
 
-// acceptances evaluates the project's limits by the worst trace.
+// acceptances compares the measurement of the worst trace with each of the project's limits.
 func (r *workloadsReport) acceptances() (out []acceptance) {
 	add := func(text, limit string, list []namedValue, unit string, pass func(v float64) bool, worst int) {
 		if len(list) == 0 {
@@ -161,7 +164,7 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 			fmt.Sprintf("%.2f%s (%s); median %.2f%s", w.value, unit, w.name, m.value, unit), true, pass(w.value)))
 	}
 	times := func(text string, limit float64, format string, theirs, ours func(*workloadTrace) []usage) {
-		list := r.measured(format, func(x *workloadTrace) (float64, bool) { return cpuRatio(theirs(x), ours(x)) })
+		list := r.values(format, func(x *workloadTrace) (float64, bool) { return cpuRatio(theirs(x), ours(x)) })
 		add(text, fmt.Sprintf("≥ %.2f ×", limit), list, " ×", func(v float64) bool { return v >= limit }, 0)
 	}
 	decode, peer := func(x *workloadTrace) []usage { return x.decode }, func(x *workloadTrace) []usage { return x.peer }
@@ -170,12 +173,12 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 	times("OTF, text: less CPU time than `otfprint`", 2, "otf", text, print)
 	times("OTF2, decoding: less CPU time than `otf2-print --silent`", 2, "otf2", peer, decode)
 	times("OTF2, text: less CPU time than `otf2-print -A`", 2, "otf2", text, print)
-	add("Pallas, decoding", "≤ 60 ns an event", r.measured("pallas", func(x *workloadTrace) (float64, bool) {
+	add("Pallas, decoding", "≤ 60 ns an event", r.values("pallas", func(x *workloadTrace) (float64, bool) {
 		return perEventOf(x.decode, x.events, cpu).median, len(x.decode) > 0
 	}), " ns", func(v float64) bool { return v <= 60 }, 1)
 	for i, a := range workloadAnalyses {
 		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit),
-			r.measured("", func(x *workloadTrace) (float64, bool) {
+			r.values("", func(x *workloadTrace) (float64, bool) {
 				if len(x.analyses) == 0 {
 					return 0, false
 				}
@@ -245,7 +248,7 @@ func (r *workloadsReport) document() []byte {
 	return r.text.Bytes()
 }
 
-// sizes writes the section about the size of traces.
+// sizes writes the section about the sizes of traces.
 func (r *workloadsReport) sizes() {
 	r.printf("## Size\n\nBytes an event of the generated traces, as `weft generate` writes them.\n\n")
 	formats := []string{"otf", "otf2", "pallas"}
