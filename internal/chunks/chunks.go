@@ -1,5 +1,5 @@
-// Package chunks keeps pieces of bytes that are read again later: in memory up to a limit, and
-// beyond that in a temporary file.
+// Package chunks stores chunks of bytes that are read again later: in memory up to a limit, and the
+// others in a temporary file.
 package chunks
 
 import (
@@ -10,18 +10,19 @@ import (
 	"sync/atomic"
 )
 
-// Store holds chunks. Several goroutines may call Keep, and several may call Read, side by side.
+// Store holds chunks. Keep and Read may be called by several goroutines at the same time.
 type Store struct {
-	limit int64        // bytes that may be kept in memory
-	used  atomic.Int64 // bytes kept in memory
+	limit int64        // largest number of bytes in memory
+	used  atomic.Int64 // number of bytes in memory
 	mu    sync.Mutex   // guards the fields below
 	file  *os.File     // nil until it is needed
-	size  int64        // of the file
+	size  int64        // of the file, in bytes
 }
 
-// Chunk is a piece of a store.
+// Chunk is a handle by which a Store returns bytes that it keeps. It is valid until Drop, Clear or
+// Close.
 type Chunk struct {
-	memory []byte // nil if it is in the file
+	memory []byte // the bytes, or nil if they are in the file
 	at     int64
 	size   int
 }
@@ -29,8 +30,8 @@ type Chunk struct {
 // New returns an empty store that keeps up to limit bytes in memory.
 func New(limit int64) *Store { return &Store{limit: limit} }
 
-// Keep stores a chunk. taken reports whether the store now owns b; otherwise the caller can use b
-// again.
+// Keep stores the bytes b and returns their handle. taken reports whether the store has taken over
+// b, so that the caller must not change it; otherwise it has copied b.
 func (s *Store) Keep(b []byte) (c Chunk, taken bool, err error) {
 	n := int64(len(b))
 	if s.used.Add(n) <= s.limit {
@@ -43,7 +44,7 @@ func (s *Store) Keep(b []byte) (c Chunk, taken bool, err error) {
 		if s.file, err = os.CreateTemp("", "weft-events-*"); err != nil {
 			return Chunk{}, false, fmt.Errorf("cannot make a temporary file: %w", err)
 		}
-		os.Remove(s.file.Name()) // succeeds where open files can be removed
+		os.Remove(s.file.Name()) // succeeds on systems that can remove open files
 	}
 	at := s.size
 	if _, err := s.file.WriteAt(b, at); err != nil {
@@ -53,7 +54,9 @@ func (s *Store) Keep(b []byte) (c Chunk, taken bool, err error) {
 	return Chunk{at: at, size: len(b)}, false, nil
 }
 
-// Read returns the bytes of a chunk. They are in memory, or in room, which grows if necessary.
+// Read returns the bytes of a chunk. If the store has them in memory, the result is that memory,
+// which the caller must not change. Otherwise the bytes are read into *room, which is enlarged as
+// needed, and the result is valid as long as the caller does not use *room for something else.
 func (s *Store) Read(c Chunk, room *[]byte) ([]byte, error) {
 	if c.memory != nil || c.size == 0 {
 		return c.memory, nil
@@ -63,7 +66,7 @@ func (s *Store) Read(c Chunk, room *[]byte) ([]byte, error) {
 	return *room, err
 }
 
-// Drop frees the memory of a chunk, which must not be read again.
+// Drop gives up the bytes of a chunk and clears the handle.
 func (s *Store) Drop(c *Chunk) {
 	if c.memory != nil {
 		s.used.Add(-int64(c.size))
@@ -71,13 +74,13 @@ func (s *Store) Drop(c *Chunk) {
 	*c = Chunk{}
 }
 
-// Clear drops all chunks.
+// Clear gives up the bytes of all chunks. Their handles become invalid.
 func (s *Store) Clear() {
 	s.used.Store(0)
 	s.size = 0
 }
 
-// Close removes the temporary file.
+// Close removes the temporary file. The store must not be used afterwards.
 func (s *Store) Close() {
 	if s.file != nil {
 		s.file.Close()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStore reads chunks back that are in memory and in the file, and checks that no file is left.
+// TestStore checks that chunks in memory and in the file are read back unchanged, and that no file
+// remains.
 func TestStore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := New(10)
@@ -21,11 +22,11 @@ func TestStore(t *testing.T) {
 		list = append(list, c)
 	}
 	keep("first", true)
-	keep("second", false) // 11 bytes in all
+	keep("second", false) // 11 bytes together with the first, which is above the limit
 	keep("third", true)
 	keep("fourth", false)
 	s.Drop(&list[0])
-	keep("fifth", true) // in place of the first
+	keep("fifth", true) // fits after the first was dropped
 	var room []byte
 	for i, want := range []string{"", "second", "third", "fourth", "fifth"} {
 		if i == 0 {
