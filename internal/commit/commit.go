@@ -1,4 +1,4 @@
-// Package commit renames the files of a trace to their final names: all of them, or none.
+// Package commit gives the files of a trace their final names: either all files get them, or none.
 package commit
 
 import (
@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Set is a list of files and folders that are renamed together. The zero Set is empty and ready to
-// use.
+// Set is a list of files and folders that are renamed or removed together. The zero Set is empty
+// and ready to use.
 type Set struct {
-	// FailAt is the number of a step, counted from 1, that fails with [ErrFailAt], for tests. 0 means
-	// none.
+	// FailAt makes a step fail with [ErrFailAt], in tests. It is the number of the step, where 1 is
+	// the first; 0 stands for none.
 	FailAt int
 	steps  []step
 }
@@ -21,28 +21,29 @@ type Set struct {
 // ErrFailAt is the error of the step in [Set.FailAt].
 var ErrFailAt = errors.New("commit: this step is to fail")
 
-// step is one renaming or removal.
+// step is a renaming or a removal.
 type step struct {
 	from, to string // if from is "", to is removed
-	folder   bool   // to is a folder, to be removed
-	// backup is the name of what was at to until all steps are done, or "" if to did not exist.
+	folder   bool   // to is a folder that is removed with its content
+	// backup is the path of a copy of the previous file or folder at to, until all steps are done.
+	// It is "" if to did not exist.
 	backup string
 	done   bool // from has been renamed
 }
 
-// Rename adds the renaming of the file or folder from to to, which may exist if it is of the same
-// type. Both must be in one file system.
+// Rename adds a step that renames a file or folder. to may exist if it is of the same type as from.
+// Both must be in the same file system.
 func (s *Set) Rename(from, to string) { s.steps = append(s.steps, step{from: from, to: to}) }
 
-// Remove adds the removal of a file, which need not exist.
+// Remove adds a step that removes a file, if it exists.
 func (s *Set) Remove(path string) { s.steps = append(s.steps, step{to: path}) }
 
-// RemoveFolder adds the removal of a folder with its content, which need not exist.
+// RemoveFolder adds a step that removes a folder with its content, if it exists.
 func (s *Set) RemoveFolder(path string) { s.steps = append(s.steps, step{to: path, folder: true}) }
 
-// Commit performs the steps in the order in which they were added. If one fails, it undoes those
-// before, and returns an error that names the step. Replaced files are kept under other names until
-// all steps are done, and then removed.
+// Commit performs the steps in the order in which they were added. If a step fails, Commit undoes
+// the steps before it, and returns an error that names the path. Replaced files are kept under
+// other names until all steps are done, and are removed then.
 func (s *Set) Commit() error {
 	for i := range s.steps {
 		if err := s.steps[i].check(); err != nil {
@@ -63,14 +64,14 @@ func (s *Set) Commit() error {
 	}
 	for i := range s.steps {
 		if b := s.steps[i].backup; b != "" {
-			os.RemoveAll(b) // best effort, as the trace is complete
+			os.RemoveAll(b) // an error does not matter, because the trace is complete
 		}
 	}
 	return nil
 }
 
-// Each calls f for each name that Commit would give or remove, whether or not a file or folder has it, up to
-// the first error.
+// Each calls f for each path that Commit creates, replaces or removes, whether or not it exists. It
+// ends at the first error and returns it.
 func (s *Set) Each(f func(path string) error) error {
 	for i := range s.steps {
 		if err := f(s.steps[i].to); err != nil {
@@ -80,7 +81,7 @@ func (s *Set) Each(f func(path string) error) error {
 	return nil
 }
 
-// Names returns the final names of files and folders.
+// Names returns the paths that files and folders will have after Commit.
 func (s *Set) Names() []string {
 	var names []string
 	for i := range s.steps {
@@ -91,7 +92,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// check returns an error if a step cannot succeed, before any is performed.
+// check returns an error if it is certain that a step would fail.
 func (x *step) check() error {
 	old, err := os.Lstat(x.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,8 +140,8 @@ func (x *step) do() error {
 	return err
 }
 
-// keep gives what is at to a second name. A file also keeps its own name, if the file system
-// supports that: readers see it until the new one has replaced it.
+// keep gives a second name to the file or folder at to. If the file system supports hard links, a
+// file also keeps its first name, so that readers find it until the new file replaces it.
 func (x *step) keep() error {
 	st, err := os.Lstat(x.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +153,7 @@ func (x *step) keep() error {
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(x.to), fmt.Sprintf(".%s.%d.%d.old", filepath.Base(x.to), os.Getpid(), i))
 		if _, err := os.Lstat(name); err == nil {
-			continue // left by a process that was killed
+			continue // a process that was killed has left this file behind
 		}
 		if st.Mode().IsRegular() && os.Link(x.to, name) == nil {
 			x.backup = name
@@ -177,7 +178,7 @@ func (x *step) undo() error {
 		return nil
 	}
 	if _, err := os.Lstat(x.to); err == nil {
-		return os.Remove(x.backup) // it has kept its name
+		return os.Remove(x.backup) // the file also has its first name
 	}
 	return os.Rename(x.backup, x.to)
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// tree creates a folder with files. A name that ends with / is a folder.
+// tree creates a folder with files, given by their names and contents. A name that ends in / is
+// that of a folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +50,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// set returns one step of every type in a folder.
+// set returns a Set with a step of every type in a folder.
 func set(dir string) *Set {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	s := &Set{}
@@ -77,7 +78,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestUndo checks that, whichever step fails, everything is as before.
+// TestUndo checks that after a failure of any step all files are as before.
 func TestUndo(t *testing.T) {
 	for fail := 1; fail <= 7; fail++ {
 		dir := tree(t, before)
@@ -92,7 +93,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestRefused checks that impossible steps are found before anything changes.
+// TestRefused checks that a step that cannot succeed is an error before any step is performed.
 func TestRefused(t *testing.T) {
 	for _, block := range []string{"b/", "a/x", "c/x", "folder"} {
 		have := maps.Clone(before)
@@ -111,7 +112,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMissing checks that a missing source is an error, and that everything is as before.
+// TestMissing checks that a missing source is an error, and that all files are as before.
 func TestMissing(t *testing.T) {
 	have := maps.Clone(before)
 	delete(have, "new/e")
