@@ -1,6 +1,6 @@
-// Package digits reads and writes numbers as decimal text, eight digits at a time. It writes in
-// place, while strconv builds numbers elsewhere, digit by digit, and copies them, which is
-// measurable in encoders.
+// Package digits reads and writes numbers as decimal text, eight digits at a time. It writes
+// directly to the end of a buffer. strconv writes digit by digit to another place and copies the
+// result, which makes encoders measurably slower.
 package digits
 
 import (
@@ -11,22 +11,22 @@ import (
 	"strconv"
 )
 
-// Count returns the number of leading digits among the eight bytes of x. The first byte of the text
-// is the lowest of x.
+// Count returns the number of digits with which the eight bytes in x begin. The first byte of the
+// text is the lowest byte of x.
 func Count(x uint64) int {
-	x ^= zeroes // a digit becomes 0 to 9; the first other byte will have its highest bit set
+	x ^= zeroes // digits become 0 to 9; the first other byte gets its highest bit set in the next steps
 	return bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
 }
 
-// Number returns the value of the first n bytes of x, which must be digits; n is 1 to 8.
+// Number returns the value of the first n bytes in x, which must be digits. n is 1 to 8.
 func Number(x uint64, n int) uint64 {
 	x = (x ^ zeroes) << ((64 - 8*uint(n)) & 63)
 	x = x*10 + x>>8 // pairs of digits, in every other byte
 	return ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
 }
 
-// Integer reads the integer at index i of data. next is the index after it, or -1 if there is no
-// integer, if it has more than 18 digits, or if i is -1.
+// Integer reads the integer at index i of data. next is the index after it. next is -1 if no
+// integer begins there, if it has more than 18 digits, or if i is -1.
 func Integer(data []byte, i int) (v int64, next int) {
 	if uint(i) >= uint(len(data)) {
 		return 0, -1
@@ -60,14 +60,14 @@ func Integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// AnyByte as the end byte of Decimal allows any byte after the number.
+// AnyByte as the parameter end of Decimal accepts any byte after the number.
 const AnyByte = 0
 
-// Decimal reads the number at index i of data if it has the common spelling: digits with at most
-// one point between them, followed by the byte end. next is the index after that byte, or with
-// Anything the index after the number. It is 0 for any other text. A following call at 0 then also
-// finds no number if data begins with a letter. Numbers in the last few bytes of data count as
-// other text.
+// Decimal reads the number at index i of data if it is written in the usual way: digits with at
+// most one point among them, followed by the byte end. The value is v × 10^-scale. next is the
+// index after end or, with AnyByte, after the number. next is 0 for any other text, and for numbers
+// within the last few bytes of data. If data begins with a letter, another call at index 0 then
+// returns 0 as well.
 func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	if len(data)-i < 32 {
 		return 0, 0, 0
@@ -78,7 +78,7 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 			return 0, 0, 0
 		}
 		if v, scale, next = Decimal(data, i+1, end); v <= 0 {
-			return 0, 0, 0 // in a float64, -0 differs from 0
+			return 0, 0, 0 // -0 is an unusual spelling, because a float64 distinguishes it from 0
 		}
 		return -v, scale, next
 	}
@@ -99,7 +99,7 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	if c = data[i]; c == '.' {
 		i++
 		point := i
-		// The most common number of decimals is three.
+		// Three decimals are the most frequent case.
 		if x := fourDigits(data[i:]); nonDigits(x) == 0x80000000 {
 			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
 			i += 3
@@ -120,7 +120,8 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	return v, scale, i
 }
 
-// continueNumber appends the digits at index i of data to a number v. A line end follows them.
+// continueNumber appends the digits at index i of data to the number v. It returns the index after
+// them. The text must end in a line end.
 func continueNumber(data []byte, i int, v int64) (int64, int) {
 	for {
 		d := data[i] - '0'
@@ -132,11 +133,11 @@ func continueNumber(data []byte, i int, v int64) (int64, int) {
 	}
 }
 
-// fourDigits returns four bytes of data with digits converted to 0 to 9.
+// fourDigits returns four bytes of data, in which digits have become 0 to 9.
 func fourDigits(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
 
-// nonDigits sets the highest bit of the first byte of x that is not a digit. The bits of later bytes
-// may be wrong.
+// nonDigits sets the highest bit of the first byte of x that is not 0 to 9. The bits of the bytes
+// after it may be wrong.
 func nonDigits(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
 // AppendInt appends v to b.
@@ -147,8 +148,8 @@ func AppendInt(b []byte, v int64) []byte {
 	return AppendUint(b, uint64(v))
 }
 
-// maxWritten is the number of bytes that must be free after a text for any number: 20 digits, and the
-// bytes that writing eight at a time may touch after them.
+// maxWritten is the number of bytes after a text that must be available for writing a number: 20
+// digits, and further bytes because eight are written at a time.
 const maxWritten = 32
 
 // AppendUint appends v to b.
@@ -161,7 +162,7 @@ func AppendUint(b []byte, v uint64) []byte {
 }
 
 // Put writes v at the beginning of to, which must have 32 bytes, and returns the length of the
-// text. It may overwrite the bytes after the text.
+// text. It may change the bytes after the text.
 func Put(to []byte, v int64) int {
 	if v < 0 {
 		to[0] = '-'
@@ -189,11 +190,11 @@ func putUint(to []byte, v uint64) int {
 	return 8 - zeros
 }
 
-// eightDigits returns the eight digits of v, which must be less than 10^8, as the bytes of a number, the
-// first digit lowest.
+// eightDigits returns the eight digits of v, which must be below 10^8, as bytes. The first digit is
+// the lowest byte.
 func eightDigits(v uint64) uint64 {
-	// Each step divides all parts of x by multiplying with a reciprocal that is exact for so few
-	// digits.
+	// Each step divides all groups of digits in x at once. It multiplies with a reciprocal that is
+	// exact for numbers of so few digits.
 	q := v / 10000
 	x := q | (v-10000*q)<<32 // two groups of four digits
 	q = x * 10486 >> 20 & 0x7f0000007f
@@ -202,10 +203,11 @@ func eightDigits(v uint64) uint64 {
 	return q | (x-10*q)<<8
 }
 
-// zeroes converts digits to text.
+// zeroes turns digits 0 to 9 into characters, and back.
 const zeroes = 0x3030303030303030
 
-// AppendFixed appends v with n digits and leading zeros. v must be less than 10^n, n at most 19.
+// AppendFixed appends v with exactly n digits, including leading zeros. v must be below 10^n, and n
+// at most 19.
 func AppendFixed(b []byte, v uint64, n int) []byte {
 	if cap(b)-len(b) < maxWritten {
 		b = slices.Grow(b, maxWritten)
@@ -230,11 +232,11 @@ func AppendFixed(b []byte, v uint64, n int) []byte {
 	return b[:at+n]
 }
 
-// putThreeDigits writes the digits of v, which must be less than 1000, and one more byte.
+// putThreeDigits writes the three digits of v, which must be below 1000, and one undefined byte.
 func putThreeDigits(p []byte, v uint64) { binary.LittleEndian.PutUint32(p, thousands[v]|0x30303030) }
 
-// AppendFraction appends v as the n digits after a point, without trailing zeros except among the
-// first least digits. v must be less than 10^n, n at most 18 and least at most n.
+// AppendFraction appends v as the n digits of a fraction. It omits trailing zeros, except among the
+// first least digits. v must be below 10^n, n at most 18, and least at most n.
 func AppendFraction(b []byte, v uint64, n, least int) []byte {
 	if n > 8 {
 		b = AppendFixed(b, v, n)
@@ -261,16 +263,16 @@ func AppendFraction(b []byte, v uint64, n, least int) []byte {
 	return b[:at+max(least, 8-bits.LeadingZeros64(x)>>3)]
 }
 
-// AppendReal appends f with the fewest digits that read back to it and without
-// exponent, as strconv does with format 'f' and precision -1.
+// AppendReal appends f without an exponent, with the fewest digits that identify it, like strconv
+// with format 'f' and precision -1.
 func AppendReal(b []byte, f float64) []byte {
 	if f > -1e9 && f < 1e9 {
 		if n := int64(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {
 			return AppendInt(b, n)
 		}
-		// Most measured values have few digits: n/10^k is the float64 nearest to the text of n with k
-		// digits after the point, so that if it equals f, that is the text. From 10^15 on such texts are
-		// closer together than float64s.
+		// Most measured values have few decimals. If f equals n/10^k, the text of n with k decimals
+		// identifies f, because n/10^k is the float64 nearest to that text. From 10^15 on, such
+		// texts are closer to each other than float64s.
 		for k := 1; k <= 6; k++ {
 			p := float64(powers[k])
 			n := int64(math.Abs(f)*p + 0.5)
@@ -291,7 +293,7 @@ func AppendReal(b []byte, f float64) []byte {
 var powers = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19}
 
-// thousands has the three digits of each number below 1000, the first digit lowest.
+// thousands holds the three digits of each number below 1000. The first digit is the lowest byte.
 var thousands = func() (t [1000]uint32) {
 	for i := range t {
 		t[i] = uint32(i/100 | i/10%10<<8 | i%10<<16)

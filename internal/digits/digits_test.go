@@ -73,7 +73,7 @@ func BenchmarkStrconv(b *testing.B) {
 	}
 }
 
-// TestNumber checks that any byte after any number of digits is distinguished from a digit.
+// TestNumber checks that Count stops at any byte that is not a digit, after any number of digits.
 func TestNumber(t *testing.T) {
 	for n := range 9 {
 		for c := range 256 {
