@@ -1,6 +1,6 @@
-// Package effort defines how much tests try. The same tests serve four runs: the default one; the
-// inner loop, which is short; the race detector, which is slow and looks only for data races; and
-// make soak, which is long.
+// Package effort defines how much work tests do. There are four kinds of runs: the default run; the
+// quick run with -short; the run under the race detector, which is slow and only finds data races;
+// and the long run of make soak.
 package effort
 
 import (
@@ -11,14 +11,14 @@ import (
 // SoakVariable is the environment variable that requests long runs if it is not empty.
 const SoakVariable = "WEFT_SOAK"
 
-// soakFactor is the factor by which a long run has more rounds.
+// soakFactor is the factor by which a long run has more rounds than the default run.
 const soakFactor = 20
 
 // Soak reports whether this is a long run.
 func Soak() bool { return os.Getenv(SoakVariable) != "" }
 
-// Rounds returns the number of rounds of a random loop that has n in the default run: a fifth under
-// -short, twenty times as many in a long run.
+// Rounds returns the number of rounds of a loop with random input. n is the number in the default
+// run; under -short it is a fifth of n, and in a long run twenty times n.
 func Rounds(n int) int {
 	switch {
 	case Soak():
@@ -29,8 +29,8 @@ func Rounds(n int) int {
 	return n
 }
 
-// Step returns the distance of the positions that a loop over size positions tries, so that it
-// tries about Rounds(n) of them, and in a long run all.
+// Step returns the distance between the positions that a loop over size positions tries. There are
+// about Rounds(n) of them. In a long run, the loop tries all positions.
 func Step(size, n int) int {
 	if Soak() {
 		return 1
@@ -38,8 +38,8 @@ func Step(size, n int) int {
 	return max(1, size/Rounds(n))
 }
 
-// Long skips a test under -short. Such a test runs many programs, or much data, to find rare
-// defects.
+// Long skips a test under -short, because it runs many programs, or processes much data, to find
+// rare defects.
 func Long(t testing.TB) {
 	if testing.Short() {
 		t.Helper()
@@ -47,8 +47,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// Sequential skips a test under the race detector. Such a test uses one goroutine, and would take
-// ten times as long without finding a race.
+// Sequential skips a test under the race detector. The test uses a single goroutine: it cannot have
+// a race, and would take ten times as long.
 func Sequential(t testing.TB) {
 	if Race {
 		t.Helper()

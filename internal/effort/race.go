@@ -2,5 +2,5 @@
 
 package effort
 
-// Race reports that the tests run under the race detector.
+// Race reports whether the tests run under the race detector.
 const Race = true
