@@ -1,5 +1,5 @@
-// Package extsort sorts more records than fit in memory, through temporary files that are removed
-// when the sorter is closed.
+// Package extsort sorts more records than fit into memory. It uses temporary files, which Close
+// removes.
 package extsort
 
 import (
@@ -13,21 +13,21 @@ import (
 	"slices"
 )
 
-// Record is a payload with its sort key: A first, then B.
+// Record is a sort key, which is A and then B, with data.
 type Record struct {
 	A, B int64
 	Data []byte // valid until the next call of Next
 }
 
-// maxRuns is the number of runs that are merged at once. Merging more would need more than maxRuns
-// × readBuffer bytes.
+// maxRuns is the largest number of runs that are merged at the same time. Each needs readBuffer
+// bytes.
 const (
 	maxRuns    = 96
 	readBuffer = 64 << 10
 )
 
-// Sorter sorts records by (A, B). Equal keys keep the order in which they were added. It holds
-// about Memory bytes, and further sorted runs on disk.
+// Sorter sorts records by (A, B). Records with equal keys keep the order in which they were added.
+// About memory bytes are in memory, and the others in sorted runs in temporary files.
 type Sorter struct {
 	memory int
 	dir    string
@@ -42,13 +42,13 @@ type entry struct {
 	off, n uint32
 }
 
-// New returns a sorter that holds about memory bytes (at least 1 MiB) and spills into dir ("" is
-// the system's directory for temporary files).
+// New returns a sorter that needs about memory bytes, but at least 1 MiB. Temporary files are
+// created in dir, or in the system's directory for them if dir is "".
 func New(memory int, dir string) *Sorter {
 	return &Sorter{memory: min(max(memory, 1<<20), 1<<30), dir: dir}
 }
 
-// Add adds a record and copies data.
+// Add adds a record with a copy of data.
 func (s *Sorter) Add(a, b int64, data []byte) error {
 	if len(s.data)+len(data)+(len(s.recs)+1)*24 > s.memory && len(s.recs) > 0 {
 		if err := s.spill(); err != nil {
@@ -64,14 +64,15 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 	return nil
 }
 
-// Len returns the number of records added.
+// Len returns the number of records that were added.
 func (s *Sorter) Len() int64 { return s.count }
 
-// Spilled reports whether anything went to disk.
+// Spilled reports whether the sorter has written records to a file.
 func (s *Sorter) Spilled() bool { return len(s.runs) > 0 }
 
-// compare orders by key, and equal keys in the order in which they were added: that of their data.
-// Of entries at one place all are empty but the last.
+// compare orders records by their keys. Records with equal keys keep the order in which they were
+// added, which is the order of their data in memory. Of records with the same offset, all but the
+// last have no data.
 func compare(x, y entry) int {
 	if c := cmp.Compare(x.a, y.a); c != 0 {
 		return c
@@ -90,8 +91,8 @@ func (s *Sorter) temp() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sorting: cannot make a temporary file: %w", err)
 	}
-	// The file has no name from here on, so that it disappears even if the process is killed. Where an
-	// open file cannot be removed, Close removes it.
+	// On most systems, an open file can be removed. It then disappears even if the process is
+	// killed. On others, Close removes the file.
 	os.Remove(f.Name())
 	return f, nil
 }
@@ -113,7 +114,7 @@ func (s *Sorter) spill() error {
 	return w.Flush()
 }
 
-// recordHead is the number of bytes before a record's payload in a file.
+// recordHead is the number of bytes before the data of a record in a file.
 const recordHead = 20
 
 func write(w *bufio.Writer, a, b int64, data []byte) error {
@@ -126,7 +127,7 @@ func write(w *bufio.Writer, a, b int64, data []byte) error {
 	return err
 }
 
-// Sort ends adding and returns the records in order.
+// Sort ends the adding of records, and returns all records in order.
 func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 	if len(s.runs) == 0 {
 		slices.SortFunc(s.recs, compare)
@@ -157,21 +158,22 @@ func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 		for _, r := range s.runs[:maxRuns] {
 			discard(r)
 		}
-		// The merged run replaces its parts, so that equal keys keep the order in which they were added.
+		// The merged run takes the place of its parts, because records with equal keys must keep
+		// their order.
 		s.runs = append([]*os.File{f}, s.runs[maxRuns:]...)
 	}
 	return merge(s.runs)
 }
 
-// Group holds the records of one A, in order.
+// Group holds the records with the same A, in the order of B.
 type Group struct {
 	A       int64
 	Records *Iterator
 }
 
-// Groups ends adding and returns the records of each A separately, in the order of A. The groups
-// may be read side by side. They share one temporary file. Read-ahead takes about the sorter's
-// memory in total, but at least 4 KiB per group.
+// Groups ends the adding of records, and returns a group for each A, in the order of A. The groups
+// can be read independently of each other. They share one temporary file. Reading them ahead needs
+// about the memory of the sorter, but at least 4 KiB for each group.
 func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	it, err := s.Sort(ctx)
 	if err != nil {
@@ -205,7 +207,7 @@ func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	return groups, nil
 }
 
-// memoryGroups divides records that are in memory.
+// memoryGroups divides the records of an iterator, which are in memory, into groups.
 func memoryGroups(it *Iterator) (groups []Group) {
 	for from, to := 0, 0; from < len(it.mem); from = to {
 		a := it.mem[from].a
@@ -216,7 +218,8 @@ func memoryGroups(it *Iterator) (groups []Group) {
 	return groups
 }
 
-// writeGroups writes records to one file, and returns the ends of the groups in it.
+// writeGroups writes all records to a file. It returns the groups, and the offset in the file at
+// which each ends.
 func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group, ends []int64, err error) {
 	w, at := bufio.NewWriterSize(f, readBuffer), int64(0)
 	for n := 0; ; n++ {
@@ -241,7 +244,7 @@ func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group,
 	}
 }
 
-// writeTo writes the remaining records to a file.
+// writeTo writes the remaining records of the iterator to a file.
 func (it *Iterator) writeTo(f *os.File) error {
 	w := bufio.NewWriterSize(f, readBuffer)
 	for {
@@ -272,13 +275,13 @@ func discard(f *os.File) {
 	os.Remove(f.Name())
 }
 
-// Iterator yields sorted records.
+// Iterator returns records in order.
 type Iterator struct {
 	mem  []entry
 	data []byte
 	runs []*run
-	heap []int // indices of runs, smallest first
-	last int   // run to advance before the next record, or -1
+	heap []int // indexes of runs, as a heap with the smallest record first
+	last int   // run whose record was returned last, and which must advance; -1 for none
 }
 
 type run struct {
@@ -359,7 +362,7 @@ func (it *Iterator) down(i int) {
 	}
 }
 
-// Next returns the next record; ok is false after the last.
+// Next returns the next record. ok is false after the last one.
 func (it *Iterator) Next() (rec Record, ok bool, err error) {
 	if it.runs == nil {
 		if len(it.mem) == 0 {

@@ -15,8 +15,8 @@ type rec struct {
 	data string
 }
 
-// TestSort checks that records come back in the order of their keys, equal keys in the order in
-// which they were added, whether or not they fit in memory.
+// TestSort checks that records are returned in the order of their keys, and those with equal keys
+// in the order in which they were added. It does so for records that fit into memory and for more.
 func TestSort(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 200_000} {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
@@ -56,9 +56,9 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestManyRuns has more runs than are merged at once.
+// TestManyRuns sorts records in more runs than are merged at the same time.
 func TestManyRuns(t *testing.T) {
-	s := New(1, t.TempDir()) // the minimum: 1 MiB
+	s := New(1, t.TempDir()) // the least memory, 1 MiB
 	defer s.Close()
 	data := make([]byte, 64<<10)
 	const n = 16 * (maxRuns + 20)
@@ -78,8 +78,8 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// TestGroups checks that the groups of a sorter can be read side by side, in memory and from one
-// file.
+// TestGroups checks that the groups of a sorter can be read independently of each other, whether
+// they are in memory or in a file.
 func TestGroups(t *testing.T) {
 	for _, n := range []int{0, 1000, 100_000} {
 		s := New(1<<20, t.TempDir())
