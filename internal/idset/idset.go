@@ -1,5 +1,5 @@
-// Package idset finds numbers that occur twice in any quantity of numbers, with bounded memory.
-// Numbers in consecutive runs cost next to nothing; all others are sorted on disk.
+// Package idset finds duplicates among any quantity of numbers, with limited memory. Numbers that
+// follow each other in runs need almost no memory. Others are sorted in temporary files.
 package idset
 
 import (
@@ -9,23 +9,23 @@ import (
 	"github.com/weft-trace/weft/internal/extsort"
 )
 
-// maxRanges limits the memory of a set: 16 bytes per range.
+// maxRanges limits the memory of a set: a range needs 16 bytes.
 const maxRanges = 1 << 16
 
-// Set is a set of ids with the positions at which they were seen.
+// Set is a set of ids. Each id is added with the place where it occurs.
 type Set struct {
-	ranges []span // disjoint, ascending
+	ranges []span // disjoint ranges in ascending order
 	rest   *extsort.Sorter
 	memory int
 }
 
 type span struct{ lo, hi int64 }
 
-// New returns an empty set that holds about memory bytes in addition to its ranges.
+// New returns an empty set. It needs about memory bytes for sorting, in addition to its ranges.
 func New(memory int) *Set { return &Set{memory: memory} }
 
-// Add adds an id and reports whether it is certainly a duplicate. Finish reports the duplicates
-// that Add does not detect.
+// Add adds an id that occurs at a place. It reports whether the id is a duplicate for certain.
+// [Set.Finish] reports the other duplicates.
 func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	if n := len(s.ranges); n > 0 && id == s.ranges[n-1].hi+1 {
 		s.ranges[n-1].hi = id
@@ -35,7 +35,7 @@ func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	if found {
 		return true, nil
 	}
-	// Join neighbours where the id closes a gap.
+	// If the id lies between two ranges, they become one.
 	left := i > 0 && s.ranges[i-1].hi+1 == id
 	right := i < len(s.ranges) && s.ranges[i].lo-1 == id
 	switch {
@@ -57,7 +57,8 @@ func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	return false, nil
 }
 
-// find returns the index at which id is or would be inserted.
+// find returns the index of the range that contains id and true, or the index at which its range
+// would have to be inserted and false.
 func (s *Set) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(s.ranges, id, func(x span, id int64) int {
 		switch {
@@ -70,7 +71,7 @@ func (s *Set) find(id int64) (int, bool) {
 	})
 }
 
-// Finish reports the duplicates that Add did not detect, by id.
+// Finish calls duplicate for each duplicate that Add has not reported, in the order of ids.
 func (s *Set) Finish(ctx context.Context, duplicate func(id, place int64) error) error {
 	if s.rest == nil {
 		return nil
@@ -96,7 +97,7 @@ func (s *Set) Finish(ctx context.Context, duplicate func(id, place int64) error)
 	}
 }
 
-// Close frees the set's temporary files.
+// Close removes the temporary files of the set.
 func (s *Set) Close() {
 	if s.rest != nil {
 		s.rest.Close()

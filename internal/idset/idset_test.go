@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDuplicates checks that exactly the second and later occurrences are found, by Add or by
-// Finish.
+// TestDuplicates checks that Add and Finish together report the second and each later occurrence of
+// a number, and nothing else.
 func TestDuplicates(t *testing.T) {
 	for name, next := range map[string]func(*rand.Rand, int) int64{
 		"ascending": func(_ *rand.Rand, i int) int64 { return int64(i) },
