@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/weft-trace/weft/"
 
-// layers returns the lines of the list in ARCHITECTURE.md, from the top.
+// layers returns the lines of the list of packages in ARCHITECTURE.md, from the top to the bottom.
 func layers(t *testing.T) (list []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
@@ -35,13 +35,13 @@ func layers(t *testing.T) (list []string) {
 	return list
 }
 
-// layerOf returns the number of a package's line: that of its own path, or else of the longest
-// folder that is listed with "/...".
+// layerOf returns the number of the line for a package: the line with its path or, if there is
+// none, the line for the innermost folder around it that is listed with "/...".
 func layerOf(list []string, pkg string) int {
 	if i := slices.Index(list, pkg); i >= 0 {
 		return i
 	}
-	for dir := path.Dir(pkg); dir != "."; dir = path.Dir(dir) { // the innermost listed folder decides
+	for dir := path.Dir(pkg); dir != "."; dir = path.Dir(dir) { // from the innermost folder to the outermost
 		if i := slices.Index(list, dir+"/..."); i >= 0 {
 			return i
 		}
@@ -52,7 +52,8 @@ func layerOf(list []string, pkg string) int {
 	return -1
 }
 
-// TestImports checks that imports point down the list of ARCHITECTURE.md.
+// TestImports checks that each package only imports packages on lower lines of the list in
+// ARCHITECTURE.md.
 func TestImports(t *testing.T) {
 	list := layers(t)
 	imports := map[string]map[string]bool{}

@@ -1,4 +1,4 @@
-// Package layers checks the packages against the structure that ARCHITECTURE.md describes.
+// Package layers checks that the packages have the structure that ARCHITECTURE.md describes.
 package layers
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// files calls f for every Go file of the project that is no test.
+// files calls f for every Go file of the project, except tests.
 func files(t *testing.T, f func(path string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -42,8 +42,9 @@ func files(t *testing.T, f func(path string)) {
 	}
 }
 
-// named has the places outside of format that may name a format, with the reasons.
-var named = map[string]string{
+// allowedNames lists the files outside of format that may contain names of formats, with the
+// reasons.
+var allowedNames = map[string]string{
 	"generate/cps.go":         "makes a trace with the ids of this format",
 	"internal/cli/otf.go":     "the command is called so",
 	"internal/cli/convert.go": "sorting is an option of the format",
@@ -51,8 +52,8 @@ var named = map[string]string{
 	"internal/cli/rewrite.go": "signals without fragments cannot be written",
 }
 
-// TestNoFormatNames checks that code outside of format does not depend on the names of formats:
-// what it needs is in the definitions.
+// TestNoFormatNames checks that code outside of format does not depend on names of formats. The
+// definitions of a trace hold what such code needs to know about its format.
 func TestNoFormatNames(t *testing.T) {
 	var names []string
 	for _, f := range all.Formats() {
@@ -61,7 +62,7 @@ func TestNoFormatNames(t *testing.T) {
 	used := map[string]bool{}
 	files(t, func(path string) {
 		if strings.HasPrefix(path, "format/") || strings.HasPrefix(path, "internal/bench/") {
-			return // benchmarks compare formats
+			return // benchmarks compare formats with each other
 		}
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, filepath.Join(root, path), nil, 0)
@@ -78,13 +79,13 @@ func TestNoFormatNames(t *testing.T) {
 			if !slices.Contains(names, name) || strings.ContainsAny(s, " /") {
 				return true
 			}
-			if used[path] = true; named[path] == "" {
+			if used[path] = true; allowedNames[path] == "" {
 				t.Errorf("%s: found the name of a format, %q, expected it in format/ alone", set.Position(x.Pos()), s)
 			}
 			return true
 		})
 	})
-	for path := range named {
+	for path := range allowedNames {
 		if !used[path] {
 			t.Errorf("%s: names no format, and need not be excused", path)
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoVariables checks that packages export no variables that importers could change, except for
-// errors.
+// TestNoVariables checks that packages export no variables, which importers could change. Variables
+// that hold errors are allowed.
 func TestNoVariables(t *testing.T) {
 	set := token.NewFileSet()
 	errors := 0
