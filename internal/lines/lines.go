@@ -1,6 +1,6 @@
-// Package lines reads large line-oriented texts. It divides them into chunks of whole lines that
-// can be parsed independently, finds the runs in which a text is in time order, and delivers the
-// lines in time order with bounded memory for any order in the file.
+// Package lines reads large texts line by line. It divides a text into chunks of whole lines, which
+// can be parsed independently. It finds the runs of a text that are in time order, and delivers
+// lines in time order, with limited memory, whatever their order in the file.
 package lines
 
 import (
@@ -16,58 +16,58 @@ import (
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
-// ChunkSize is the number of bytes of text that are parsed at once. The result should fit the
-// processor's cache.
+// ChunkSize is the number of bytes that are parsed together. The result of parsing them should fit
+// into the processor's cache.
 const ChunkSize = 64 << 10
 
-// DefaultMaxLine is the default limit on the length of a line.
+// DefaultMaxLine is the default for the length limit of lines, in bytes.
 const DefaultMaxLine = 16 << 20
 
-// ByteOrderMark may precede the first line of a text. It belongs to no line.
+// ByteOrderMark may precede the first line of a text. It is not a part of the line.
 const ByteOrderMark = "\uFEFF"
 
-// File is a text that can be read at any offset.
+// File is a text that can be read at any offset, and the way in which it is divided into lines.
 type File struct {
 	R     io.ReaderAt
 	Begin int64 // offset of the first line
 	Size  int64
 	Name  string
-	// MaxLine is the limit on the length of a line. 0 means DefaultMaxLine. Longer lines are skipped
-	// and reported through TooLong.
+	// MaxLine is the length limit of lines, in bytes. 0 means DefaultMaxLine. Longer lines are
+	// skipped and passed to TooLong.
 	MaxLine int
-	// TooLong is called for each line that was skipped.
+	// TooLong is called for each line above the limit. length is that of the line, in bytes.
 	TooLong func(line, offset, length int64) error
-	// Continued reports that a backslash at the end of a line joins it to the next one.
+	// Continued says that a backslash at the end of a line joins it to the next line.
 	Continued bool
-	// Numbered reports that each line begins with the number of its original line in the user's file,
-	// and a tab.
+	// Numbered says that each line begins with a number and a tab. The number is that of the line
+	// in the user's file, from which this text was converted.
 	Numbered bool
-	// Skipped is the number of lines of the user's file that were too long or had nothing to convert. It is nil
-	// if they are not counted.
+	// Skipped points to the number of lines of the user's file that were too long or could not be
+	// converted. It is nil if they are not counted.
 	Skipped *int64
 }
 
-// Chunk is a piece of a file that consists of whole lines.
+// Chunk is a part of a file that consists of whole lines.
 type Chunk struct {
 	Off  int64
 	Len  int
-	Line int64 // number of its first line, from 1
+	Line int64 // number of its first line; the first line of a file is 1
 }
 
-// Block is the text of a chunk with the number of its first line. If the lines are not consecutive
-// in the file, Numbers has one number per line.
+// Block is the text of a chunk. Line is the number of its first line. If its lines do not follow
+// each other in the file, Numbers holds the number of each.
 type Block struct {
 	Data    []byte
 	Line    int64
 	Numbers []int64
-	Seq     int // position of the block in its scan, from 0
+	Seq     int // index of the block in its scan
 	from    *File
 	off     int64
 	pool    *sync.Pool
 }
 
-// Load reads the block's text if it has not been read. Blocks of one file may be loaded
-// concurrently.
+// Load reads the text of the block unless it has been read. It may be called for several blocks of
+// a file at the same time.
 func (b *Block) Load() error {
 	f := b.from
 	if f == nil {
@@ -77,7 +77,7 @@ func (b *Block) Load() error {
 	return f.Read(b.Data, b.off)
 }
 
-// Read fills data with the text at off.
+// Read reads the text at the offset off into data, which it must fill completely.
 func (f *File) Read(data []byte, off int64) error {
 	n, err := f.R.ReadAt(data, off)
 	if n == len(data) {
@@ -89,7 +89,7 @@ func (f *File) Read(data []byte, off int64) error {
 	return fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(n), err)
 }
 
-// Release frees the block's memory. Nothing may refer to it afterwards.
+// Release returns the memory of the block for reuse. Nothing may refer to the text afterwards.
 func (b *Block) Release() {
 	if b.pool != nil {
 		b.pool.Put(b)
@@ -104,14 +104,15 @@ func newBlock(n int) *Block {
 		b = &Block{pool: &blockPool}
 	}
 	if cap(b.Data) < n {
-		b.Data = make([]byte, max(n, ChunkSize)) // most are nearly as large
+		b.Data = make([]byte, max(n, ChunkSize)) // most blocks are almost that large
 	}
 	b.Data = b.Data[:n]
 	b.Numbers, b.from = b.Numbers[:0], nil
 	return b
 }
 
-// Shift returns the number to add to the line numbers in a block that was scanned by Index.
+// Shift returns what must be added to line numbers in a block of [Index] for the numbers in the
+// file.
 func (f *File) Shift(c Chunk) int64 {
 	if f.Numbered {
 		return 0
@@ -119,15 +120,15 @@ func (f *File) Shift(c Chunk) int64 {
 	return c.Line - 1
 }
 
-// Index reads the whole file once. It calls scan for each chunk, on several cores. The first line
-// of its block is always 1, unless lines are numbered. done receives the results in file order,
-// with the chunk's real first line. Index returns the chunks.
+// Index reads the whole file once, and calls scan for each chunk, on several cores. In the block,
+// the first line has the number 1, unless lines are numbered. done gets the results in the order of
+// the file, with chunks that have the right line numbers. Index returns all chunks.
 func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R,
 	done func(c Chunk, r R) error) ([]Chunk, error) {
 	type result struct {
-		Chunk         // without its line number
-		lines   int64 // number of lines
-		tooLong bool  // a single line, to be skipped
+		Chunk         // the number of its first line is set later
+		lines   int64 // number of lines in it
+		tooLong bool  // the chunk is a single line above the limit
 		r       R
 	}
 	var chunks []Chunk
@@ -155,7 +156,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 					size = min(size*4, maxLine+1)
 					continue
 				}
-				// The line is longer than the limit: skip to its end.
+				// The line is longer than the limit. Its end is searched, and the line is skipped.
 				var err error
 				if j.Len, j.lines, err = f.lineEnd(ctx, off); err != nil {
 					return result{}, false, err
@@ -202,11 +203,11 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 
 var newline = []byte{'\n'}
 
-// tailSize is the number of bytes at a chunk's end that are searched first.
+// tailSize is the number of bytes at the end of a chunk that are first searched for a line end.
 const tailSize = 1 << 10
 
-// lastBreak returns the end of the last whole line in the n bytes at off, relative to off, or 0 if
-// there is none. It reads backwards, into buf.
+// lastBreak returns the end of the last whole line in the n bytes at off, relative to off. It
+// returns 0 if no line ends there. It reads backwards, into buf, which it may enlarge.
 func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 	for size := min(n, tailSize); ; size = min(n, size*16) {
 		if cap(*buf) < size {
@@ -225,7 +226,7 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 			if !f.Continued {
 				return from + i + 1, nil
 			}
-			// Whether the line is continued is known only if its last word was read.
+			// To decide whether the line is continued, its last word must have been read.
 			l := bytes.TrimRight(data[:i], blanks)
 			if len(l) == 0 && from > 0 && bytes.IndexByte(data[:i], '\n') < 0 {
 				break
@@ -241,20 +242,20 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 	}
 }
 
-// blanks may stand between a backslash that continues a line and the line's end.
+// blanks are the characters that may follow the backslash of a continued line.
 const blanks = "\r \t"
 
-// Continues reports whether a line, without its line end, is continued by the next one.
+// Continues reports whether a line is continued by the next one. l must not contain the line end.
 func Continues(l []byte) bool {
 	l = bytes.TrimRight(l, blanks)
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
 
-// lineEnd returns the length of the line at off including the lines that continue it, and the
+// lineEnd returns the length of the line at off, including the lines that continue it, and the
 // number of these lines.
 func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err error) {
 	buf := make([]byte, 1<<20)
-	kept := 0 // bytes kept from the previous read, as a backslash may be the last one
+	kept := 0 // bytes at the end of the previous read that are kept, because they may contain the backslash
 	for at := off; at < f.Size; {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
@@ -287,13 +288,13 @@ func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err 
 	return int(f.Size - off), lines, nil
 }
 
-// Source returns blocks of lines. Its Next is the next function of a pipeline.
+// Source returns blocks of lines. Its method Next can be used as the next function of a pipeline.
 type Source interface {
-	// Next returns the next block, or nil after the last. Load reads its text.
+	// Next returns the next block, whose text has not been read, or nil after the last block.
 	Next() (*Block, error)
 }
 
-// Next returns the next block of a source with its text, or nil after the last.
+// Next returns the next block of a source and reads its text. It returns nil after the last block.
 func Next(s Source) (*Block, error) {
 	b, err := s.Next()
 	if err != nil || b == nil {
@@ -302,7 +303,7 @@ func Next(s Source) (*Block, error) {
 	return b, b.Load()
 }
 
-// Chunks returns the given chunks of a file, one after another.
+// Chunks returns a source with the given chunks of the file, in this order.
 func (f *File) Chunks(list []Chunk) Source { return &chunkSource{f: f, list: list} }
 
 type chunkSource struct {
@@ -323,7 +324,8 @@ func (s *chunkSource) Next() (*Block, error) {
 	return b, nil
 }
 
-// Cut returns the parts of the chunks that lie in the bytes [from, to).
+// Cut returns the parts of chunks that lie in the bytes [from, to) of the file. line is the number
+// of the first line there.
 func Cut(list []Chunk, from, to, line int64) []Chunk {
 	var out []Chunk
 	for _, c := range list {
@@ -343,8 +345,9 @@ func Cut(list []Chunk, from, to, line int64) []Chunk {
 	return out
 }
 
-// Sorted returns the lines that were added to a sorter in the order of its keys. A line's payload
-// begins with its number, 8 bytes, little endian.
+// Sorted returns a source with the lines that were added to a sorter, in the order of their keys.
+// The data of a record must be the number of the line, as 8 bytes in little-endian order, and its
+// text.
 func Sorted(it *extsort.Iterator) Source { return &sortedSource{it: it} }
 
 type sortedSource struct {
@@ -388,7 +391,7 @@ type Walker struct {
 	n        int
 }
 
-// Walk returns a walker before the first line of the block.
+// Walk returns a walker that is before the first line of the block.
 func (f *File) Walk(b *Block) Walker {
 	w := Walker{data: b.Data, line: b.Line - 1, numbered: f.Numbered, join: f.Continued}
 	if len(b.Numbers) > 0 {
@@ -398,8 +401,8 @@ func (f *File) Walk(b *Block) Walker {
 	return w
 }
 
-// Next returns the next line without its line end, and its number. ok is false
-// after the last line. A joined line is a copy.
+// Next returns the next line, without its line end, and its number. ok is false after the last
+// line. A line that is joined from several is a copy; others alias the block.
 func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	l, ok := w.cut()
 	if !ok {
@@ -426,25 +429,25 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	return l, number, true
 }
 
-// Plain reports whether the text is neither numbered nor reordered and ends in a line end, as Rest,
-// Number and Skip require.
+// Plain reports whether Rest, Number and Skip may be used: the lines are neither numbered nor
+// reordered, and the text ends in a line end.
 func (w *Walker) Plain() bool { return w.plain }
 
-// Rest returns the text from the next line on. It is for readers that parse plain lines themselves
-// and advance with Skip.
+// Rest returns the text from the next line on, for readers that find the ends of simple lines
+// themselves and call Skip.
 func (w *Walker) Rest() []byte { return w.data }
 
 // Number returns the number of the next line.
 func (w *Walker) Number() int64 { return w.line + 1 }
 
-// Skip advances over the next line of n bytes with its line end, and returns its number.
+// Skip moves past the next line, which has n bytes including its line end, and returns its number.
 func (w *Walker) Skip(n int) int64 {
 	w.data = w.data[n:]
 	w.line++
 	return w.line
 }
 
-// Reader iterates over the lines of a whole file. It holds one chunk of text.
+// Reader iterates over the lines of a whole file. It keeps one chunk of text in memory.
 type Reader struct {
 	Walker
 	file    *File
@@ -453,7 +456,7 @@ type Reader struct {
 	skipped int64
 }
 
-// NewReader indexes the file and returns a reader before its first line.
+// NewReader indexes the file, and returns a reader that is before the first line.
 func NewReader(ctx context.Context, f *File) (*Reader, error) {
 	r := &Reader{file: f}
 	counting := *f
@@ -470,11 +473,11 @@ func NewReader(ctx context.Context, f *File) (*Reader, error) {
 	return r, err
 }
 
-// Skipped returns the number of lines that exceed the limit.
+// Skipped returns the number of lines above the length limit.
 func (r *Reader) Skipped() int64 { return r.skipped }
 
-// More reports whether there is another line, and reads more text if necessary. This invalidates
-// lines that were returned before.
+// More reports whether the file has another line. It reads more text if necessary; lines that were
+// returned before are then invalid.
 func (r *Reader) More() (bool, error) {
 	for r.block == nil || len(r.data) == 0 {
 		if r.block != nil {
@@ -490,7 +493,7 @@ func (r *Reader) More() (bool, error) {
 	return true, nil
 }
 
-// Quote returns at most n bytes of a text in the form for messages.
+// Quote returns at most n bytes of a text, quoted for a message.
 func Quote(b []byte, n int) string {
 	if len(b) > n {
 		return fmt.Sprintf("%q…", b[:n])
@@ -498,7 +501,7 @@ func Quote(b []byte, n int) string {
 	return fmt.Sprintf("%q", b)
 }
 
-// TrimContinuation removes the backslash, and the blanks after it, from the end of a line.
+// TrimContinuation removes the backslash of a continued line, and the blanks after it.
 func TrimContinuation(l []byte) []byte {
 	l = bytes.TrimRight(l, blanks)
 	if n := len(l); n > 0 && l[n-1] == '\\' {
