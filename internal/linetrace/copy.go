@@ -15,25 +15,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Dialect is an older variant of a format. Its lines are converted before they are read.
+// Dialect is an older variant of a format. Its lines are converted to the format before they are
+// parsed.
 type Dialect struct {
 	Is func(head []byte) bool
-	// Begin begins a text. line converts one line after another, and finish is called after the last
-	// one.
+	// Begin prepares the conversion of a text. line converts a line; it is called for one line
+	// after the other. finish is called after the last line.
 	Begin func(w *Rewriter) (line func(l []byte, number int64) error, finish func() error)
 }
 
-// Rewriter receives the converted lines of a dialect.
+// Rewriter collects the converted lines of a text.
 type Rewriter struct {
 	Src format.Source
 	Opt *format.ReadOptions
 	w   *bufio.Writer
 	buf []byte
-	// Skipped is the number of lines that cannot be converted.
+	// Skipped is the number of lines that could not be converted.
 	Skipped int64
 }
 
-// Record writes the text that appendTo appends, with the number of the original line.
+// Record writes a converted line, which appendTo appends to its argument. number is that of the
+// original line.
 func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
 	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
 	w.buf = append(appendTo(w.buf), '\n')
@@ -41,16 +43,17 @@ func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
 	return err
 }
 
-// Defect reports a defect of a line of the dialect.
+// Defect reports a defect of a line of the original text.
 func (w *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
 	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
 		Position: trace.Position{File: w.Src.Path, Line: number},
 		Record:   record, Found: found, Expected: expected})
 }
 
-// Open opens the lines of a trace of the format called name. If continued is set, a backslash joins
-// a line to the next one. A trace of the dialect is first converted to a temporary file whose lines
-// have their original numbers.
+// Open opens the text of a trace. name is the name of the format, for the rules of defects. If
+// continued is set, a backslash at the end of a line joins it to the next. A text in the dialect is
+// converted to a temporary file, in which each line begins with its original number. The function
+// that Open returns closes the files.
 func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name string, continued bool,
 	old Dialect) (*lines.File, func() error, error) {
 	option := name + ".max-line"
@@ -100,7 +103,7 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 		Skipped: file.Skipped}, tmp.Close, nil
 }
 
-// convert converts the lines of f.
+// convert converts all lines of f.
 func convert(ctx context.Context, f *lines.File, w *Rewriter, old Dialect) error {
 	line, finish := old.Begin(w)
 	r, err := lines.NewReader(ctx, f)
@@ -142,14 +145,14 @@ func Records[R any](ctx context.Context, r interface{ Read(*R) error }, f func(*
 	}
 }
 
-// Writer is the writer of a format's records.
+// Writer writes the records of a format.
 type Writer[R any] interface {
 	Write(*R) error
 	Close() error
 	Discard()
 }
 
-// Copy writes all records of a reader.
+// Copy writes all records that a reader returns.
 func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]) error {
 	defer w.Discard()
 	if err := Records(ctx, r, w.Write); err != nil {
@@ -158,34 +161,34 @@ func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]
 	return w.Close()
 }
 
-// Encoder has the common parts of encoders that write decimal times.
+// Encoder is the common part of encoders for formats with decimal times.
 type Encoder struct {
 	Defs *trace.Definitions
 	Lost format.Loss
-	// Plain omits the data that only weft reads; Rows counts that data.
+	// Plain says that data that only weft reads is left out. Rows counts this data, for the loss.
 	Plain   bool
 	Rows    carrier.Rows
-	Mapping func(format.Subject) format.Mapped // of the format
+	Mapping func(format.Subject) format.Mapped // of the format, for the loss
 	Times   format.TextTimes
-	Mul     int64 // a tick is Mul × 10^-Scale units, if Exact
+	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
 	Exact   bool
-	used    int // attributes that events may have: one more than the greatest index
+	used    int // 1 + the largest index of an attribute that an event has
 }
 
-// AppendAttrs appends the pairs of an event's attributes ([carrier.AppendAttrs]).
+// AppendAttrs appends the attributes of an event as pairs (see [carrier.AppendAttrs]).
 func (e *Encoder) AppendAttrs(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
 	e.uses(c)
 	return carrier.AppendAttrs(pairs, e.Defs, c)
 }
 
-// AppendRow appends the pairs of an event's operands and attributes ([carrier.AppendRow]).
+// AppendRow appends the operands and attributes of an event as pairs (see [carrier.AppendRow]).
 func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
 	e.uses(c)
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// uses records which attributes events have.
+// uses records that an event has its attributes.
 func (e *Encoder) uses(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
@@ -193,9 +196,8 @@ func (e *Encoder) uses(c *trace.Cursor) {
 	}
 }
 
-// CarryDefinitions calls put with the pieces of all definitions, unless the trace is to be plain,
-// and counts in loss what other tools do not see. It must be called after all rows have been
-// written.
+// CarryDefinitions calls put with the texts that carry all definitions, unless Plain is set. It
+// adds to loss what other tools cannot read. It must be called after all rows have been written.
 func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text string) error) error {
 	e.Rows.Report(loss, e.Defs, e.Mapping, e.Plain)
 	if e.Plain {
@@ -211,20 +213,20 @@ func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text stri
 	return nil
 }
 
-// Order returns the global order, because one text has the events of all locations.
+// Order returns the global order, because events of all locations are in one text.
 func (e *Encoder) Order() format.Order { return format.GlobalOrder }
 
-// Loss returns what could not be kept.
+// Loss returns what the written text does not keep.
 func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 
-// Begin takes the definitions; times are in seconds.
+// Begin sets the definitions. Times in the text are in seconds.
 func (e *Encoder) Begin(d *trace.Definitions) error {
 	m, scale, ok := d.Clock.Decimal()
 	e.Defs, e.Mul, e.Scale, e.Exact = d, m, int32(scale), ok
 	return nil
 }
 
-// Time converts a tick to a decimal time for the text.
+// Time converts a tick to the decimal time for the text.
 func (e *Encoder) Time(t int64) trace.Decimal {
 	if e.Exact {
 		if e.Mul == 1 {

@@ -1,6 +1,6 @@
-// Package linetrace has the common parts of formats with one record on each line: opening a text
-// and reading it record by record, choosing the tick that fits all its times, and scanning its
-// events in the order of time.
+// Package linetrace is the common part of formats that have a record on each line. It opens a text
+// and reads its records, chooses a tick that is fine enough for all of its times, and scans its
+// events in time order.
 package linetrace
 
 import (
@@ -18,55 +18,56 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MaxRuns is the largest number of sorted pieces of a file that are merged by reading them in
-// parallel. A file with more pieces is sorted with temporary files.
+// MaxRuns is the largest number of sorted runs in a file with which a scan reads all runs in
+// parallel and merges them. The lines of a file with more runs are sorted in temporary files.
 const MaxRuns = 64
 
-// Text is a trace with one record on each line, and the results of opening it. Decoders embed it.
+// Text is an open trace with a record on each line. Decoders embed it.
 type Text struct {
 	format.EventsOnly
 	Opt    *format.ReadOptions
 	File   *lines.File
 	Model  *trace.Definitions
 	Chunks []lines.Chunk
-	Runs   []Run // pieces of the file in time order; nil if there are too many
-	Lanes  bool  // each location is in time order
+	Runs   []Run // runs of the file that are in time order; nil if there are more than MaxRuns
+	Lanes  bool  // the events of each location are in time order
 	Digits int32 // a tick is 10^-Digits of the text's time unit
-	// Clock counts the file's own ticks.
+	// Clock is the clock of the times in the file.
 	Clock trace.Clock
-	// Restore restores the events of another format's trace. It is nil if the text carries none.
+	// Restore restores the events of another format's trace that the text carries. It is nil if the
+	// text carries none.
 	Restore *carrier.Restorer
 	Rescale bool       // the restored trace has another clock than the file
-	Scanned bool       // a scan has reported the defects
-	Growing sync.Mutex // guards tables that grow while blocks are parsed
+	Scanned bool       // a scan has already reported the defects
+	Growing sync.Mutex // guards the tables to which parsing adds entries
 
-	spans []span // of the chunks
+	spans []span // by chunk: its least and greatest time
 	close func() error
 }
 
 type span struct{ min, max int64 }
 
-// Run is a piece of the file, in whole lines.
+// Run is a run of whole lines in a file whose times are in order.
 type Run struct {
 	From, To int64
 	Line     int64 // number of its first line
 }
 
-// NewText returns a text that has not been read yet.
+// NewText returns a Text for a file that has not been indexed. close closes the file.
 func NewText(opt *format.ReadOptions, f *lines.File, close func() error) Text {
 	return Text{Opt: opt, File: f, close: close}
 }
 
-// Defs returns the definitions; some tables may grow during scans.
+// Defs returns the definitions. Scans may add entries to some tables.
 func (t *Text) Defs() *trace.Definitions { return t.Model }
 
-// Prepare does nothing, because opening has read the whole text.
+// Prepare does nothing, because the whole text was read when it was opened.
 func (t *Text) Prepare(context.Context) error { return nil }
 
 // Close closes the file.
 func (t *Text) Close() error { return t.close() }
 
-// Extent returns the time of the first event, and the time at which the last one ends.
+// Extent returns the time of the first event, and the latest end of an event.
 func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range t.spans {
@@ -83,9 +84,9 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	return first, last, ok1 && ok2, nil
 }
 
-// RestoreFrom reads the definitions of another format's trace that the text carries, if there are
-// any. pieces are the texts of [carrier.Texts], by their numbers. Definitions that cannot be read
-// are reported; where describes the records that carry them.
+// RestoreFrom reads the definitions of another format's trace that the text carries, if it carries
+// any. pieces maps the numbers of [carrier.Texts] to texts. It reports definitions that cannot be
+// read; where is the name of the records that carry them, for the messages.
 func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	if len(pieces) == 0 {
 		return nil
@@ -107,19 +108,19 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	return nil
 }
 
-// Times has the times of a chunk, collected in one pass.
+// Times holds facts about the times in a chunk, which are collected in one pass.
 type Times struct {
 	Any         bool
 	First, Last trace.Decimal
 	Min, Max    trace.Decimal
-	Scale       int32 // most digits after the point, without trailing zeros
-	Breaks      []Run // the first places where time decreases; the first piece begins at the start of the chunk
-	Unsorted    int64 // number of such places
-	more        bool  // there were more breaks than fit
+	Scale       int32 // largest number of decimals, not counting trailing zeros
+	Breaks      []Run // places where a run begins because time decreases; the first run begins with the chunk
+	Unsorted    int64 // number of places where time decreases
+	more        bool  // set if not all of these places are in Breaks
 }
 
-// Add adds a line with a start time, and an end that may be later. l is the line's place in the
-// block.
+// Add adds a line with the time t of its event and the time at which the event ends. l is the part
+// of the block's text that is the line.
 func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
 	if t.Scale > r.Scale {
 		r.Scale = max(r.Scale, t.Trim().Scale)
@@ -149,22 +150,23 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 	r.Last = t
 }
 
-// Longest extends the range of times to the last one. Callers that set Last without Add, to a time
-// that is not earlier, call it at the end.
+// Longest extends Max to Last. A caller that sets Last itself, to a time that is not earlier than
+// before, must call it at the end.
 func (r *Times) Longest() {
 	if r.Any && Compare(r.Last, r.Max) > 0 {
 		r.Max = r.Last
 	}
 }
 
-// ShiftBreaks adds n to the line numbers.
+// ShiftBreaks adds n to the line numbers in Breaks.
 func (r *Times) ShiftBreaks(n int64) {
 	for i := range r.Breaks {
 		r.Breaks[i].Line += n
 	}
 }
 
-// Compare compares two times. It is fast if they have the same scale, like most times of a text.
+// Compare compares two times: -1, 0 or +1. It is fast if both have the same scale, as most times of
+// a text have.
 func Compare(a, b trace.Decimal) int {
 	if a.Scale == b.Scale {
 		return cmp.Compare(a.Coef, b.Coef)
@@ -172,8 +174,8 @@ func Compare(a, b trace.Decimal) int {
 	return a.Cmp(b)
 }
 
-// LineStart returns where the line that contains l begins in data. ok is false if the line is not
-// in data because it was joined.
+// LineStart returns the offset in data of the line that l is a part of. ok is false if l is not a
+// part of data, because the line was joined from several.
 func LineStart(data, l []byte) (off int64, ok bool) {
 	if len(l) == 0 {
 		return 0, false
@@ -188,8 +190,8 @@ func LineStart(data, l []byte) (off int64, ok bool) {
 	return off, true
 }
 
-// Index reads the text once. scan is called for each chunk, on several cores. done receives the
-// results in the order of the file, with the number to add to their line numbers.
+// Index reads the text once, and calls scan for each chunk, on several cores. done gets the results
+// in the order of the file, and the number that must be added to their line numbers.
 func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 	done func(r R, shift int64) error) (err error) {
 	read := int64(0)
@@ -205,11 +207,12 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 	return err
 }
 
-// Order chooses the tick, with at most the given number of digits, and finds the sorted pieces of
-// the file. It returns the number of places where time decreases, and the line of the first one.
+// Order chooses the tick, which has at most the given number of digits, and finds the runs of the
+// file. It returns the number of places where time decreases, and the line of the first one.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 	biggest := trace.Decimal{}
-	// The margin is for drawings, and for differences from negative times.
+	// Times stay below 7/8 of the limit, so that drawings and differences from negative times do
+	// not overflow.
 	limit := int64(math.MaxInt64 / 8 * 7)
 	for _, r := range all {
 		t.Digits = max(t.Digits, r.Scale)
@@ -268,22 +271,22 @@ func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 	return breaks, where
 }
 
-// Place is the place of a block among those of its scan.
+// Place is the position of a block among the blocks of its scan.
 type Place struct {
-	turn *pipeline.Turn // nil when blocks are parsed one after another
+	turn *pipeline.Turn // nil if blocks are parsed one after the other
 	seq  int
 }
 
-// Wait returns when all blocks before this one are parsed, so that definitions get the same numbers
-// for any number of workers.
+// Wait waits until all blocks before this one have been parsed. Definitions that are added
+// afterwards get the same numbers for any number of workers.
 func (p Place) Wait() {
 	if p.turn != nil {
 		p.turn.Wait(p.seq)
 	}
 }
 
-// Define returns the number of k in a table that grows while blocks are parsed, and adds k if it is
-// new.
+// Define returns the number of k in a table to which parsing adds entries. If k is new, it waits
+// for the blocks before and calls add for its number.
 func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func() (uint32, error)) (uint32, error) {
 	t.Growing.Lock()
 	x, ok := table[k]

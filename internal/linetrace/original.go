@@ -8,44 +8,45 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// Lines finds the lines of a text by their numbers, for encoders that write unchanged lines as they
-// are. It caches recently used pieces of the text.
+// Lines returns lines of a text by their numbers, for encoders that write unchanged lines as they
+// were. It caches the pieces of the text that were used recently.
 type Lines struct {
 	text   *Text
 	pieces map[piece]*pieceText
-	held   int             // size of the cached pieces in bytes
-	starts map[int][]int64 // where the pieces of a chunk begin in the file, by its number
+	held   int             // size of the cached pieces, in bytes
+	starts map[int][]int64 // by the number of a chunk: offsets in the file at which its pieces begin
 	last   *pieceText
-	chunk  []byte // buffer for a chunk
+	chunk  []byte // buffer for reading a chunk
 	joined []byte
 }
 
-// pieceLines is the number of lines in a piece of a text.
+// pieceLines is the number of lines in a piece, which is the unit of caching.
 const pieceLines = 64
 
-// maxHeld limits the bytes of cached pieces. A piece has a few thousand bytes, and each sorted
-// piece of a file needs one.
+// maxHeld is the largest size of all cached pieces, in bytes. Each run of a file needs a piece,
+// which has a few thousand bytes.
 const maxHeld = 16 << 20
 
-// piece identifies a piece by its chunk and its number in the chunk.
+// piece identifies a piece by the number of its chunk and its index in the chunk.
 type piece struct{ chunk, n int }
 
 type pieceText struct {
 	data      []byte
-	line, end int64 // numbers of its first line, and of the one after its last
-	// at is the number of the last requested line, or else of the first one. begin is its offset in data.
+	line, end int64 // number of its first line, and that of the line after its last one
+	// begin is the offset in data of line number at, which is the line that was requested last.
 	at    int64
 	begin int
 }
 
-// NewLines returns a Lines for a text whose lines have the numbers of the user's file.
+// NewLines returns a Lines for a text. The lines must have the numbers that they have in the user's
+// file.
 func NewLines(t *Text) *Lines {
 	return &Lines{text: t, pieces: map[piece]*pieceText{}, starts: map[int][]int64{}}
 }
 
-// At returns the line with a number, without its line end and joined with its continuation lines.
-// It returns nil if there is no such line or it is above the length limit. The result is valid
-// until the next call.
+// At returns the line with a number, without its line end, and joined with the lines that continue
+// it. It returns nil if there is no such line, or if it is above the length limit. The result is
+// valid until the next call.
 func (x *Lines) At(number int64) ([]byte, error) {
 	l, err := x.physical(number)
 	if err != nil || !x.text.File.Continued || !lines.Continues(l) {
@@ -67,7 +68,7 @@ func (x *Lines) At(number int64) ([]byte, error) {
 	}
 }
 
-// physical returns a line of the file without the line feed.
+// physical returns the line of the file with a number, without its line feed and not joined.
 func (x *Lines) physical(number int64) ([]byte, error) {
 	p := x.last
 	if p == nil || number < p.line || number >= p.end {
@@ -98,7 +99,7 @@ func (x *Lines) physical(number int64) ([]byte, error) {
 	return l, nil
 }
 
-// piece returns the piece that contains a line.
+// piece returns the piece that contains the line with a number.
 func (x *Lines) piece(number int64) (*pieceText, error) {
 	chunks := x.text.Chunks
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].Line > number }) - 1
@@ -134,7 +135,7 @@ func (x *Lines) piece(number int64) (*pieceText, error) {
 	return p, nil
 }
 
-// split finds where the pieces of a chunk begin.
+// split returns the offsets in the file at which the pieces of a chunk begin.
 func (x *Lines) split(chunk int) ([]int64, error) {
 	if s, ok := x.starts[chunk]; ok {
 		return s, nil

@@ -14,39 +14,40 @@ import (
 
 // Parser converts the lines of a format's text to events.
 type Parser interface {
-	// Begin begins a scan.
+	// Begin begins a scan with a selection.
 	Begin(sel trace.Selection) Scan
-	// SortTime returns the time of a line for sorting; last is that of the previous line.
+	// SortTime returns the time of a line, by which lines are sorted. last is the time of the
+	// previous line.
 	SortTime(l []byte, last int64) int64
 }
 
-// Scan collects the links of one scan.
+// Scan is the state of a scan. It collects the links.
 type Scan interface {
-	// Assembler returns an assembler for the whole text or one of its sorted pieces. If mixed is set,
-	// its batches must have the events of all locations in time order.
+	// Assembler returns an assembler for the whole text, or for one of its runs. If mixed is set,
+	// its batches must hold the events of all locations in time order.
 	Assembler(mixed bool) Assembler
-	// Links delivers the links, after the events.
+	// Links delivers the links. It is called after all events have been delivered.
 	Links(ctx context.Context, sink format.Sink) error
 	Close()
 }
 
-// Assembler delivers the events of blocks, which come in the order of their lines.
+// Assembler delivers the events of parsed blocks. It gets the blocks in the order of their lines.
 type Assembler interface {
-	// Block returns a block to parse into.
+	// Block returns a block for parsing lines. It may have been used before.
 	Block() Block
 	Take(b Block, sink format.Sink) error
-	// Finish delivers the remaining events after the last block.
+	// Finish delivers the events that remain after the last block.
 	Finish(sink format.Sink) error
 }
 
-// Block converts the lines of a block to events. It is reused for others.
+// Block parses lines and holds the events until an assembler takes them. It can be used again.
 type Block interface {
 	Parse(b *lines.Block, at Place) error
 }
 
-// Deliver implements the Scan of a format's events: it delivers all events of the selection in time
-// order, or those of each location. sel and sink are those of [format.ExactScan]. If all is set,
-// chunks outside of the time window are needed, too.
+// Deliver scans the text: it delivers the events of the selection in time order, or location by
+// location. sel and sink must be those that [format.ExactScan] returns. If all is set, chunks
+// outside of the time window are parsed, too.
 func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool,
 	sink format.Sink) error {
 	defer func() { t.Scanned = true }()
@@ -80,7 +81,8 @@ func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order
 	return end()
 }
 
-// selected returns the chunks that may have events in the time window.
+// selected returns the chunks that may contain events in the window. If all is set, it returns all
+// chunks.
 func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || all || t.Rescale {
 		return t.Chunks
@@ -94,7 +96,7 @@ func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	return out
 }
 
-// parse parses blocks on all cores and assembles their events in order.
+// parse parses the blocks of a source on all cores, and passes them to the assembler in order.
 func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink format.Sink) error {
 	type parsed struct {
 		in  *lines.Block
@@ -141,7 +143,7 @@ func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink fo
 	return a.Finish(sink)
 }
 
-// sorted parses the lines of the file in the order of their times.
+// sorted parses the lines in the order of their times, for which it sorts them.
 func (t *Text) sorted(ctx context.Context, p Parser, a Assembler, sink format.Sink) error {
 	s := extsort.New(t.Opt.SortMemory(), "")
 	defer s.Close()
@@ -177,7 +179,7 @@ func (t *Text) sorted(ctx context.Context, p Parser, a Assembler, sink format.Si
 	return t.parse(ctx, lines.Sorted(it), a, sink)
 }
 
-// stream reads one sorted piece of the file.
+// stream delivers the events of one run of the file.
 type stream struct {
 	src      lines.Source
 	a        Assembler
@@ -187,16 +189,16 @@ type stream struct {
 	finished bool
 }
 
-// Batch takes a batch from the assembler.
+// Batch receives a batch of the run from the assembler.
 func (s *stream) Batch(b *trace.Batch) error {
 	s.out = append(s.out, b.Clone())
 	return nil
 }
 
-// Links does nothing: links come after all pieces.
+// Links does nothing, because links are delivered after all runs.
 func (s *stream) Links([]trace.Link) error { return nil }
 
-// Next returns the next batch of the piece.
+// Next returns the next batch of the run, or nil after the last one.
 func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		if s.ready < len(s.out) {
