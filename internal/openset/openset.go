@@ -1,38 +1,39 @@
-// Package openset finds the open elements of a stack from the middle of which elements are removed,
-// in constant time for any depth. A damaged trace may have deeply nested calls that are left in the
-// order in which they were entered, or many leaves without an enter.
+// Package openset finds open elements in a stack from the middle of which elements may be removed.
+// This takes constant time for any depth. A damaged trace may have deeply nested calls that are
+// left in the order in which they were entered, or many leaves of regions that are not open.
 package openset
 
 import "slices"
 
-// linearSearch is the number of elements from the top of a stack that are searched linearly.
+// linearSearch is the number of elements at the top of a stack that are searched one by one.
 const linearSearch = 64
 
-// Index maps keys to the positions of open elements in a stack, which its owner keeps as a slice.
-// It is inactive until a search has gone deep without a result. From then on, until the stack is
-// low again, it keeps a map, and elements that are closed in the middle of the stack stay there as
-// gaps. The zero Index is ready to use.
+// Index maps keys to the positions of open elements in a stack, which is a slice of its owner. It
+// has no map until a search has to look at many elements. From then on until the stack is low
+// again, it keeps a map, and an element that is closed in the middle of the stack stays there as a
+// gap. The zero Index is ready to use.
 //
-// The owner calls [Index.Open] for new elements, [Index.Find] to search and [Close] to close. The
-// top is never a gap. Code that iterates over the stack must check [Index.Gap].
+// The owner must call [Index.Open] for each new element, and [Close] for each element that is
+// closed. The top of the stack is never a gap. Code that iterates over the stack must skip the
+// positions for which [Index.Gap] returns true.
 type Index[K comparable] struct {
-	at   map[K][]int32 // positions, ascending; nil while inactive
-	gap  []bool        // by position; may be shorter than the stack
+	at   map[K][]int32 // positions in ascending order; nil if the index has no map
+	gap  []bool        // by position; positions beyond its end are no gaps
 	gaps int
 }
 
-// Mapped reports whether the stack has, or may have, gaps.
+// Mapped reports whether the index has a map, so that the stack may have gaps.
 func (x *Index[K]) Mapped() bool { return x.at != nil }
 
-// Open registers a new element with a key at a position, which must be the top.
+// Open adds an element with a key. place is its position, which must be the top of the stack.
 func (x *Index[K]) Open(k K, place int) {
 	if x.at != nil {
 		x.at[k] = append(x.at[k], int32(place))
 	}
 }
 
-// Find returns the position of the latest open element with a key among n, whose keys the function
-// key returns, or -1.
+// Find returns the position of the latest open element with the key k in a stack of n elements, or
+// -1. key returns the key of the element at a position.
 func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
 	if x.at == nil {
 		for i := n - 1; i >= max(0, n-linearSearch); i-- {
@@ -54,13 +55,13 @@ func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
 	return -1
 }
 
-// Gap reports whether the element at a position is closed.
+// Gap reports whether the element at a position has been closed.
 func (x *Index[K]) Gap(place int) bool { return place < len(x.gap) && x.gap[place] }
 
-// Reset removes everything.
+// Reset makes the index one of an empty stack.
 func (x *Index[K]) Reset() { *x = Index[K]{} }
 
-// Clone returns an independent copy.
+// Clone returns an independent copy of the index.
 func (x *Index[K]) Clone() Index[K] {
 	c := Index[K]{gap: slices.Clone(x.gap), gaps: x.gaps}
 	if x.at != nil {
@@ -72,8 +73,9 @@ func (x *Index[K]) Clone() Index[K] {
 	return c
 }
 
-// Close closes the latest open element with a key, at a position of a stack. It returns the stack
-// without the element, or with a gap there. Other elements may move.
+// Close closes the element with the key k at position place of a stack. It must be the latest open
+// element with the key. Close returns the new stack, in which the element has been removed or is a
+// gap. The positions of other elements may have changed.
 func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 	if x.at == nil {
 		return slices.Delete(stack, place, place+1)
@@ -100,14 +102,14 @@ func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 		x.gap = x.gap[:n]
 	}
 	if n <= linearSearch/2 && x.gaps == 0 {
-		x.Reset() // a linear search is short again
+		x.Reset() // searching one by one is fast enough again
 	}
 	return stack[:n]
 }
 
-// compact removes the gaps from a stack.
+// compact removes all gaps from a stack and returns it. It updates the positions in the index.
 func compact[K comparable, T any](x *Index[K], stack []T) []T {
-	moved := make([]int32, len(stack)) // the new positions
+	moved := make([]int32, len(stack)) // new position of each element
 	n := 0
 	for i := range stack {
 		moved[i] = int32(n)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndex checks that a stack with an index has the same open elements as a list with deletions,
-// in the same order.
+// TestIndex checks that a stack with an index always has the same open elements, in the same order,
+// as a list from which elements are deleted.
 func TestIndex(t *testing.T) {
 	type thing struct{ key, number int }
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -23,7 +23,7 @@ func TestIndex(t *testing.T) {
 			stack = append(stack, thing{k, step})
 		} else {
 			if rng.IntN(3) == 0 && len(list) > 0 {
-				k = list[0].key // the outermost
+				k = list[0].key // key of the outermost element
 			}
 			want := -1
 			for i := range list {
@@ -74,8 +74,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestFindDeep checks that elements beyond the linear search are found at once, and that a short
-// stack has no map.
+// TestFindDeep checks that an element deep in the stack is found without a search of the whole
+// stack, and that the index of a low stack has no map.
 func TestFindDeep(t *testing.T) {
 	for _, x := range []struct {
 		n, key, want int
@@ -89,7 +89,7 @@ func TestFindDeep(t *testing.T) {
 	}
 }
 
-// TestQueue checks that a queue finds the same elements as a list with deletions.
+// TestQueue checks that a queue finds the same elements as a list from which elements are deleted.
 func TestQueue(t *testing.T) {
 	type thing struct {
 		number int

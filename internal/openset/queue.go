@@ -1,16 +1,16 @@
 package openset
 
 // Queue holds open elements in the order in which they were opened. It finds the first one with a
-// key, and closes any, in constant time on average. An element has up to two keys; the zero key
-// stands for none. The zero Queue is ready to use.
+// key, and closes any of them, in constant time on average. An element has up to two keys; the zero
+// value of K means no key. The zero Queue is ready to use.
 type Queue[T any, K comparable] struct {
-	list  []queued[T, K]
-	first int           // all elements before are closed
+	list  []queueEntry[T, K]
+	first int           // all elements before it are closed
 	open  int           // number of open elements
-	at    map[K][]int32 // places by key, ascending; nil until many elements have been searched
+	at    map[K][]int32 // places by key, in ascending order; nil until a search was long
 }
 
-type queued[T any, K comparable] struct {
+type queueEntry[T any, K comparable] struct {
 	value  T
 	keys   [2]K
 	closed bool
@@ -19,7 +19,7 @@ type queued[T any, K comparable] struct {
 // Len returns the number of open elements.
 func (q *Queue[T, K]) Len() int { return q.open }
 
-// Open adds an element with its keys. Places found before are no longer valid.
+// Open adds an element with its keys. Places that were returned before become invalid.
 func (q *Queue[T, K]) Open(x T, keys [2]K) {
 	if len(q.list) == cap(q.list) && q.open < len(q.list)/2 {
 		n := 0
@@ -35,7 +35,7 @@ func (q *Queue[T, K]) Open(x T, keys [2]K) {
 	if q.at != nil {
 		q.index(keys, len(q.list))
 	}
-	q.list = append(q.list, queued[T, K]{value: x, keys: keys})
+	q.list = append(q.list, queueEntry[T, K]{value: x, keys: keys})
 	q.open++
 }
 
@@ -48,7 +48,7 @@ func (q *Queue[T, K]) index(keys [2]K, place int) {
 	}
 }
 
-// First returns the place of the first open element. There must be one.
+// First returns the place of the first open element, which must exist.
 func (q *Queue[T, K]) First() int {
 	for q.list[q.first].closed {
 		q.first++
@@ -56,7 +56,7 @@ func (q *Queue[T, K]) First() int {
 	return q.first
 }
 
-// Find returns the place of the first open element with a key, or -1.
+// Find returns the place of the first open element with the key k, or -1.
 func (q *Queue[T, K]) Find(k K) int {
 	var none K
 	if k == none {
@@ -90,16 +90,16 @@ func (q *Queue[T, K]) Find(k K) int {
 	return int(places[0])
 }
 
-// At returns the element at a place.
+// At returns the element at a place that First or Find has returned.
 func (q *Queue[T, K]) At(place int) T { return q.list[place].value }
 
-// Close closes the element at a place.
+// Close closes the element at a place that First or Find has returned.
 func (q *Queue[T, K]) Close(place int) {
 	q.list[place].closed = true
 	q.open--
 }
 
-// All returns the open elements in their order.
+// All returns the open elements, in the order in which they were opened.
 func (q *Queue[T, K]) All() (list []T) {
 	for i := q.first; i < len(q.list); i++ {
 		if !q.list[i].closed {
