@@ -1,5 +1,4 @@
-// Package pipeline runs jobs of one type on all cores and delivers the results in the order of the
-// jobs.
+// Package pipeline runs jobs on all cores, and delivers their results in the order of the jobs.
 package pipeline
 
 import (
@@ -8,13 +7,13 @@ import (
 	"sync"
 )
 
-// Run takes jobs from next until it reports none, calls work for each with the given number of
-// workers, and passes the results to done in the order of the jobs. next and done are called by one
-// goroutine at a time, but not always by the same one: the worker that finishes the next job in
-// order delivers it, while its result is still in the core's cache. At most 3 jobs per worker are
-// started and not delivered. The first error, in the order of the jobs, ends the run and is
-// returned. work must return soon after ctx is cancelled. With one worker nothing runs
-// concurrently.
+// Run gets jobs from next until it returns false, and calls work for each job, on the given number
+// of workers. It calls done with the results in the order of the jobs. next and done are never
+// called concurrently, but by different goroutines: the worker that finishes the job whose turn it
+// is delivers the result, which is still in its core's cache. At most maxAhead jobs per worker have
+// been started and not delivered. Run returns the first error in the order of the jobs, and
+// delivers no result after it. work must return soon after ctx is cancelled. With one worker,
+// nothing runs concurrently.
 func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error),
 	work func(worker int, job J) (R, error), done func(R) error) error {
 	if workers <= 1 {
@@ -88,30 +87,30 @@ func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error
 	return q.err
 }
 
-// maxAhead is the number of jobs per worker that may be started before the first of them is delivered.
-// One would be enough if all took the same time; but a goroutine that sleeps wakes up later than a
-// small job takes.
+// maxAhead is the largest number of jobs per worker that have been started and not delivered. If
+// all jobs took the same time, 1 would suffice. But waking up a goroutine takes longer than a small
+// job.
 const maxAhead = 3
 
-// queue holds results until their turn.
+// queue holds results until their jobs' turn comes.
 type queue[R any] struct {
 	mu     sync.Mutex
-	room   sync.Cond // the turn has advanced, or the run has ended
+	room   sync.Cond // signals that the turn has advanced or the run has ended
 	ahead  int
-	turn   int  // the next job to deliver
-	busy   bool // a goroutine is delivering
+	turn   int  // number of the job whose result is delivered next
+	busy   bool // set while a goroutine delivers results
 	ready  map[int]R
-	last   int   // 1 + the first job that next did not return, or that failed; 0 if there is none yet
-	failed error // the reason
+	last   int   // 1 + the first job that next has not returned, or that has failed; 0 if there is none
+	failed error // error of that job
 	over   bool
 	err    error
-	// panicked is the value with which next, work or done panicked, for the caller.
+	// panicked is the value with which next, work or done has panicked. Run panics with it.
 	panicked any
 	exited   bool
 }
 
-// abort ends the run when a worker panics with x or, for nil, calls runtime.Goexit (as tests do),
-// so that the same happens to the caller of Run.
+// abort ends the run because a worker has panicked with x or, if x is nil, has called
+// runtime.Goexit, as failing tests do. Run then does the same.
 func (q *queue[R]) abort(x any) {
 	q.mu.Lock()
 	q.panicked, q.exited = x, x == nil
@@ -119,14 +118,14 @@ func (q *queue[R]) abort(x any) {
 	q.mu.Unlock()
 }
 
-// deliver calls done without holding the lock.
+// deliver calls done, and releases the lock meanwhile.
 func (q *queue[R]) deliver(done func(R) error, r R) error {
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	return done(r)
 }
 
-// wait returns when job may start. It returns false if the run has ended.
+// wait waits until a job may start. It returns false if the run has ended.
 func (q *queue[R]) wait(job int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +135,8 @@ func (q *queue[R]) wait(job int) bool {
 	return !q.over && q.last == 0
 }
 
-// put stores the result of a job, and delivers what is ready unless another goroutine does. It
-// returns false if the run has ended.
+// put stores the result of a job. Unless another goroutine is delivering, it delivers all results
+// whose turn has come. It returns false if the run has ended.
 func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,7 +173,7 @@ func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) boo
 	return !q.over
 }
 
-// end ends the run. The first error counts.
+// end ends the run with err, unless it has ended.
 func (q *queue[R]) end(err error) {
 	if !q.over {
 		q.over, q.err = true, err
@@ -188,8 +187,8 @@ func (q *queue[R]) stop(err error) {
 	q.mu.Unlock()
 }
 
-// Turn lets concurrent workers do something in the order of their jobs, such as adding definitions
-// whose numbers must not depend on timing. Jobs are numbered from 0.
+// Turn lets concurrent workers do something in the order of their jobs, such as adding definitions,
+// so that their numbers do not depend on timing. The first job is 0.
 type Turn struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -204,7 +203,7 @@ func NewTurn() *Turn {
 	return t
 }
 
-// Wait returns when all jobs before job are done.
+// Wait waits until Done has been called for all jobs before job.
 func (t *Turn) Wait(job int) {
 	t.mu.Lock()
 	for t.next != job {
@@ -213,7 +212,7 @@ func (t *Turn) Wait(job int) {
 	t.mu.Unlock()
 }
 
-// Done marks a job as done.
+// Done says that a job needs no further turn. It must be called for every job.
 func (t *Turn) Done(job int) {
 	t.mu.Lock()
 	t.out[job] = true

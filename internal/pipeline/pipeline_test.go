@@ -41,8 +41,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestErrors checks that the results before the first error are delivered and none after it, and
-// that the error of the earliest job is returned.
+// TestErrors checks that exactly the results before the first error are delivered, and that Run
+// returns the error of the earliest job.
 func TestErrors(t *testing.T) {
 	bad := errors.New("bad")
 	worse := errors.New("worse")
@@ -102,7 +102,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestPanic checks that a panic of a worker reaches the caller.
+// TestPanic checks that Run panics if a worker does.
 func TestPanic(t *testing.T) {
 	for _, where := range []string{"next", "work", "done"} {
 		for _, exit := range []bool{false, true} {
@@ -135,7 +135,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestAhead checks that a slow first job limits how many others start.
+// TestAhead checks that only a limited number of jobs start while the first one is slow.
 func TestAhead(t *testing.T) {
 	const workers = 3
 	var begun atomic.Int32
@@ -147,7 +147,7 @@ func TestAhead(t *testing.T) {
 		begun.Add(1)
 		if j == 0 {
 			await.Until(t, "all jobs that may begin have begun", func() bool { return begun.Load() >= workers*maxAhead })
-			for range 1000 { // another job would start now
+			for range 1000 { // if another job could start, it would start now
 				runtime.Gosched()
 			}
 			if b := begun.Load(); b > workers*maxAhead {
