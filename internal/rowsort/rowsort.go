@@ -1,4 +1,4 @@
-// Package rowsort sorts more events than fit in memory by their times.
+// Package rowsort sorts more events by time than fit into memory.
 package rowsort
 
 import (
@@ -9,31 +9,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sorter accepts rows in any order and returns them in time order. Rows of the same time keep the
-// order in which they were added. It holds the number of bytes given to [New], and the rest in
-// temporary files.
+// Sorter takes rows in any order and returns them in time order. Rows of the same time keep the
+// order in which they were added. The number of bytes that were passed to [New] are in memory, and
+// the others in temporary files.
 type Sorter struct {
 	sorter     *extsort.Sorter
-	apart      bool // sort each location separately
+	byLocation bool // rows of each location are sorted separately
 	buf        []byte
-	pos, order bool // rows have positions, ranks
+	pos, order bool // set if rows have positions and ranks
 }
 
 // New returns a sorter that holds about memory bytes, at least 1 MiB.
 func New(memory int) *Sorter { return &Sorter{sorter: extsort.New(memory, "")} }
 
-// NewByLocation returns a sorter like [New] that sorts the rows of each location separately
-// ([Sorter.Locations]).
+// NewByLocation returns a sorter like that of [New]. It sorts the rows of each location separately,
+// for [Sorter.Locations].
 func NewByLocation(memory int) *Sorter {
 	s := New(memory)
-	s.apart = true
+	s.byLocation = true
 	return s
 }
 
 // Close removes the temporary files.
 func (s *Sorter) Close() error { return s.sorter.Close() }
 
-// Add adds the rows of a batch.
+// Add adds the rows of a batch. It copies them.
 func (s *Sorter) Add(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		buf := binary.AppendUvarint(s.buf[:0], uint64(c.Location()))
@@ -65,7 +65,7 @@ func (s *Sorter) Add(b *trace.Batch) error {
 		s.buf = buf
 		s.pos, s.order = s.pos || len(b.Pos) > 0, s.order || len(b.Order) > 0
 		group := int64(0)
-		if s.apart {
+		if s.byLocation {
 			group = int64(c.Location())
 		}
 		if err := s.sorter.Add(group, c.Time(), buf); err != nil {
@@ -75,8 +75,8 @@ func (s *Sorter) Add(b *trace.Batch) error {
 	return nil
 }
 
-// Sort ends adding and returns the rows in order, in batches of location loc, or mixed ones for
-// [trace.MixedLoc].
+// Sort ends the adding of rows, and returns all rows in order. If loc is [trace.MixedLoc], their
+// batches hold rows of several locations; else all rows must be of the location loc.
 func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	it, err := s.sorter.Sort(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	return &Rows{s: s, it: it, loc: loc, most: trace.BatchRows}, nil
 }
 
-// Locations ends adding and returns the rows of each location that has any, in order, in batches of
-// at most most rows. They may be read side by side.
+// Locations ends the adding of rows, and returns the rows of each location, in order. A batch has
+// at most most rows. The results can be read independently of each other.
 func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, error) {
 	groups, err := s.sorter.Groups(ctx)
 	if err != nil {
@@ -99,17 +99,17 @@ func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, err
 	return rows, nil
 }
 
-// Rows are sorted rows. They implement format.Stream.
+// Rows returns sorted rows. It implements format.Stream.
 type Rows struct {
 	s    *Sorter
 	it   *extsort.Iterator
 	loc  uint32
-	most int // maximum number of rows in a batch
+	most int // largest number of rows in a batch
 	b    trace.Batch
 	ops  []uint64
 }
 
-// Next returns the next batch, which is valid until the next call, or nil at the end.
+// Next returns the next batch, or nil after the last one. The batch is valid until the next call.
 func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
