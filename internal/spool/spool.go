@@ -1,5 +1,5 @@
-// Package spool holds text that can be written out only later: in memory while it is small, and
-// beyond that in a temporary file.
+// Package spool collects a text that can only be written later: in memory while it is short, and in
+// a temporary file if it is long.
 package spool
 
 import (
@@ -12,51 +12,53 @@ import (
 	"slices"
 )
 
-// memoryLimit is the number of bytes that a spool holds in memory. More would not be faster: fresh
-// memory costs as much as the file.
+// memoryLimit is the largest number of bytes that a spool keeps in memory. A higher limit would not
+// be faster, because new memory costs as much as the file.
 const memoryLimit = 1 << 20
 
-// pendLimit is the number of bytes that are collected before they go to memory or disk. It is large
-// enough for few system calls, and small enough to be in the cache when the system copies it.
+// pendLimit is the number of bytes that are collected before they are moved to memory or to the
+// file. It is large enough for few system calls, and small enough for the processor's cache.
 const pendLimit = 128 << 10
 
-// Spool is an append-only text into which pieces can be inserted afterwards. The zero Spool is
-// empty and ready to use.
+// Spool is a text to which bytes are appended, and into which pieces can be inserted later. The
+// zero Spool is empty and ready to use.
 type Spool struct {
-	pend    []byte // the newest text
-	buf     []byte // older text, while it fits in memory
+	pend    []byte // the end of the text
+	buf     []byte // the text before pend, while it fits in memory
 	file    *os.File
-	base    int64  // offset of the text in the file
-	lent    string // the name of a file that the spool does not own
-	size    int64  // without pend
+	base    int64  // offset in the file at which the text begins
+	lent    string // name of the file if the spool does not own it; else ""
+	size    int64  // size of the text without pend
 	inserts []insert
 	late    *Spool
 }
 
 type insert struct {
-	at   int64 // insert before this byte of the spool
-	from int64 // offset in late
+	at   int64 // offset in the text before which the piece is inserted
+	from int64 // offset of the piece in late
 	n    int
 }
 
-// AppendTo makes an empty spool append its text to file, whose end then belongs to the spool. Close
-// does not close the file. Errors call it name.
+// AppendTo makes an empty spool store its text at the end of file. Nothing else may be appended to
+// the file then, and Close does not close it. name is the file's name in errors.
 func (s *Spool) AppendTo(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
 	*s = Spool{file: file, base: base, lent: name}
 	return err
 }
 
-// Whole reports whether the whole text is in its file, without insertions.
+// Whole reports whether the file of AppendTo contains the whole text, and no pieces have to be
+// inserted.
 func (s *Spool) Whole() (bool, error) {
 	err := s.flush()
 	return s.lent != "" && s.late == nil, err
 }
 
-// Line returns the end of the text for appending. Done must follow, and no other call in between.
+// Line returns the end of the text. The caller appends to it and passes the result to Done, before
+// it calls any other method.
 func (s *Spool) Line() []byte { return s.pend }
 
-// Done takes the result of Line with text appended.
+// Done takes the result of Line, to which text has been appended.
 func (s *Spool) Done(b []byte) error {
 	s.pend = b
 	if len(b) < pendLimit {
@@ -65,16 +67,16 @@ func (s *Spool) Done(b []byte) error {
 	return s.flush()
 }
 
-// Write appends p.
+// Write appends p to the text.
 func (s *Spool) Write(p []byte) (int, error) {
 	return len(p), s.Done(append(s.Line(), p...))
 }
 
-// Size returns the number of bytes appended so far.
+// Size returns the number of bytes that were appended so far. Inserted pieces do not count.
 func (s *Spool) Size() int64 { return s.size + int64(len(s.pend)) }
 
-// Insert puts p before byte at when the spool is written out. at must not exceed Size. Pieces for
-// the same byte keep their order.
+// Insert inserts the piece p before the byte at offset at, which must not be greater than Size.
+// Pieces for the same offset keep their order.
 func (s *Spool) Insert(at int64, p []byte) error {
 	if s.late == nil {
 		s.late = &Spool{}
@@ -84,7 +86,7 @@ func (s *Spool) Insert(at int64, p []byte) error {
 	return err
 }
 
-// flush moves the newest text to memory or disk.
+// flush moves pend to buf or to the file.
 func (s *Spool) flush() error {
 	p := s.pend
 	s.pend = s.pend[:0]
@@ -116,7 +118,8 @@ func (s *Spool) flush() error {
 	return err
 }
 
-// copyRange writes a part of the text, through a buffer of pendLimit bytes if it is short.
+// copyRange writes n bytes of the text, from offset from on, to w. Fewer than pendLimit bytes of a
+// file are read into buffer, which must have pendLimit bytes; more are copied by the system.
 func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 	if n == 0 {
 		return nil
@@ -132,7 +135,7 @@ func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 		_, err := w.Write(buffer[:n])
 		return err
 	}
-	// With a plain file the system copies directly.
+	// If w is a file, the system copies the bytes directly.
 	if _, err := s.file.Seek(s.base+from, io.SeekStart); err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 	return err
 }
 
-// CopyTo writes everything out, with the insertions in their places.
+// CopyTo writes the whole text to w, with all pieces inserted.
 func (s *Spool) CopyTo(w io.Writer) error {
 	if err := s.flush(); err != nil {
 		return err
@@ -169,7 +172,7 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	return s.copyRange(w, at, s.size-at, buffer)
 }
 
-// Close removes the temporary files. It does not close a file given to Into.
+// Close removes the temporary files and empties the spool. It does not close the file of AppendTo.
 func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// TestSpool checks that text comes out as it went in, with the insertions before their bytes, in
-// memory and on disk.
+// TestSpool checks that CopyTo writes the text with each piece before its byte, for texts in memory
+// and in a file.
 func TestSpool(t *testing.T) {
 	for _, lines := range []int{0, 10, 400_000} {
 		var s Spool
 		var want bytes.Buffer
 		for i := range lines {
 			if i == 3 || i == lines/2 {
-				// Known only later, but belongs here.
+				// A real caller would insert this when it knows the text.
 				want.WriteString("inserted\n")
 				if err := s.Insert(s.Size(), []byte("inserted\n")); err != nil {
 					t.Fatal(err)
@@ -43,8 +43,8 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestManyInsertions checks that many pieces inserted into a text on disk are copied through one
-// buffer.
+// TestManyInsertions checks that a text in a file with many inserted pieces is copied without
+// allocating memory for each.
 func TestManyInsertions(t *testing.T) {
 	const pieces = 10_000
 	var s Spool
