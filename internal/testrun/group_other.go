@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// interruptible does nothing: a program is killed when its context ends.
+// interruptible does nothing. On this system, a program is killed when its context ends.
 func interruptible(*exec.Cmd) {}

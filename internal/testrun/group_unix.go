@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// interruptible puts a program into a process group of its own, which is interrupted as a whole
-// when the program's context ends.
+// interruptible starts a program in its own process group. When the program's context ends, the
+// whole group is interrupted.
 func interruptible(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGINT) }

@@ -1,11 +1,12 @@
-// Testrun runs everything that make test consists of and reports the results as they come: a line
-// for each package, failures, and at the end one table with the skipped tests and the slowest ones.
+// Testrun runs all tests of make test, and prints the results while they arrive: a line for each
+// package, and the output of failures. At the end it prints a table with the skipped tests and the
+// slowest ones.
 //
 //	go run ./internal/testrun          # make test
 //	go run ./internal/testrun -quick   # make quick
 //
-// Tests run once without the race detector. The tests with concurrent goroutines also run with it,
-// on short data, see [race]. The checks of the source run at the same time.
+// All tests run without the race detector. Tests with concurrent goroutines run a second time with
+// it, on less data (see [race]). The checks of the source run at the same time.
 package main
 
 import (
@@ -25,22 +26,22 @@ import (
 	"time"
 )
 
-// race lists the tests that also run under the race detector: those with concurrent goroutines. The
-// others run the same code again, or use one goroutine.
+// race lists the tests that also run under the race detector. They have concurrent goroutines.
+// Other tests run the same code again, or have a single goroutine.
 var race = []struct {
 	packages []string
-	tests    string // a pattern of names, or "" for all
+	tests    string // regular expression for names of tests; "" for all
 }{
-	// Every analysis, on several cores.
+	// Every analysis runs on several cores.
 	{packages: []string{"./analysis", "./internal/lines", "./internal/pipeline", "./serve/...", "./timeline/index",
 		"./transform"}},
-	// Reading and writing on several cores.
+	// Formats are read and written on several cores.
 	{
 		packages: []string{"./format", "./format/etf", "./format/otf", "./format/otf2", "./format/pallas", "./format/picl"},
 		tests: `^(TestConformance|TestChunks.*|TestCheck|TestCompress|TestCopy|TestAugmentCores|TestPieces|` +
 			`TestReader|TestDraft.*|TestPipe.*)$`,
 	},
-	// Commands that read on several cores, servers, and interrupts.
+	// Some commands read on several cores, serve requests, or are interrupted.
 	{
 		packages: []string{"./internal/cli"},
 		tests: `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages)$` +
@@ -48,8 +49,8 @@ var race = []struct {
 	},
 }
 
-// pureGo is the environment of every build except for the race detector. A single setting avoids
-// compiling packages twice.
+// pureGo is the environment of all builds without the race detector. With the same setting, no
+// package is compiled twice.
 var pureGo = []string{"CGO_ENABLED=0"}
 
 func main() {
@@ -59,7 +60,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// otf2-print clears large tables in each run. With large pages that takes half the time.
+	// otf2-print clears large tables in each run, which takes half the time with large pages.
 	if os.Getenv("GLIBC_TUNABLES") == "" {
 		os.Setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 	}
@@ -74,15 +75,16 @@ func main() {
 	}
 }
 
-// runQuick runs the checks of the inner loop.
+// runQuick runs the checks of make quick.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	format(ctx, r)
 	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
-// runAll runs everything in three lanes: the tests of the page, which mostly wait for the browser,
-// and the checks of the source; the other tests; and those under the race detector. What several
-// lanes need is compiled beforehand, since two go commands at once would compile it twice.
+// runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for
+// the browser, followed by the checks of the source; the other tests; and the tests under the race
+// detector. What several lanes need is compiled before, because two go commands at the same time
+// would both compile it.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
 	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
@@ -104,7 +106,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	}
 	packages := slices.DeleteFunc(strings.Fields(string(out)),
 		func(path string) bool { return strings.HasSuffix(path, "/web") })
-	// A failed build is reported where the tests are built.
+	// If this build fails, the tests fail with the same error, and report it.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
 		r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
@@ -123,8 +125,8 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 // releaseModule is the folder of the module that builds releases.
 const releaseModule = "tools/release"
 
-// haveReleaseModules reports whether the modules that releaseModule needs are in the module cache
-// or can be downloaded.
+// haveReleaseModules reports whether the modules that releaseModule needs are available, and
+// records skipped tests otherwise.
 func haveReleaseModules(ctx context.Context, r *report) bool {
 	download := command(ctx, nil, "go", "mod", "download")
 	download.Dir = releaseModule
@@ -136,8 +138,8 @@ func haveReleaseModules(ctx context.Context, r *report) bool {
 	return err == nil
 }
 
-// source checks the source with the programs of the tools module, that of releaseModule too if its
-// modules can be had.
+// source checks the source with programs of the module tools. If release is set, it also checks
+// releaseModule.
 func source(ctx context.Context, r *report, release bool) {
 	bin, err := os.MkdirTemp("", "weft-tools-")
 	if err != nil {
@@ -159,13 +161,13 @@ func source(ctx context.Context, r *report, release bool) {
 	}
 }
 
-// goTest returns a go test command with arguments that prints its events as JSON.
+// goTest returns a command that runs go test with arguments, and prints events as JSON.
 func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return command(ctx, env, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// command returns a program with additional environment variables. When ctx ends it is interrupted,
-// with all processes that it has started.
+// command returns a program with additional environment variables. When ctx ends, the program and
+// all processes that it has started are interrupted.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), env...)
@@ -173,13 +175,13 @@ func command(ctx context.Context, env []string, name string, args ...string) *ex
 	return c
 }
 
-// format checks that the files are formatted.
+// format checks that gofmt would not change any file.
 func format(ctx context.Context, r *report) {
 	r.checkFunc("gofmt", func() (string, error) {
 		out, err := command(ctx, nil, "gofmt", "-l", ".").CombinedOutput()
 		var files []string
 		for name := range strings.Lines(string(out)) {
-			// The packages of the page belong to others.
+			// Files in node_modules belong to other projects.
 			if !strings.Contains(name, "node_modules") {
 				files = append(files, name)
 			}
@@ -191,7 +193,7 @@ func format(ctx context.Context, r *report) {
 	})
 }
 
-// check runs a program that checks the source.
+// check runs a program that checks the source, and reports its result.
 func (r *report) check(name string, c *exec.Cmd) {
 	r.checkFunc(name, func() (string, error) {
 		out, err := c.CombinedOutput()
@@ -199,8 +201,8 @@ func (r *report) check(name string, c *exec.Cmd) {
 	})
 }
 
-// test runs go test -json and reports its output. mode describes how the tests run, and is "" for
-// the default.
+// test runs go test -json and reports its results. mode says how the tests run, and is "" for the
+// default.
 func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -217,7 +219,7 @@ func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	if err != nil {
 		r.fail(mode, err.Error())
 	}
-	// A failure that belongs to no package, such as a missing package.
+	// The failure belongs to no package: for example, a package does not exist.
 	if err := c.Wait(); err != nil && !failed {
 		r.fail(mode, fmt.Sprintf("%s: %v\n%s", strings.Join(c.Args, " "), err, &errs))
 	}

@@ -17,36 +17,36 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// event is a line that go test -json prints, see go doc test2json.
+// event is an event that go test -json prints (see go doc test2json).
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // path of a package that is being built
+	ImportPath string // path of the package that is being built
 	Test       string
 	Output     string
-	Elapsed    float64 // seconds
-	// FailedBuild is the ImportPath of the failed build, for a package that failed because of it.
+	Elapsed    float64 // in seconds
+	// FailedBuild is the ImportPath of the build that failed, if the package failed because of it.
 	FailedBuild string
 }
 
-// row is a line of the table: a package, or a check of the source.
+// row is a row of the table at the end: a package, or a check of the source.
 type row struct {
 	name                    string
 	passed, failed, skipped int
 	seconds                 float64
 	ok                      bool
 	note                    string
-	cached                  bool // unchanged since the last run
+	cached                  bool // the result is from an earlier run, because nothing has changed
 }
 
-// test is a test that has ended. Subtests are counted with their top-level test.
+// test is a test that has ended. Subtests are parts of their top-level test.
 type test struct {
-	name    string // with its package
+	name    string // name of the package and the test
 	seconds float64
-	reason  string // why it was skipped
+	reason  string // reason why it was skipped
 }
 
-// report collects results and prints them.
+// report collects the results and prints them.
 type report struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -58,15 +58,15 @@ type report struct {
 
 func newReport(out io.Writer) *report { return &report{out: out, begin: time.Now()} }
 
-// slowest is the number of slowest tests in the summary, namedSkips the number of listed tests that
-// are skipped for the same reason.
+// slowest is the number of slowest tests in the summary. namedSkips is the largest number of tests
+// skipped for the same reason that are listed by name.
 const (
 	slowest    = 10
 	namedSkips = 3
 )
 
-// events reads the events of go test and reports each package when it has ended. failed reports
-// whether one of them has failed.
+// events reads the events of go test, and reports each package when it ends. failed reports whether
+// a package has failed.
 func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	packages := map[string]*row{}
 	outputs := map[string][]string{} // by package and test
@@ -97,7 +97,7 @@ func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	}
 }
 
-// event processes one event. It reports whether the event is the failure of a package.
+// event processes an event. It reports whether the event says that a package has failed.
 func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
 	key := cmp.Or(e.Package, e.ImportPath) + "\n" + e.Test
 	switch e.Action {
@@ -118,8 +118,8 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 			p.note = "no test files"
 		}
 		if e.Action == "fail" {
-			// The output of tests that have not ended contains the reason why the package was not built, or
-			// ended early.
+			// The output of tests that have not ended may contain the reason why the package could
+			// not be built or ended early.
 			rest := ""
 			if e.FailedBuild != "" && e.FailedBuild != e.Package {
 				rest = strings.Join(outputs[e.FailedBuild+"\n"], "")
@@ -129,7 +129,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 					rest += strings.Join(outputs[name], "")
 				}
 			}
-			if p.failed = max(p.failed, 1); strings.Trim(usual.ReplaceAllString(rest, ""), "\n") != "" || p.note == "" {
+			if p.failed = max(p.failed, 1); strings.Trim(failureEnd.ReplaceAllString(rest, ""), "\n") != "" || p.note == "" {
 				p.note += rest
 			}
 		}
@@ -138,7 +138,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 		return e.Action == "fail"
 	}
 	if strings.Contains(e.Test, "/") {
-		// The top-level test is reported, unless only the subtest is skipped.
+		// A top-level test is reported instead of its subtest, unless the subtest was only skipped.
 		whole, _, _ := strings.Cut(e.Test, "/")
 		if e.Action == "fail" {
 			outputs[e.Package+"\n"+whole] = append(outputs[e.Package+"\n"+whole], outputs[key]...)
@@ -167,10 +167,10 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 	return false
 }
 
-// usual matches the lines with which go test ends each package with a failed test.
-var usual = regexp.MustCompile(`(?m)^(FAIL(\t.*)?|exit status \d+)$`)
+// failureEnd matches the lines at the end of go test's output that each package with a failed test has.
+var failureEnd = regexp.MustCompile(`(?m)^(FAIL(\t.*)?|exit status \d+)$`)
 
-// title returns the name of a package without that of the module.
+// title returns the name of a package without the module path, followed by mode.
 func title(name, mode string) string {
 	name = strings.TrimPrefix(name, "github.com/weft-trace/weft/")
 	if mode != "" {
@@ -179,7 +179,7 @@ func title(name, mode string) string {
 	return name
 }
 
-// reason returns the first line of the last message of a skipped test, without its position.
+// reason returns the first line of the last message of a skipped test, without the file and line.
 func reason(lines []string) string {
 	why := ""
 	for _, l := range lines {
@@ -191,7 +191,7 @@ func reason(lines []string) string {
 	return cmp.Or(why, "no reason given")
 }
 
-// end reports a row that has ended.
+// end prints the result of a row and adds it to the table.
 func (r *report) end(p *row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,7 +220,7 @@ func (r *report) end(p *row) {
 	}
 }
 
-// checkFunc runs a check of the source and reports it.
+// checkFunc runs a check of the source and reports its result.
 func (r *report) checkFunc(name string, check func() (output string, err error)) {
 	begin := time.Now()
 	output, err := check()
@@ -234,7 +234,7 @@ func (r *report) checkFunc(name string, check func() (output string, err error))
 	r.end(p)
 }
 
-// fail reports a failure outside of the tests.
+// fail reports a failure that belongs to no test.
 func (r *report) fail(mode, what string) {
 	r.end(&row{name: title("go test", mode), failed: 1, note: what})
 }
@@ -246,7 +246,7 @@ func (r *report) skip(name, reason string) {
 	r.skipped = append(r.skipped, test{name: name, reason: reason})
 }
 
-// finish prints the table of everything. It reports whether nothing has failed.
+// finish prints the table. It reports whether nothing has failed.
 func (r *report) finish() bool {
 	var sum row
 	t := table.NewWriter()
@@ -274,7 +274,7 @@ func (r *report) finish() bool {
 	t.Render()
 	if len(r.skipped) > 0 {
 		fmt.Fprintf(r.out, "\nskipped, parts of tests included (%d):\n", len(r.skipped))
-		// One line for each reason, because many tests may lack the same program.
+		// Tests with the same reason share a line, because many may need the same missing program.
 		var reasons []string
 		tests := map[string][]string{}
 		for _, x := range r.skipped {

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// times matches the seconds since the start, which differ from run to run.
+// times matches the seconds since the start, which differ between runs.
 var times = regexp.MustCompile(`(?m)^ *[\d.]+ s  (ok|FAIL)|\d+\.\d *$`)
 
-// TestReport checks that the output of go test -json becomes a line for each package as it ends,
-// the output of failures, and a table. The events are those of a real run, shortened.
+// TestReport checks the report of a run of go test -json: a line for each package when it ends, the
+// output of failures, and the table. The events come from a real run and were shortened.
 func TestReport(t *testing.T) {
 	const module = "github.com/weft-trace/weft/"
 	var out strings.Builder
