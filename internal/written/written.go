@@ -1,5 +1,5 @@
-// Package written records which files weft has written, so that weft may replace them without
-// asking.
+// Package written remembers which files weft has written. Weft replaces these without asking the
+// user.
 package written
 
 import (
@@ -12,20 +12,22 @@ import (
 	"sync"
 )
 
-// maxSize is the maximum length of the list. Beyond it the older half is dropped.
+// maxSize is the largest size of the list in bytes. If the list exceeds it, the older half is
+// dropped.
 const maxSize = 1 << 20
 
-// List is a list of files and folders in the state in which weft wrote them. It is a file with one
-// line for each, to which every process of the user appends, and which is read once. The zero List
-// is for a user without a place for one: it is empty, and Add does nothing.
+// List is a list of files and folders, in the state in which weft has written them. It is stored as
+// a file with a line for each entry. All processes of a user append to it, and a List reads it
+// once. The zero List is for a user who has no place for the file: it is empty, and Add does
+// nothing.
 type List struct {
 	path string
 	read sync.Once
-	has  map[string]bool // lines
+	has  map[string]bool // set of lines
 }
 
-// Default returns the user's list, in the folder in WEFT_CACHE or else in weft in the user's cache
-// folder.
+// Default returns the list of the user. Its file is in the folder that WEFT_CACHE names, or in the
+// folder weft of the user's cache folder.
 func Default() *List {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -38,7 +40,7 @@ func Default() *List {
 	return &List{path: filepath.Join(dir, "written")}
 }
 
-// Has reports whether the file or folder at path is unchanged since weft wrote it.
+// Has reports whether weft has written the file or folder at path, and it has not changed since.
 func (l *List) Has(path string) bool {
 	line, err := entry(path)
 	if err != nil || l.path == "" {
@@ -54,7 +56,8 @@ func (l *List) Has(path string) bool {
 	return l.has[string(line)]
 }
 
-// Add adds files and folders. If the list cannot be written, they are not recorded.
+// Add adds files and folders in their present state. It ignores errors; the entries are then
+// missing.
 func (l *List) Add(paths []string) {
 	var lines []byte
 	for _, path := range paths {
@@ -79,7 +82,7 @@ func (l *List) Add(paths []string) {
 	}
 }
 
-// shorten drops the older half of a list that is too long.
+// shorten drops the older half of the list if it exceeds maxSize.
 func (l *List) shorten() {
 	st, err := os.Stat(l.path)
 	if err != nil || st.Size() <= maxSize {
@@ -97,10 +100,10 @@ func (l *List) shorten() {
 	}
 }
 
-// entry returns the line for the current state of a file or folder. That of a folder has a checksum
-// of the names, sizes and times of everything in it.
+// entry returns the line for the present state of a file or folder. For a folder, the state is a
+// checksum of the names, sizes and times of all files in it.
 func entry(path string) ([]byte, error) {
-	path, err := filepath.EvalSymlinks(path) // the file may have been written under another name
+	path, err := filepath.EvalSymlinks(path) // the path may go through symbolic links
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}

@@ -58,7 +58,7 @@ func TestList(t *testing.T) {
 		t.Error("the list has a folder with a file that has changed since")
 	}
 	link := filepath.Join(dir, "link")
-	if os.Symlink(dir, link) == nil { // some systems do not let every user create links
+	if os.Symlink(dir, link) == nil { // some systems only let certain users create links
 		write(t, filepath.Join(link, "b"), "")
 		l.Add([]string{filepath.Join(link, "b")})
 		for _, path := range []string{filepath.Join(link, "b"), filepath.Join(dir, "b")} {
@@ -73,7 +73,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestShorten checks that a list is bounded and keeps the newest entries.
+// TestShorten checks that the size of a list is limited, and that the newest entries are kept.
 func TestShorten(t *testing.T) {
 	dir := t.TempDir()
 	l := &List{path: filepath.Join(dir, "written")}
