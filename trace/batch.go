@@ -5,57 +5,58 @@ import (
 	"slices"
 )
 
-// BatchRows is the number of rows of a full batch. A batch may hold more rows when a decoder adds a
-// larger piece of a file at once.
+// BatchRows is the number of rows of a full batch. A batch has more rows if a decoder adds a larger
+// piece of a file in one go.
 const BatchRows = 4096
 
-// MixedLoc is the Loc of a batch whose rows belong to different locations. The Locs column of such
-// a batch holds the location of each row.
+// MixedLoc is the value of Loc in a batch whose rows may be of different locations. The column Locs
+// of such a batch holds the location of each row.
 const MixedLoc = ^uint32(0)
 
-// Batch is a run of events in time order, stored as columns. Time, Kind and Ref have one entry per
-// row. Operands, attributes and the marks of derived rows are sparse: a list of row numbers in
-// ascending order stands beside the values.
+// Batch is a sequence of events in time order, stored as columns. Time, Kind and Ref have an entry
+// for each row. The columns of operands, attributes and derived rows are sparse: beside the values,
+// they have an ascending list of the numbers of the rows that have values.
 //
-// A batch belongs to the code that delivers it and is valid only during the call that delivers it.
-// Strings in attributes may alias a read buffer. [Batch.Clone] makes a copy that stays valid.
+// A batch belongs to the code that delivers it, and is valid until the call that delivers it
+// returns. Texts in attributes may alias a read buffer. [Batch.Clone] returns a copy that stays
+// valid.
 type Batch struct {
-	Loc  uint32   // location, or MixedLoc
-	Locs []uint32 // location of each row, when Loc is MixedLoc
+	Loc  uint32   // location of all rows, or MixedLoc
+	Locs []uint32 // location of each row, if Loc is MixedLoc
 
 	Time []int64
 	Kind []Kind
 	Ref  []uint32
 
-	// OpRow[i] is a row that has operands; they are Op[OpEnd[i-1]:OpEnd[i]].
+	// OpRow[i] is the number of a row with operands, which are Op[OpEnd[i-1]:OpEnd[i]].
 	OpRow []uint32
 	OpEnd []uint32
 	Op    []uint64
 
-	// Attribute i belongs to row AttrRow[i]; AttrKey indexes
-	// Definitions.Attributes.
+	// Attribute i belongs to row AttrRow[i]. AttrKey[i] is the index of its name in
+	// Definitions.Attributes, and AttrVal[i] its value.
 	AttrRow []uint32
 	AttrKey []uint32
 	AttrVal []Value
 
-	// Pos is the position of each row's record in the file: a line number in text formats, a byte
-	// offset in binary formats. It is nil when the position is unknown.
+	// Pos is the position in the file of each row's record: a line number in text formats, a byte
+	// offset in binary formats. It is nil if positions are unknown.
 	Pos []int64
-	// Order ranks rows with equal times where the file defines an order other than that of the
-	// positions, such as in a trace that was converted from another format. It is usually nil.
+	// Order ranks rows of the same time. It is only set if the file defines an order that differs
+	// from that of the positions, as in a trace that was converted from another format.
 	Order []int64
 
-	// Derived lists the rows that repeat information of another row of the same record, such as a send
-	// that the decoder derives from a PICL entry. Encoders of the same format skip these rows, and so
-	// do counts of records.
+	// Derived lists the rows that repeat information of another row of the same record, such as a
+	// send that the decoder derives from a PICL entry. Encoders of the same format skip them, and
+	// they do not count as records.
 	Derived []uint32
 }
 
 // Len returns the number of rows.
 func (b *Batch) Len() int { return len(b.Time) }
 
-// Reset empties the batch and keeps its memory. Values that the old rows refer to stay in memory
-// until new rows overwrite them.
+// Reset removes all rows and keeps the memory. Texts that the removed rows refer to stay in memory
+// until further rows take their place.
 func (b *Batch) Reset(loc uint32) {
 	*b = Batch{Loc: loc, Locs: b.Locs[:0], Time: b.Time[:0], Kind: b.Kind[:0], Ref: b.Ref[:0],
 		OpRow: b.OpRow[:0], OpEnd: b.OpEnd[:0], Op: b.Op[:0],
@@ -75,9 +76,9 @@ func (b *Batch) Add(loc uint32, t int64, k Kind, ref uint32) uint32 {
 	return uint32(len(b.Time) - 1)
 }
 
-// AddOps sets the operands of the last row, in the order of [Kind.Spec]. An operand that is a
-// number of the trace, such as a counter value, is stored as the bits of its type: an integer
-// unchanged, a floating-point number as [math.Float64bits] returns it.
+// AddOps sets the operands of the last row, in the order of [Kind.Spec]. An operand whose type the
+// trace declares, such as a counter value, is stored as bits: an integer unchanged, and a
+// floating-point number as [math.Float64bits] returns it.
 func (b *Batch) AddOps(ops ...uint64) {
 	b.OpRow = append(b.OpRow, uint32(len(b.Time)-1))
 	b.Op = append(b.Op, ops...)
@@ -101,7 +102,7 @@ func (b *Batch) LastOps() []uint64 {
 	return b.Op[b.opStart(k):b.OpEnd[k]]
 }
 
-// opStart returns the index in Op at which the operands of entry k of OpRow begin.
+// opStart returns the index in Op of the first operand of row OpRow[k].
 func (b *Batch) opStart(k int) uint32 {
 	if k == 0 {
 		return 0
@@ -119,18 +120,18 @@ func (b *Batch) SetLastOps(ops []uint64) {
 	}
 }
 
-// DropLastAttrs removes the attributes of the last row.
+// DropLastAttrs removes all attributes of the last row.
 func (b *Batch) DropLastAttrs() {
 	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == uint32(len(b.Time)-1); k-- {
 		b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:k], b.AttrKey[:k], b.AttrVal[:k]
 	}
 }
 
-// MarkDerived marks the last row as derived.
+// MarkDerived marks the last row as derived (see Derived).
 func (b *Batch) MarkDerived() { b.Derived = append(b.Derived, uint32(len(b.Time)-1)) }
 
-// DropLast removes the last row with its operands and attributes. It must be called before the row
-// gets a Pos or an Order.
+// DropLast removes the last row with its operands and attributes. It must be called before a Pos or
+// an Order is added for the row.
 func (b *Batch) DropLast() {
 	n := len(b.Time) - 1
 	row := uint32(n)
@@ -149,15 +150,15 @@ func (b *Batch) DropLast() {
 	}
 }
 
-// AppendRows copies the rows [from, to) of src, with operands, attributes and positions, to the end
-// of b. Both batches must have the same Loc. Where only one of them has positions or an order, those of the
-// other are 0.
+// AppendRows copies the rows [from, to) of src to the end of b, with operands, attributes and
+// positions. Both batches must have the same Loc. If only one of them has positions or an order,
+// those of the other batch's rows become 0.
 func (b *Batch) AppendRows(src *Batch, from, to int) {
 	if from >= to {
 		return
 	}
 	had := len(b.Time)
-	shift := uint32(had) - uint32(from) // may wrap around; the additions below wrap back
+	shift := uint32(had) - uint32(from) // this may wrap around; the additions below then wrap back
 	if b.Loc == MixedLoc {
 		b.Locs = append(b.Locs, src.Locs[from:to]...)
 	}
@@ -190,7 +191,8 @@ func (b *Batch) AppendRows(src *Batch, from, to int) {
 	}
 }
 
-// rowRange returns the entries of a sparse column that belong to the rows [from, to).
+// rowRange returns the range [lo, hi) of entries of a sparse column that belong to the rows [from,
+// to).
 func rowRange(rows []uint32, from, to int) (lo, hi int) {
 	if from > 0 {
 		lo, _ = slices.BinarySearch(rows, uint32(from))
@@ -199,8 +201,8 @@ func rowRange(rows []uint32, from, to int) (lo, hi int) {
 	return lo, lo + hi
 }
 
-// Tail returns the rows of b from number n on as a separate batch, which shares and renumbers the
-// columns of b. Afterwards only Reset may be called on b.
+// Tail returns the rows of b from number n on as a batch of its own. It shares the columns of b and
+// changes their row numbers: afterwards, only Reset may be called on b.
 func (b *Batch) Tail(n int) Batch {
 	t := *b
 	if n == 0 {
@@ -251,7 +253,7 @@ func (b *Batch) Clone() *Batch {
 	return c
 }
 
-// Copy makes b a deep copy of src and reuses the memory of b.
+// Copy makes b a deep copy of src, and reuses the memory of b.
 func (b *Batch) Copy(src *Batch) {
 	b.Loc, b.Locs = src.Loc, append(b.Locs[:0], src.Locs...)
 	b.Time, b.Kind, b.Ref = append(b.Time[:0], src.Time...), append(b.Kind[:0], src.Kind...), append(b.Ref[:0], src.Ref...)
@@ -268,8 +270,7 @@ func (b *Batch) Copy(src *Batch) {
 	}
 }
 
-// AppendRow copies the row at which the cursor c stands, with operands and attributes, to the end
-// of b.
+// AppendRow copies the current row of the cursor c to the end of b, with operands and attributes.
 func (b *Batch) AppendRow(c *Cursor) {
 	src := c.b
 	b.Add(src.Location(c.Row), src.Time[c.Row], src.Kind[c.Row], src.Ref[c.Row])
@@ -288,7 +289,8 @@ func (b *Batch) AppendRow(c *Cursor) {
 	b.Order = appendColumn(b.Order, had, src.Order, c.Row, c.Row+1)
 }
 
-// appendColumn appends the entries [from, to) of an optional column to that of a batch that had some rows.
+// appendColumn appends the entries [from, to) of an optional column of another batch. had is the
+// number of rows before. If only one of the columns exists, the missing entries become zeros.
 func appendColumn[T any](column []T, had int, src []T, from, to int) []T {
 	if len(src) == 0 && len(column) == 0 {
 		return column
@@ -306,24 +308,24 @@ func appendColumn[T any](column []T, had int, src []T, from, to int) []T {
 	return column
 }
 
-// Cursor walks over the rows of a batch and finds the sparse columns of each
-// row without searching.
+// Cursor iterates over the rows of a batch. It finds the operands and attributes of each row
+// without searching.
 //
 //	for c := b.Cursor(); c.Next(); {
 //		use(b.Time[c.Row], c.Ops())
 //	}
 type Cursor struct {
-	Row int // the current row
+	Row int // number of the current row
 	b   *Batch
-	op  int // first entry of OpRow at or after Row
-	at  int // first entry of AttrRow at or after Row
+	op  int // first entry of OpRow that is not below Row
+	at  int // first entry of AttrRow that is not below Row
 	der int
 }
 
-// Cursor returns a cursor that stands before the first row.
+// Cursor returns a cursor before the first row.
 func (b *Batch) Cursor() Cursor { return Cursor{Row: -1, b: b} }
 
-// Next goes to the next row and reports whether there is one.
+// Next moves to the next row. It reports whether there is one.
 func (c *Cursor) Next() bool {
 	c.Row++
 	r := uint32(c.Row)
@@ -339,8 +341,8 @@ func (c *Cursor) Next() bool {
 	return c.Row < len(c.b.Time)
 }
 
-// End returns the time at which the current row ends: the end of a fragment or of a range of
-// samples, or else the time of the row.
+// End returns the time at which the current row ends. For a fragment or a range of samples, that is
+// its end time; for other rows it is their time.
 func (c *Cursor) End() int64 {
 	t := c.b.Time[c.Row]
 	if !c.b.Kind[c.Row].HasEndTime() || len(c.Ops()) == 0 {
@@ -349,8 +351,7 @@ func (c *Cursor) End() int64 {
 	return max(t, int64(c.Op(0)))
 }
 
-// End returns the latest end of any row, as [Cursor.End] defines it, or math.MinInt64 if the batch
-// is empty.
+// End returns the latest end of a row (see [Cursor.End]), or math.MinInt64 if the batch is empty.
 func (b *Batch) End() int64 {
 	last := int64(math.MinInt64)
 	for _, t := range b.Time {
@@ -364,7 +365,7 @@ func (b *Batch) End() int64 {
 	return last
 }
 
-// Ops returns the operands of the current row, or nil when it has none.
+// Ops returns the operands of the current row, or nil if it has none. They belong to the batch.
 func (c *Cursor) Ops() []uint64 {
 	b := c.b
 	if c.op >= len(b.OpRow) || b.OpRow[c.op] != uint32(c.Row) {
@@ -377,7 +378,7 @@ func (c *Cursor) Ops() []uint64 {
 	return b.Op[lo:b.OpEnd[c.op]]
 }
 
-// Op returns operand i of the current row, or [Undefined] when the row lacks it.
+// Op returns operand i of the current row, or [Undefined] if the row does not have it.
 func (c *Cursor) Op(i int) uint64 {
 	if ops := c.Ops(); i < len(ops) {
 		return ops[i]
@@ -393,13 +394,13 @@ func (c *Cursor) attrs() (int, int) {
 	return c.at, hi
 }
 
-// Attrs returns the attributes of the current row.
+// Attrs returns the attributes of the current row. keys are indexes into Definitions.Attributes.
 func (c *Cursor) Attrs() (keys []uint32, values []Value) {
 	lo, hi := c.attrs()
 	return c.b.AttrKey[lo:hi], c.b.AttrVal[lo:hi]
 }
 
-// Derived reports whether the current row is derived.
+// Derived reports whether the current row is derived (see Batch.Derived).
 func (c *Cursor) Derived() bool {
 	return c.der < len(c.b.Derived) && c.b.Derived[c.der] == uint32(c.Row)
 }
@@ -413,7 +414,7 @@ func (c *Cursor) Time() int64 { return c.b.Time[c.Row] }
 // Kind returns the current row's kind.
 func (c *Cursor) Kind() Kind { return c.b.Kind[c.Row] }
 
-// Ref returns the current row's reference.
+// Ref returns the Ref of the current row. Its meaning depends on the kind; see [Kind.Spec].
 func (c *Cursor) Ref() uint32 { return c.b.Ref[c.Row] }
 
 // Pos returns the position of the current row's record, or 0 when it is unknown.
@@ -424,8 +425,8 @@ func (c *Cursor) Pos() int64 {
 	return 0
 }
 
-// Order returns the rank of the current row among rows of the same time, or 0 when the batch has no
-// Order column.
+// Order returns the rank of the current row among the rows of the same time. It is 0 if the batch
+// has no ranks.
 func (c *Cursor) Order() int64 {
 	if len(c.b.Order) > c.Row {
 		return c.b.Order[c.Row]
@@ -433,18 +434,18 @@ func (c *Cursor) Order() int64 {
 	return 0
 }
 
-// EndKind is the type of point at which a link ends.
+// EndKind says what a link ends at.
 type EndKind uint8
 
-// The types of link ends.
+// The values of EndKind.
 const (
-	AtEvent      EndKind = iota // an event, by its id
-	AtClaimStart                // the start of a claim, by its id
-	AtClaimEnd                  // the end of a claim, by its id
-	AtLocation                  // a point in time at a location
+	AtEvent      EndKind = iota // an event, identified by its id
+	AtClaimStart                // the begin of a claim, identified by its id
+	AtClaimEnd                  // the end of a claim, identified by its id
+	AtLocation                  // a time at a location
 )
 
-// String returns the end's name in JSON.
+// String returns the name of the end in JSON.
 func (e EndKind) String() string {
 	return [...]string{"event", "claim-begin", "claim-end", "location"}[e&3]
 }
@@ -452,8 +453,8 @@ func (e EndKind) String() string {
 // End is one end of a link.
 type End struct {
 	Kind     EndKind
-	ID       int64  // claim or event id
-	Location uint32 // NoRef when the trace has no claim or event with this id
+	ID       int64  // id of the claim or event
+	Location uint32 // NoRef if the trace has no claim or event with the id
 	Time     int64
 	// Pos is the position in the file of the claim or event, or 0 when it is unknown.
 	Pos int64 `json:"-"`

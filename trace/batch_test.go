@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCursor checks that a cursor finds the sparse columns of each row, and that AppendRow and
-// Clone copy all of them.
+// TestCursor checks that a cursor finds the operands and attributes of each row, and that AppendRow
+// and Clone copy them.
 func TestCursor(t *testing.T) {
 	b := &Batch{Loc: MixedLoc}
 	for i := range int64(6) {
@@ -47,7 +47,7 @@ func TestCursor(t *testing.T) {
 		o.AppendRow(&c)
 	}
 	check(o)
-	// Copy the same rows in two pieces, cut at each row.
+	// AppendRows copies the same rows in two pieces, whatever the row at which the second begins.
 	for at := range 7 {
 		o := &Batch{Loc: MixedLoc}
 		o.AppendRows(b, 0, at)
@@ -133,8 +133,8 @@ func TestDropLast(t *testing.T) {
 	}
 }
 
-// TestAppendWithAndWithoutPositions checks that rows keep their positions where rows without positions stand
-// before, between or behind them.
+// TestAppendWithAndWithoutPositions appends rows with positions before, between and after rows
+// without positions. The positions must stay with their rows.
 func TestAppendWithAndWithoutPositions(t *testing.T) {
 	with, without := &Batch{}, &Batch{}
 	for i := range 3 {

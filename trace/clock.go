@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// Clock relates ticks to seconds and to the wall clock. The ticks per second are the exact fraction
-// Num/Den, and both are positive. A TRACE file that counts minutes (1/60) and an OTF file with 3
-// ticks a second are therefore both exact.
+// Clock relates ticks to seconds and to wall-clock time. A second has Num/Den ticks; both numbers
+// are positive. The fraction is exact for a TRACE file that counts minutes (1/60), and for an OTF
+// file with 3 ticks a second.
 type Clock struct {
 	Num int64 `json:"num"` // ticks per Den seconds
 	Den int64 `json:"den"`
-	// Unit is the number of ticks in one unit of the file's own time stamps (TRACE's TU). Fragments of
-	// signals count time in this unit. 0 means one second.
+	// Unit is the number of ticks in the unit of the file's time stamps (TU in TRACE). Fragments of
+	// signals count time in it. 0 stands for one second.
 	Unit int64 `json:"unit,omitempty"`
-	// Base is added to a tick to get the file's own time stamp. It is non-zero only for formats whose
-	// time stamps exceed int64.
+	// Base is the file's time stamp of tick 0. It is 0 unless the time stamps of the file exceed
+	// int64.
 	Base uint64 `json:"base,omitempty"`
-	// Epoch is the wall-clock time of tick 0 in nanoseconds since 1970-01-01 00:00 UTC. It is valid
-	// only when HasEpoch is set.
+	// Epoch is the wall-clock time of tick 0, in nanoseconds since 1970-01-01 00:00 UTC. It is only
+	// valid if HasEpoch is set.
 	Epoch    int64 `json:"epoch,omitempty"`
 	HasEpoch bool  `json:"hasEpoch,omitempty"`
 }
 
-// Seconds returns a clock of n ticks a second without a wall-clock start.
+// Seconds returns a clock with n ticks a second and an unknown wall-clock time.
 func Seconds(n int64) Clock { return Clock{Num: n, Den: 1} }
 
-// Valid reports whether the clock can be used.
+// Valid reports whether Num and Den are positive, as other methods require.
 func (c Clock) Valid() bool { return c.Num > 0 && c.Den > 0 }
 
-// UnitTicks returns the number of ticks in the time unit of signal fragments.
+// UnitTicks returns the number of ticks in the unit in which fragments of signals count time.
 func (c Clock) UnitTicks() float64 {
 	if c.Unit > 0 {
 		return float64(c.Unit)
@@ -41,12 +41,13 @@ func (c Clock) UnitTicks() float64 {
 	return float64(c.Num) / float64(c.Den)
 }
 
-// Float returns the length of d ticks in seconds, for display and statistics only.
+// Float returns the length of d ticks in seconds. It is rounded, and is for display and statistics
+// only.
 func (c Clock) Float(d int64) float64 {
 	return float64(d) * float64(c.Den) / float64(c.Num)
 }
 
-// Resolution returns the length of one tick in words, such as "1 µs" or "1/3 s".
+// Resolution returns the length of a tick as a text, such as "1 µs" or "1/3 s".
 func (c Clock) Resolution() string {
 	if !c.Valid() {
 		return "unknown"
@@ -70,11 +71,11 @@ var units = []struct {
 	digits int
 }{{"s", 0}, {"ms", 3}, {"µs", 6}, {"ns", 9}, {"ps", 12}}
 
-// Decimal returns the exact decimal value of one tick in seconds: m × 10^-digits. ok is false when
-// a tick has no finite decimal expansion, such as at 3 ticks a second.
+// Decimal returns the exact length of a tick in seconds as m × 10^-digits. ok is false if this
+// length has no finite decimal expansion, as with 3 ticks a second, or m does not fit an int64.
 func (c Clock) Decimal() (m int64, digits int, ok bool) {
 	num, den := reduce(c.Num, c.Den)
-	// den/num has a finite decimal expansion only if num has no prime factors other than 2 and 5.
+	// den/num has a finite decimal expansion only if all prime factors of num are 2 or 5.
 	n, two, five := num, 0, 0
 	for n%2 == 0 && n > 0 {
 		n, two = n/2, two+1
@@ -100,8 +101,8 @@ func (c Clock) Decimal() (m int64, digits int, ok bool) {
 	return int64(q), digits, true
 }
 
-// Rescale converts t ticks of c to ticks of to, rounding half to even. exact reports whether the
-// result was not rounded. ok is false when the result does not fit.
+// Rescale converts t ticks of c to ticks of the clock to, rounding half to even. exact reports
+// whether the result is not rounded. ok is false if the result does not fit an int64.
 func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 	if c.Num == to.Num && c.Den == to.Den {
 		return t, true, true
@@ -120,13 +121,13 @@ func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 	return n.Int64(), exact, n.IsInt64()
 }
 
-// RescaleSum does the conversion of [Clock.Rescale] for a sum. The result always fits.
+// RescaleSum converts a sum like [Clock.Rescale]. Its result has no limit.
 func (c Clock) RescaleSum(t Ticks, to Clock) *big.Int {
 	n, _ := rescale(t, c.Den, c.Num, to.Num, to.Den)
 	return n
 }
 
-// rescale returns t × a/b × p/q, rounded half to even.
+// rescale returns t × a/b × p/q, rounded half to even. exact reports whether it is not rounded.
 func rescale(t Ticks, a, b, p, q int64) (n *big.Int, exact bool) {
 	n = t.Big()
 	sign := int64(n.Sign())
@@ -179,8 +180,8 @@ func reduce(a, b int64) (int64, int64) {
 	return a / x, b / x
 }
 
-// FormatSeconds writes t ticks as decimal seconds. The result is exact where a tick has a finite
-// decimal expansion, and otherwise rounded to a picosecond.
+// FormatSeconds formats t ticks as decimal seconds. The result is exact if a tick has a finite
+// decimal expansion; otherwise it is rounded to a picosecond.
 func (c Clock) FormatSeconds(t int64) string {
 	if m, d, ok := c.Decimal(); ok {
 		if v, over := mulSigned(t, m); !over {
@@ -196,7 +197,7 @@ func (c Clock) FormatSeconds(t int64) string {
 	return NewDecimal(v, 12).String()
 }
 
-// FormatSumSeconds does for a sum what [Clock.FormatSeconds] does for ticks.
+// FormatSumSeconds formats a sum like [Clock.FormatSeconds].
 func (c Clock) FormatSumSeconds(t Ticks) string {
 	if t.fits() || !c.Valid() {
 		return c.FormatSeconds(t.Int64())
@@ -210,9 +211,9 @@ func (c Clock) FormatSumSeconds(t Ticks) string {
 	return strings.TrimRight(strings.TrimRight(v.FloatString(digits), "0"), ".")
 }
 
-// DecimalSeconds returns t ticks in seconds for formats that write decimals, when the decimals of
-// the clock do not fit. It rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s that fits. loss
-// describes what was lost, and is "" if the result is exact.
+// DecimalSeconds returns t ticks in seconds, for formats that write decimals, if the exact decimals
+// do not fit. It rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s with which the result fits. loss
+// says what was lost, and is "" if the result is exact.
 func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
 	for digits := 9; digits >= 0; digits -= 3 {
 		v, exact, ok := c.Rescale(t, Seconds(pow10[digits]))
@@ -249,23 +250,23 @@ func abs(t int64) int64 {
 	return t
 }
 
-// durationUnits are the units of displayed durations. One second has count/per of a unit, and
-// durations below most are displayed in it.
+// durationUnits lists the units of displayed durations. A second is count/per units. A unit is used
+// for durations below most units.
 var durationUnits = []struct {
 	name             string
 	count, per, most int64
 }{{"ns", 1e9, 1, 1000}, {"µs", 1e6, 1, 1000}, {"ms", 1e3, 1, 1000}, {"s", 1, 1, 600}, {"min", 1, 60, 600},
 	{"h", 1, 3600, math.MaxInt64 / 1000}}
 
-// FormatDuration writes a length of d ticks for display, with at most three digits after the
-// decimal point, rounded half away from zero: "1.982 ms", "717.018 ms", "12 s".
+// FormatDuration formats a duration of d ticks for display: with at most three decimals, rounded
+// half away from zero, such as "1.982 ms", "717.018 ms" or "12 s".
 func (c Clock) FormatDuration(d int64) string { return c.FormatMean(TicksOf(d), 1) }
 
-// FormatSum does for a sum what [Clock.FormatDuration] does for ticks.
+// FormatSum formats a sum of durations like [Clock.FormatDuration].
 func (c Clock) FormatSum(t Ticks) string { return c.FormatMean(t, 1) }
 
-// FormatMean writes the mean of n durations whose sum is given in ticks, as [Clock.FormatDuration]
-// does. The mean of none is 0.
+// FormatMean formats the mean of n durations like [Clock.FormatDuration]. sum is their sum in
+// ticks. If n is 0, the mean is 0.
 func (c Clock) FormatMean(sum Ticks, n int64) string {
 	if !c.Valid() {
 		return FormatFloatSeconds(sum.Float() * float64(c.Den) / float64(c.Num) / float64(max(n, 1)))
@@ -273,7 +274,8 @@ func (c Clock) FormatMean(sum Ticks, n int64) string {
 	if sum == (Ticks{}) || n <= 0 {
 		return "0 s"
 	}
-	// A float may lie on the wrong side of one half, so that the length is compared exactly.
+	// The duration is compared exactly, because a rounded floating-point number may select the
+	// wrong unit.
 	length := sum.Big()
 	length.Mul(length, big.NewInt(c.Den))
 	length.Abs(length)
@@ -295,8 +297,7 @@ func (c Clock) FormatMean(sum Ticks, n int64) string {
 	return text
 }
 
-// FormatFloatSeconds writes a length of s seconds for display, as [Clock.FormatDuration] does for
-// ticks.
+// FormatFloatSeconds formats a duration of s seconds like [Clock.FormatDuration].
 func FormatFloatSeconds(s float64) string {
 	if s == 0 {
 		return "0 s"
@@ -305,7 +306,7 @@ func FormatFloatSeconds(s float64) string {
 	for _, u := range durationUnits {
 		f := s * float64(u.count) / float64(u.per)
 		text = strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(f, 'f', 3, 64), "0"), ".") + " " + u.name
-		// A length that rounds up to the next unit is written in the next unit.
+		// A duration that would be rounded up to the next unit is formatted in the next unit.
 		if math.Abs(f) < float64(u.most)-0.0005 {
 			break
 		}
@@ -313,11 +314,10 @@ func FormatFloatSeconds(s float64) string {
 	return text
 }
 
-// ParseTime reads a time as users write it on a command line and returns ticks of c. It accepts a
-// number with a unit (ns us µs ms s min h), plain ticks ("1500"), and a percentage of the trace's
-// span ("12.5%"). Times count from the trace's first event. With a leading "@" they are the trace's
-// own times. first and last are the first and last tick of the trace. Fractions of a tick are
-// rounded.
+// ParseTime reads a time in a user's notation, and returns it in ticks of c. The notation is a
+// number with a unit (ns us µs ms s min h), a number of ticks ("1500"), or a percentage of the time
+// from the first to the last tick of the trace ("12.5%"). It is relative to the first tick of the
+// trace, or after "@", a time on the trace's own clock. Fractions of a tick are rounded.
 func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
 	body, own := strings.CutPrefix(strings.TrimSpace(s), "@")
 	fail := func(why string) (int64, error) {
@@ -359,7 +359,8 @@ func roundRat(r *big.Rat) *big.Int {
 	return n.Div(n, new(big.Int).Mul(r.Denom(), two))
 }
 
-// ParseDuration reads a length such as "1.5ms", "20us", "3s" or plain ticks.
+// ParseDuration reads a duration such as "1.5ms", "20us", "3s" or a number of ticks, and returns it
+// in ticks. Fractions of a tick are rounded.
 func (c Clock) ParseDuration(s string) (int64, error) {
 	d, why := c.parseDuration(strings.TrimSpace(s))
 	if why != "" {

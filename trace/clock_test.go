@@ -29,8 +29,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestFormatDuration compares with texts that were computed with exact fractions, independently of
-// this package. The tests of the viewer's page check the same texts (web/test/time.test.ts).
+// TestFormatDuration compares the texts with expected ones that were computed with exact fractions
+// in another language. The tests of the viewer's page use the same texts (web/test/time.test.ts).
 func TestFormatDuration(t *testing.T) {
 	b, err := os.ReadFile("../web/test/durations.json")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestRescale checks that Rescale is exact rational arithmetic with rounding to even.
+// TestRescale compares Rescale with exact rational arithmetic and rounding to even.
 func TestRescale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		num := rapid.Int64Range(1, 1<<40)
@@ -115,8 +115,8 @@ func TestRescale(t *testing.T) {
 	})
 }
 
-// TestRescaleTies checks that a tie goes to the even tick, also where intermediate results have
-// more than 64 bits.
+// TestRescaleTies checks that a result halfway between two ticks is rounded to the even one, also
+// if intermediate results exceed 64 bits.
 func TestRescaleTies(t *testing.T) {
 	const prime = 1<<31 + 11
 	for _, c := range []struct {
@@ -136,7 +136,8 @@ func TestRescaleTies(t *testing.T) {
 	}
 }
 
-// TestRescaleLimits checks that results from -2^63 to 2^63-1 fit, in both ways of calculating.
+// TestRescaleLimits checks that results from -2^63 to 2^63-1 fit and others do not, in both of
+// Rescale's ways of calculating.
 func TestRescaleLimits(t *testing.T) {
 	clock := func(num, den int64) Clock { return Clock{Num: num, Den: den} }
 	for _, c := range []struct {
@@ -197,8 +198,8 @@ func (d Decimal) Ticks9() int64 {
 	return d.Coef
 }
 
-// TestDecimalProperties checks that a decimal prints and parses to the same value and compares as a
-// fraction.
+// TestDecimalProperties checks that a decimal has the same value after formatting and parsing, and
+// that decimals compare like fractions.
 func TestDecimalProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(n string) Decimal {

@@ -6,37 +6,38 @@ import (
 	"strings"
 )
 
-// Conventions are the conventions of the format that defined the ids of a trace. A decoder sets
-// them, so that code that reads a trace need not know its format.
+// Conventions holds conventions of the format that defined the ids of a trace. Decoders set them,
+// so that other code does not depend on the name of the format.
 type Conventions struct {
-	// Nested reports that regions nest: a leave closes the innermost open region.
+	// Nested says that regions are nested: a leave closes the innermost open region.
 	Nested bool
-	// OwnOperations reports that the trace numbers collective operations itself. The numbers are ids
-	// of Definitions.Operations, not those of [OperationName]. Communicators then do not list the
-	// locations that take part.
+	// OwnOperations says that the trace numbers collective operations itself. The numbers are ids
+	// in Definitions.Operations, and not those of [OperationName]. Communicators do not list their
+	// members then.
 	OwnOperations bool
-	// EventTypes reports that the id of a region is a number of PICL's list of event types, which
-	// determines the role of the region, and that the id of a location is PROCESSOR/PROCESS.
+	// EventTypes says that the id of a region is a number in PICL's list of event types, which
+	// determines its role, and that the id of a location is PROCESSOR/PROCESS.
 	EventTypes bool
-	// SignedIDs reports that ids of claims and events are any integers, -1 included, which has the bits
-	// of Undefined.
+	// SignedIDs says that ids of claims and events may be any integers. One of them is -1, whose
+	// bits equal those of Undefined.
 	SignedIDs bool
-	// AttributeKeys reports that each attribute of a definition or an event has a key.
+	// AttributeKeys says that the format has a key for each attribute of a definition or event.
 	AttributeKeys bool
-	// Words reports that attributes of definitions hold keywords of the format, such as a paradigm.
+	// Words says that attributes of definitions may hold keywords of the format, such as a
+	// paradigm.
 	Words bool
 }
 
-// operations are the names of collective operations, indexed by number.
+// operations lists the names of collective operations, indexed by OTF2's numbers.
 var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
 	"allgatherv", "alltoall", "alltoallv",
 	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle",
 	"destroy-handle", "allocate",
 	"deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
 
-// OperationName returns the name of the collective operation with an OTF2 number. ok is false for
-// numbers without a name. Traces with [Conventions.OwnOperations] use other numbers, for which
-// [Definitions.OperationName] exists.
+// OperationName returns the name of the collective operation that has a number in OTF2. ok is false
+// if the number has no name. For traces with [Conventions.OwnOperations], use
+// [Definitions.OperationName].
 func OperationName(n uint64) (name string, ok bool) {
 	if n >= uint64(len(operations)) {
 		return "", false
@@ -44,9 +45,9 @@ func OperationName(n uint64) (name string, ok bool) {
 	return operations[n], true
 }
 
-// OperationName returns the name of the collective operation with the number that events of the
-// trace use. ok is false if it has none. An operation that the trace names as MPI does, such as
-// MPI_Allreduce, has the name that [OperationName] returns for it.
+// OperationName returns the name of the collective operation with a number that events of the trace
+// use. ok is false if the number has no name. If the trace names an operation like a function of
+// MPI, such as MPI_Allreduce, the result is the name in [OperationName].
 func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	if !d.Conventions.OwnOperations {
 		return OperationName(n)
@@ -64,15 +65,16 @@ func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	return "", false
 }
 
-// OperationNumber returns the inverse of [OperationName].
+// OperationNumber returns OTF2's number of the collective operation called name, the inverse of
+// [OperationName]. ok is false for other names.
 func OperationNumber(name string) (n uint64, ok bool) {
 	i := slices.Index(operations[:], name)
 	return uint64(i), i >= 0
 }
 
-// OperationOf returns the number of the collective operation that an MPI function, or its
-// non-blocking form, performs: 11, allreduce, for MPI_Allreduce, PMPI_Iallreduce and
-// mpi_allreduce_. ok is false for other functions.
+// OperationOf returns OTF2's number of the collective operation that an MPI function performs.
+// Prefixes and letter case do not matter: MPI_Allreduce, its non-blocking form PMPI_Iallreduce and
+// mpi_allreduce_ all give 11, allreduce. ok is false for other functions.
 func OperationOf(function string) (n uint64, ok bool) {
 	name := strings.TrimPrefix(strings.TrimRight(strings.ToLower(function), "_"), "p")
 	if name, ok = strings.CutPrefix(name, "mpi_"); !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/digits"
 )
 
-// Decimal is an exact decimal number, Coef × 10^-Scale. Decoders of decimal texts (TRACE, PICL)
-// hold time stamps as Decimals until the tick of the whole trace is known.
+// Decimal is the exact decimal number Coef × 10^-Scale. Decoders of decimal texts (TRACE, PICL)
+// keep times as Decimals until they can choose the tick for the whole trace.
 type Decimal struct {
 	Coef  int64
 	Scale int32
@@ -23,8 +23,8 @@ var pow10 = [19]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11
 // NewDecimal returns coef × 10^-scale.
 func NewDecimal(coef int64, scale int) Decimal { return Decimal{coef, int32(scale)} }
 
-// Trim removes trailing zeros of the fraction, so that the scale depends on
-// the value and not on its spelling. Zero has scale 0.
+// Trim returns d without trailing zeros of its fraction. Equal values then have equal scales. Zero
+// has scale 0.
 func (d Decimal) Trim() Decimal {
 	if d.Coef == 0 {
 		return Decimal{}
@@ -36,9 +36,8 @@ func (d Decimal) Trim() Decimal {
 	return d
 }
 
-// Ticks converts d to an integer number of 10^-digits, rounding half away from
-// zero. exact is false when digits were lost; ok is false when the result does
-// not fit an int64.
+// Ticks converts d to a whole number of units of 10^-digits, rounding half away from zero. exact is
+// false if d was rounded. ok is false if the result does not fit an int64.
 func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 	e := digits - d.Scale
 	switch {
@@ -65,7 +64,7 @@ func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 	}
 	e = -e
 	if e > 18 {
-		switch { // 10^19 exceeds int64, but half of it does not
+		switch { // 10^19 exceeds int64, but 5·10^18 does not
 		case e == 19 && d.Coef >= 5e18:
 			return 1, false, true
 		case e == 19 && d.Coef <= -5e18:
@@ -83,7 +82,7 @@ func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 	return q, r == 0, true
 }
 
-// Cmp compares two decimals exactly: -1, 0 or +1.
+// Cmp compares the exact values of two decimals: -1, 0 or +1.
 func (d Decimal) Cmp(o Decimal) int {
 	if d.Scale == o.Scale {
 		return cmp.Compare(d.Coef, o.Coef)
@@ -101,7 +100,7 @@ func (d Decimal) Cmp(o Decimal) int {
 
 func bigPow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// Float returns the nearest double.
+// Float returns the float64 nearest to d.
 func (d Decimal) Float() float64 {
 	if d.Scale >= 0 && d.Scale <= 22 && abs(d.Coef) < 1<<53 {
 		return float64(d.Coef) / float64Pow10[d.Scale]
@@ -113,11 +112,10 @@ func (d Decimal) Float() float64 {
 var float64Pow10 = [23]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// String writes the value without exponent and without trailing zeros.
+// String formats d without an exponent and without trailing zeros.
 func (d Decimal) String() string { return string(d.Trim().Append(nil)) }
 
-// Append writes the value without exponent, with exactly Scale digits after
-// the point, to b.
+// Append appends d to b without an exponent, with exactly Scale digits after the point.
 func (d Decimal) Append(b []byte) []byte {
 	if d.Scale <= 0 {
 		b = strconv.AppendInt(b, d.Coef, 10)
@@ -145,12 +143,11 @@ func (d Decimal) Append(b []byte) []byte {
 	return append(b, s...)
 }
 
-// AppendTrim writes the value as Append does, but without trailing zeros of
-// the fraction.
+// AppendTrim appends d to b like Append, but without trailing zeros of the fraction.
 func (d Decimal) AppendTrim(b []byte) []byte { return d.AppendLeast(b, 0) }
 
-// AppendLeast writes the value without exponent to b, with as many digits after
-// the point as it needs but not less than least.
+// AppendLeast appends d to b without an exponent. The fraction has no trailing zeros except those
+// for reaching least digits.
 func (d Decimal) AppendLeast(b []byte, least int) []byte {
 	if d.Scale <= 0 || d.Scale > 18 {
 		d = d.Trim()
@@ -170,7 +167,7 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 		u = -u
 	}
 	p := uint64(pow10[d.Scale])
-	q := u / 1000 // a division by a constant compiles to a multiplication
+	q := u / 1000 // the compiler replaces a division by a constant by a multiplication
 	if d.Scale != 3 {
 		q = u / p
 	}
@@ -186,10 +183,10 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 	return b
 }
 
-// ParseDecimal reads a decimal number with optional sign, fraction and exponent from the start of
-// s. n is the number of bytes read, and is 0 when s does not begin with a number. exact is false
-// when the number has more digits than an int64 can hold: the value is then rounded. Numbers below
-// 10^-60 are rounded to 0. Numbers beyond int64 return n = 0.
+// ParseDecimal reads a decimal number with optional sign, fraction and exponent from the beginning
+// of s. n is the number of bytes that it has read. It is 0 if s does not begin with a number, or if
+// the number exceeds int64. exact is false if the number has more digits than an int64 can hold; it
+// is rounded then. Numbers below 10^-60 are rounded to 0.
 func ParseDecimal(s []byte) (d Decimal, n int, exact bool) {
 	i := 0
 	neg := false
@@ -228,7 +225,8 @@ func ParseDecimal(s []byte) (d Decimal, n int, exact bool) {
 	return Decimal{c, int32(scale)}, i, true
 }
 
-// parseDecimalSlow handles exponents and more than 18 digits.
+// parseDecimalSlow does the work of ParseDecimal for numbers with an exponent or more than 18
+// digits.
 func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 	i := 0
 	if s[0] == '-' || s[0] == '+' {
@@ -303,7 +301,7 @@ func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 		scale++
 	}
 	if scale > 60 {
-		return Decimal{}, i, false // rounded to 0
+		return Decimal{}, i, false // too small: rounded to 0
 	}
 	c := int64(m)
 	if neg {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Severity is the severity of a defect.
+// Severity says how severe a defect is.
 type Severity uint8
 
 // The severities, from least to most severe.
@@ -18,12 +18,12 @@ const (
 // String returns the severity's name in JSON and texts.
 func (s Severity) String() string { return [...]string{"note", "warning", "error"}[s%3] }
 
-// Position is a place in a trace's file: a line in text formats, a byte offset in binary formats.
-// The zero Position means the file as a whole.
+// Position is a place in a file of a trace: a line in text formats, or a byte offset in binary
+// formats. The Position with only a File means the file as a whole.
 type Position struct {
 	File   string
-	Line   int64 // from 1; 0 when the file has no lines
-	Offset int64 // bytes from the start, used when Line is 0 and Binary is set
+	Line   int64 // from 1; 0 if the file has no lines
+	Offset int64 // bytes from the beginning; used if Line is 0 and Binary is set
 	Binary bool
 }
 
@@ -38,20 +38,20 @@ func (p Position) String() string {
 	return p.File
 }
 
-// Defect is one defect of a trace: the rule that it breaks, its position, what was found and what
-// was expected. It implements error, so that strict reading can return it.
+// Defect is a defect of a trace: the rule that the trace breaks, where it does, what was found
+// there and what was expected. Defect implements error, because strict reading returns it.
 type Defect struct {
-	Rule     string // stable id such as "etf.unknown-resource"
+	Rule     string // name of the rule, such as "etf.unknown-resource"; it never changes
 	Severity Severity
 	Position Position
-	Record   string // the record or field with the defect
+	Record   string // record or field with the defect
 	Found    string
 	Expected string
-	Count    int64 // number of occurrences, when it is more than one
-	Event    Place // the event with the defect, as far as it is known
+	Count    int64 // number of occurrences; 0 means one
+	Event    Place // place of the event with the defect, if known
 }
 
-// Place is a location and a time in a trace. The zero Place is unknown.
+// Place is a location and a time of a trace. The zero Place stands for an unknown place.
 type Place struct {
 	Location    uint32 // index into the definitions
 	HasLocation bool
@@ -59,7 +59,7 @@ type Place struct {
 	HasTime     bool
 }
 
-// Error returns the defect as one line.
+// Error returns position, severity, rule and message in one line.
 func (d *Defect) Error() string {
 	s := fmt.Sprintf("%s: %s: %s", d.Position, d.Severity, d.Rule)
 	if m := d.Message(); m != "" {
@@ -71,7 +71,7 @@ func (d *Defect) Error() string {
 	return s
 }
 
-// Message returns what was found and what was expected, without position, severity and rule.
+// Message returns what was found and what was expected, in one line.
 func (d *Defect) Message() string {
 	var b strings.Builder
 	b.WriteString(d.Record)

@@ -7,9 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// Table is an append-only list that may grow while others read it. Decoders of formats that define
-// entries among the events add them during a scan, always before the first batch that refers to
-// them. Entries never change after Add. The zero Table is empty and ready to use.
+// Table is a list of definitions that only grows, also while other goroutines read it. If a format
+// has definitions among its events, decoders add them during a scan, before the first batch that
+// refers to them is delivered. An entry is not changed after Add. The zero Table is empty and ready
+// to use.
 type Table[T any] struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]T]
@@ -23,13 +24,13 @@ func (t *Table[T]) Len() int {
 	return 0
 }
 
-// Has reports whether entry i exists. No table has an entry [NoRef].
+// Has reports whether entry i exists. It never does for [NoRef].
 func (t *Table[T]) Has(i uint32) bool { return uint64(i) < uint64(t.Len()) }
 
-// At returns entry i. The entry must exist, and the caller must not change it.
+// At returns entry i, which must exist. The caller must not change it.
 func (t *Table[T]) At(i uint32) *T { return &(*t.list.Load())[i] }
 
-// All returns the current list. The caller must not change it.
+// All returns all entries so far. The caller must not change them.
 func (t *Table[T]) All() []T {
 	if p := t.list.Load(); p != nil {
 		return *p
@@ -50,84 +51,86 @@ func (t *Table[T]) Add(v T) uint32 {
 	return uint32(len(l) - 1)
 }
 
-// Renamable marks a [Definitions.Native] whose encoder supports [Definitions.Rename]. Such an
-// encoder then copies no text of the file unchanged, and writes neither source lines nor the time
-// of day.
+// Renamable marks a value of [Definitions.Native] whose encoder supports [Definitions.Rename]. The
+// encoder then copies no text of the file unchanged, and writes neither lines of source code nor
+// the time of day.
 type Renamable interface{ Renamable() }
 
-// Joinable marks a [Definitions.Native] whose encoder also takes [Parts] of it, and supports
-// [Definitions.Pruned].
+// Joinable marks a value of [Definitions.Native] whose encoder also accepts [SourceTraces] of such
+// values, and supports [Definitions.Pruned].
 type Joinable interface {
-	// Joinable reports whether several of the traces may have events at one location.
+	// Joinable returns whether several joined traces may have events of the same location.
 	Joinable() (shared bool)
 }
 
-// Parts is the [Definitions.Native] of a trace that was merged from several of one format, or of one from
-// which definitions were removed. All of them are [Joinable]. The encoder of that format writes the records
-// of all.
-type Parts struct {
-	List  []Part
-	First int64 // a time before or at that of the first event
+// SourceTraces is the [Definitions.Native] of a trace that was merged from traces of one format, or
+// from which definitions were removed. The Native of each trace in List is [Joinable]. The encoder
+// of the format writes the records of all of them.
+type SourceTraces struct {
+	List  []SourceTrace
+	First int64 // a time that is not after the first event
 }
 
-// Part is one of the traces that another one was merged from.
-type Part struct {
-	Defs *Definitions // of the trace, with its Native
-	// Retimed reports that events have other times than in the trace.
+// SourceTrace is one of the traces from which a trace was merged.
+type SourceTrace struct {
+	Defs *Definitions // definitions of the trace, with its Native
+	// Retimed says that the events have other times than in the trace's file.
 	Retimed bool
-	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef] if it
-	// is not in there. The table is identified by its address.
+	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef]
+	// if it is not a part of that. table is a pointer to the table.
 	Index func(table any, i uint32) uint32
-	// Time returns the merged trace's time of a time of the trace. ok is false if it does not fit.
+	// Time converts a time of the trace to the merged trace. ok is false if it does not fit an
+	// int64.
 	Time func(t int64) (merged int64, ok bool)
-	// Operation returns the number that a collective operation has in the merged trace, for traces
-	// that number them themselves (Conventions.OwnOperations).
+	// Operation converts the number of a collective operation to the merged trace. It is used for
+	// traces that number operations themselves (Conventions.OwnOperations).
 	Operation func(number uint64) uint64
 }
 
-// Definitions holds everything that a trace defines once. Each entry keeps the file's own id beside
-// its dense index. The id is a text, since ids may be scoped. Events refer to the index.
+// Definitions holds what a trace defines once for all events. Events refer to entries by their
+// index in a table. Each entry also has the id by which the file identifies it. Ids are texts,
+// because they may consist of several numbers.
 type Definitions struct {
 	Clock Clock
-	// Format is the name of the format that the trace was read from.
+	// Format is the name of the format of the file from which the trace was read.
 	Format string
-	// Origin is the name of the format that defined the ids of the entries. It differs from Format
-	// when a trace was converted from another format.
+	// Origin is the name of the format that defined the ids of entries. It differs from Format if
+	// the trace was converted.
 	Origin string
-	// Conventions are those of the format in Origin.
+	// Conventions holds the conventions of the format called Origin.
 	Conventions Conventions
-	// Roles returns the role of a region as the user defines it. It takes precedence over the trace
-	// and over names. If it returns UnknownRole, or is nil, the role comes from the trace.
+	// Roles returns the role that the user assigns to a region. It takes precedence over the trace
+	// and over names. If Roles is nil or returns UnknownRole, the role comes from the trace.
 	Roles func(r *Region) Role
-	// Native is the decoder's own form of the definitions, for the encoder of the same format. With it
-	// the encoder writes unchanged records exactly as they were in the file. It relies on the ids of
-	// entries. Code that builds new definitions sets it to nil or to [Parts], unless all entries keep their
-	// ids and names. Entries may be added.
+	// Native is the decoder's own representation of the definitions, for the encoder of the same
+	// format. With it, the encoder writes unchanged records exactly as they are in the file. It
+	// relies on the ids of entries: code that builds new definitions must set it to nil or to
+	// [SourceTraces], unless all entries keep their ids and names. Entries may be added.
 	Native any
-	// Rename, if it is not nil, returns the replacement of a text in the file of Native. word reports
-	// that the format uses the text as a keyword, such as a unit or the name of an attribute. A
-	// keyword stays as it is unless it is also a name that has a replacement. Rename is set only where
-	// Native is [Renamable].
+	// Rename returns the replacement of a text in the file of Native; nil means no replacement.
+	// word says that the format uses the text as a keyword, such as a unit or the name of an
+	// attribute. A keyword must stay unless it is also a name that is replaced. Rename is only set
+	// if Native is [Renamable].
 	Rename func(text string, word bool) string
-	// Retimed reports that events have other times than in the file of Native. Transforms that change
+	// Retimed says that events have other times than in the file of Native. Transforms that change
 	// times set it.
 	Retimed bool
-	// Mended reports that defects in the file of Native that were repaired in reading are to be
-	// written repaired. Transforms that repair a trace set it.
+	// Mended says that defects of Native's file that were repaired during reading are not to be
+	// written again. Transforms that repair a trace set it.
 	Mended bool
-	// Pruned reports that records of the file of Native are to be left out unless an entry, or an event,
-	// refers to them. It is set only where Native is [Joinable], or [Parts].
+	// Pruned says that the encoder must leave out records of Native's file to which no entry and no
+	// event refers. It is only set if Native is [Joinable], or [SourceTraces].
 	Pruned bool
-	// Encoding is that of the texts in the file, if the decoder tells it. Here they are UTF-8 (see
-	// [Text]).
+	// Encoding is the encoding of texts in the file, if the decoder has found it out. The texts
+	// here are UTF-8 (see [Text]).
 	Encoding Encoding
-	// CheapNext reports that reading one event more of each location costs less than another scan, since
-	// the file is read in large blocks.
+	// CheapNext says that reading one more event of each location costs less than another scan,
+	// because the file is read in large blocks.
 	CheapNext bool
-	// ClaimLines reports that the begin and the end of a claim are one record of the file: their rows have
-	// the same position, which no other row has.
+	// ClaimLines says that the begin and the end of a claim are in one record. Their rows have the
+	// same position, and no other rows have it.
 	ClaimLines bool
-	// Properties are the properties of the trace as a whole.
+	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]
 
 	Strings      Table[string]
@@ -146,15 +149,15 @@ type Definitions struct {
 	Files        Table[Named]
 	Handles      Table[Named]
 	Markers      Table[Named]
-	// Operations are the collective operations that the trace numbers itself (see
-	// Conventions.OwnOperations). An ID is the number that events use. The attribute "type" is the
-	// type of the operation.
+	// Operations holds the collective operations that the trace numbers itself (see
+	// Conventions.OwnOperations). The number in events is the ID. The attribute "type" is the type
+	// of the operation.
 	Operations Table[Named]
-	// Opaque holds definitions of the format for which the model has no table.
+	// Opaque holds definitions of the format for which there is no table here.
 	Opaque Table[Opaque]
 }
 
-// LocationKind is the type of source that a location's events come from.
+// LocationKind says what the events of a location come from.
 type LocationKind string
 
 // The kinds of locations.
@@ -162,16 +165,17 @@ const (
 	ProcessLocation  LocationKind = "process"
 	ThreadLocation   LocationKind = "thread"
 	StreamLocation   LocationKind = "stream"
-	ResourceLocation LocationKind = "resource" // claims on one resource
-	SignalLocation   LocationKind = "signal"   // one signal or series
-	EventsLocation   LocationKind = "events"   // events that name no location
-	HostLocation     LocationKind = "host"     // PICL's host processor
-	ScopeLocation    LocationKind = "scope"    // PICL records about all or a subset of the processors
-	PeerLocation     LocationKind = "peer"     // named only as the other side of messages
-	ValueLocation    LocationKind = "value"    // all events with one value of an attribute, at any location
+	ResourceLocation LocationKind = "resource" // claims on a resource
+	SignalLocation   LocationKind = "signal"   // values of a signal or series
+	EventsLocation   LocationKind = "events"   // events whose location the trace does not name
+	HostLocation     LocationKind = "host"     // the host processor in PICL
+	ScopeLocation    LocationKind = "scope"    // records of PICL about all processors or a subset of them
+	PeerLocation     LocationKind = "peer"     // only named as the other side of messages
+	ValueLocation    LocationKind = "value"    // events with one value of an attribute, from all locations
 )
 
-// IsProcessor reports whether locations of this kind are processors or belong to one.
+// IsProcessor reports whether locations of this kind are processors, or processes and threads on
+// one.
 func (k LocationKind) IsProcessor() bool {
 	switch k {
 	case ProcessLocation, ThreadLocation, StreamLocation, PeerLocation, "":
@@ -180,28 +184,28 @@ func (k LocationKind) IsProcessor() bool {
 	return false
 }
 
-// Location is one ordered source of events.
+// Location is a source of events, whose events are in time order.
 type Location struct {
 	ID    string       `json:"id"`
 	Name  string       `json:"name,omitempty"`
 	Kind  LocationKind `json:"kind,omitempty"`
-	Group uint32       `json:"group"` // index into Groups, or NoRef
+	Group uint32       `json:"group"` // index into Definitions.Groups, or NoRef
 	Attrs []Attr       `json:"attributes,omitempty"`
 }
 
-// Label returns the location's name, or its id when it has no name.
+// Label returns the name of the location, or its id if it has no name.
 func (l *Location) Label() string { return cmp.Or(l.Name, l.ID) }
 
-// LocationGroup is a process, node or machine. Groups form a tree above the locations.
+// LocationGroup is a process, node or machine. Groups form a tree with locations below them.
 type LocationGroup struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
 	Kind   string `json:"kind,omitempty"`
-	Parent uint32 `json:"parent"` // index into Groups, or NoRef
+	Parent uint32 `json:"parent"` // index into Definitions.Groups, or NoRef
 	Attrs  []Attr `json:"attributes,omitempty"`
 }
 
-// Region is named code or an activity.
+// Region is named code, or a named activity.
 type Region struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name"`
@@ -213,17 +217,17 @@ type Region struct {
 	Attrs []Attr `json:"attributes,omitempty"`
 }
 
-// Communicator is a set of locations that exchange messages by rank.
+// Communicator is a set of locations that communicate with each other by ranks.
 type Communicator struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
-	Set    uint32 `json:"set"`    // index into Sets, or NoRef
-	Parent uint32 `json:"parent"` // index into Communicator, or NoRef
+	Set    uint32 `json:"set"`    // index into Definitions.Sets, or NoRef
+	Parent uint32 `json:"parent"` // index into Definitions.Communicator, or NoRef
 	Attrs  []Attr `json:"attributes,omitempty"`
 }
 
-// Set is a named list of ids: ranks of a communicator, PICL subsets, groups of
-// regions.
+// Set is a named list of ids, such as the members of a communicator, a subset in PICL, or a group
+// of regions.
 type Set struct {
 	ID      string  `json:"id"`
 	Name    string  `json:"name,omitempty"`
@@ -232,7 +236,7 @@ type Set struct {
 	Attrs   []Attr  `json:"attributes,omitempty"`
 }
 
-// MetricKind is the way in which the values of a metric are recorded.
+// MetricKind says how the values of a metric are recorded.
 type MetricKind string
 
 // The kinds of metrics.
@@ -242,83 +246,83 @@ const (
 	SeriesMetric  MetricKind = "series" // samples
 )
 
-// MetricDef is a counter, a signal or a sampled series. An event of kind [Metric] sets its value.
+// MetricDef is a counter, a signal or a series. The values are in events of the kind [Metric].
 type MetricDef struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name,omitempty"`
 	Unit  string     `json:"unit,omitempty"`
 	Kind  MetricKind `json:"kind,omitempty"`
-	Mode  string     `json:"mode,omitempty"` // OTF2's metric mode, such as "ABSOLUTE_POINT"
+	Mode  string     `json:"mode,omitempty"` // mode of the metric in OTF2, such as "ABSOLUTE_POINT"
 	Group string     `json:"group,omitempty"`
-	Type  Type       `json:"type"` // the type of the value's bits, see [Batch.AddOps]
-	// Location is the location of the metric's events, or NoRef if they may be at any. The zero value
-	// is the first location.
+	Type  Type       `json:"type"` // type of the values (see [Batch.AddOps])
+	// Location is the location of the metric's events, or NoRef if any location may have them. The
+	// zero value is location 0.
 	Location uint32 `json:"location"`
 	Attrs    []Attr `json:"attributes,omitempty"`
-	// Undefined marks a stand-in: events refer to the metric, but the trace does not define it.
+	// Undefined marks a stand-in for a metric that events refer to and the trace does not define.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
-// Resource is something that has a capacity, of which claims hold amounts.
+// Resource is something of which claims hold amounts, up to its capacity.
 type Resource struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name,omitempty"`
 	Unit       string  `json:"unit,omitempty"`
 	Capacity   float64 `json:"capacity"`
 	UsesOffset bool    `json:"usesOffset"`
-	Location   uint32  `json:"location"` // the location of its claims
+	Location   uint32  `json:"location"` // location of the claims
 	Attrs      []Attr  `json:"attributes,omitempty"`
-	// Undefined marks a stand-in: claims refer to the resource, but the trace does not define it.
+	// Undefined marks a stand-in for a resource that claims refer to and the trace does not define.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
-// Label returns the resource's name, or its id when it has no name.
+// Label returns the name of the resource, or its id if it has no name.
 func (r *Resource) Label() string { return cmp.Or(r.Name, r.ID) }
 
-// AttributeDef names an attribute of events.
+// AttributeDef is the name and type of an attribute of events.
 type AttributeDef struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
 	Type Type   `json:"type,omitempty"`
 	Doc  string `json:"doc,omitempty"`
-	// Reserved reports that a transform defined the attribute before knowing whether any event gets
-	// it. If no event has it, an encoder may leave out the definition.
+	// Reserved says that a transform has defined the attribute in advance. If no event has it in
+	// the end, an encoder may leave out the definition.
 	Reserved bool `json:"-"`
 }
 
-// KindDef is a kind that the trace declares itself. Two kinds are equal if format, name and
-// operands are equal.
+// KindDef is a kind of events that the trace itself declares. Two such kinds are equal if their
+// format, name and operands are equal.
 type KindDef struct {
 	Format string
 	KindSpec
 }
 
-// Named is a definition that has only an id, a name and attributes.
+// Named is a definition that consists of an id, a name and attributes.
 type Named struct {
 	ID    string `json:"id"`
 	Name  string `json:"name,omitempty"`
 	Attrs []Attr `json:"attributes,omitempty"`
 }
 
-// Encoding is an encoding of texts.
+// Encoding is the encoding of the texts in a file.
 type Encoding uint8
 
 // The encodings.
 const (
-	UnknownEncoding Encoding = iota // or ASCII, which is part of both others
+	UnknownEncoding Encoding = iota // also for ASCII texts, which are the same in both other encodings
 	UTF8
 	Latin1
 )
 
-// Opaque is a record that only its own format can interpret.
+// Opaque is a definition that only code for its format can interpret.
 type Opaque struct {
 	Format string
 	Data   string
 }
 
-// CheckTree returns an error for the first location group or communicator that is its own ancestor.
-// Such a trace cannot be written. Note that a Parent left 0 is the first entry; an entry without
-// parent has NoRef.
+// CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace
+// cannot be written. A Parent that was not set refers to entry 0; an entry without a parent has
+// NoRef.
 func (d *Definitions) CheckTree() error {
 	ring := func(what string, n int, parent func(i int) uint32) error {
 		for i := range n {
@@ -338,7 +342,8 @@ func (d *Definitions) CheckTree() error {
 	return ring("communicator", d.Communicator.Len(), func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent })
 }
 
-// Property returns the value of the trace's property with the given name.
+// Property returns the value of the property of the trace with the given name, and whether the
+// trace has it.
 func (d *Definitions) Property(key string) (Value, bool) {
 	for _, a := range d.Properties.All() {
 		if a.Key == key {

@@ -2,7 +2,7 @@ package trace
 
 import "strings"
 
-// The names of the values of enumerations, indexed by OTF2's numbers.
+// Names of the values of enumerations, indexed by OTF2's numbers.
 var (
 	threadingModels = []string{"unknown", "user", "compiler", "openmp", "mpi", "cuda", "measurement-system", "pthread",
 		"hmpp", "ompss", "hardware", "gaspi",
@@ -19,8 +19,8 @@ var (
 	statistics  = []string{"seconds", "count", "volume-sent", "volume-received", "volume"}
 )
 
-// EnumName returns the name of a value of an enumeration operand. ok is false for other operands
-// and for values without a name.
+// EnumName returns the name of the value v of an operand whose values are an enumeration. ok is
+// false if o is another operand, or v has no name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
@@ -61,7 +61,8 @@ func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bo
 	return names[v], true
 }
 
-// syncLevel returns the names of the flags in a synchronisation level of remote memory access.
+// syncLevel returns the names of the flags in a synchronisation level of remote memory access. It
+// returns false if v has other flags.
 func syncLevel(v uint64) (string, bool) {
 	if v > 3 {
 		return "", false

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// A simulator records events and writes them in the format of the file name's extension.
+// This example records events of a simulation, and writes them in two formats. The extension of a
+// file name selects the format.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1_000_000)) // ticks of 1 µs
 	cpu, solve := r.Location("cpu 0"), r.Region("solve")

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Kind is the kind of an event. Kinds below [Declared] are common to all formats and described by
-// [Kind.Spec]. Kinds from Declared on are declared by a trace itself, in its [Definitions], for
+// Kind is the kind of an event. Kinds below [Declared] are common to all formats; [Kind.Spec]
+// describes them. A trace declares further kinds, from Declared on, in its [Definitions], for
 // records that only its format defines.
 type Kind uint16
 
-// The common kinds. [Kind.Spec] documents the meaning of Ref and of each operand.
+// The common kinds. [Kind.Spec] describes the Ref and the operands of each.
 const (
 	NoKind Kind = iota
 	Enter
@@ -119,21 +119,21 @@ const (
 	kindCount
 )
 
-// Declared is the first kind number that a trace may declare itself.
+// Declared is the smallest number of a kind that a trace declares.
 const Declared Kind = 1024
 
-// OperandType is the interpretation of the 64 bits of an operand.
+// OperandType says how the 64 bits of an operand are to be interpreted.
 type OperandType uint8
 
-// The operand types. Reference operands hold a dense index into the table of
-// their name, or [Undefined].
+// The operand types. An operand with the name of a table holds an index into the table, or
+// [Undefined].
 const (
 	OpUint OperandType = iota
 	OpInt
 	OpFloat
-	OpTime     // ticks, same clock as Time
+	OpTime     // ticks, on the same clock as Time
 	OpDuration // ticks
-	OpBits     // raw bits; the definition that Ref refers to has the type
+	OpBits     // bits whose type is in the definition that Ref refers to
 	OpEnum
 	OpString
 	OpLocation
@@ -150,16 +150,16 @@ const (
 	OpSource
 )
 
-// Undefined is the value of an operand that refers to nothing or is unknown.
+// Undefined is the value of an operand that is unknown or refers to nothing.
 const Undefined = ^uint64(0)
 
 // NoRef is the value of a Ref that refers to nothing.
 const NoRef = ^uint32(0)
 
-// RefKind is the definition table that the Ref of an event indexes.
+// RefKind says into which table the Ref of an event is an index.
 type RefKind uint8
 
-// The tables that Ref can index.
+// The tables into which a Ref can be an index.
 const (
 	RefNone RefKind = iota
 	RefRegion
@@ -177,25 +177,25 @@ const (
 var refNames = [...]string{"", "region", "metric", "communicator", "parameter", "window", "context", "handle", "file",
 	"marker", "name"}
 
-// String returns the reference's field name in JSON.
+// String returns the name of the reference in JSON.
 func (r RefKind) String() string { return refNames[r] }
 
-// Operand describes one operand of a kind.
+// Operand describes an operand of a kind.
 type Operand struct {
-	Name string // the field's name in JSON and documents
+	Name string // name of the field in JSON and documents
 	Type OperandType
-	Unit string // "bytes", or "" if it has none
+	Unit string // "bytes", or "" for a number without a unit
 	Doc  string
 }
 
-// KindSpec describes a kind: the table that Ref indexes and the meaning of the operands. A row may
-// have fewer operands than the spec lists. The missing ones are then unknown.
+// KindSpec describes the Ref and the operands of a kind. A row may have fewer operands than are
+// listed; the others are unknown.
 type KindSpec struct {
 	Name     string
 	Doc      string
 	Ref      RefKind
 	Operands []Operand
-	// Variadic reports that the last operand may be repeated.
+	// Variadic says that the last operand may be repeated.
 	Variadic bool
 }
 
@@ -253,8 +253,8 @@ func Kinds() []Kind {
 	return l
 }
 
-// Spec returns the description of a common kind, and an empty one for other kinds.
-// [Definitions.Spec] also describes the kinds that a trace declares.
+// Spec returns the description of a common kind. For other kinds, it is empty; [Definitions.Spec]
+// describes them.
 func (k Kind) Spec() KindSpec {
 	if k >= kindCount {
 		return KindSpec{}
@@ -262,8 +262,7 @@ func (k Kind) Spec() KindSpec {
 	return kindTable[k]
 }
 
-// String returns the name of a common kind. The names of kinds that a trace declares are in
-// [Definitions.Spec].
+// String returns the name of a common kind. [Definitions.Spec] returns the names of other kinds.
 func (k Kind) String() string {
 	if s := k.Spec().Name; s != "" {
 		return s
@@ -271,7 +270,7 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// kindTable describes every common kind, indexed by Kind.
+// kindTable holds the descriptions of the common kinds, indexed by kind.
 var kindTable = [kindCount]KindSpec{
 	NoKind: {"none", "no event", RefNone, nil, false},
 	Enter:  {"enter", "a region is entered", RefRegion, nil, false},
@@ -445,13 +444,13 @@ var kindTable = [kindCount]KindSpec{
 	NoOp:             {"no-op", "a record that only carries attributes (OTF)", RefNone, nil, false},
 }
 
-// KindByName finds a common kind by its name.
+// KindByName returns the common kind with a name, and whether there is one.
 func KindByName(name string) (Kind, bool) {
 	k := slices.IndexFunc(kindTable[:], func(s KindSpec) bool { return s.Name == name })
 	return Kind(max(k, 0)), k >= 0
 }
 
-// Spec returns the description of a kind, common or declared by the trace.
+// Spec returns the description of a kind, whether it is common or declared by the trace.
 func (d *Definitions) Spec(k Kind) *KindSpec {
 	if k < kindCount {
 		return &kindTable[k]
@@ -462,20 +461,20 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 	return &KindSpec{Name: fmt.Sprintf("kind-%d", k)}
 }
 
-// IsState reports whether k describes a state or a sum at a time, that is a snapshot or a summary,
-// rather than an event of the program.
+// IsState reports whether rows of kind k describe the state at a time, or sums up to a time,
+// instead of an event. These are snapshots and summaries.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
-// HasEndTime reports whether events of the kind give values up to an end time. The end counts towards
-// the length of a trace.
+// HasEndTime reports whether rows of kind k give values up to an end time, which is an operand. A
+// trace lasts at least until this time.
 func (k Kind) HasEndTime() bool { return k == Fragment || k == SampleRange }
 
-// IsEvent reports whether k is something that happened in the program. States and markers are not;
-// markers are set afterwards.
+// IsEvent reports whether rows of kind k are something that happened in the program. States and
+// markers are not; markers are added to a trace later.
 func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }
 
-// IsSend reports whether k starts a message.
+// IsSend reports whether kind k begins a message: a send, or the begin of one.
 func (k Kind) IsSend() bool { return k == Send || k == SendBegin }
 
-// IsRecv reports whether k completes a message.
+// IsRecv reports whether kind k completes a message: a receive, or the completion of one.
 func (k Kind) IsRecv() bool { return k == Recv || k == RecvComplete }

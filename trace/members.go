@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Members returns the locations of a communicator, as indices into Locations, in the order of its
-// ranks. known is false if the trace lacks one of them, or does not define how it numbers them.
+// Members returns the locations of a communicator in the order of its ranks, as indexes into
+// Locations. known is false if the trace does not define one of them, or does not say how it
+// numbers ranks.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	list = d.Ranks(communicator)
 	if list == nil || slices.Contains(list, NoRef) {
@@ -16,8 +17,8 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	return list, true
 }
 
-// CommunicatorIDAttribute is the attribute of a window for remote memory access that holds the id
-// of its communicator.
+// CommunicatorIDAttribute is the name of the attribute of a window for remote memory access that
+// holds the id of its communicator.
 const CommunicatorIDAttribute = "communicatorId"
 
 // WindowCommunicator returns the communicator of a window for remote memory access as an index into
@@ -39,16 +40,16 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 	return NoRef
 }
 
-// Ranks returns the locations of the ranks of a communicator. The entry of a rank is [NoRef] if the
-// trace lacks its location. The result is nil if the trace does not define how it numbers the
-// ranks. Members of a set of ranks are indices into the set of all communicating locations, or, if
-// the attribute "flags" contains GLOBAL_MEMBERS, ids of locations.
+// Ranks returns the location of each rank of a communicator, or [NoRef] for a rank whose location
+// the trace does not define. The result is nil if the trace does not say how it numbers ranks. The
+// members of a communicator's set are indexes into the set of all communicating locations or, if
+// its attribute "flags" contains GLOBAL_MEMBERS, ids of locations.
 func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) {
 		return nil
 	}
 	s := d.Sets.At(d.Communicator.At(communicator).Set)
-	var all *Set // the set that the ranks index; nil if the members are no ranks
+	var all *Set // the set that the members are indexes into; nil if the members are ids of locations
 	switch {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
@@ -79,8 +80,9 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	return list
 }
 
-// Communicating returns the set of communicating locations, of the same paradigm, that the members of a set
-// of ranks index, or nil if there is not exactly one.
+// Communicating returns the set of communicating locations into which the members of a
+// communicator's set are indexes. It has the same paradigm. The result is nil if there is none, or
+// more than one.
 func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
@@ -96,7 +98,8 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-// attribute returns the value of an attribute, whose name may be prefixed with a format's name.
+// attribute returns the value of an attribute of the set. Its name may have the name of a format as
+// a prefix.
 func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
 		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {

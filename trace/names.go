@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OperandName returns the name of the entry that an operand refers to. ok is false when the operand
-// is no reference.
+// OperandName returns the name of the entry that an operand refers to. ok is false if the operand
+// is no reference, or the entry does not exist.
 func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool) {
 	if v >= 1<<31 {
 		return "", false
@@ -35,7 +35,7 @@ func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool
 	return "", false
 }
 
-// nameIn applies name to entry i of a table. ok is false if the table has no such entry.
+// nameIn returns name applied to entry i of a table. ok is false if the entry does not exist.
 func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool) {
 	if i >= t.Len() {
 		return "", false
@@ -43,9 +43,9 @@ func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool)
 	return name(t.At(uint32(i))), true
 }
 
-// RefName returns the name of the entry that an event's Ref refers to. k is the reference type of
-// the event's kind, such as [RefRegion] for a visit. ok is false when the entry is not defined, as
-// for [NoRef].
+// RefName returns the name of the entry that the Ref of an event refers to. k is the table of the
+// event's kind, such as [RefRegion] for an enter. ok is false if the entry does not exist, as for
+// [NoRef].
 func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	i := int(ref)
 	label := func(n *Named) string { return cmp.Or(n.Name, n.ID) }
@@ -74,10 +74,10 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	return "", false
 }
 
-// FullNames returns the full names of all locations, by index. No two of them are equal. If the
-// labels of all locations differ, a full name is the location's label. Otherwise the name of its
-// process precedes the label ("MPI Rank 3 · Master thread"), and its id follows where that is still
-// ambiguous.
+// FullNames returns the full names of all locations, by index. They are all different. If the
+// labels of all locations differ, they are the full names. Otherwise the name of the process
+// precedes the label ("MPI Rank 3 · Master thread"), and the id of a location follows if its full
+// name is still not unique.
 func (d *Definitions) FullNames() []string {
 	names := make([]string, d.Locations.Len())
 	for i, l := range d.Locations.All() {
@@ -107,8 +107,8 @@ func (d *Definitions) FullNames() []string {
 	return names
 }
 
-// CommunicatorNames returns the names of all communicators, by index, with the id where another one
-// has the same name. The name of a communicator without a name is "".
+// CommunicatorNames returns the names of all communicators, by index. The id follows a name that
+// several communicators have. A communicator without a name has the name "".
 func (d *Definitions) CommunicatorNames() []string {
 	count := map[string]int{}
 	for _, c := range d.Communicator.All() {
@@ -124,7 +124,7 @@ func (d *Definitions) CommunicatorNames() []string {
 	return names
 }
 
-// distinct reports whether all names differ.
+// distinct reports whether all names are different.
 func distinct(names []string) bool {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFullNames checks that full names are unique: the process precedes the thread where threads of
-// several processes have one name, and the id follows where that is still ambiguous.
+// TestFullNames checks that full names are unique. The process precedes the thread if several
+// processes have threads of the same name, and the id follows if that is not enough.
 func TestFullNames(t *testing.T) {
 	for _, x := range []struct {
 		locations [][3]string // process, name, id
@@ -33,8 +33,8 @@ func TestFullNames(t *testing.T) {
 	}
 }
 
-// TestEnumName checks that enumerations have OTF2's names, and that collective operations of OTF
-// have numbers of the trace's own.
+// TestEnumName checks that values of enumerations have OTF2's names, and that the collective
+// operations of an OTF trace have the trace's own numbers.
 func TestEnumName(t *testing.T) {
 	for _, x := range []struct {
 		kind    Kind

@@ -1,7 +1,7 @@
 package trace
 
-// Polynomial is the function c + b·u + a·u² of a signal fragment. u counts from the begin of the
-// fragment in the unit of the clock ([Clock.UnitTicks]).
+// Polynomial is the function C + B·u + A·u² of a fragment of a signal. u is the time since the
+// begin of the fragment, in the unit of the clock ([Clock.UnitTicks]).
 type Polynomial struct{ C, B, A float64 }
 
 // At returns the value at u.

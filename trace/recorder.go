@@ -7,39 +7,41 @@ import (
 	"strconv"
 )
 
-// Recorder collects the events of a running program or simulator in memory. Afterwards format.Save
-// writes them in any format. A Recorder is not safe for concurrent use. Its methods take locations,
-// regions and resources as the indices that the defining methods return.
+// Recorder collects the events of a program or simulator in memory, while it runs. format.Save
+// writes them in any format. The methods identify locations, regions and resources by the indexes
+// that the defining methods return. A Recorder is not safe for concurrent use.
 type Recorder struct {
 	defs    Definitions
-	rows    [][]*Batch // by location
-	late    []bool     // locations that have events out of time order
+	rows    [][]*Batch // batches of each location
+	late    []bool     // by location: it has events that are not in time order
 	regions map[string]uint32
 	attrs   map[string]uint32
 	links   []Link
 	claims  int64
-	open    map[int64]claimed
+	open    map[int64]openClaim
 }
 
-type claimed struct{ resource, region uint32 }
+// openClaim is the resource that an open claim holds, and its activity.
+type openClaim struct{ resource, region uint32 }
 
-// NewRecorder starts a trace with the given clock.
+// NewRecorder returns an empty Recorder whose times are ticks of the clock c.
 func NewRecorder(c Clock) *Recorder {
-	r := &Recorder{regions: map[string]uint32{}, attrs: map[string]uint32{}, open: map[int64]claimed{}}
+	r := &Recorder{regions: map[string]uint32{}, attrs: map[string]uint32{}, open: map[int64]openClaim{}}
 	r.defs.Clock = c
 	return r
 }
 
-// Defs returns the definitions recorded so far. The caller may add to them.
+// Defs returns the definitions so far. The caller may add entries.
 func (r *Recorder) Defs() *Definitions { return &r.defs }
 
-// Location defines a source of events, such as a thread or a processor.
+// Location defines a source of events that belongs to no process, and returns its index.
 func (r *Recorder) Location(name string) uint32 { return r.Thread(name, NoRef) }
 
-// Machine defines a machine, the root of the tree of groups.
+// Machine defines a machine, which is a root of the tree of groups, and returns the group's index.
 func (r *Recorder) Machine(name string) uint32 { return r.group(name, "machine", NoRef) }
 
-// Process defines a process on a machine. machine may be NoRef.
+// Process defines a process and returns the group's index. machine is the group of its machine, or
+// NoRef.
 func (r *Recorder) Process(name string, machine uint32) uint32 {
 	return r.group(name, "process", machine)
 }
@@ -49,13 +51,14 @@ func (r *Recorder) group(name, kind string, parent uint32) uint32 {
 	return r.defs.Groups.Add(LocationGroup{ID: id, Name: name, Kind: kind, Parent: parent})
 }
 
-// Thread defines a source of events in a process.
+// Thread defines a source of events in a process and returns the location's index. process is a
+// group, or NoRef.
 func (r *Recorder) Thread(name string, process uint32) uint32 {
 	id := strconv.Itoa(r.defs.Locations.Len())
 	return r.defs.Locations.Add(Location{ID: id, Name: name, Kind: ThreadLocation, Group: process})
 }
 
-// Region defines named code or an activity, and returns the same region for the same name.
+// Region returns the index of the region called name, which it defines on first use.
 func (r *Recorder) Region(name string) uint32 {
 	i, ok := r.regions[name]
 	if !ok {
@@ -65,8 +68,8 @@ func (r *Recorder) Region(name string) uint32 {
 	return i
 }
 
-// Resource defines something that can be claimed, with its capacity and the unit of its amounts.
-// Its claims get a location of their own.
+// Resource defines a resource and returns its index. unit is the unit of its capacity and of the
+// amounts of claims. Its claims get a location.
 func (r *Recorder) Resource(name string, capacity float64, unit string) uint32 {
 	loc := r.defs.Locations.Add(Location{ID: strconv.Itoa(r.defs.Locations.Len()), Name: name, Kind: ResourceLocation,
 		Group: NoRef})
@@ -75,14 +78,14 @@ func (r *Recorder) Resource(name string, capacity float64, unit string) uint32 {
 		Attrs: []Attr{{"name", StringValue(name)}, {"unit", StringValue(unit)}}})
 }
 
-// Counter defines something that is counted or measured, with the unit of its values.
+// Counter defines a counter and returns its index. unit is the unit of its values.
 func (r *Recorder) Counter(name, unit string) uint32 {
 	return r.defs.Metrics.Add(MetricDef{ID: strconv.Itoa(r.defs.Metrics.Len()), Name: name, Unit: unit,
 		Kind: CounterMetric, Mode: "ABSOLUTE_NEXT", Type: Float64, Location: NoRef})
 }
 
-// Event records an event of any kind with its operands and attributes. The methods below are
-// shorter for the common kinds.
+// Event records an event of any kind with its operands, in the order of [Kind.Spec], and
+// attributes. The methods below are shorter for common kinds.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
 	for int(loc) >= len(r.rows) {
 		r.rows = append(r.rows, nil)
@@ -112,47 +115,46 @@ func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, 
 	}
 }
 
-// Enter records that a region is entered at a location.
+// Enter records that a region is entered at a location at time t.
 func (r *Recorder) Enter(loc uint32, t int64, region uint32, attrs ...Attr) {
 	r.Event(loc, t, Enter, region, nil, attrs...)
 }
 
-// Leave records that a region is left.
+// Leave records that a region is left at a location at time t.
 func (r *Recorder) Leave(loc uint32, t int64, region uint32) { r.Event(loc, t, Leave, region, nil) }
 
-// Mark records an event without duration.
+// Mark records an event without duration, which is named by a region.
 func (r *Recorder) Mark(loc uint32, t int64, region uint32, attrs ...Attr) {
 	r.Event(loc, t, Mark, region, nil, attrs...)
 }
 
-// Value records a counter's value, which holds from time t on.
+// Value records a value of a counter, which applies from time t on.
 func (r *Recorder) Value(loc uint32, t int64, counter uint32, value float64) {
 	r.Event(loc, t, Metric, counter, []uint64{math.Float64bits(value)})
 }
 
-// Send records that a message of length bytes leaves for another location.
+// Send records that a message of length bytes is sent from loc to the location to.
 func (r *Recorder) Send(loc uint32, t int64, to uint32, tag int64, length uint64) {
 	r.Event(loc, t, Send, NoRef, []uint64{uint64(to), Undefined, uint64(tag), length})
 }
 
-// Recv records that a message of length bytes has arrived from another
-// location.
+// Recv records that a message of length bytes, sent by the location from, is received at loc.
 func (r *Recorder) Recv(loc uint32, t int64, from uint32, tag int64, length uint64) {
 	r.Event(loc, t, Recv, NoRef, []uint64{uint64(from), Undefined, uint64(tag), length})
 }
 
-// Claim records that an activity begins to hold an amount of a resource, and
-// returns the claim's id for Release and for links.
+// Claim records that an activity, which is a region, begins to hold an amount of a resource. It
+// returns the id of the claim, for Release and for links.
 func (r *Recorder) Claim(resource uint32, t int64, activity uint32, amount float64, attrs ...Attr) int64 {
 	id := r.claims
 	r.claims++
-	r.open[id] = claimed{resource, activity}
+	r.open[id] = openClaim{resource, activity}
 	r.Event(r.defs.Resources.At(resource).Location, t, ClaimBegin, activity,
 		[]uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
 	return id
 }
 
-// Release records that a claim ends. The id of a claim that is not open is ignored.
+// Release records that a claim ends at time t. It does nothing if the claim is not open.
 func (r *Recorder) Release(claim, t int64) {
 	c, ok := r.open[claim]
 	if !ok {
@@ -162,17 +164,17 @@ func (r *Recorder) Release(claim, t int64) {
 	r.Event(r.defs.Resources.At(c.resource).Location, t, ClaimEnd, c.region, []uint64{uint64(claim), uint64(c.resource)})
 }
 
-// Link records an arrow between two points of the trace.
+// Link records a link between two points of the trace.
 func (r *Recorder) Link(src, dst End, attrs ...Attr) {
 	r.links = append(r.links, Link{ID: int64(len(r.links)), Src: src, Dst: dst, Attrs: attrs})
 }
 
-// Links returns the links recorded so far. The caller must not change them.
+// Links returns the links so far. The caller must not change them.
 func (r *Recorder) Links() []Link { return r.links }
 
-// Batches returns the events of a location in time order. Events with equal times keep the order in
-// which they were recorded. The batches belong to the recorder and are valid until the next event
-// is recorded.
+// Batches returns the events of a location in time order. Events of the same time are in the order
+// in which they were recorded. The batches belong to the Recorder, and are valid until another
+// event is recorded.
 func (r *Recorder) Batches(loc uint32) []*Batch {
 	if int(loc) >= len(r.rows) {
 		return nil

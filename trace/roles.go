@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Role classifies what a program does inside a region.
+// Role says what a program does in a region.
 type Role uint8
 
-// The roles. A region has UnknownRole if neither the trace nor its name determines a role. Most of
-// these regions are the program's own code.
+// The roles. A region has UnknownRole if neither the trace nor its name determines its role. Most
+// such regions are code of the program itself.
 const (
 	UnknownRole Role = iota
 	UserRole
-	SendRole                // blocking
-	ReceiveRole             // blocking
-	ProbeRole               // waits for a message without receiving it
-	ImmediateSendRole       // returns at once
-	ImmediateReceiveRole    // returns at once
-	CompletionRole          // waits for immediate operations
-	TestRole                // tests for an arrival or a completion
+	SendRole                // blocking send
+	ReceiveRole             // blocking receive
+	ProbeRole               // waits for a message and does not receive it
+	ImmediateSendRole       // begins a send and returns at once
+	ImmediateReceiveRole    // begins a receive and returns at once
+	CompletionRole          // waits for sends or receives that have begun
+	TestRole                // tests, without waiting, for an arrival or a completion
 	MessageRole             // other point-to-point communication
 	RemoteMemoryRole        // one-sided communication
 	BarrierRole             //
-	ImplicitBarrierRole     // at the end of a parallel construct
+	ImplicitBarrierRole     // barrier at the end of a parallel construct
 	BroadcastRole           //
 	GatherRole              //
 	ScatterRole             //
@@ -35,9 +35,9 @@ const (
 	ReduceScatterRole       //
 	ScanRole                //
 	CollectiveRole          // other collective operations
-	ImmediateCollectiveRole // returns at once
+	ImmediateCollectiveRole // begins a collective operation and returns at once
 	CommunicationRole       // other calls of a communication library
-	ForkRole                // a parallel region, with its fork and join
+	ForkRole                // a parallel region, including its fork and join
 	WorksharingRole         //
 	TaskRole                //
 	TaskWaitRole            //
@@ -48,16 +48,16 @@ const (
 	LaunchRole              // launches work on a device
 	DeviceSyncRole          // waits for a device
 	KernelRole              // work on a device
-	TransferRole            // data to or from a device
+	TransferRole            // transfers data to or from a device
 	MemoryRole              // allocates or frees memory
-	RuntimeRole             // the measurement system, or another library's own work
-	UserOverheadRole        // what the user calls overhead of parallelism
-	WaitingRole             // the trace declares it as waiting
-	TracingRole             // tracing is on
+	RuntimeRole             // work of the measurement system or of another library
+	UserOverheadRole        // overhead of parallelism, according to the user
+	WaitingRole             // waiting, according to the trace
+	TracingRole             // the time in which events are recorded
 	roleCount
 )
 
-// roleNames are the names of the roles, as users write them.
+// roleNames holds the names of the roles in options and output.
 var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive",
 	"completion", "test", "message", "remote-memory",
 	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce",
@@ -74,17 +74,17 @@ func (r Role) String() string {
 	return roleNames[UnknownRole]
 }
 
-// RoleByName finds a role by its name.
+// RoleByName returns the role with a name, and whether there is one.
 func RoleByName(name string) (Role, bool) {
 	i := slices.Index(roleNames[:], name)
 	return Role(max(i, 0)), i >= 0
 }
 
-// IsCollective reports whether all members of a group take part and the call waits. Barriers are
-// excluded.
+// IsCollective reports whether the role is a collective operation in which callers wait. Barriers
+// do not count.
 func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
 
-// RoleOf returns the role of a region by its index, as [Definitions.RegionRole] does.
+// RoleOf returns the role of the region with an index, like [Definitions.RegionRole].
 func (d *Definitions) RoleOf(region uint32) Role {
 	if !d.Regions.Has(region) {
 		return UnknownRole
@@ -92,8 +92,8 @@ func (d *Definitions) RoleOf(region uint32) Role {
 	return d.RegionRole(d.Regions.At(region))
 }
 
-// RegionRole returns the role of a region: what the user defines in [Definitions.Roles], else what
-// the trace defines, else what the name of the region implies.
+// RegionRole returns the role of a region. The user's role in [Definitions.Roles] comes first, then
+// the role that the trace gives, and then the one that the name of the region implies.
 func (d *Definitions) RegionRole(r *Region) Role {
 	if d.Roles != nil {
 		if role := d.Roles(r); role != UnknownRole {
@@ -108,7 +108,7 @@ func (d *Definitions) RegionRole(r *Region) Role {
 	return namedRole(r)
 }
 
-// eventTypeRole returns the role of a PICL event type.
+// eventTypeRole returns the role of an event type of PICL.
 func eventTypeRole(e int64) Role {
 	switch {
 	case e == -31, e == -52, e == -56, e == -61, e == -601:
@@ -119,7 +119,7 @@ func eventTypeRole(e int64) Role {
 		return CollectiveRole
 	case e == -603:
 		return UserOverheadRole
-	case e == -901, e == -1: // both enclose the traced part of a process
+	case e == -901, e == -1: // both contain the whole traced part of a process
 		return TracingRole
 	case e <= -902 && e >= -1000:
 		return RuntimeRole
@@ -129,13 +129,14 @@ func eventTypeRole(e int64) Role {
 	return UserRole
 }
 
-// prefixRole assigns a role to the library calls that begin with prefix.
+// prefixRole is the role of library calls whose names begin with prefix.
 type prefixRole struct {
 	prefix string
 	role   Role
 }
 
-// mpiCalls lists MPI's calls, without MPI_ and in lower case. The first matching prefix counts.
+// mpiCalls lists the roles of MPI's calls. Prefixes are in lower case, without MPI_; the first one
+// that matches counts.
 var mpiCalls = []prefixRole{
 	{"barrier", BarrierRole}, {"allgather", AllGatherRole}, {"allreduce", AllReduceRole}, {"alltoall", AllToAllRole},
 	{"bcast", BroadcastRole},
@@ -161,7 +162,8 @@ var mpiCalls = []prefixRole{
 	{"file_", IORole},
 }
 
-// otherCalls lists the calls of other libraries, in lower case. The first matching prefix counts.
+// otherCalls lists the roles of other libraries' calls. Prefixes are in lower case; the first one
+// that matches counts.
 var otherCalls = []prefixRole{
 	{"shmem_barrier", BarrierRole}, {"shmem_sync", BarrierRole}, {"shmem_broadcast", BroadcastRole},
 	{"shmem_wait", CompletionRole}, {"shmem_quiet", CompletionRole},
@@ -182,7 +184,7 @@ var otherCalls = []prefixRole{
 	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
 }
 
-// textRoles maps the words that traces use for roles, in lower case, to roles.
+// textRoles maps words for roles that occur in traces, in lower case, to roles.
 var textRoles = map[string]Role{
 	"function": UserRole, "loop": UserRole, "code": UserRole, "parallel": ForkRole, "sections": WorksharingRole,
 	"section": WorksharingRole, "workshare": WorksharingRole,
@@ -199,10 +201,10 @@ var textRoles = map[string]Role{
 	"kernel_launch": LaunchRole, "kernel": KernelRole, "idle": WaitingRole, "wait": WaitingRole,
 }
 
-// libraries lists the prefixes by which groups and roles of communication libraries are recognised.
+// libraries lists prefixes of the groups and roles of communication libraries' regions.
 var libraries = []string{"mpi", "shmem", "pvm", "communication"}
 
-// namedRole returns the role that the name, group and role texts of a region imply.
+// namedRole returns the role that the name, the group and the role text of a region imply.
 func namedRole(r *Region) Role {
 	group, text := strings.ToLower(r.Group), strings.ToLower(r.Role)
 	if group == "idle" || group == "wait" || text == "idle" || text == "wait" {
@@ -244,7 +246,7 @@ func beginning(s string, list []prefixRole) Role {
 	return UnknownRole
 }
 
-// isLibrary reports whether a group or role text is that of a communication library.
+// isLibrary reports whether a group or role text is one of a communication library.
 func isLibrary(s string) bool {
 	return slices.ContainsFunc(libraries, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
@@ -252,28 +254,28 @@ func isLibrary(s string) bool {
 // Paradigm is the programming model or library to which a region belongs.
 type Paradigm string
 
-// The paradigms that names imply. Groups of regions may define others.
+// The paradigms that names of regions imply. Groups of regions may imply others.
 const (
 	MPI            Paradigm = "mpi"
 	SHMEM          Paradigm = "shmem"
 	PVM            Paradigm = "pvm"
-	MessagePassing Paradigm = "message passing" // of another library
+	MessagePassing Paradigm = "message passing" // another library that passes messages
 	OpenMP         Paradigm = "openmp"
 	Pthread        Paradigm = "pthread"
 	CUDA           Paradigm = "cuda"
 	HIP            Paradigm = "hip"
 )
 
-// PassesMessages reports whether a paradigm is communication between processes.
+// PassesMessages reports whether the paradigm is a way of communication between processes.
 func (p Paradigm) PassesMessages() bool {
 	return p == MPI || p == SHMEM || p == PVM || p == MessagePassing
 }
 
-// paradigms maps prefixes of names and groups to paradigms.
+// paradigms lists prefixes of the names and groups of regions with their paradigms.
 var paradigms = []struct {
 	prefix   string
 	paradigm Paradigm
-	group    bool // the prefix also applies to groups and roles
+	group    bool // the prefix also applies to groups and role texts
 }{
 	{"mpi_", MPI, false}, {"pmpi_", MPI, false}, {"shmem_", SHMEM, false}, {"pvm_", PVM, false},
 	{"mpi", MPI, true}, {"shmem", SHMEM, true}, {"pvm", PVM, true}, {"communication", MessagePassing, true},
@@ -281,7 +283,7 @@ var paradigms = []struct {
 	{"hip", HIP, false},
 }
 
-// RegionParadigm returns the paradigm of a region, or "" if it is unknown.
+// RegionParadigm returns the paradigm of a region, or "" if it cannot be determined.
 func (d *Definitions) RegionParadigm(r *Region) Paradigm {
 	if d.Conventions.EventTypes {
 		switch d.RegionRole(r) {

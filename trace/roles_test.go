@@ -2,7 +2,7 @@ package trace
 
 import "testing"
 
-// TestRoles checks the roles of regions against the standards of their libraries.
+// TestRoles checks roles that regions have according to the standards of their libraries.
 func TestRoles(t *testing.T) {
 	for _, test := range []struct {
 		region   Region
@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestOwnRoles checks that the role that a user defines takes precedence.
+// TestOwnRoles checks that a user's role takes precedence.
 func TestOwnRoles(t *testing.T) {
 	d := &Definitions{Roles: func(r *Region) Role {
 		if r.Name == "MPI_Send" {
@@ -73,7 +73,7 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// TestEventTypes checks that ids of regions are PICL's event types.
+// TestEventTypes checks roles of regions whose ids are event types of PICL.
 func TestEventTypes(t *testing.T) {
 	d := &Definitions{Conventions: Conventions{EventTypes: true}}
 	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole,
@@ -84,7 +84,7 @@ func TestEventTypes(t *testing.T) {
 	}
 }
 
-// TestRoleNames checks that every role has a unique name and is found by it.
+// TestRoleNames checks that each role has a unique name, by which RoleByName finds it.
 func TestRoleNames(t *testing.T) {
 	for r := range roleCount {
 		if found, ok := RoleByName(r.String()); !ok || found != r {

@@ -8,19 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// Rows maps regions to rows: regions with the same name, file and line form one row, since some
-// recorders define a region anew in each process. The first region of a row represents it. Regions
-// without a name are rows of their own. Rows may be used while definitions are added, and by
-// several goroutines. A nil Rows has one row per region.
+// Rows groups regions into rows: regions with the same name, file and line are one row, because
+// some recorders define a region again for each process. A row is identified by its first region. A
+// region without a name has its own row. Rows is safe for concurrent use, also while definitions
+// are added. A nil *Rows has a row for each region.
 type Rows struct {
 	defs    *Definitions
 	mu      sync.Mutex
 	first   map[place]uint32
-	rowOf   atomic.Pointer[[]uint32] // the row of each region
-	several atomic.Bool              // whether any row has several regions
+	rowOf   atomic.Pointer[[]uint32] // by region: its row
+	several atomic.Bool              // some row has several regions
 }
 
-// place is the key of a row: what its regions have in common.
+// place is what the regions of a row have in common.
 type place struct {
 	name, file string
 	line       int64
@@ -33,7 +33,7 @@ func NewRows(d *Definitions) *Rows {
 	return r
 }
 
-// table returns the row of each defined region.
+// table returns the row of each region that has been defined so far.
 func (r *Rows) table() []uint32 {
 	if l := *r.rowOf.Load(); len(l) == r.defs.Regions.Len() {
 		return l
@@ -60,7 +60,7 @@ func (r *Rows) table() []uint32 {
 	return l
 }
 
-// Of returns the row of a region. An undefined region is a row of its own.
+// Of returns the row of a region. A region that is not defined has its own row.
 func (r *Rows) Of(region uint32) uint32 {
 	if r == nil {
 		return region
@@ -71,8 +71,8 @@ func (r *Rows) Of(region uint32) uint32 {
 	return region
 }
 
-// Map returns the rows of some regions. It stores them in *buf, which it may grow, or returns the
-// regions themselves where each region is a row.
+// Map returns the rows of some regions. The result is in *buf, which Map may replace by a larger
+// slice; or it is regions itself, if each region has its own row.
 func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
 	if r == nil {
 		return regions
@@ -91,7 +91,8 @@ func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
 	return rows
 }
 
-// Regions returns the regions of each row that has several, in the order of the definitions.
+// Regions returns, by row, the regions of rows with several regions, in the order of the
+// definitions.
 func (r *Rows) Regions() map[uint32][]uint32 {
 	if r == nil {
 		return nil
@@ -112,7 +113,7 @@ func (r *Rows) Regions() map[uint32][]uint32 {
 	return all
 }
 
-// IDs returns the ids of the regions of each row that has several.
+// IDs returns, by row, the ids of the regions of rows with several regions.
 func (r *Rows) IDs() map[uint32][]string {
 	ids := map[uint32][]string{}
 	for row, list := range r.Regions() {
@@ -123,8 +124,8 @@ func (r *Rows) IDs() map[uint32][]string {
 	return ids
 }
 
-// Groups returns the groups of the regions of each row that has several regions as one text: each group once, in
-// the order of the definitions.
+// Groups returns, by row, the groups of the regions of rows with several regions, as a text. Each
+// group occurs once, in the order of the definitions.
 func (r *Rows) Groups() map[uint32]string {
 	all := map[uint32]string{}
 	for row, list := range r.Regions() {
@@ -139,8 +140,8 @@ func (r *Rows) Groups() map[uint32]string {
 	return all
 }
 
-// RegionNames returns the displayed names of all regions. If several rows have a name, it is
-// followed by the place in the source, or by the id if rows is nil, which has one row per region.
+// RegionNames returns the names of all regions for display. If several rows have the same name, the
+// place in the source follows it or, if rows is nil, the id.
 func (d *Definitions) RegionNames(rows *Rows) []string {
 	list := d.Regions.All()
 	count := map[string]int{}
@@ -162,7 +163,8 @@ func (d *Definitions) RegionNames(rows *Rows) []string {
 	return names
 }
 
-// Place returns the place of a region in the source as a text.
+// Place returns file and line of a region's definition as a text, or "no place" if both are
+// unknown.
 func (r Region) Place() string {
 	switch {
 	case r.File == "" && r.Line <= 0:

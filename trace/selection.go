@@ -2,45 +2,46 @@ package trace
 
 import "math"
 
-// Selection selects events of a trace. [Everything] selects all, [Events] all but links.
+// Selection says which events of a trace a scan delivers. [Everything] selects all of them, and
+// [Events] all except links.
 type Selection struct {
-	From, To int64 // ticks, [From, To)
-	// Stacks also requests the events that determine which regions are open at From. These are the
-	// events before From, or, for each location, enters of the regions that are open at some time not
-	// after From, with their original times, and the events after that time.
+	From, To int64 // times in ticks; To is exclusive
+	// Stacks also selects the events that determine which regions are open at From. For each
+	// location, these are all events before From; or, at a time that is not after From, enters of
+	// the regions open then, with their original times, and all later events.
 	Stacks bool
-	// Enough, if it is not 0, is a time from which on one event ([Kind.IsEvent]) of each location
-	// suffices. Which of the others are delivered is unspecified. It serves callers that need to know
-	// only whether a location has later events.
+	// Enough, if it is not 0, is a time after which one event ([Kind.IsEvent]) of each location is
+	// sufficient. The format may deliver any of the others. It is for callers that only need to
+	// find out whether a location has later events.
 	Enough int64
-	// Few reports that the caller usually stops after the first events in time order.
+	// Few says that the caller usually ends the scan after the first events in time order.
 	Few bool
-	// Again reports that the caller scans the same locations again, so that a format may keep what it
-	// would otherwise have to read twice.
+	// Again says that the caller scans the same locations several times. A format may then keep
+	// data that it would have to read again.
 	Again bool
-	// NoStates reports that states ([Kind.IsState]) are not needed. A format that stores them
-	// separately does not read them.
+	// NoStates says that states ([Kind.IsState]) are not needed. A format that stores them
+	// separately does not read them then.
 	NoStates bool
-	// NoEvents selects links only.
+	// NoEvents says that only links are selected.
 	NoEvents bool
-	// Location and Kind are called for each candidate; nil selects all. The functions must be safe for
-	// concurrent use.
+	// Location and Kind report whether a location or kind is selected; nil selects all. They must
+	// be safe for concurrent use.
 	Location func(loc uint32) bool
 	Kind     func(k Kind) bool
-	// Region is called for events whose Ref is a region, and must be safe for concurrent use. If it is
-	// set, events of other kinds are not selected.
+	// Region reports whether events whose Ref is a region are selected. It must be safe for
+	// concurrent use. If it is not nil, events without a region are not selected.
 	Region func(ref uint32) bool
-	// Links selects links.
+	// Links says which links are selected.
 	Links LinkSelection
 }
 
-// LinkSelection selects links.
+// LinkSelection says which links are selected.
 type LinkSelection uint8
 
-// The selections of links.
+// The values of LinkSelection.
 const (
 	NoLinks       LinkSelection = iota
-	SelectedLinks               // links of which either end is at a selected time and location
+	SelectedLinks               // links with at least one end at a selected time and location
 	AllLinks
 )
 
@@ -52,16 +53,17 @@ func Everything() Selection {
 // Events selects all events and no links.
 func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt64} }
 
-// Following returns a selection, for the locations of s, of all that determines which regions are
-// open in the window of s and how they continue: stacks, and all events from there to the end of
-// the trace.
+// Following returns a selection of the events, at the locations of s, that determine which regions
+// are open in the window of s and how they go on: those that Stacks selects, and all later events
+// up to the end of the trace.
 func (s *Selection) Following() Selection {
 	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
 }
 
-// Surrounding returns a selection, for the locations of s, of all that determines which regions are
-// open in the window of s and whether they continue after it: stacks, the events of the window, and
-// at least one event after the window of each location that has one. States are not needed.
+// Surrounding returns a selection of the events, at the locations of s, that determine which
+// regions are open in the window of s and whether they are still open after it: those that Stacks
+// selects, the events in the window, and at least one later event of each location that has one.
+// States are not selected.
 func (s *Selection) Surrounding() Selection {
 	x := s.Following()
 	x.NoStates = true
@@ -71,8 +73,8 @@ func (s *Selection) Surrounding() Selection {
 	return x
 }
 
-// ReachesEnough reports whether the rows of b, which must be in time order, contain an event that makes
-// later events of its location unnecessary (see Enough).
+// ReachesEnough reports whether the rows of b contain an event at or after Enough, so that later
+// events of the location are not needed. The rows must be in time order.
 func (s *Selection) ReachesEnough(b *Batch) bool {
 	if s.Enough == 0 {
 		return false
@@ -85,13 +87,13 @@ func (s *Selection) ReachesEnough(b *Batch) bool {
 	return false
 }
 
-// All reports whether every event is selected.
+// All reports whether the selection contains all events.
 func (s *Selection) All() bool {
 	return s.From == math.MinInt64 && s.To == math.MaxInt64 && s.Location == nil && s.Kind == nil && s.Region == nil &&
 		!s.NoEvents
 }
 
-// Wants reports whether an event is selected.
+// Wants reports whether the selection contains an event.
 func (s *Selection) Wants(d *Definitions, loc uint32, t int64, k Kind, ref uint32) bool {
 	if s.NoEvents || t < s.From && !s.Stacks || !Before(t, s.To) {
 		return false

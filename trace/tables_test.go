@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestVariadic checks that only ranges of samples and arguments of programs repeat their last
-// operand.
+// TestVariadic checks that only two kinds repeat their last operand: ranges of samples, and
+// arguments of programs.
 func TestVariadic(t *testing.T) {
 	var got []string
 	for k := range kindCount {
@@ -21,7 +21,8 @@ func TestVariadic(t *testing.T) {
 	}
 }
 
-// TestAdd checks that sums of times saturate, and that windows are compared by their times.
+// TestAdd checks that sums of times are clamped to int64, and that windows with equal times are
+// equal.
 func TestAdd(t *testing.T) {
 	for _, x := range [][3]int64{{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {-5, 7, 2}, {0, 0, 0},
 		{math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, 0, math.MaxInt64},
@@ -41,7 +42,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestWants checks selections, among them that one of links only selects no event.
+// TestWants checks which events selections contain. One of them selects links only, and thus no
+// event.
 func TestWants(t *testing.T) {
 	d := &Definitions{}
 	g := d.Regions.Add(Region{})
@@ -62,7 +64,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// TestMessage checks that a defect's message has the parts that are set.
+// TestMessage checks that the message of a defect has the parts that are set in the defect.
 func TestMessage(t *testing.T) {
 	for want, d := range map[string]Defect{
 		"":                       {},
@@ -78,7 +80,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestRowsOfBatch checks the latest end of rows, DropLast, and the columns of a tail.
+// TestRowsOfBatch checks the latest end of the rows of a batch, DropLast, and the columns that Tail
+// returns.
 func TestRowsOfBatch(t *testing.T) {
 	b := &Batch{}
 	b.Reset(3)
@@ -112,7 +115,7 @@ func TestRowsOfBatch(t *testing.T) {
 	}
 }
 
-// TestMulDiv checks that a 128-bit product whose quotient overflows is detected.
+// TestMulDiv checks that mulDiv detects a quotient that does not fit 64 bits.
 func TestMulDiv(t *testing.T) {
 	for _, x := range []struct {
 		t, m, d, want int64
@@ -128,8 +131,8 @@ func TestMulDiv(t *testing.T) {
 	}
 }
 
-// TestDecimalFloats checks that decimals convert to the nearest float and are written with at least
-// the requested digits.
+// TestDecimalFloats checks that Float returns the nearest float64, and that AppendLeast writes at
+// least the requested digits.
 func TestDecimalFloats(t *testing.T) {
 	for _, x := range []struct {
 		d    Decimal
@@ -158,7 +161,7 @@ func TestDecimalFloats(t *testing.T) {
 	}
 }
 
-// TestParseDuration checks lengths with units and in ticks; half a tick is rounded up.
+// TestParseDuration checks durations with units and in ticks. Half a tick is rounded up.
 func TestParseDuration(t *testing.T) {
 	c := Seconds(1000)
 	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1,

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// Ticks is a sum of durations in ticks. It has 128 bits: the time of one location fits in 64, but
-// sums over many locations or over nested visits may not.
+// Ticks is a sum of durations in ticks, with 128 bits. The time of a single location fits 64 bits,
+// but a sum over many locations or nested visits may not.
 type Ticks struct {
 	high int64
 	low  uint64
 }
 
-// TicksOf returns n ticks as a Ticks.
+// TicksOf converts n ticks to Ticks.
 func TicksOf(n int64) Ticks { return Ticks{n >> 63, uint64(n)} }
 
 // Add adds n ticks.
@@ -40,7 +40,7 @@ func (t Ticks) Minus(o Ticks) Ticks {
 // Times returns n × t.
 func (t Ticks) Times(n int64) Ticks { return ticks(new(big.Int).Mul(t.Big(), big.NewInt(n))) }
 
-// Over returns the sum divided by n, rounded towards 0.
+// Over returns the sum divided by n, rounded towards 0. n must not be 0.
 func (t Ticks) Over(n int64) Ticks {
 	if t.fits() {
 		return TicksOf(int64(t.low) / n)
@@ -48,7 +48,7 @@ func (t Ticks) Over(n int64) Ticks {
 	return ticks(new(big.Int).Quo(t.Big(), big.NewInt(n)))
 }
 
-// ticks returns the lowest 128 bits of n.
+// ticks returns the lowest 128 bits of n in two's complement.
 func ticks(n *big.Int) Ticks {
 	low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64))
 	return Ticks{new(big.Int).Rsh(n, 64).Int64(), low.Uint64()}
@@ -59,7 +59,7 @@ func (t Ticks) Cmp(o Ticks) int {
 	return cmp.Or(cmp.Compare(t.high, o.high), cmp.Compare(t.low, o.low))
 }
 
-// fits reports whether a sum is an int64.
+// fits reports whether the sum fits an int64.
 func (t Ticks) fits() bool { return t.high == int64(t.low)>>63 }
 
 // Int64 returns the sum, clamped to the range of int64.
@@ -73,7 +73,7 @@ func (t Ticks) Int64() int64 {
 	return math.MaxInt64
 }
 
-// Float returns the sum, for display and statistics only.
+// Float returns the nearest float64, for display and statistics only.
 func (t Ticks) Float() float64 {
 	if t.fits() {
 		return float64(int64(t.low))
@@ -81,13 +81,13 @@ func (t Ticks) Float() float64 {
 	return float64(t.high)*(1<<64) + float64(t.low)
 }
 
-// Big returns the sum as a number of any length.
+// Big returns the sum as an integer of arbitrary size.
 func (t Ticks) Big() *big.Int {
 	n := new(big.Int).Lsh(big.NewInt(t.high), 64)
 	return n.Add(n, new(big.Int).SetUint64(t.low))
 }
 
-// Format implements [fmt.Formatter] and formats as an integer.
+// Format implements [fmt.Formatter]. A sum is formatted like an integer.
 func (t Ticks) Format(s fmt.State, verb rune) {
 	if t.fits() {
 		fmt.Fprintf(s, fmt.FormatString(s, verb), int64(t.low))
@@ -99,7 +99,7 @@ func (t Ticks) Format(s fmt.State, verb rune) {
 // String returns the sum as a decimal number.
 func (t Ticks) String() string { return string(t.Append(nil)) }
 
-// Append appends the sum as a decimal number.
+// Append appends the sum to b as a decimal number.
 func (t Ticks) Append(b []byte) []byte {
 	if t.fits() {
 		return strconv.AppendInt(b, int64(t.low), 10)
@@ -107,10 +107,10 @@ func (t Ticks) Append(b []byte) []byte {
 	return t.Big().Append(b, 10)
 }
 
-// MarshalJSON returns the sum as a decimal number in full.
+// MarshalJSON returns the sum as a decimal number with all digits.
 func (t Ticks) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }
 
-// UnmarshalJSON reads the output of MarshalJSON.
+// UnmarshalJSON reads a number that MarshalJSON has written.
 func (t *Ticks) UnmarshalJSON(b []byte) error {
 	n, ok := new(big.Int).SetString(string(b), 10)
 	if !ok || n.BitLen() > 127 {

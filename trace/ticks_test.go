@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTicks compares sums of 128 bits, and all their methods, with integers of arbitrary length.
+// TestTicks compares all methods of Ticks with integers of arbitrary size.
 func TestTicks(t *testing.T) {
 	list := []int64{0, 1, -1, 5, math.MaxInt64, math.MinInt64, math.MaxInt64, math.MaxInt64, 4e18, -4e18, math.MinInt64,
 		math.MinInt64, math.MinInt64}
@@ -42,7 +42,7 @@ func TestTicks(t *testing.T) {
 
 func float64FromBig(n *big.Int) float64 { f, _ := new(big.Float).SetInt(n).Float64(); return f }
 
-// TestClockOfTicks checks that sums beyond 64 bits are formatted as smaller ones are.
+// TestClockOfTicks checks that sums of more than 64 bits are formatted like smaller ones.
 func TestClockOfTicks(t *testing.T) {
 	sum := TicksOf(4e18).Plus(TicksOf(4e18)).Plus(TicksOf(4e18))
 	ns, third := Seconds(1e9), Seconds(3)

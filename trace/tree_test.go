@@ -2,7 +2,8 @@ package trace
 
 import "testing"
 
-// TestCheckTree checks that a group that is its own ancestor is found at any distance.
+// TestCheckTree checks that CheckTree finds groups that are their own ancestors, directly or
+// through others.
 func TestCheckTree(t *testing.T) {
 	for _, test := range []struct {
 		parents []uint32
@@ -10,7 +11,7 @@ func TestCheckTree(t *testing.T) {
 	}{
 		{[]uint32{NoRef, 0, 1}, false},
 		{[]uint32{NoRef, NoRef}, false},
-		{[]uint32{0}, true}, // a LocationGroup whose Parent was left 0
+		{[]uint32{0}, true}, // a group whose Parent was not set
 		{[]uint32{1, 2, 0}, true},
 		{[]uint32{NoRef, 2, 1}, true},
 		{[]uint32{1, 2, 1}, true}, // a child of a cycle

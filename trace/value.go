@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/internal/digits"
 )
 
-// Type is the type of a [Value]. The first 26 numbers are those of OTF2 (and of
-// Pallas), so that attribute lists of these formats need no translation; OTF's
-// key-value types map onto them and onto Char and Bytes.
+// Type is the type of a [Value]. The first 26 types have the numbers that they have in OTF2 and
+// Pallas, so that attribute lists of these formats need no translation. OTF's types of key-value
+// pairs are among them, or Char or Bytes.
 type Type uint8
 
 // The types of attribute values.
@@ -45,8 +45,8 @@ const (
 	FileRef
 	HandleRef
 	LocationGroupRef
-	Char  // one byte (OTF)
-	Bytes // byte string (OTF)
+	Char  // a single byte (OTF)
+	Bytes // a string of bytes (OTF)
 	Bool
 	typeCount
 )
@@ -56,7 +56,7 @@ var typeNames = [typeCount]string{"none", "uint8", "uint16", "uint32", "uint64",
 	"window", "source", "calling-context", "interrupt-generator", "file", "handle", "location-group", "char", "bytes",
 	"bool"}
 
-// String returns the type's name in JSON, documents and attribute suffixes.
+// String returns the name of the type in JSON, documents and suffixes of attributes.
 func (t Type) String() string {
 	if t < typeCount {
 		return typeNames[t]
@@ -64,16 +64,16 @@ func (t Type) String() string {
 	return "type-" + strconv.Itoa(int(t))
 }
 
-// ParseType returns the inverse of [Type.String].
+// ParseType returns the type with a name, and whether there is one. It is the inverse of
+// [Type.String].
 func ParseType(s string) (Type, bool) {
 	i := slices.Index(typeNames[:], s)
 	return Type(max(i, 0)), i >= 0
 }
 
-// Value is a typed attribute value. Numbers, references and float bits are in
-// Num (signed numbers sign-extended, a Float32 as its 32 bits, a Float64 as its
-// 64 bits); String and Bytes are in Str, which may alias the buffer of the
-// batch that it came in.
+// Value is an attribute value with a type. Num holds numbers and references: integers extended to
+// 64 bits, a Float32 as its 32 bits, and a Float64 as its 64 bits. Str holds the values of the
+// types String and Bytes; it may alias the buffer of the batch that contains the value.
 type Value struct {
 	Num  uint64
 	Str  string
@@ -83,8 +83,8 @@ type Value struct {
 // StringValue returns a text value.
 func StringValue(s string) Value { return Value{Str: s, Type: String} }
 
-// Text returns s as UTF-8. Bytes that are not valid UTF-8 are read as Latin-1. Decoders use it for
-// the names of definitions; attribute values keep their bytes.
+// Text returns s as UTF-8. A byte that is not part of valid UTF-8 is read as Latin-1. Decoders use
+// it for names of definitions; attribute values keep their bytes.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -101,7 +101,7 @@ func Text(s string) string {
 	return string(b)
 }
 
-// ToLatin1 returns a UTF-8 text in Latin-1. ok is false if that lacks one of the characters.
+// ToLatin1 converts a UTF-8 text to Latin-1. ok is false if Latin-1 lacks one of the characters.
 func ToLatin1(s string) (latin string, ok bool) {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {
@@ -119,10 +119,10 @@ func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
 // FloatValue returns a Float64 value.
 func FloatValue(f float64) Value { return Value{Num: math.Float64bits(f), Type: Float64} }
 
-// Int returns the value as a signed integer, for integer types and references.
+// Int returns the value of an integer type or reference as a signed integer.
 func (v Value) Int() int64 { return int64(v.Num) }
 
-// Float returns the value as a double, for all number types.
+// Float returns the value of a number type as a float64.
 func (v Value) Float() float64 {
 	switch v.Type {
 	case Float32:
@@ -135,8 +135,8 @@ func (v Value) Float() float64 {
 	return float64(int64(v.Num))
 }
 
-// Any returns the value for JSON: numbers as numbers, NaN and infinities as texts, Bytes in hex,
-// and references as their index.
+// Any returns the value in the form for JSON: numbers as numbers, NaN and infinities as texts,
+// Bytes in hexadecimal, and references as indexes.
 func (v Value) Any() any {
 	switch v.Type {
 	case None:
@@ -159,8 +159,8 @@ func (v Value) Any() any {
 	return v.Num
 }
 
-// Append appends the value as text: numbers in decimal, floats with the fewest digits that read
-// back to the same value, Bytes in hex.
+// Append appends the value to b as text: numbers in decimal, floating-point numbers with the fewest
+// digits that identify them, and Bytes in hexadecimal.
 func (v Value) Append(b []byte) []byte {
 	switch v.Type {
 	case None:
@@ -189,7 +189,7 @@ func (v Value) String() string {
 	return string(v.Append(nil))
 }
 
-// ParseValue parses the output of [Value.Append].
+// ParseValue reads a value of type t in the form in which [Value.Append] writes it.
 func ParseValue(t Type, s string) (Value, error) {
 	v := Value{Type: t}
 	var err error
@@ -228,14 +228,16 @@ func ParseValue(t Type, s string) (Value, error) {
 	return v, nil
 }
 
-// jsonValue is the JSON form of a value: its text, or in hex the bytes of a text that is not UTF-8.
+// jsonValue is the JSON of a value: its text or, if that is not valid UTF-8, its bytes in
+// hexadecimal.
 type jsonValue struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
 	Hex  string `json:"hex,omitempty"`
 }
 
-// MarshalJSON writes type and text, from which UnmarshalJSON restores exactly the same value.
+// MarshalJSON returns the type and the text of the value, from which UnmarshalJSON restores it
+// exactly.
 func (v Value) MarshalJSON() ([]byte, error) {
 	j := jsonValue{Type: v.Type.String(), Text: v.String()}
 	if !utf8.ValidString(j.Text) {
@@ -244,7 +246,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads the output of MarshalJSON.
+// UnmarshalJSON reads a value that MarshalJSON has written.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	var j jsonValue
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -266,20 +268,20 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Equal compares two values bit by bit.
+// Equal reports whether two values have the same type and bits.
 func (v Value) Equal(o Value) bool { return v == o }
 
-// Attr is a named value of a definition, a link or a trace.
+// Attr is an attribute: a name and a value, of a definition, a link or a trace.
 type Attr struct {
 	Key   string
 	Value Value
 }
 
-// Real is a number for JSON. Infinities and NaN, which JSON lacks, become the texts "+Inf", "-Inf"
-// and "NaN".
+// Real is a floating-point number for JSON. Infinities and NaN, which JSON does not have, become
+// the texts "+Inf", "-Inf" and "NaN".
 type Real float64
 
-// MarshalJSON writes the number, or the text.
+// MarshalJSON implements [json.Marshaler].
 func (r Real) MarshalJSON() ([]byte, error) {
 	f := float64(r)
 	if math.IsNaN(f) || math.IsInf(f, 0) {

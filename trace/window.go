@@ -2,18 +2,18 @@ package trace
 
 import "math"
 
-// Window is the range of times [From, To) in ticks. math.MinInt64 and math.MaxInt64 leave a side
-// open. A nil Window is the whole trace.
+// Window is the times [From, To) in ticks. math.MinInt64 and math.MaxInt64 mean that the window is
+// not limited on that side. A nil *Window is the whole trace.
 type Window struct{ From, To int64 }
 
-// Has reports whether a time is in the window.
+// Has reports whether the time t is in the window.
 func (w *Window) Has(t int64) bool { return w == nil || w.From <= t && Before(t, w.To) }
 
-// Before reports whether a time is before the end of a window. The end math.MaxInt64 leaves the window
-// open, so that an event at that time is in it.
+// Before reports whether the time t is before the end of a window. It always is if the end is
+// math.MaxInt64, because such a window is not limited.
 func Before(t, end int64) bool { return t < end || end == math.MaxInt64 }
 
-// Clip moves a time outside of the window to the nearer border.
+// Clip returns t, or the nearer end of the window if t is outside of it.
 func (w *Window) Clip(t int64) int64 {
 	if w == nil {
 		return t
@@ -21,12 +21,12 @@ func (w *Window) Clip(t int64) int64 {
 	return min(max(t, w.From), w.To)
 }
 
-// Same reports whether two windows are equal.
+// Same reports whether two windows are equal. Both may be nil.
 func (w *Window) Same(o *Window) bool {
 	return (w == nil) == (o == nil) && (w == nil || *w == *o)
 }
 
-// Add returns the time or length a + b, clamped to the range of int64.
+// Add returns a + b, clamped to the range of int64. a and b are times or durations in ticks.
 func Add(a, b int64) int64 {
 	c := a + b
 	switch {

@@ -55,8 +55,8 @@ func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 
 // isRenamable reports whether an encoder can rename the texts of a native form, or of all of its parts.
 func isRenamable(native any) bool {
-	if parts, ok := native.(*trace.Parts); ok {
-		return !slices.ContainsFunc(parts.List, func(p trace.Part) bool { return !isRenamable(p.Defs.Native) })
+	if parts, ok := native.(*trace.SourceTraces); ok {
+		return !slices.ContainsFunc(parts.List, func(p trace.SourceTrace) bool { return !isRenamable(p.Defs.Native) })
 	}
 	_, ok := native.(trace.Renamable)
 	return ok

@@ -123,17 +123,17 @@ func (m *definer) mapped(table any, i uint32) uint32 {
 }
 
 // native returns the native form of the definitions of src for those of the target. If some entries are left out,
-// a form that can be joined is one of [trace.Parts].
+// a form that can be joined is one of [trace.SourceTraces].
 func (m *definer) native(pruned bool) any {
-	parts, ok := m.src.Native.(*trace.Parts)
+	parts, ok := m.src.Native.(*trace.SourceTraces)
 	if !ok {
 		if _, joinable := m.src.Native.(trace.Joinable); !pruned || !joinable {
 			return m.src.Native
 		}
-		return &trace.Parts{List: []trace.Part{{Defs: m.src, Retimed: m.src.Retimed, Index: m.mapped,
+		return &trace.SourceTraces{List: []trace.SourceTrace{{Defs: m.src, Retimed: m.src.Retimed, Index: m.mapped,
 			Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}}}
 	}
-	copied := &trace.Parts{First: parts.First}
+	copied := &trace.SourceTraces{First: parts.First}
 	for _, p := range parts.List {
 		own, index := tablesOf(p.Defs), p.Index
 		p.Index = func(table any, i uint32) uint32 {

@@ -135,7 +135,7 @@ func (x *MergedTrace) join(ctx context.Context) error {
 	if x.defs.Format == "" {
 		return nil
 	}
-	parts := &trace.Parts{First: math.MaxInt64}
+	parts := &trace.SourceTraces{First: math.MaxInt64}
 	for _, p := range x.list {
 		native, ok := p.src.Native.(trace.Joinable)
 		if !ok || p.src.Mended || !native.Joinable() && x.shared() {
@@ -149,8 +149,8 @@ func (x *MergedTrace) join(ctx context.Context) error {
 			parts.First = min(parts.First, at)
 		}
 		same := p.clock.Num == p.to.Num && p.clock.Den == p.to.Den && p.zero == p.base
-		parts.List = append(parts.List, trace.Part{Defs: p.src, Retimed: !same || p.src.Retimed, Index: p.definer.mapped,
-			Time: func(t int64) (int64, bool) {
+		parts.List = append(parts.List, trace.SourceTrace{Defs: p.src, Retimed: !same || p.src.Retimed,
+			Index: p.definer.mapped, Time: func(t int64) (int64, bool) {
 				t, _, ok := p.onCommonClock(t)
 				return t, ok
 			}, Operation: p.operation})

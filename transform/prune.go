@@ -102,7 +102,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 
 // isJoinable reports whether an encoder can leave out records of a native form.
 func isJoinable(native any) bool {
-	_, joined := native.(*trace.Parts)
+	_, joined := native.(*trace.SourceTraces)
 	_, ok := native.(trace.Joinable)
 	return ok || joined
 }

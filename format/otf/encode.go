@@ -133,7 +133,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	switch native := d.Native.(type) {
 	case *original:
 		return e.rewrite([]*sourceTrace{{number: 1, r: native.r, model: native.model}})
-	case *trace.Parts:
+	case *trace.SourceTraces:
 		if sources := sourcesOf(native); sources != nil {
 			return e.rewrite(sources)
 		}

@@ -10,7 +10,7 @@ import (
 // sourceTrace is a trace whose definitions and events are written as OTF again. Those of several traces that
 // become one get other tokens where theirs are in use (docs/formats/otf.md, "Rewriting a trace").
 type sourceTrace struct {
-	trace.Part
+	trace.SourceTrace
 	number int // from 1
 	r      *Reader
 	model  *model
@@ -450,13 +450,13 @@ func joinStreams(sources []*sourceTrace) *MasterControl {
 }
 
 // sourcesOf returns the traces that a trace was merged from, or nil if they are not of OTF.
-func sourcesOf(native *trace.Parts) (sources []*sourceTrace) {
+func sourcesOf(native *trace.SourceTraces) (sources []*sourceTrace) {
 	for i, p := range native.List {
 		o, ok := p.Defs.Native.(*original)
 		if !ok {
 			return nil
 		}
-		sources = append(sources, &sourceTrace{Part: p, number: i + 1, r: o.r, model: o.model})
+		sources = append(sources, &sourceTrace{SourceTrace: p, number: i + 1, r: o.r, model: o.model})
 	}
 	return sources
 }

@@ -135,7 +135,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	switch native := native.(type) {
 	case *model:
 		return e.rewrite([]*source{{m: native, retimed: d.Retimed, locals: map[uint64]*localizer{}}})
-	case *trace.Parts:
+	case *trace.SourceTraces:
 		if parts := partsOf(native); parts != nil {
 			if native.First < 0 {
 				e.base = -uint64(native.First) // times in the file must not be negative

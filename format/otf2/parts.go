@@ -25,7 +25,7 @@ type source struct {
 }
 
 // partsOf returns the parts that a trace was merged from, or nil if they are not archives of OTF2.
-func partsOf(native *trace.Parts) (parts []*source) {
+func partsOf(native *trace.SourceTraces) (parts []*source) {
 	for _, x := range native.List {
 		m, ok := x.Defs.Native.(*model)
 		if !ok {
