@@ -3,7 +3,7 @@
 // number of values.
 package curve
 
-// Kind says how a curve continues between two recorded values.
+// Kind is the way in which a curve continues between two recorded values.
 type Kind uint8
 
 // The kinds of curves.

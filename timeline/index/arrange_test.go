@@ -29,7 +29,7 @@ func TestSameBytes(t *testing.T) {
 	}
 	for _, workload := range workloads {
 		paths = append(paths, filepath.Join(t.TempDir(), workload+".otf2"))
-		generated(t, workload, paths[len(paths)-1])
+		generateTrace(t, workload, paths[len(paths)-1])
 	}
 	for _, path := range paths {
 		src := format.FileSource(path)
@@ -83,7 +83,7 @@ func TestSameBytesColored(t *testing.T) {
 	}
 }
 
-func generated(t *testing.T, workload, path string) {
+func generateTrace(t *testing.T, workload, path string) {
 	t.Helper()
 	g, err := generate.New(generate.Options{Workload: workload, Events: 20_000, Seed: 5})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Holding says for which time a value of a counter, series or signal applies.
+// Holding is the time for which a value of a counter, series or signal applies.
 type Holding string
 
 // The values of Holding.

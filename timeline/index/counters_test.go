@@ -25,7 +25,7 @@ func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, v
 	return buildIndex(t, r)
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+func almostEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
 // TestValues compares the statistics of a window with statistics that are computed tick by tick.
 // For each mode, a function determines which value applies at a tick.
@@ -38,9 +38,9 @@ func TestValues(t *testing.T) {
 		// at returns the value that applies at a tick, if any
 		at func(times []int64, tick int64) int
 	}{
-		{"ABSOLUTE_NEXT", trace.CounterMetric, since},
-		{"", trace.CounterMetric, since},
-		{"ACC/START/SIGNED8", trace.CounterMetric, since},
+		{"ABSOLUTE_NEXT", trace.CounterMetric, applyingAt},
+		{"", trace.CounterMetric, applyingAt},
+		{"ACC/START/SIGNED8", trace.CounterMetric, applyingAt},
 		{"ABS/LAST/UNSIGNED8", trace.CounterMetric, func(times []int64, tick int64) int {
 			// A value applies to the interval that ends with it. No value applies before the first
 			// one.
@@ -90,7 +90,7 @@ func TestValues(t *testing.T) {
 					t.Fatalf("%s, %d to %d: found %+v, expected %d samples of %v", test.mode, from, to, v, samples, times)
 				}
 				mean, ok := v.Mean()
-				if ok != (ticks > 0) || ok && !near(mean, sum/ticks) {
+				if ok != (ticks > 0) || ok && !almostEqual(mean, sum/ticks) {
 					t.Errorf("%s, %d to %d: found the mean %v, %t, expected %v over %v ticks", test.mode, from, to, mean, ok,
 						sum/ticks, ticks)
 				}
@@ -103,8 +103,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// since returns the index of the value that applies at a tick.
-func since(times []int64, tick int64) int {
+// applyingAt returns the index of the value that applies at a tick.
+func applyingAt(times []int64, tick int64) int {
 	at := -1
 	for i, s := range times {
 		if s <= tick {
@@ -165,8 +165,8 @@ func TestValuesOfSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean, ok := v.Mean()
-		if !ok || v.Samples != test.samples || !near(v.First, test.first) || !near(v.Last, test.last) ||
-			!near(v.Min, test.low) || !near(v.Max, test.high) || !near(mean, test.mean) {
+		if !ok || v.Samples != test.samples || !almostEqual(v.First, test.first) || !almostEqual(v.Last, test.last) ||
+			!almostEqual(v.Min, test.low) || !almostEqual(v.Max, test.high) || !almostEqual(mean, test.mean) {
 			t.Errorf("%d to %d: found %+v, mean %v, expected %+v", test.from, test.to, v, mean, test)
 		}
 	}
@@ -193,7 +193,7 @@ func TestFragmentsThatOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The signal is 4 for 10 ticks, 1 for 5, 2 for 285, and 6 for 10.
-	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !near(mean, float64(4*10+1*5+2*285+6*10)/310) {
+	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !almostEqual(mean, float64(4*10+1*5+2*285+6*10)/310) {
 		t.Errorf("found %+v with a mean of %v", v, mean)
 	}
 	c, err := x.plot(&reader{f: x.data}, x.dir.Tracks[1], &TileRequest{From: 0, To: 40, Width: 8})

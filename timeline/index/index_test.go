@@ -150,9 +150,9 @@ func TestTiles(t *testing.T) {
 						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: found a cover of %.3f, expected %.3f ± %.3f",
 							track, from, length, width, d, p, got, cover[p], slack)
 					}
-					if most[p][tile.Region[k]] < most[p][best(most[p])]-2*slack {
+					if most[p][tile.Region[k]] < most[p][mostShare(most[p])]-2*slack {
 						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: region %d was open %.3f, another %.3f", track,
-							from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]], most[p][best(most[p])])
+							from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]], most[p][mostShare(most[p])])
 					}
 				}
 			}
@@ -178,7 +178,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-func best(m map[uint32]float64) (r uint32) {
+func mostShare(m map[uint32]float64) (r uint32) {
 	f := -1.0
 	for k, v := range m {
 		if v > f {

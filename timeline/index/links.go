@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// LinkKind says what a link stands for.
+// LinkKind is the kind of connection that a link stands for.
 type LinkKind uint8
 
 // The kinds of links.

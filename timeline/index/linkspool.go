@@ -106,7 +106,7 @@ type linkSpool struct {
 	kept   int64 // bytes in memory
 	size   int64 // of the file
 	count  int64 // number of sides of meetings
-	pieces [spoolParts][]spooled
+	pieces [spoolParts][]spooledPiece
 	stored []link
 	// channels holds all channels of each part, in the order of their slots. The map of holds the
 	// channels that the worker of one end has requested, but that of the other end has not.
@@ -140,9 +140,9 @@ func (s *linkSpool) channel(k pairing) *channel {
 	return c
 }
 
-// spooled is a piece of the message ends that a worker has written: in data, or size bytes of the
+// spooledPiece is a piece of the message ends that a worker has written: in data, or size bytes of the
 // file from at on if data is nil.
-type spooled struct {
+type spooledPiece struct {
 	data []byte
 	at   int64
 	size int
@@ -171,7 +171,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 }
 
 // place finds a place for a buffer: it takes over the buffer, or reserves a part of the file.
-func (s *linkSpool) place(part int, data []byte) (p spooled, err error) {
+func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.size = len(data)
