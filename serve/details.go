@@ -20,7 +20,7 @@ type attribute struct {
 	Value string `json:"value"`
 }
 
-// details holds what the trace says about a span, instant or link beyond the index.
+// details holds data of the trace about a span, instant or link that the index lacks.
 type details struct {
 	kind       string
 	attributes []attribute

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// state says how far the server is with a trace.
+// state is the progress of the server with a trace.
 type state string
 
 const (

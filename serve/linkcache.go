@@ -22,7 +22,7 @@ type dependencyPoint struct {
 	id   int64
 }
 
-// dependency holds what the trace says about a stored link beyond the index.
+// dependency holds data of the trace about a stored link that the index lacks.
 type dependency struct {
 	from, to   dependencyPoint
 	attributes []attribute

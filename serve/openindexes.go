@@ -142,7 +142,7 @@ func (s *openIndexes) remove(e *entry) {
 	}
 }
 
-// trim closes the least recently used indexes that nobody uses, until the limit is kept.
+// trim closes the least recently used indexes that are not in use, until the limit is kept.
 func (s *openIndexes) trim() {
 	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
 		if s.list[i].readers > 0 {
