@@ -42,12 +42,12 @@ type Sheet struct {
 	// Links is the largest number of messages and dependencies, or of bundles of them, that are
 	// drawn; 0 draws none.
 	Links int
-	// Spans says what the rows of claims contain.
+	// Spans is the kind of the spans in rows of claims.
 	Spans Spans
 	Options
 }
 
-// Spans says which spans are in rows of claims.
+// Spans is the kind of the spans in rows of claims.
 type Spans int
 
 // The values of Spans. Rows for the values of an attribute may contain visits of regions.
