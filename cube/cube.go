@@ -139,7 +139,7 @@ func (c *Cube) PathNames(path int) []string {
 	return names
 }
 
-// valueType says how the values of a metric are stored: the size of a value in bytes, and whether
+// valueType describes how the values of a metric are stored: the size of a value in bytes, and whether
 // it is a floating-point number, a signed integer or an unsigned one.
 type valueType struct {
 	size          int
