@@ -93,8 +93,8 @@ type Rule struct {
 //go:embed page.html
 var page string
 
-// parsed returns the parsed template of the page.
-var parsed = sync.OnceValue(func() *template.Template {
+// pageTemplate returns the parsed template of the page.
+var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(page))
 })
 
@@ -111,7 +111,7 @@ func (r *Report) Write(w io.Writer) error {
 		whole.LocationName = func(location uint32) string { return fmt.Sprint("location ", location) }
 	}
 	b := bufio.NewWriter(w)
-	if err := parsed().Execute(b, whole.view()); err != nil {
+	if err := pageTemplate().Execute(b, whole.view()); err != nil {
 		return err
 	}
 	return b.Flush()

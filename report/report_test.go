@@ -18,8 +18,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// empty returns a report of a trace without events.
-func empty() *Report {
+// emptyReport returns a report of a trace without events.
+func emptyReport() *Report {
 	return &Report{Title: "t", Format: "f",
 		Info: &info.Info{Path: "t", Files: []info.File{{Path: "t", Size: 1}},
 			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}},
@@ -67,7 +67,7 @@ func TestNamesAreText(t *testing.T) {
 	first, last := int64(0), int64(100)
 	for _, n := range []string{bad, rtl, "</title></style><img src=x onerror=alert(1)>", "javascript:alert(1)",
 		"{{.Title}}", "\xff\xfe latin \xe9", strings.Repeat("long ", 9000)} {
-		r := empty()
+		r := emptyReport()
 		r.Title, r.Format = n, n
 		r.Info = &info.Info{Path: n, Format: n, Files: []info.File{{Path: n}, {Path: n}}, Origin: n, First: &first,
 			Last: &last, Start: n, Events: 7, Properties: map[string]any{n: n},
@@ -124,7 +124,7 @@ func TestNamesAreText(t *testing.T) {
 
 // TestLittleAndMuch writes the page of an empty trace, and of a trace with the largest numbers.
 func TestLittleAndMuch(t *testing.T) {
-	r := empty()
+	r := emptyReport()
 	_, text := texts(t, write(t, r))
 	for _, want := range []string{"none", "weft check finds 0 errors, 0 warnings and 0 notes."} {
 		if !strings.Contains(text, want) {
@@ -151,7 +151,7 @@ func TestLittleAndMuch(t *testing.T) {
 // it is one.
 func TestStragglers(t *testing.T) {
 	for work, want := range map[int64]string{111: "There is none.", 113: "Here 1 of 10 do."} {
-		r := empty()
+		r := emptyReport()
 		first, last := int64(0), int64(200)
 		r.Info.First, r.Info.Last = &first, &last
 		r.Waits = func(ref uint32) bool { return ref == 1 }
@@ -171,7 +171,7 @@ func TestStragglers(t *testing.T) {
 		}
 	}
 	// A location whose work exceeds the mean by less than 1 % of the duration is no straggler.
-	r := empty()
+	r := emptyReport()
 	first, last := int64(0), int64(100000)
 	r.Info.First, r.Info.Last = &first, &last
 	r.Locations = []profile.Location{{Covered: 10, Regions: []profile.Region{{Exclusive: trace.TicksOf(10)}}},
