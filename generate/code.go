@@ -53,12 +53,12 @@ const (
 func planCallTree(o Options, d *trace.Definitions) (source, error) {
 	var regions []trace.Region
 	for i := 1; i < functions; i++ {
-		r := user(fmt.Sprintf("f%03d", i))
+		r := userRegion(fmt.Sprintf("f%03d", i))
 		r.File, r.Line = fmt.Sprintf("module%02d.c", i%16), int64(10+i/16*40)
 		r.End = r.Line + 30
 		regions = append(regions, r)
 	}
-	processes(d, o.Locations, false, regions...)
+	defineProcesses(d, o.Locations, false, regions...)
 	return newCodePlan(o, 2, startCallTree), nil
 }
 
@@ -134,8 +134,8 @@ const (
 const loDeepest = loKernel + 1
 
 func planLoops(o Options, d *trace.Definitions) (source, error) {
-	processes(d, o.Locations, false, loop("step"), loop("sweep"), loop("row"),
-		user("gather"), user("smooth"), user("scatter"), user("refine"))
+	defineProcesses(d, o.Locations, false, loopRegion("step"), loopRegion("sweep"), loopRegion("row"),
+		userRegion("gather"), userRegion("smooth"), userRegion("scatter"), userRegion("refine"))
 	for i, m := range []trace.MetricDef{
 		{Name: "PAPI_TOT_INS", Unit: "#", Mode: "accumulated", Type: trace.Uint64},
 		{Name: "PAPI_L2_DCM", Unit: "#", Mode: "accumulated", Type: trace.Uint64},

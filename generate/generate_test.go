@@ -63,8 +63,8 @@ func rows(t testing.TB, x *Trace, f func(c *trace.Cursor)) (links []trace.Link) 
 	return links
 }
 
-// add adds all data of a row to a hash.
-func add(h hash.Hash, c *trace.Cursor) {
+// hashRow adds all data of a row to a hash.
+func hashRow(h hash.Hash, c *trace.Cursor) {
 	b := binary.LittleEndian.AppendUint32(nil, c.Location())
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.Time()))
 	b = binary.LittleEndian.AppendUint16(b, uint16(c.Kind()))
@@ -81,7 +81,7 @@ func add(h hash.Hash, c *trace.Cursor) {
 
 func sum(t testing.TB, o Options) uint64 {
 	h := fnv.New64a()
-	links := rows(t, newTrace(t, o), func(c *trace.Cursor) { add(h, c) })
+	links := rows(t, newTrace(t, o), func(c *trace.Cursor) { hashRow(h, c) })
 	// These are the fields that the ends of links had when the expected sums were computed.
 	type end struct {
 		Kind     trace.EndKind

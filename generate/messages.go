@@ -41,8 +41,9 @@ var blockingRows = [...]struct {
 	bmBegin:        {trace.Enter, mainRegion},
 }
 
-func blocking(d *trace.Definitions, n int, compute string) {
-	processes(d, n, true, mpi("MPI_Recv", "point2point"), user(compute), mpi("MPI_Send", "point2point"))
+func defineBlocking(d *trace.Definitions, n int, compute string) {
+	defineProcesses(d, n, true, mpiRegion("MPI_Recv", "point2point"), userRegion(compute),
+		mpiRegion("MPI_Send", "point2point"))
 }
 
 const (
@@ -57,7 +58,7 @@ type ringPlan struct {
 }
 
 func planRing(o Options, d *trace.Definitions) (source, error) {
-	blocking(d, o.Locations, "compute")
+	defineBlocking(d, o.Locations, "compute")
 	return &ringPlan{o.Seed, o.Locations, round(o.Events-2*int64(o.Locations), 8*int64(o.Locations))}, nil
 }
 
@@ -171,7 +172,7 @@ type masterPlan struct {
 }
 
 func planMaster(o Options, d *trace.Definitions) (source, error) {
-	blocking(d, o.Locations, "task")
+	defineBlocking(d, o.Locations, "task")
 	n := int64(o.Locations)
 	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}, nil
 }

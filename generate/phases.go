@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Problems says which problems slow down the workload phases. Durations are in nanoseconds. With
+// Problems are the problems that slow down the workload phases. Durations are in nanoseconds. With
 // the zero value, all ranks have the same amount of work, and no rank waits. The properties of the
 // trace record the problems and their effects; see docs/commands.md.
 type Problems struct {
@@ -248,9 +248,10 @@ func (p *phasesPlan) define(d *trace.Definitions) {
 			d.Locations.Add(l)
 		}
 	}
-	regions := []trace.Region{user("main"), mpi("MPI_Init", "function"), user("serial"), mpi("MPI_Bcast", "coll_one2all"),
-		user("compute"), mpi("MPI_Allreduce", "coll_all2all"), user("pack"), mpi("MPI_Send", "point2point"),
-		mpi("MPI_Recv", "point2point"), mpi("MPI_Barrier", "barrier"), mpi("MPI_Finalize", "function")}
+	regions := []trace.Region{userRegion("main"), mpiRegion("MPI_Init", "function"), userRegion("serial"),
+		mpiRegion("MPI_Bcast", "coll_one2all"), userRegion("compute"), mpiRegion("MPI_Allreduce", "coll_all2all"),
+		userRegion("pack"), mpiRegion("MPI_Send", "point2point"), mpiRegion("MPI_Recv", "point2point"),
+		mpiRegion("MPI_Barrier", "barrier"), mpiRegion("MPI_Finalize", "function")}
 	omp := func(name, role string) trace.Region { return trace.Region{Name: name, Group: "OPENMP", Role: role} }
 	if p.threads > 1 {
 		regions = append(regions, omp("!$omp parallel", "parallel"), omp("!$omp critical", "critical"),

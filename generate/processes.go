@@ -16,9 +16,9 @@ const (
 	world      = 0
 )
 
-// processes sets the definitions of n processes and the given regions. Regions whose names begin
+// defineProcesses sets the definitions of n processes and the given regions. Regions whose names begin
 // with MPI_ get the paradigm MPI.
-func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
+func defineProcesses(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
 	d.Clock = trace.Seconds(1_000_000_000)
 	for i := range (n + ranksPerNode - 1) / ranksPerNode {
 		s := strconv.Itoa(i)
@@ -29,7 +29,7 @@ func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Regi
 		d.Locations.Add(trace.Location{ID: s, Name: "rank " + s, Kind: trace.ProcessLocation,
 			Group: uint32(i / ranksPerNode)})
 	}
-	for i, r := range append([]trace.Region{user("main")}, regions...) {
+	for i, r := range append([]trace.Region{userRegion("main")}, regions...) {
 		r.ID = strconv.Itoa(i)
 		d.Regions.Add(r)
 	}
@@ -44,11 +44,17 @@ func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Regi
 	d.Communicator.Add(trace.Communicator{ID: "0", Name: "MPI_COMM_WORLD", Set: set, Parent: trace.NoRef})
 }
 
-func user(name string) trace.Region { return trace.Region{Name: name, Group: "USER", Role: "function"} }
+func userRegion(name string) trace.Region {
+	return trace.Region{Name: name, Group: "USER", Role: "function"}
+}
 
-func loop(name string) trace.Region { return trace.Region{Name: name, Group: "USER", Role: "loop"} }
+func loopRegion(name string) trace.Region {
+	return trace.Region{Name: name, Group: "USER", Role: "loop"}
+}
 
-func mpi(name, role string) trace.Region { return trace.Region{Name: name, Group: "MPI", Role: role} }
+func mpiRegion(name, role string) trace.Region {
+	return trace.Region{Name: name, Group: "MPI", Role: role}
+}
 
 // Times and rates of message passing; times are in nanoseconds.
 const (

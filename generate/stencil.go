@@ -31,8 +31,9 @@ type stencilPlan struct {
 }
 
 func planStencil(o Options, d *trace.Definitions) (source, error) {
-	processes(d, o.Locations, true, user("compute"), mpi("MPI_Irecv", "point2point"), mpi("MPI_Isend", "point2point"),
-		mpi("MPI_Waitall", "point2point"), mpi("MPI_Allreduce", "coll_all2all"))
+	defineProcesses(d, o.Locations, true, userRegion("compute"), mpiRegion("MPI_Irecv", "point2point"),
+		mpiRegion("MPI_Isend", "point2point"),
+		mpiRegion("MPI_Waitall", "point2point"), mpiRegion("MPI_Allreduce", "coll_all2all"))
 	p := &stencilPlan{seed: o.Seed, nx: 1}
 	// The grid has the sides whose lengths differ least.
 	for i := 1; i*i <= o.Locations; i++ {
