@@ -147,10 +147,10 @@ func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (in
 	return n, err
 }
 
-// truncated cuts the files of a trace at several positions, and checks that reading them neither
+// checkTruncation cuts the files of a trace at several positions, and checks that reading them neither
 // panics nor hangs. The positions are step bytes apart; if step is 0, there are about places of
 // them.
-func truncated(t *testing.T, f format.Format, x files, step, places int) {
+func checkTruncation(t *testing.T, f format.Format, x files, step, places int) {
 	effort.Sequential(t)
 	for name, text := range x.data {
 		step := step
@@ -171,9 +171,9 @@ func truncated(t *testing.T, f format.Format, x files, step, places int) {
 	}
 }
 
-// flipped changes bytes of the files of a trace at random, and checks that reading them neither
+// checkBitFlips changes bytes of the files of a trace at random, and checks that reading them neither
 // panics nor hangs.
-func flipped(t *testing.T, f format.Format, x files, rounds int) {
+func checkBitFlips(t *testing.T, f format.Format, x files, rounds int) {
 	effort.Sequential(t)
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
 	for name, text := range x.data {
@@ -204,9 +204,9 @@ func flipped(t *testing.T, f format.Format, x files, rounds int) {
 	}
 }
 
-// empty checks that reading an empty file or random bytes returns an error, or a trace without
+// checkEmpty checks that reading an empty file or random bytes returns an error, or a trace without
 // events.
-func empty(t *testing.T, f format.Format) {
+func checkEmpty(t *testing.T, f format.Format) {
 	noise := make([]byte, 5000)
 	r := rand.New(rand.NewPCG(7, 7))
 	for i := range noise {

@@ -50,27 +50,27 @@ func Run(t *testing.T, f format.Format, opt Options) {
 					t.Errorf("probe of its own file: %d, want at least 50", p)
 				}
 			})
-			t.Run("parallel", func(t *testing.T) { parallel(t, f, src) })
-			t.Run("ended", func(t *testing.T) { ended(t, f, src) })
-			t.Run("selection", func(t *testing.T) { selection(t, f, src) })
-			t.Run("copy", func(t *testing.T) { copied(t, f, src) })
+			t.Run("parallel", func(t *testing.T) { checkParallel(t, f, src) })
+			t.Run("ended", func(t *testing.T) { checkEnds(t, f, src) })
+			t.Run("selection", func(t *testing.T) { checkSelection(t, f, src) })
+			t.Run("copy", func(t *testing.T) { checkCopy(t, f, src) })
 			t.Run("encode", func(t *testing.T) {
 				if f.About().Writes == "" {
 					t.Skip("the format is not written")
 				}
-				encoded(t, f, src)
+				checkEncoder(t, f, src)
 			})
-			t.Run("cancel", func(t *testing.T) { cancelled(t, f, src) })
-			t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, file), opt.EditStep, 500) })
-			t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, file), 400) })
+			t.Run("cancel", func(t *testing.T) { checkCancelled(t, f, src) })
+			t.Run("truncated", func(t *testing.T) { checkTruncation(t, f, load(t, f, file), opt.EditStep, 500) })
+			t.Run("flipped", func(t *testing.T) { checkBitFlips(t, f, load(t, f, file), 400) })
 		})
 	}
 	if f.About().Writes != "" {
-		t.Run("kinds", func(t *testing.T) { kinds(t, f) })
-		t.Run("clock", func(t *testing.T) { clock(t, f) })
-		t.Run("commit", func(t *testing.T) { commits(t, f) })
+		t.Run("kinds", func(t *testing.T) { checkKinds(t, f) })
+		t.Run("clock", func(t *testing.T) { checkClock(t, f) })
+		t.Run("commit", func(t *testing.T) { checkCommits(t, f) })
 	}
-	t.Run("empty", func(t *testing.T) { empty(t, f) })
+	t.Run("empty", func(t *testing.T) { checkEmpty(t, f) })
 }
 
 // Open opens a trace for a test.
@@ -87,9 +87,9 @@ func Open(t testing.TB, f format.Format, src format.Source, opt *format.ReadOpti
 	return d
 }
 
-// parallel checks that one worker and four deliver the same events, and that Scan and ScanParallel
+// checkParallel checks that one worker and four deliver the same events, and that Scan and ScanParallel
 // deliver the same events of each location in the same order.
-func parallel(t *testing.T, f format.Format, src format.Source) {
+func checkParallel(t *testing.T, f format.Format, src format.Source) {
 	one := Open(t, f, src, &format.ReadOptions{Workers: 1})
 	four := Open(t, f, src, &format.ReadOptions{Workers: 4})
 	a, b := Dump(t, one, trace.Everything()), Dump(t, four, trace.Everything())
@@ -110,9 +110,9 @@ func parallel(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// ended checks that no event of a location is delivered after the location was reported to have
+// checkEnds checks that no event of a location is delivered after the location was reported to have
 // ended, and that several workers deliver as many events as one.
-func ended(t *testing.T, f format.Format, src format.Source) {
+func checkEnds(t *testing.T, f format.Format, src format.Source) {
 	want := map[string]int{}
 	for id, rows := range byLocation(t, Open(t, f, src, nil)) {
 		want[id] = len(rows)
@@ -163,9 +163,9 @@ type ender struct {
 // End implements [format.Ender].
 func (e *ender) End(loc uint32) error { return e.end(loc) }
 
-// selection checks that a scan with a selection delivers the events that remain when the events of
+// checkSelection checks that a scan with a selection delivers the events that remain when the events of
 // a whole scan are filtered.
-func selection(t *testing.T, f format.Format, src format.Source) {
+func checkSelection(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
 	var kinds []trace.Kind
@@ -219,7 +219,7 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 		}
 	}
 	for _, to := range []int64{times[n/4], times[n/2], times[n-1], times[n-1] + 1} {
-		surrounding(t, f, src, all[:n], times, kinds, locations, to)
+		checkSurrounding(t, f, src, all[:n], times, kinds, locations, to)
 	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
@@ -247,10 +247,10 @@ func anyStandIn(rows []string) []string {
 
 var standIn = regexp.MustCompile("#[0-9]+")
 
-// surrounding checks that a scan with [trace.Selection.Surrounding] delivers all rows before the
+// checkSurrounding checks that a scan with [trace.Selection.Surrounding] delivers all rows before the
 // time to except states, and at least one later event of each location that has one.
-func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind,
-	locations []uint32, to int64) {
+func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64,
+	kinds []trace.Kind, locations []uint32, to int64) {
 	sel := trace.Selection{From: math.MinInt64, To: to}
 	sel = sel.Surrounding()
 	before, goesOn := map[string]int{}, map[uint32]bool{}
@@ -306,8 +306,8 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 	}
 }
 
-// copied checks that a trace keeps every event if it is written in its own format.
-func copied(t *testing.T, f format.Format, src format.Source) {
+// checkCopy checks that a trace keeps every event if it is written in its own format.
+func checkCopy(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "copy"+f.About().Extensions[0])
 	out, err := format.CreateFile(name)
 	if err != nil {
@@ -327,10 +327,10 @@ func copied(t *testing.T, f format.Format, src format.Source) {
 	if rows := loss.Rows(); len(rows) > 0 {
 		t.Errorf("losses of a copy: %v", rows)
 	}
-	same(t, f, src, format.FileSource(name))
+	checkSame(t, f, src, format.FileSource(name))
 }
 
-func same(t *testing.T, f format.Format, a, b format.Source) {
+func checkSame(t *testing.T, f format.Format, a, b format.Source) {
 	t.Helper()
 	x, y := Open(t, f, a, nil), Open(t, f, b, nil)
 	if d := cmp.Diff(Dump(t, x, trace.Everything()), Dump(t, y, trace.Everything())); d != "" {
@@ -341,9 +341,9 @@ func same(t *testing.T, f format.Format, a, b format.Source) {
 	}
 }
 
-// encoded checks a trace that an encoder has written from the model alone: the decoder must return
+// checkEncoder checks a trace that an encoder has written from the model alone: the decoder must return
 // everything but the losses that the encoder has reported.
-func encoded(t *testing.T, f format.Format, src format.Source) {
+func checkEncoder(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "encoded"+f.About().Extensions[0])
 	d := Open(t, f, src, nil)
 	d.Defs().Native = nil
@@ -387,9 +387,9 @@ func Encode(t testing.TB, f format.Format, d format.Events, path string) *format
 	return e.Loss()
 }
 
-// clock checks that windows are in ticks of the trace's clock, even if the file stores times in
+// checkClock checks that windows are in ticks of the trace's clock, even if the file stores times in
 // another way, such as decimal seconds for a clock with three ticks a second.
-func clock(t *testing.T, f format.Format) {
+func checkClock(t *testing.T, f format.Format) {
 	r := trace.NewRecorder(trace.Seconds(3))
 	loc := r.Location("rank 0")
 	region := r.Region("solve")
@@ -404,12 +404,12 @@ func clock(t *testing.T, f format.Format) {
 	if err != nil || !ok || first != 10 || last != 12+7*499 {
 		t.Errorf("found times from %d to %d (%v, %v), expected 10 to %d", first, last, ok, err, 12+7*499)
 	}
-	selection(t, f, src)
+	checkSelection(t, f, src)
 }
 
-// commits makes the renaming of each file of a new trace fail in turn. Each time, the older trace
+// checkCommits makes the renaming of each file of a new trace fail in turn. Each time, the older trace
 // must be unchanged, and no other file may remain.
-func commits(t *testing.T, f format.Format) {
+func checkCommits(t *testing.T, f format.Format) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "trace"+f.About().Extensions[0])
 	write := func(seed uint64, locations, fail int) error {
@@ -479,8 +479,8 @@ func commits(t *testing.T, f format.Format) {
 	}
 }
 
-// cancelled checks that a scan with a cancelled context returns the context's error.
-func cancelled(t *testing.T, f format.Format, src format.Source) {
+// checkCancelled checks that a scan with a cancelled context returns the context's error.
+func checkCancelled(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -574,17 +574,17 @@ func everyKind() *trace.Recorder {
 	return r
 }
 
-// kinds checks that events of every kind, with operands and attributes of every type, are the same
+// checkKinds checks that events of every kind, with operands and attributes of every type, are the same
 // after writing and reading, except for reported losses.
-func kinds(t *testing.T, f format.Format) {
+func checkKinds(t *testing.T, f format.Format) {
 	name := filepath.Join(t.TempDir(), "kinds"+f.About().Extensions[0])
 	rec := format.Recorded(everyKind())
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
 	// Carried data is damaged, too.
-	t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, name), 0, 150) })
-	t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, name), 150) })
+	t.Run("truncated", func(t *testing.T) { checkTruncation(t, f, load(t, f, name), 0, 150) })
+	t.Run("flipped", func(t *testing.T) { checkBitFlips(t, f, load(t, f, name), 150) })
 	lost, whole := map[string]bool{}, map[string]bool{}
 	for _, x := range loss.Rows() {
 		lost[x.Kind] = lost[x.Kind] || x.How != format.WeftOnly
