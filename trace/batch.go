@@ -434,7 +434,7 @@ func (c *Cursor) Order() int64 {
 	return 0
 }
 
-// EndKind says what a link ends at.
+// EndKind is the kind of point at which a link ends.
 type EndKind uint8
 
 // The values of EndKind.

@@ -9,21 +9,21 @@ import (
 // Conventions holds conventions of the format that defined the ids of a trace. Decoders set them,
 // so that other code does not depend on the name of the format.
 type Conventions struct {
-	// Nested says that regions are nested: a leave closes the innermost open region.
+	// Nested is set if regions are nested: a leave closes the innermost open region.
 	Nested bool
-	// OwnOperations says that the trace numbers collective operations itself. The numbers are ids
+	// OwnOperations is set if the trace numbers collective operations itself. The numbers are ids
 	// in Definitions.Operations, and not those of [OperationName]. Communicators do not list their
 	// members then.
 	OwnOperations bool
-	// EventTypes says that the id of a region is a number in PICL's list of event types, which
-	// determines its role, and that the id of a location is PROCESSOR/PROCESS.
+	// EventTypes is set if the id of a region is a number in PICL's list of event types, which
+	// determines its role, and the id of a location is PROCESSOR/PROCESS.
 	EventTypes bool
-	// SignedIDs says that ids of claims and events may be any integers. One of them is -1, whose
+	// SignedIDs is set if ids of claims and events may be any integers. One of them is -1, whose
 	// bits equal those of Undefined.
 	SignedIDs bool
-	// AttributeKeys says that the format has a key for each attribute of a definition or event.
+	// AttributeKeys is set if the format has a key for each attribute of a definition or event.
 	AttributeKeys bool
-	// Words says that attributes of definitions may hold keywords of the format, such as a
+	// Words is set if attributes of definitions may hold keywords of the format, such as a
 	// paradigm.
 	Words bool
 }

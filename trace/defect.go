@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Severity says how severe a defect is.
+// Severity is the severity of a defect.
 type Severity uint8
 
 // The severities, from least to most severe.

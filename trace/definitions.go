@@ -74,7 +74,7 @@ type SourceTraces struct {
 // SourceTrace is one of the traces from which a trace was merged.
 type SourceTrace struct {
 	Defs *Definitions // definitions of the trace, with its Native
-	// Retimed says that the events have other times than in the trace's file.
+	// Retimed is set if the events have other times than in the trace's file.
 	Retimed bool
 	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef]
 	// if it is not a part of that. table is a pointer to the table.
@@ -108,26 +108,26 @@ type Definitions struct {
 	// [SourceTraces], unless all entries keep their ids and names. Entries may be added.
 	Native any
 	// Rename returns the replacement of a text in the file of Native; nil means no replacement.
-	// word says that the format uses the text as a keyword, such as a unit or the name of an
+	// word is set if the format uses the text as a keyword, such as a unit or the name of an
 	// attribute. A keyword must stay unless it is also a name that is replaced. Rename is only set
 	// if Native is [Renamable].
 	Rename func(text string, word bool) string
-	// Retimed says that events have other times than in the file of Native. Transforms that change
+	// Retimed is set if events have other times than in the file of Native. Transforms that change
 	// times set it.
 	Retimed bool
-	// Mended says that defects of Native's file that were repaired during reading are not to be
-	// written again. Transforms that repair a trace set it.
+	// Mended is set if defects of Native's file that were repaired during reading must be written
+	// in their repaired form. Transforms that repair a trace set it.
 	Mended bool
-	// Pruned says that the encoder must leave out records of Native's file to which no entry and no
+	// Pruned is set if the encoder must leave out records of Native's file to which no entry and no
 	// event refers. It is only set if Native is [Joinable], or [SourceTraces].
 	Pruned bool
 	// Encoding is the encoding of texts in the file, if the decoder has found it out. The texts
 	// here are UTF-8 (see [Text]).
 	Encoding Encoding
-	// CheapNext says that reading one more event of each location costs less than another scan,
+	// CheapNext is set if reading one more event of each location costs less than another scan,
 	// because the file is read in large blocks.
 	CheapNext bool
-	// ClaimLines says that the begin and the end of a claim are in one record. Their rows have the
+	// ClaimLines is set if the begin and the end of a claim are in one record. Their rows have the
 	// same position, and no other rows have it.
 	ClaimLines bool
 	// Properties holds the properties of the trace as a whole.
@@ -157,7 +157,7 @@ type Definitions struct {
 	Opaque Table[Opaque]
 }
 
-// LocationKind says what the events of a location come from.
+// LocationKind is the kind of source that the events of a location come from.
 type LocationKind string
 
 // The kinds of locations.
@@ -236,7 +236,7 @@ type Set struct {
 	Attrs   []Attr  `json:"attributes,omitempty"`
 }
 
-// MetricKind says how the values of a metric are recorded.
+// MetricKind is the form in which the values of a metric are recorded.
 type MetricKind string
 
 // The kinds of metrics.
@@ -285,7 +285,7 @@ type AttributeDef struct {
 	Name string `json:"name"`
 	Type Type   `json:"type,omitempty"`
 	Doc  string `json:"doc,omitempty"`
-	// Reserved says that a transform has defined the attribute in advance. If no event has it in
+	// Reserved is set if a transform has defined the attribute in advance. If no event has it in
 	// the end, an encoder may leave out the definition.
 	Reserved bool `json:"-"`
 }

@@ -122,7 +122,7 @@ const (
 // Declared is the smallest number of a kind that a trace declares.
 const Declared Kind = 1024
 
-// OperandType says how the 64 bits of an operand are to be interpreted.
+// OperandType is the meaning of the 64 bits of an operand.
 type OperandType uint8
 
 // The operand types. An operand with the name of a table holds an index into the table, or
@@ -156,7 +156,7 @@ const Undefined = ^uint64(0)
 // NoRef is the value of a Ref that refers to nothing.
 const NoRef = ^uint32(0)
 
-// RefKind says into which table the Ref of an event is an index.
+// RefKind is the table into which the Ref of an event is an index.
 type RefKind uint8
 
 // The tables into which a Ref can be an index.
@@ -195,7 +195,7 @@ type KindSpec struct {
 	Doc      string
 	Ref      RefKind
 	Operands []Operand
-	// Variadic says that the last operand may be repeated.
+	// Variadic is set if the last operand may be repeated.
 	Variadic bool
 }
 

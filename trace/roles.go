@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Role says what a program does in a region.
+// Role is the kind of work that a program does in a region.
 type Role uint8
 
 // The roles. A region has UnknownRole if neither the trace nor its name determines its role. Most
@@ -216,7 +216,7 @@ func namedRole(r *Region) Role {
 		call, mpi = strings.CutPrefix(name, "pmpi_")
 	}
 	if mpi {
-		if role := beginning(call, mpiCalls); role != UnknownRole {
+		if role := roleByPrefix(call, mpiCalls); role != UnknownRole {
 			return role
 		}
 		return CommunicationRole
@@ -227,7 +227,7 @@ func namedRole(r *Region) Role {
 	if own := []string{"overhead", "measurement system"}; slices.Contains(own, group) || slices.Contains(own, text) {
 		return RuntimeRole
 	}
-	if role := beginning(name, otherCalls); role != UnknownRole {
+	if role := roleByPrefix(name, otherCalls); role != UnknownRole {
 		return role
 	}
 	role := textRoles[text]
@@ -237,7 +237,7 @@ func namedRole(r *Region) Role {
 	return role
 }
 
-func beginning(s string, list []prefixRole) Role {
+func roleByPrefix(s string, list []prefixRole) Role {
 	for _, x := range list {
 		if strings.HasPrefix(s, x.prefix) {
 			return x.role

@@ -20,7 +20,7 @@ type Rows struct {
 	several atomic.Bool              // some row has several regions
 }
 
-// place is what the regions of a row have in common.
+// place is the key of a row: the name, file and line that its regions have in common.
 type place struct {
 	name, file string
 	line       int64

@@ -2,7 +2,7 @@ package trace
 
 import "math"
 
-// Selection says which events of a trace a scan delivers. [Everything] selects all of them, and
+// Selection selects the events of a trace that a scan delivers. [Everything] selects all of them, and
 // [Events] all except links.
 type Selection struct {
 	From, To int64 // times in ticks; To is exclusive
@@ -10,19 +10,19 @@ type Selection struct {
 	// location, these are all events before From; or, at a time that is not after From, enters of
 	// the regions open then, with their original times, and all later events.
 	Stacks bool
-	// Enough, if it is not 0, is a time after which one event ([Kind.IsEvent]) of each location is
-	// sufficient. The format may deliver any of the others. It is for callers that only need to
+	// Enough, if it is not 0, is a time from which on one event ([Kind.IsEvent]) of each location
+	// is sufficient. The format may deliver any of the others. It is for callers that only need to
 	// find out whether a location has later events.
 	Enough int64
-	// Few says that the caller usually ends the scan after the first events in time order.
+	// Few is set if the caller usually ends the scan after the first events in time order.
 	Few bool
-	// Again says that the caller scans the same locations several times. A format may then keep
+	// Again is set if the caller scans the same locations several times. A format may then keep
 	// data that it would have to read again.
 	Again bool
-	// NoStates says that states ([Kind.IsState]) are not needed. A format that stores them
+	// NoStates is set if states ([Kind.IsState]) are not needed. A format that stores them
 	// separately does not read them then.
 	NoStates bool
-	// NoEvents says that only links are selected.
+	// NoEvents is set if only links are selected.
 	NoEvents bool
 	// Location and Kind report whether a location or kind is selected; nil selects all. They must
 	// be safe for concurrent use.
@@ -31,11 +31,11 @@ type Selection struct {
 	// Region reports whether events whose Ref is a region are selected. It must be safe for
 	// concurrent use. If it is not nil, events without a region are not selected.
 	Region func(ref uint32) bool
-	// Links says which links are selected.
+	// Links selects links.
 	Links LinkSelection
 }
 
-// LinkSelection says which links are selected.
+// LinkSelection is a choice of links.
 type LinkSelection uint8
 
 // The values of LinkSelection.
