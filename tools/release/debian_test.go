@@ -22,7 +22,7 @@ func TestDebian(t *testing.T) {
 		t.Skip("dpkg is not installed")
 	}
 	if !runs() {
-		t.Skipf("programs for %s do not run here", here)
+		t.Skipf("programs for %s do not run here", testPlatform)
 	}
 	asRoot := func(args ...string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }
 	if os.Getuid() != 0 {
@@ -39,7 +39,7 @@ func TestDebian(t *testing.T) {
 		t.Helper()
 		mustRun(t, asRoot(append([]string{"dpkg", "--root=" + system, "--path-include=*"}, args...)...))
 	}
-	dpkg("--install", only(t, "*.deb"))
+	dpkg("--install", onlyFile(t, "*.deb"))
 	if t.Failed() {
 		return
 	}

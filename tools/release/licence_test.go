@@ -12,8 +12,8 @@ import (
 // TestModules checks that the bill of materials and the file of licences list each module that go
 // version -m finds in the program. The expected licences were read on the web pages of the modules.
 func TestModules(t *testing.T) {
-	dir := unpacked(t)
-	data, err := os.ReadFile(only(t, "*.cdx.json"))
+	dir := unpackedFolder(t)
+	data, err := os.ReadFile(onlyFile(t, "*.cdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,14 +17,14 @@ const manualFolder = "share/man/man1/"
 func manualPages(c *cobra.Command, version string, date time.Time) []file {
 	p := manualPage{command: c, version: version, date: date}
 	files := []file{{path: manualFolder + pageName(c) + ".1", data: []byte(p.text()), mode: 0o644}}
-	for _, sub := range documented(c) {
+	for _, sub := range documentedCommands(c) {
 		files = append(files, manualPages(sub, version, date)...)
 	}
 	return files
 }
 
-// documented returns the direct subcommands of a command that have manual pages.
-func documented(c *cobra.Command) (list []*cobra.Command) {
+// documentedCommands returns the direct subcommands of a command that have manual pages.
+func documentedCommands(c *cobra.Command) (list []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {
 			list = append(list, sub)
@@ -59,7 +59,7 @@ func (p *manualPage) text() string {
 	if rest := strings.TrimSpace(strings.TrimPrefix(c.UseLine(), c.CommandPath())); rest != "" {
 		p.line("%s", escapeLine(rest))
 	}
-	if len(documented(c)) > 0 {
+	if len(documentedCommands(c)) > 0 {
 		p.line(".br\n.B %s\nCOMMAND [flags]", escape(c.CommandPath()))
 	}
 	p.line(".SH DESCRIPTION")
@@ -134,7 +134,7 @@ func (p *manualPage) prose(text, instead string) {
 
 // commands writes the lists of subcommands, one for each group.
 func (p *manualPage) commands() {
-	list := documented(p.command)
+	list := documentedCommands(p.command)
 	if len(list) == 0 {
 		return
 	}
@@ -202,7 +202,7 @@ func (p *manualPage) seeAlso() {
 		return // the page lists its subcommands
 	}
 	refs = append(refs, above.CommandPath())
-	for _, sub := range documented(above) {
+	for _, sub := range documentedCommands(above) {
 		if sub != p.command && sub.GroupID == p.command.GroupID {
 			refs = append(refs, sub.CommandPath())
 		}

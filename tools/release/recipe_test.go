@@ -11,9 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// filled returns a folder with the recipes of a release for all platforms. The checksums in them
+// filledRecipes returns a folder with the recipes of a release for all platforms. The checksums in them
 // are invented.
-func filled(t *testing.T) string {
+func filledRecipes(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dist")
 	d, err := newFolder(dir)
@@ -36,7 +36,7 @@ func filled(t *testing.T) string {
 // TestRecipes checks that no placeholder remains in a recipe, and that each recipe is valid in its
 // language.
 func TestRecipes(t *testing.T) {
-	dir := filled(t)
+	dir := filledRecipes(t)
 	for name, data := range contents(t, dir) {
 		if text := string(data); placeholder.MatchString(text) {
 			t.Errorf("%s has a placeholder left", name)
@@ -114,8 +114,8 @@ func TestFillRecipe(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	// A release for a single platform has only the recipes for that platform.
-	if here.arch == "amd64" {
-		only(t, "packaging/easybuild/weft-"+testVersion+".eb")
+	if testPlatform.arch == "amd64" {
+		onlyFile(t, "packaging/easybuild/weft-"+testVersion+".eb")
 	}
 	if list, _ := filepath.Glob(filepath.Join(release(t), "packaging/conda/*")); len(list) > 0 {
 		t.Errorf("found %v without the archives", list)

@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// here is the platform for which the tests build: Linux on the processor of this machine, if there
+// testPlatform is the platform for which the tests build: Linux on the processor of this machine, if there
 // are releases for it.
-var here = func() platform {
+var testPlatform = func() platform {
 	if p := (platform{"linux", runtime.GOARCH}); slices.Contains(platforms, p) {
 		return p
 	}
 	return platform{"linux", "amd64"}
 }()
 
-// runs reports whether programs for the platform here run on this machine.
-func runs() bool { return here.String() == runtime.GOOS+"/"+runtime.GOARCH }
+// runs reports whether programs for testPlatform run on this machine.
+func runs() bool { return testPlatform.String() == runtime.GOOS+"/"+runtime.GOARCH }
 
 // Properties of the release that the tests build.
 const (
@@ -67,7 +67,7 @@ func releaseOfCopy(dir string) (string, error) {
 	}
 	src := &source{root: root, version: testVersion, commit: testCommit, time: time.Unix(testSeconds, 0).UTC(), pgo: "off"}
 	out := filepath.Join(dir, "dist")
-	return out, buildRelease(context.Background(), src, []platform{here}, out, io.Discard)
+	return out, buildRelease(context.Background(), src, []platform{testPlatform}, out, io.Discard)
 }
 
 // notCopied lists the names of folders that a release does not need.
@@ -113,8 +113,8 @@ func release(t *testing.T) string {
 	return dir
 }
 
-// only returns the path of the only file of the release that matches a pattern.
-func only(t *testing.T, pattern string) string {
+// onlyFile returns the path of the only file of the release that matches a pattern.
+func onlyFile(t *testing.T, pattern string) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(release(t), pattern))
 	if err != nil || len(list) != 1 {
@@ -123,11 +123,11 @@ func only(t *testing.T, pattern string) string {
 	return list[0]
 }
 
-// unpacked unpacks the archive of the release and returns the folder.
-func unpacked(t *testing.T) string {
+// unpackedFolder unpacks the archive of the release and returns the folder.
+func unpackedFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	mustRun(t, exec.Command("tar", "-xzf", only(t, "*.tar.gz"), "-C", dir))
+	mustRun(t, exec.Command("tar", "-xzf", onlyFile(t, "*.tar.gz"), "-C", dir))
 	return filepath.Join(dir, "weft-"+testVersion)
 }
 
@@ -203,7 +203,7 @@ func TestSums(t *testing.T) {
 // TestProgram checks that the program is linked statically, has no debugging tables, and reports
 // its version and commit.
 func TestProgram(t *testing.T) {
-	program := filepath.Join(unpacked(t), "bin", "weft")
+	program := filepath.Join(unpackedFolder(t), "bin", "weft")
 	f, err := elf.Open(program)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestProgram(t *testing.T) {
 		t.Errorf("the program contains the path %s", goroot)
 	}
 	if !runs() {
-		t.Skipf("programs for %s do not run here", here)
+		t.Skipf("programs for %s do not run here", testPlatform)
 	}
 	var got map[string]string
 	if err := json.Unmarshal([]byte(mustRun(t, exec.Command(program, "version", "--json"))), &got); err != nil {
@@ -236,7 +236,7 @@ func TestProgram(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"version": testVersion, "commit": testCommit, "date": "2023-11-14T22:13:20Z",
-		"go": runtime.Version(), "platform": here.String(),
+		"go": runtime.Version(), "platform": testPlatform.String(),
 	} {
 		if got[key] != want {
 			t.Errorf("weft version --json: %s: got %q, want %q", key, got[key], want)

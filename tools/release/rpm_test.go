@@ -15,12 +15,12 @@ func TestRPM(t *testing.T) {
 		t.Skip("rpm is not installed")
 	}
 	if !runs() {
-		t.Skipf("programs for %s do not run here", here)
+		t.Skipf("programs for %s do not run here", testPlatform)
 	}
 	if os.Getuid() != 0 {
 		t.Skip("rpm --root needs root")
 	}
-	system, name := t.TempDir(), only(t, "*.rpm")
+	system, name := t.TempDir(), onlyFile(t, "*.rpm")
 	rpm := func(args ...string) string {
 		t.Helper()
 		return mustRun(t, exec.Command("rpm", append([]string{"--root=" + system}, args...)...))
