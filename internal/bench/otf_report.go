@@ -110,7 +110,7 @@ func (r *otfReport) memoryVerdict() acceptance {
 	return a
 }
 
-// manyVerdict says whether all commands work with few open files.
+// manyVerdict returns the verdict on whether all commands work with few open files.
 func (r *otfReport) manyVerdict() acceptance {
 	a := r.judge(partMany, fmt.Sprintf("%d streams with %d open files", otfWide.streams, otfHandles),
 		fmt.Sprintf("%d commands work", otfManyCommands), "", stat{}, len(r.many) == otfManyCommands)

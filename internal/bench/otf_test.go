@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// printed maps the names of records in otfprint's output to record types.
-var printed = map[string]otf.Type{
+// recordTypes maps the names of records in otfprint's output to record types.
+var recordTypes = map[string]otf.Type{
 	"Enter": otf.Enter, "Leave": otf.Leave, "SendMessage": otf.SendMsg, "ReceiveMessage": otf.RecvMsg,
 	"Counter":    otf.Counter,
 	"DefProcess": otf.DefProcess, "DefFunction": otf.DefFunction, "DefCounter": otf.DefCounter,
@@ -50,7 +50,7 @@ func TestOTFTrace(t *testing.T) {
 		if !timed {
 			what = head // a line about a definition
 		}
-		typ, known := printed[what]
+		typ, known := recordTypes[what]
 		if !known {
 			continue
 		}

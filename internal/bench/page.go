@@ -84,7 +84,7 @@ type acceptance struct {
 	partial     bool // set if some of the measurements failed
 }
 
-// verdict returns the verdict on a measurement. known says whether anything was measured.
+// verdict returns the verdict on a measurement. known is set if anything was measured.
 func verdict(text, limit, measured string, known, pass bool) acceptance {
 	a := acceptance{text: text, limit: limit, pass: pass}
 	if known {

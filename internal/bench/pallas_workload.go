@@ -86,7 +86,7 @@ func (c *calls) loop(n int, after func() uint64) {
 	c.leave(after(), 0)
 }
 
-// pallasRecording says how a Pallas trace is recorded.
+// pallasRecording holds the settings with which a Pallas trace is recorded.
 type pallasRecording struct {
 	pattern             string
 	events              int64 // of all threads together

@@ -64,11 +64,11 @@ func set(dir string) *Set {
 	return s
 }
 
-var before = map[string]string{"folder/1": "old", "a": "old", "c": "old", "d/2": "old", "e": "old",
+var filesBefore = map[string]string{"folder/1": "old", "a": "old", "c": "old", "d/2": "old", "e": "old",
 	"new/folder/3": "new", "new/a": "new", "new/b": "new", "new/e": "new"}
 
 func TestCommit(t *testing.T) {
-	dir := tree(t, before)
+	dir := tree(t, filesBefore)
 	if err := set(dir).Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -81,14 +81,14 @@ func TestCommit(t *testing.T) {
 // TestUndo checks that after a failure of any step all files are as before.
 func TestUndo(t *testing.T) {
 	for fail := 1; fail <= 7; fail++ {
-		dir := tree(t, before)
+		dir := tree(t, filesBefore)
 		s := set(dir)
 		s.FailAt = fail
 		if err := s.Commit(); !errors.Is(err, ErrFailAt) {
 			t.Fatalf("step %d: %v", fail, err)
 		}
-		if got := files(t, dir); !maps.Equal(got, before) {
-			t.Errorf("step %d: found %v, want %v", fail, got, before)
+		if got := files(t, dir); !maps.Equal(got, filesBefore) {
+			t.Errorf("step %d: found %v, want %v", fail, got, filesBefore)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestUndo(t *testing.T) {
 // TestRefused checks that a step that cannot succeed is an error before any step is performed.
 func TestRefused(t *testing.T) {
 	for _, block := range []string{"b/", "a/x", "c/x", "folder"} {
-		have := maps.Clone(before)
+		have := maps.Clone(filesBefore)
 		delete(have, "a")
 		delete(have, "c")
 		delete(have, "folder/1")
@@ -114,7 +114,7 @@ func TestRefused(t *testing.T) {
 
 // TestMissing checks that a missing source is an error, and that all files are as before.
 func TestMissing(t *testing.T) {
-	have := maps.Clone(before)
+	have := maps.Clone(filesBefore)
 	delete(have, "new/e")
 	dir := tree(t, have)
 	if err := set(dir).Commit(); err == nil {

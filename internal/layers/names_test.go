@@ -53,7 +53,7 @@ var allowedNames = map[string]string{
 }
 
 // TestNoFormatNames checks that code outside of format does not depend on names of formats. The
-// definitions of a trace hold what such code needs to know about its format.
+// definitions of a trace hold what such code needs to find out about its format.
 func TestNoFormatNames(t *testing.T) {
 	var names []string
 	for _, f := range all.Formats() {

@@ -37,9 +37,9 @@ type File struct {
 	MaxLine int
 	// TooLong is called for each line above the limit. length is that of the line, in bytes.
 	TooLong func(line, offset, length int64) error
-	// Continued says that a backslash at the end of a line joins it to the next line.
+	// Continued is set if a backslash at the end of a line joins it to the next line.
 	Continued bool
-	// Numbered says that each line begins with a number and a tab. The number is that of the line
+	// Numbered is set if each line begins with a number and a tab. The number is that of the line
 	// in the user's file, from which this text was converted.
 	Numbered bool
 	// Skipped points to the number of lines of the user's file that were too long or could not be

@@ -165,7 +165,7 @@ func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]
 type Encoder struct {
 	Defs *trace.Definitions
 	Lost format.Loss
-	// Plain says that data that only weft reads is left out. Rows counts this data, for the loss.
+	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
 	Plain   bool
 	Rows    carrier.Rows
 	Mapping func(format.Subject) format.Mapped // of the format, for the loss

@@ -212,7 +212,7 @@ func (t *Turn) Wait(job int) {
 	t.mu.Unlock()
 }
 
-// Done says that a job needs no further turn. It must be called for every job.
+// Done ends the turn of a job. It must be called for every job.
 func (t *Turn) Done(job int) {
 	t.mu.Lock()
 	t.out[job] = true

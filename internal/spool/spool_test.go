@@ -15,7 +15,7 @@ func TestSpool(t *testing.T) {
 		var want bytes.Buffer
 		for i := range lines {
 			if i == 3 || i == lines/2 {
-				// A real caller would insert this when it knows the text.
+				// A real caller would insert this later, when the text is complete.
 				want.WriteString("inserted\n")
 				if err := s.Insert(s.Size(), []byte("inserted\n")); err != nil {
 					t.Fatal(err)

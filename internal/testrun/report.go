@@ -97,7 +97,7 @@ func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	}
 }
 
-// event processes an event. It reports whether the event says that a package has failed.
+// event processes an event. It reports whether it is the failure of a package.
 func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
 	key := cmp.Or(e.Package, e.ImportPath) + "\n" + e.Test
 	switch e.Action {
