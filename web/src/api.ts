@@ -3,7 +3,7 @@
 
 import { drop, later } from "./later";
 
-/** TraceState says how far the server is with a trace. */
+/** TraceState is the progress of the server with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is an entry of the list of traces. */
 export interface TraceEntry {
@@ -283,8 +283,8 @@ export interface CounterRow {
   rate?: number;
 }
 /**
- * WaitShare is what a single region or communicator (name), call path, location (track) or pair of
- * locations contributes to a pattern of waits. cause is the track that is waited for.
+ * WaitShare is the share of a pattern's waits that belongs to a region or communicator (name), a call
+ * path, a location (track) or a pair of locations. cause is the track that is waited for.
  */
 export interface WaitShare {
   name?: string;

@@ -7,7 +7,7 @@ import type { Window } from "./time";
 import { pan, zoom } from "./view";
 import { wheelFactor } from "./wheel";
 
-/** Actions is what the controls can do, besides moving the window. */
+/** Actions are the effects of the controls, besides moving the window. */
 export interface Actions {
   /** pick selects a hit. */
   pick(t: Timeline, h: Hit | null): void;

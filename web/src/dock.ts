@@ -8,7 +8,7 @@ import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
 /**
- * Scope is what a panel shows: a trace, and a time of it. window is in the trace's ticks, axis in
+ * Scope is the trace and the time that a panel shows. window is in the trace's ticks, axis in
  * ticks of the axis; ranged is set if the time is the range.
  */
 export interface Scope {
@@ -18,7 +18,7 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools is what the dock offers to a panel. bar and body are the elements for its controls and its
+ * Tools is the interface of the dock for a panel. bar and body are the elements for its controls and its
  * content. csv sets the function that makes the exported table. again renders the panel anew. get
  * and set read and write the panel's choices, which are also kept in the address; "" is no choice.
  * run does long work in slices, until another panel replaces this one.
@@ -38,7 +38,7 @@ export interface Panel {
   id: string;
   title: string;
   /**
-   * of says which time the panel shows: the range or, if there is none, the window; always the
+   * of is the time that the panel shows: the range or, if there is none, the window; always the
    * window; or the whole trace.
    */
   of: "range" | "window" | "trace";
@@ -57,7 +57,7 @@ export interface Panel {
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
 
-/** coverage says that figures include hidden rows, or is "" if no row is hidden. */
+/** coverage returns the remark that figures include hidden rows, or "" if no row is hidden. */
 function coverage(lane: Lane): string {
   const all = lane.meta.tracks.length,
     away = all - lane.rowOf.size;

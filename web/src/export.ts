@@ -46,7 +46,7 @@ export interface LegendColor {
   color: string;
 }
 
-/** PictureTarget is what a picture is drawn to: a canvas or an SVG text. */
+/** PictureTarget is the target of a picture: a canvas or an SVG text. */
 interface PictureTarget {
   pen: Pen;
   /** within calls draw with the origin moved to (x, y), and clips the result to the size. */

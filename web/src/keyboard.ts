@@ -9,7 +9,7 @@ import type { Details } from "./details";
 import type { Timeline } from "./timeline";
 import { pan, same } from "./view";
 
-/** KeyTargets is what keys can act on. */
+/** KeyTargets are the parts of the page that keys act on. */
 export interface KeyTargets {
   timelines(): readonly Timeline[];
   details: Details;

@@ -77,7 +77,7 @@ export class Overlays {
     this.waits = new Overlay(client, trace + "waits/intervals", "waits", changed);
   }
 
-  /** left says how many waits are too short to be drawn, or is "". */
+  /** left is a text with the number of waits that are too short to be drawn, or "". */
   get left(): string {
     const n = this.waits.data?.left ?? 0;
     return n > 0 ? `${count(n)} short waits are not hatched` : "";

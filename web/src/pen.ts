@@ -1,6 +1,6 @@
 // Text on a canvas or in an SVG file.
 
-/** Pen is what canvases and SVG drawings have in common. */
+/** Pen is the common interface of canvases and SVG drawings. */
 export type Pen = Pick<
   CanvasRenderingContext2D,
   | "fillStyle"

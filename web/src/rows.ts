@@ -375,7 +375,7 @@ export const levelSteps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
  */
 export const mostLevels = levelSteps[levelSteps.length - 1];
 
-/** moreWords says what a row does not show, or is "" if it shows everything. */
+/** moreWords describes what a row does not show; "" if it shows everything. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
   if (r.deeper)

@@ -14,7 +14,7 @@ interface SearchResult {
   go: (back?: boolean) => void;
 }
 
-/** outsideText says which times the traces cover if t lies outside of them, or is "". */
+/** outsideText returns a text with the limits if t lies outside of them, or "". */
 export function outsideText(t: bigint, limits: Window, axis: Clock): string {
   return t >= limits.from && t < limits.to
     ? ""

@@ -6,7 +6,7 @@ import type { Window } from "./time";
 
 /** Theme is the user's choice of colours. "auto" follows the system. */
 export type Theme = "auto" | "light" | "dark";
-/** Mode says what a plain drag or click on the time line does. */
+/** Mode is the effect of a plain drag or click on the time line. */
 export type Mode = "pan" | "range" | "measure";
 /**
  * Selection is a span of a track, or an instant if depth is -1. time is in the trace's own ticks.
@@ -17,7 +17,7 @@ export interface Selection {
   depth: number;
   time: bigint;
 }
-/** Arrows says whether links are drawn. "auto" draws them if they are few. */
+/** Arrows is the user's choice whether links are drawn. "auto" draws them if they are few. */
 export type Arrows = "auto" | "on" | "off";
 /** Marks are the ends of the measured time, in axis ticks. */
 export type Marks = [bigint | null, bigint | null];
@@ -54,7 +54,7 @@ export interface State {
   followed: { lane: number; link: LinkInfo } | null;
   range: Window | null;
   marks: Marks;
-  /** loose says which marks are not at the edge of a span: "", "1", "2" or "12". */
+  /** loose lists the marks that are not at the edge of a span: "", "1", "2" or "12". */
   loose: string;
   /** place is a time to which the user went, in axis ticks. */
   place: bigint | null;
@@ -70,7 +70,7 @@ export interface State {
   /** waits is set if waiting times are hatched. */
   waits: boolean;
   mode: Mode;
-  /** align says how several traces are aligned: by their starts, or by the time of day. */
+  /** align is the way in which several traces are aligned: by their starts, or by the time of day. */
   align: "start" | "clock";
   shift: bigint[];
   panel: string;

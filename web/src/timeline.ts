@@ -74,7 +74,7 @@ export class Timeline extends RowView implements Overlay {
   private arrowsLater: (() => boolean) | null = null;
   /** drawn is the window and scroll position of the last picture. */
   private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
-  /** sharp says whether the last frame was drawn in full resolution. */
+  /** sharp is set if the last frame was drawn in full resolution. */
   sharp = false;
 
   constructor(app: App, lane: Lane, title: string | null) {

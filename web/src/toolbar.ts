@@ -10,7 +10,7 @@ import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
 /**
- * onEdges says which ends of the measured time are not at the edge of a span. loose is that of the
+ * onEdges describes which ends of the measured time are not at the edge of a span. loose is that of the
  * state.
  */
 function onEdges(loose: string): string {
@@ -40,7 +40,7 @@ function measured(app: App): string {
   return n.mode === "measure" ? "measure: click the first place" : "";
 }
 
-/** ToolbarTargets is what the controls can act on. */
+/** ToolbarTargets are the parts of the page that the controls act on. */
 export interface ToolbarTargets {
   timelines(): readonly Timeline[];
   search: HTMLElement;

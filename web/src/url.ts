@@ -18,7 +18,7 @@ function pair(text: string | null): Window | null {
 const rowName = /^\d+\/[a-z]+\d*$/,
   topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
 
-/** LinkKey is what the server needs to find a link. */
+/** LinkKey identifies a link in requests to the server. */
 export interface LinkKey {
   lane: number;
   track: number;

@@ -25,8 +25,8 @@ export function mergeByName(rows: readonly NamedRow[]): NamedRow[] {
 }
 
 /**
- * leftOut says how many rows a profile leaves out, or is "" if it is complete. merged is set if its
- * rows were added up by name.
+ * leftOut returns a text with the number of rows that a profile leaves out, or "" if it is complete.
+ * merged is set if its rows were added up by name.
  */
 export function leftOut(p: Profile, merged: boolean): string {
   const n = p.left.rows;
