@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// TokenType says what a token refers to.
+// TokenType is the type of the entry that a token refers to.
 type TokenType uint8
 
 // The types of tokens.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// finder is what [Builder] and [Reference] have in common.
+// finder is the common interface of [Builder] and [Reference].
 type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
