@@ -280,7 +280,7 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 		parent := -1
 		for i, e := range list {
 			e.Parent = parent
-			// The first and last times that the workers have collected are not in l.
+			// The workers hold the times of markers and states, which tracks do not include.
 			if l := list[0]; l.Events > 0 {
 				dir.First, dir.Last = min(dir.First, l.First), max(dir.Last, e.Last)
 			}

@@ -123,9 +123,9 @@ const (
 	maxSpans = 400_000
 )
 
-// bucketWidth returns the longest buckets of the lowest level with which a tile may be drawn, in
-// pixels. It is maxBlur instead of usualBlur if the tile would have to read more than maxSpans
-// spans otherwise; the estimate assumes that the spans of each track are evenly distributed.
+// bucketWidth returns the largest length, in pixels, of the lowest level's buckets with which a tile
+// may be drawn. It is usualBlur, or maxBlur if the tile would have to read more than maxSpans spans
+// otherwise. The estimate assumes that the spans of each track are evenly distributed.
 func (x *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {

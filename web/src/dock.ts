@@ -18,8 +18,8 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools is the interface of the dock for a panel. bar and body are the elements for its controls and its
- * content. csv sets the function that makes the exported table. again renders the panel anew. get
+ * Tools is the interface of the dock for a panel. bar and body are the elements for its controls and
+ * its content. csv sets the function that makes the exported table. again renders the panel anew. get
  * and set read and write the panel's choices, which are also kept in the address; "" is no choice.
  * run does long work in slices, until another panel replaces this one.
  */
