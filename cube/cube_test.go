@@ -415,7 +415,7 @@ func FuzzRead(f *testing.F) {
 	for _, b := range samples(f) {
 		f.Add(b)
 	}
-	f.Fuzz(again)
+	f.Fuzz(checkRewrite)
 }
 
 // FuzzMembers does the same as FuzzRead for archives whose members are arbitrary bytes.

@@ -335,7 +335,7 @@ func TestScanIsScanOrdered(t *testing.T) {
 		for i := range n {
 			want[i], got[i] = fnv.New64a(), fnv.New64a()
 		}
-		links := rows(t, x, func(c *trace.Cursor) { add(want[c.Location()], c) })
+		links := rows(t, x, func(c *trace.Cursor) { hashRow(want[c.Location()], c) })
 		linked := 0
 		err := x.Scan(context.Background(), trace.Everything(), format.PerLocation,
 			format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -343,7 +343,7 @@ func TestScanIsScanOrdered(t *testing.T) {
 					t.Fatal("a mixed batch")
 				}
 				for c := b.Cursor(); c.Next(); {
-					add(got[c.Location()], &c)
+					hashRow(got[c.Location()], &c)
 				}
 				return nil
 			}, OnLinks: func(l []trace.Link) error { linked += len(l); return nil }})
@@ -371,13 +371,13 @@ func TestTimeWindow(t *testing.T) {
 		want, got, delivered := fnv.New64a(), fnv.New64a(), 0
 		rows(t, x, func(c *trace.Cursor) {
 			if c.Time() >= sel.From && c.Time() < sel.To {
-				add(want, c)
+				hashRow(want, c)
 			}
 		})
 		err := x.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			delivered += b.Len()
 			for c := b.Cursor(); c.Next(); {
-				add(got, &c)
+				hashRow(got, &c)
 			}
 			return nil
 		}})
