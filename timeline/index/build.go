@@ -85,7 +85,7 @@ func Temporary(ctx context.Context, d format.Events, opt Options) (*Index, error
 // has left behind.
 const Unfinished = ".weft-index-"
 
-// builder builds the index file.
+// builder collects the content of an index and writes the index file.
 type builder struct {
 	file       *file    // the blocks in the order in which they are written
 	index      *os.File // the index file
@@ -234,7 +234,7 @@ func (b *builder) packers(n int) []*packer {
 	return b.allPackers[:n]
 }
 
-// packer returns a new packer.
+// packer returns a new packer and adds it to b.allPackers.
 func (b *builder) packer() *packer {
 	p := newPacker(b.file)
 	p.levels.most = keptBlocks / b.cores
@@ -462,5 +462,5 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// Links receives stored links.
+// Links passes the links that the trace stores to the spool.
 func (w *worker) Links(list []trace.Link) error { return w.links.stored(w.b, list) }

@@ -36,10 +36,10 @@ type resource struct {
 // minHeap is a heap of numbers with the lowest on top.
 type minHeap struct{ sort.IntSlice }
 
-// Push adds a number.
+// Push implements [heap.Interface].
 func (l *minHeap) Push(x any) { l.IntSlice = append(l.IntSlice, x.(int)) }
 
-// Pop removes the last number.
+// Pop implements [heap.Interface].
 func (l *minHeap) Pop() any {
 	n := len(l.IntSlice) - 1
 	x := l.IntSlice[n]
@@ -115,7 +115,7 @@ func (r *resource) change(p *packer, t int64, claims int, amount float64) error 
 	return r.held.add(p, r.spans.entry, piece{time: t, end: t, a: r.amount})
 }
 
-// release ends a claim.
+// release ends the claim with an id at time t. It does nothing if the claim is not open.
 func (w *worker) release(l *location, t, id int64) error { return l.release(w.packer, t, id) }
 
 func (l *location) release(p *packer, t, id int64) error {

@@ -14,7 +14,7 @@ const maxColors = 1 << 14
 
 const otherValues = "…"
 
-// nameKey returns the number of what names a visit or claim that begins: the number of its region
+// nameKey returns the number of the name of a visit or claim that begins: the number of its region
 // or, if an attribute names the spans, of the attribute's value. It returns NoRef for a span
 // without the attribute.
 func (w *worker) nameKey(c *trace.Cursor) uint32 {

@@ -57,7 +57,7 @@ type directory struct {
 	linkLevels []levelEntry
 }
 
-// Region names and colours spans.
+// Region is the name of spans, by which they are coloured and summed up.
 type Region struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
@@ -332,7 +332,7 @@ func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
 	return e
 }
 
-// packer compresses and writes blocks.
+// packer compresses blocks and writes them to a file. It is not safe for concurrent use.
 type packer struct {
 	file   *file
 	enc    *zstd.Encoder
@@ -379,7 +379,7 @@ func (p *packer) block(n int, first, last int64) (blockEntry, error) {
 	return blockEntry{at, int32(len(p.packed)), int32(n), first, last}, err
 }
 
-// reader reads blocks.
+// reader reads blocks from an index file. It is not safe for concurrent use.
 type reader struct {
 	f      io.ReaderAt
 	packed []byte

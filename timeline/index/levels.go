@@ -50,7 +50,7 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 	return b
 }
 
-// runReader decodes blocks of runs.
+// runReader decodes blocks of the runs of levels.
 type runReader struct{ table table }
 
 // each calls f for the runs of a block that overlap the buckets from low to high.
@@ -245,12 +245,12 @@ type regionTime struct {
 	ticks  int64
 }
 
-// begin starts a level.
+// begin starts a level whose buckets are width ticks long, from time first on. It keeps the memory.
 func (b *buckets) begin(width, first int64) {
 	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
 
-// span adds a span.
+// span adds the time of a span to the buckets that it overlaps.
 func (b *buckets) span(s *Span) {
 	from, to := s.Start-b.first, s.End-b.first
 	if from == to {

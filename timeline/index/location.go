@@ -63,7 +63,7 @@ func (w *worker) spans(kind TrackKind) *spanTrack {
 	return w.latestTrack
 }
 
-// event counts an event.
+// event counts an event of the location at time t.
 func (l *location) event(t int64) {
 	if l.events == 0 {
 		l.first = t

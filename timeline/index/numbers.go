@@ -39,5 +39,5 @@ func (c *numbers) read(to []uint64) {
 	}
 }
 
-// reset empties the column.
+// reset removes all numbers and keeps the memory.
 func (c *numbers) reset() { c.narrow, c.wide = c.narrow[:0], c.wide[:0] }

@@ -27,7 +27,7 @@ const (
 // planeSample is the length of a sample that is tested for repetitions.
 const planeSample = 1 << 10
 
-// planePacker packs planes.
+// planePacker encodes columns as planes. Its memory is reused for further columns.
 type planePacker struct {
 	enc           *zstd.Encoder
 	huff          huff0.Scratch
@@ -125,7 +125,7 @@ func (p *planePacker) put(b []byte, kind byte, n int, packed []byte) []byte {
 	return append(b, packed...)
 }
 
-// planeReader unpacks planes.
+// planeReader decodes planes. Its memory is reused for further columns.
 type planeReader struct {
 	huff   *huff0.Scratch
 	values []uint64
@@ -202,7 +202,7 @@ type column struct {
 	memory []uint64
 }
 
-// at returns number i.
+// at returns the number at index i of the column.
 func (x *column) at(i int) uint64 {
 	if x.wide == nil {
 		return uint64(x.narrow[i])

@@ -179,7 +179,7 @@ type tally struct {
 
 type regionSum struct{ Sum }
 
-// tallies holds tallies for reuse.
+// tallies holds tallies that are not in use, for reuse by further queries.
 var tallies = sync.Pool{New: func() any { return &tally{} }}
 
 // reset empties the tally for an index with the given number of regions.

@@ -73,7 +73,7 @@ type innerBegins struct {
 	start []int64
 }
 
-// reset starts a block.
+// reset removes all begins at the start of a block.
 func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
 // add returns the begin of the first span directly inside of a span that ends with the given depth
