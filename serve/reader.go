@@ -22,7 +22,7 @@ type reader struct {
 	used   time.Time // when the reader was last used
 }
 
-// open opens a trace.
+// open opens the trace src, whose format is f. progress is called while the trace is read.
 func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Source,
 	progress func(done, total int64)) (*reader, error) {
 	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(),

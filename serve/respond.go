@@ -26,7 +26,7 @@ type problem struct {
 	retry   int // seconds after which the client may retry; 0 if it must not
 }
 
-// Error returns the message.
+// Error returns the message for the client.
 func (p *problem) Error() string { return p.message }
 
 // retrySoon is the number of seconds after which a client may retry if the server is busy.
@@ -152,7 +152,7 @@ type sum trace.Ticks
 // MarshalText returns the decimal number.
 func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), nil }
 
-// add adds a duration.
+// add adds o to the sum.
 func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
 
 // mean is the mean of n durations. Its JSON is a string with the ticks, rounded to three decimals,

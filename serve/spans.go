@@ -40,7 +40,7 @@ func tileOf(ctx context.Context, x *traceIndex, p *params, most int,
 	return b, err
 }
 
-// spanFact describes a span.
+// spanFact describes a span in answers. Times are relative to the first event of the trace.
 type spanFact struct {
 	Track  int    `json:"track"`
 	Depth  int    `json:"depth"`

@@ -152,7 +152,7 @@ func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry
 	return out
 }
 
-// close removes the temporary folders.
+// close removes the temporary folders of uploaded traces.
 func (g *fixedCatalogue) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
