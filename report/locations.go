@@ -134,7 +134,7 @@ type spread struct {
 	sum            trace.Ticks
 }
 
-// add adds a time.
+// add adds the time t, in ticks.
 func (s *spread) add(t int64) {
 	if s.n == 0 || t < s.least {
 		s.least = t

@@ -35,7 +35,7 @@ type Report struct {
 	// It is empty if there are none.
 	Chosen []string
 
-	// Picture is the time line.
+	// Picture is the picture of the time line at the top of the page.
 	Picture Picture
 
 	Covered    trace.Ticks // time in which any region was open, added up over locations
@@ -73,7 +73,7 @@ type Picture struct {
 	PNG, DarkPNG []byte
 	// Width is the greatest width of the picture on the page, in pixels.
 	Width int
-	// Caption is a text about what the picture leaves out.
+	// Caption is a text that lists the parts of the trace that the picture leaves out.
 	Caption string
 }
 
@@ -98,7 +98,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(page))
 })
 
-// Write writes the page.
+// Write writes the report to w as an HTML page. Its errors are those of w.
 func (r *Report) Write(w io.Writer) error {
 	whole := *r
 	if whole.Waits == nil {
