@@ -23,7 +23,7 @@ const (
 // Token refers to an event, sequence or loop by its number, which must be below 2³⁰.
 type Token uint32
 
-// MakeToken returns a token.
+// MakeToken returns the token for the entry of type t with the number id.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
 // Type returns the type of the entry that the token refers to.
