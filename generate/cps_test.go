@@ -37,7 +37,7 @@ func newClaimChecker(t *testing.T, d *trace.Definitions) *claimChecker {
 	return k
 }
 
-// row checks a row.
+// row checks the row at the cursor against the rows before it.
 func (k *claimChecker) row(c *trace.Cursor) {
 	t, d := k.t, k.d
 	keys, vals := c.Attrs()

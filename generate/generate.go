@@ -103,7 +103,7 @@ var makers = []maker{
 		cpsLocations}, cpsLocations, true, planCPS},
 }
 
-// Workloads lists the workloads.
+// Workloads returns the workloads that can be generated, with their default numbers of locations.
 func Workloads() []Workload {
 	var out []Workload
 	for i := range makers {
@@ -174,7 +174,7 @@ func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 // requested number, which differs from that of a scan by at most 30.
 func (t *Trace) Count() int64 { return t.src.rows() }
 
-// Prepare does nothing.
+// Prepare does nothing, because the definitions are complete.
 func (t *Trace) Prepare(context.Context) error { return nil }
 
 // Scan delivers all events in the order of time, and of equal times in the order of locations; or
