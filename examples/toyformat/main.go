@@ -52,7 +52,7 @@ func convert(from, to string) error {
 // Toy implements [format.Format].
 type Toy struct{ format.Unsupported }
 
-// About describes the format.
+// About returns the names and properties of the format.
 func (Toy) About() format.About {
 	return format.About{Name: "toy", Title: "Toy", Extensions: []string{".toy"}, SingleText: true, Reads: "all lines"}
 }
@@ -72,7 +72,7 @@ func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (
 	return f, f.lines(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
 }
 
-// file is an open trace.
+// file is an open trace. Scans read its text again.
 type file struct {
 	format.EventsOnly
 	src                format.Source
