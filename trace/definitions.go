@@ -87,7 +87,7 @@ type SourceTrace struct {
 	Operation func(number uint64) uint64
 }
 
-// Definitions holds what a trace defines once for all events. Events refer to entries by their
+// Definitions holds the definitions of a trace. Events refer to entries by their
 // index in a table. Each entry also has the id by which the file identifies it. Ids are texts,
 // because they may consist of several numbers.
 type Definitions struct {

@@ -80,7 +80,7 @@ type Value struct {
 	Type Type
 }
 
-// StringValue returns a text value.
+// StringValue returns a value of type String.
 func StringValue(s string) Value { return Value{Str: s, Type: String} }
 
 // Text returns s as UTF-8. A byte that is not part of valid UTF-8 is read as Latin-1. Decoders use
@@ -113,10 +113,10 @@ func ToLatin1(s string) (latin string, ok bool) {
 	return string(b), true
 }
 
-// IntValue returns an Int64 value.
+// IntValue returns a value of type Int64.
 func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
 
-// FloatValue returns a Float64 value.
+// FloatValue returns a value of type Float64.
 func FloatValue(f float64) Value { return Value{Num: math.Float64bits(f), Type: Float64} }
 
 // Int returns the value of an integer type or reference as a signed integer.
