@@ -73,7 +73,7 @@ var childModes = []struct {
 	}},
 }
 
-// child runs a child mode.
+// child runs the child mode that args[0] names, with the other arguments.
 func child(ctx context.Context, args []string, out io.Writer) error {
 	for _, m := range childModes {
 		if len(args) != 1+m.texts+m.numbers || args[0] != m.name {

@@ -95,7 +95,7 @@ type measurement interface {
 	document() []byte
 }
 
-// result holds what the results of all parts have in common.
+// result holds the common fields of the measurements of all parts.
 type result struct {
 	page
 	machine
@@ -123,7 +123,7 @@ type config struct {
 	verbose         bool
 }
 
-// parseFlags reads the command line.
+// parseFlags returns the settings in the arguments of the command line. It writes usage errors to errs.
 func parseFlags(args []string, errs io.Writer) (*config, error) {
 	c := &config{small: 10e6, large: 1000e6, events: map[string]*int64{}}
 	var names, partNames []string

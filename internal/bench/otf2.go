@@ -15,7 +15,7 @@ import (
 // otf2Locations is the number of locations in the archive.
 const otf2Locations = 4
 
-// otf2Report is the part otf2.
+// otf2Report holds the measurements of the part otf2, and writes its document.
 type otf2Report struct {
 	result
 	bytes int64

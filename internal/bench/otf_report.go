@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// otfReport is the part otf.
+// otfReport holds the measurements of the part otf, and writes its document.
 type otfReport struct {
 	result
 	otfprint      string // version of otfprint; "" if it is missing

@@ -147,7 +147,7 @@ func (s *otfStream) call(random uint64, p int) error {
 	return s.leave(p)
 }
 
-// leave leaves the innermost function.
+// leave writes the leave of the innermost open function of process p.
 func (s *otfStream) leave(p int) error {
 	depth := len(s.open[p])
 	s.rec.Function = s.open[p][depth-1]
@@ -171,7 +171,7 @@ func (s *otfStream) message(t otf.Type, round, p int) error {
 	return s.write(t, p)
 }
 
-// finish leaves all functions.
+// finish writes leaves of all open functions.
 func (s *otfStream) finish() error {
 	for p := range s.open {
 		for len(s.open[p]) > 0 {
@@ -248,7 +248,7 @@ func writeStreams(ctx context.Context, streams []*otfStream, rounds int) error {
 	return nil
 }
 
-// defineOTF writes the definitions.
+// defineOTF writes the definitions of the workload for a shape.
 func defineOTF(w *otf.Writer, shape otfShape) error {
 	defs := []otf.Record{
 		{Type: otf.DefTimerResolution, TicksPerSecond: 1e9},

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pallasReport is the part pallas.
+// pallasReport holds the measurements of the part pallas, and writes its document.
 type pallasReport struct {
 	result
 	results []*pallasResult

@@ -87,7 +87,7 @@ type readsTrace struct {
 	answers []*answer
 }
 
-// readsReport is the part reads.
+// readsReport holds the measurements of the part reads, and writes its document.
 type readsReport struct {
 	result
 	traces []*readsTrace

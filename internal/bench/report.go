@@ -110,7 +110,7 @@ type fileResult struct {
 	order             *orderResult
 }
 
-// report is the part text.
+// report holds the measurements of the part text, and writes its document.
 type report struct {
 	result
 	otfPage          string // name of the document of the part otf

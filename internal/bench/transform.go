@@ -19,7 +19,7 @@ type transformRow struct {
 	shortOnly   bool // only measured on the shorter trace: it takes long, or needs memory for each message
 }
 
-// transformReport is the part transform: commands that write a changed trace.
+// transformReport holds the measurements of commands that write a changed trace, and writes their document.
 type transformReport struct {
 	result
 	bytes int64

@@ -43,7 +43,7 @@ type pageTimes struct {
 	Longest float64 `json:"longest"` // duration of the longest task of the main thread in seconds
 }
 
-// viewerReport is the part viewer.
+// viewerReport holds the measurements of the part viewer, and writes its document.
 type viewerReport struct {
 	result
 	browser    string // version of the browser; "" if there is none

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// workloadsReport is the part workloads. It shows whether limits that hold for the traces used for
-// tuning also hold for other traces.
+// workloadsReport holds the measurements of the part workloads. Its document shows whether limits
+// that hold for the traces used for tuning also hold for other traces.
 type workloadsReport struct {
 	result
 	traces []*workloadTrace

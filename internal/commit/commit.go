@@ -120,7 +120,7 @@ func (x *step) check() error {
 	return nil
 }
 
-// do performs the step.
+// do performs the step and remembers it for undo.
 func (x *step) do() error {
 	if err := x.keep(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (x *step) keep() error {
 	}
 }
 
-// undo reverts the step.
+// undo restores the file or folder that was at to before the step.
 func (x *step) undo() error {
 	if x.done && x.from != "" {
 		if err := os.Rename(x.to, x.from); err != nil {

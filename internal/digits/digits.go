@@ -140,7 +140,7 @@ func fourDigits(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 
 // after it may be wrong.
 func nonDigits(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
-// AppendInt appends v to b.
+// AppendInt appends v in decimal to b.
 func AppendInt(b []byte, v int64) []byte {
 	if v < 0 {
 		return AppendUint(append(b, '-'), -uint64(v))
@@ -152,7 +152,7 @@ func AppendInt(b []byte, v int64) []byte {
 // digits, and further bytes because eight are written at a time.
 const maxWritten = 32
 
-// AppendUint appends v to b.
+// AppendUint appends v in decimal to b.
 func AppendUint(b []byte, v uint64) []byte {
 	if cap(b)-len(b) < maxWritten {
 		b = slices.Grow(b, maxWritten)

@@ -275,7 +275,7 @@ func discard(f *os.File) {
 	os.Remove(f.Name())
 }
 
-// Iterator returns records in order.
+// Iterator returns the records of a sorter in order, from memory or from the merged runs.
 type Iterator struct {
 	mem  []entry
 	data []byte

@@ -111,7 +111,7 @@ func newBlock(n int) *Block {
 	return b
 }
 
-// Shift returns what must be added to line numbers in a block of [Index] for the numbers in the
+// Shift returns the number to add to line numbers in a block of [Index] for the numbers in the
 // file.
 func (f *File) Shift(c Chunk) int64 {
 	if f.Numbered {
