@@ -98,8 +98,8 @@ type finder struct {
 	opt      Options
 	patterns [waitstate.Patterns]costs
 	carried  [][]share // by wait: the costs of later waits that it passes on
-	// far has by pattern and location what the waits of calls carry of long intervals, for each tick of
-	// their length.
+	// far has the costs that waits pass on if their call lies in a long interval: by pattern and
+	// location, for each call the cost per tick of its waits.
 	far [waitstate.Patterns][]ranges
 	// waiting and late are the intervals of the two locations of the current wait.
 	waiting interval

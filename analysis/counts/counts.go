@@ -224,9 +224,9 @@ type Result struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 
-	Kinds      []Kind      `json:"kinds"`                // kinds that occur, common ones first
-	Regions    []Region    `json:"regions,omitempty"`    // regions that events refer to, in the order of the definitions
-	Locations  []Location  `json:"locations"`            // locations that have events
+	Kinds      []Kind      `json:"kinds"`                // kinds that occur, in descending order of Events
+	Regions    []Region    `json:"regions,omitempty"`    // regions with events, in the order of the definitions
+	Locations  []Location  `json:"locations"`            // locations with events
 	Attributes []Attribute `json:"attributes,omitempty"` // attributes of events
 }
 
@@ -268,9 +268,9 @@ type Attribute struct {
 func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Kinds: []Kind{}, Locations: []Location{}, Links: p.links}
 	for k, x := range p.kinds {
-		if x.events+x.derived > 0 { // in descending order of Events
-			r.Kinds = append(r.Kinds, Kind{trace.Kind(k), p.defs.Spec(trace.Kind(k)).Name, x.events, x.derived}) // regions with events, in the order of the definitions
-		} // locations with events
+		if x.events+x.derived > 0 {
+			r.Kinds = append(r.Kinds, Kind{trace.Kind(k), p.defs.Spec(trace.Kind(k)).Name, x.events, x.derived})
+		}
 		r.Events += x.events
 		r.Derived += x.derived
 	}

@@ -17,8 +17,8 @@ type channel struct {
 type node struct {
 	time, tag int64
 	bytes     uint64
-	// prev and next link the waiting ends of one side of a channel. If the side has an index of tags,
-	// after links those of the same tag. All are in order of arrival. seq is that order.
+	// prev and next link the waiting ends of one side of a channel in order of arrival, which seq
+	// numbers. If the side has an index of tags, after links the ends with the same tag.
 	prev, next, after int32
 	moment            int32 // for a send: its moment in Part.pending
 	seq               int64
