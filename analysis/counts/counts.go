@@ -224,7 +224,7 @@ type Result struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 
-	Kinds      []Kind      `json:"kinds"`                // kinds that occur, in descending order of Events
+	Kinds      []Kind      `json:"kinds"`                // kinds that occur, in ascending order of Kind
 	Regions    []Region    `json:"regions,omitempty"`    // regions with events, in the order of the definitions
 	Locations  []Location  `json:"locations"`            // locations with events
 	Attributes []Attribute `json:"attributes,omitempty"` // attributes of events
