@@ -320,7 +320,7 @@ func (r *Result) region(p pair, row *Row) {
 // deeper set. Stacks returns the first error of f.
 func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
 	c := r.comparison     // by side and path: the path itself, or the enclosing one with deepest names
-	var around [2][]int32 // the path itself, or the one around it that is as deep as stacks go
+	var around [2][]int32 // by side and path: the path itself, or the enclosing one with deepest names
 	for s := range c.sides {
 		nodes := c.sides[s].nodes
 		around[s] = make([]int32, len(nodes))
