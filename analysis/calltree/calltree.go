@@ -197,7 +197,8 @@ func (p *Part) countVisit(l *location, f frame, t int64, unclosed bool) {
 	if v := (Visit{l.index, f.enter}); n.count == 1 || d > n.max || d == n.max && v.before(n.longest) {
 		n.max, n.longest = d, v
 	}
-	if unclosed && (w == nil || trace.Before(t, w.To)) { // a visit that is open at the end of the window continues after it
+	// A visit that is open at the end of the window continues after it.
+	if unclosed && (w == nil || trace.Before(t, w.To)) {
 		n.unclosed++
 	}
 }

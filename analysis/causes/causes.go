@@ -70,7 +70,8 @@ type Cost struct {
 	Location     uint32   `json:"location"` // index into Definitions.Locations
 	LocationName string   `json:"locationName"`
 	ShortTerm    float64  `json:"shortTerm"` // for locations that waited for this location
-	LongTerm     float64  `json:"longTerm"`  // for locations that waited for a location that in turn waited because of this one
+	// LongTerm is for locations that waited for a location that waited because of this one.
+	LongTerm float64 `json:"longTerm"`
 	// Number is the index of the path in Log.Paths of the history.
 	Number uint32 `json:"-"`
 }

@@ -17,7 +17,9 @@ type fitter struct {
 	differ bool            // the times are not all shifted by the same number of ticks
 	ahead  transform.Curve // times after the last point of the curve; the first one is the best end of the piece so far
 	next   int             // index in ahead of the time to examine
-	lo, hi fraction        // least and greatest slope of a line from the last point of the curve that maps all examined times
+	// lo and hi are the least and greatest slope of a line from the last point of the curve that maps
+	// all examined times.
+	lo, hi fraction
 }
 
 // add adds a time, in ticks, and the corrected time to which the curve must map it.

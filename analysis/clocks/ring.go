@@ -18,7 +18,9 @@ type ring struct {
 	// weights and corners are results of pair.weight, by index in pairs.
 	weights []float64
 	corners []corner
-	next    []int32 // by index in clocks: the pair that the clock followed in the last search for the worst cycle; nil before it
+	// next has by index in clocks the pair that the clock followed in the last search for the worst
+	// cycle. It is nil before the first search.
+	next []int32
 }
 
 // has reports whether clock c belongs to the ring.

@@ -54,7 +54,9 @@ type call struct {
 	known                         bool // begin is the time of a record, and not merely that of the end
 	posted                        bool // the operation is non-blocking
 	matching                      uint64
-	done                          bool // for non-blocking calls: completed, or its request number was reused before it completed
+	// done is set for a non-blocking call that is complete, or whose request number was reused
+	// before.
+	done bool
 	// lost is set if the request number was reused before the call was complete.
 	lost bool
 }
@@ -110,7 +112,9 @@ type sequence struct {
 	members int              // number of members; 0 if unknown
 	done    int64            // number of operations that are complete and counted
 	list    []operation      // the operations that follow the counted ones
-	limit   int64            // number of the first operation that differs between members; it and all later ones are unmatched
+	// limit is the number of the first operation that differs between members. It and all later ones
+	// are unmatched.
+	limit int64
 	// matched sums the counted operations by operation number.
 	matched map[uint64]*matched
 }

@@ -137,7 +137,9 @@ type Piece struct {
 	LocationName string `json:"locationName"`
 	From         int64  `json:"from"`
 	To           int64  `json:"to"`
-	By           string `json:"by,omitempty"` // wait pattern by which the path reaches the piece from the previous one, or "fork" for the start of threads; "" for the first piece
+	// By is the wait pattern by which the path reaches the piece from the previous one, or "fork" for
+	// the start of threads. It is "" for the first piece.
+	By string `json:"by,omitempty"`
 }
 
 // walker follows the path backward. It collects the pieces, and the time of each path at each

@@ -40,7 +40,9 @@ type edge struct {
 // node is a call path with its sums, in ticks.
 type node struct {
 	edge
-	last, next int32 // last is the inner path that was entered last, and next the sibling that was entered after this path; -1 if there is none
+	// last is the inner path that was entered last, and next the sibling that was entered after this
+	// path; -1 if there is none.
+	last, next int32
 	flags      uint8
 	around     uint64 // has bit region mod 64 set for each region of the path
 	first      int64  // time of the first enter

@@ -94,7 +94,9 @@ func deviation(n, m, ties float64) float64 {
 
 // exactU computes and keeps the distributions of U for observations that all differ.
 type exactU struct {
-	distributions map[[2]int][]float64 // by the numbers of observations, the lesser first: the probability of at most each value of U
+	// distributions has the probability of at most each value of U, by the numbers of observations,
+	// the lesser first.
+	distributions map[[2]int][]float64
 }
 
 // of returns the probabilities of at most each value of U, from 0 on, for n and m observations.

@@ -90,7 +90,8 @@ func (x *explainer) lateIn(d *delay) Finding {
 	if share <= straggler*d.cost {
 		slow = nil
 	}
-	wanted, scaled := spread.mean(), spread // times at the locations that should be faster, and the time that they should have
+	// scaled has the times that should be shorter, and wanted is the time that they should have.
+	wanted, scaled := spread.mean(), spread
 	if slow != nil {
 		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
 	}

@@ -72,7 +72,8 @@ func TestMetrics(t *testing.T) {
 		metric(0, 1, 1, 1<<64-3), metric(1, 2, 1, 4), metric(0, 3, 1, 1), // -3, 4, 1
 		metric(0, 1, 2, f(0.5)), metric(0, 1, 2, f(math.NaN())), metric(0, 3, 2, f(2.5)),
 		{Time: 5, Kind: trace.SampleRange, Ref: 3, Ops: []uint64{9, f(3), f(-1), f(2)}},
-		{Time: 5, Kind: trace.Fragment, Ref: 5, Ops: []uint64{4005, f(1), f(2), f(-0.5)}}, // its maximum is 3, at 2 s, in its middle
+		// The maximum of the fragment is 3, at 2 s, in its middle.
+		{Time: 5, Kind: trace.Fragment, Ref: 5, Ops: []uint64{4005, f(1), f(2), f(-0.5)}},
 		{Time: 6, Kind: trace.Metric, Ref: trace.NoRef, Ops: []uint64{1}},
 		{Time: 6, Kind: trace.Metric, Ref: 99, Ops: []uint64{1}},
 		{Time: 6, Kind: trace.Metric, Ref: 4},

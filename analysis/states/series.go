@@ -22,9 +22,11 @@ type Series struct {
 // Times sums the times of processors in each state by column of a window. Adding an interval takes
 // the same time for any number of columns.
 type Times struct {
-	w     Columns
-	part  [Gap + 1][]float64 // by state: ticks in columns that intervals cover partly
-	whole [Gap + 1][]float64 // by state: number of intervals that cover a column entirely, minus that of the previous column
+	w    Columns
+	part [Gap + 1][]float64 // by state: ticks in columns that intervals cover partly
+	// whole has, by state, the number of intervals that cover a column entirely, minus that of the
+	// previous column.
+	whole [Gap + 1][]float64
 }
 
 // NewTimes returns sums of 0 for a window.

@@ -55,7 +55,8 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 	for _, e := range traces {
 		describe(t, &in, e)
 	}
-	script, err := os.ReadFile("testdata/reference.py") // read here, so that go test runs the test again when the script changes
+	// Read the script here, so that go test runs the test again when it changes.
+	script, err := os.ReadFile("testdata/reference.py")
 	if err != nil {
 		t.Fatal(err)
 	}

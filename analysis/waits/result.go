@@ -100,12 +100,15 @@ type Bin struct {
 
 // Late counts the collective operations of a communicator to which a location came last.
 type Late struct {
-	Communicator string      `json:"communicator"`
-	Location     uint32      `json:"location"`
-	LocationName string      `json:"locationName"`
-	Operations   int64       `json:"operations"` // number of operations to which it came last
-	Of           int64       `json:"of"`         // number of operations of the communicator in which all members wait for all others
-	Lost         trace.Ticks `json:"lost"`       // ticks that the other members waited in the operations to which it came last
+	Communicator string `json:"communicator"`
+	Location     uint32 `json:"location"`
+	LocationName string `json:"locationName"`
+	Operations   int64  `json:"operations"` // number of operations to which it came last
+	// Of is the number of operations of the communicator in which all members wait for all others.
+	Of int64 `json:"of"`
+	// Lost is the number of ticks that the other members waited in the operations to which it came
+	// last.
+	Lost trace.Ticks `json:"lost"`
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
