@@ -333,7 +333,7 @@ func (c *Checker) owner(o clockOwner) string {
 	return "location group " + cmp.Or(g.Name, g.ID)
 }
 
-// alignHint is what reports about clocks that differ say was expected.
+// alignHint is the expectation in reports about clocks that differ.
 const alignHint = "clocks that agree; weft align corrects them"
 
 // clockSkews reports pairs of groups whose clocks differ.

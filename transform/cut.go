@@ -84,7 +84,7 @@ type cut struct {
 // claimStart identifies a claim by its id and the time of its begin, in ticks.
 type claimStart struct{ id, time int64 }
 
-// border is what is open at a location at the begin of the window.
+// border has the rows to repeat at a location: those of everything open at the begin of the window.
 type border struct {
 	state
 	messages []open // ends of messages in transit, or received before they are sent
@@ -523,7 +523,7 @@ type lateSamples struct {
 	open  open
 }
 
-// cutState is what is open at a location, valid if begun is set.
+// cutState has the open rows of a location, valid if begun is set.
 type cutState struct {
 	state
 	begun bool

@@ -208,7 +208,7 @@ type filterState struct {
 	operations uint32                                // number of collective operations that began so far
 }
 
-// visitKey is what an enter and its leave have in common: the kind of the enter, and the region.
+// visitKey is the key by which a leave finds its enter: the kind of the enter, and the region.
 type visitKey struct {
 	kind trace.Kind
 	ref  uint32

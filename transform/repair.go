@@ -249,7 +249,7 @@ type resourceUse struct {
 	now, most float64 // the amount in use at present, and the greatest amount so far
 }
 
-// locationEnd is what the first pass finds out about a location.
+// locationEnd has the results of the first pass for a location.
 type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions that are left without an enter, in the order of the leaves

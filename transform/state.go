@@ -165,7 +165,7 @@ func (p *pairing) key(c *trace.Cursor) key {
 	return k
 }
 
-// state is what is open at a location. It uses 40 bytes per region, and about 200 bytes for each
+// state has the open rows of a location. It uses 40 bytes per region, and about 200 bytes for each
 // other open row.
 type state struct {
 	seq     int64

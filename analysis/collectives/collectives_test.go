@@ -166,6 +166,7 @@ type program struct {
 	want map[string]*expected // by communicator, operation number and whether it is non-blocking
 }
 
+// expected has the expected sums of an operation on a communicator: byte counts, and durations in ticks.
 type expected struct {
 	calls          int64
 	sent, received uint64
@@ -174,6 +175,7 @@ type expected struct {
 	early          int64
 }
 
+// expectedOf returns the expected sums of an operation, which it creates if needed.
 func (p *program) expectedOf(comm int, operation uint64, posted bool) *expected {
 	k := fmt.Sprint(comm, operation, posted)
 	if p.want[k] == nil {
@@ -182,6 +184,7 @@ func (p *program) expectedOf(comm int, operation uint64, posted bool) *expected 
 	return p.want[k]
 }
 
+// randomProgram returns a random program on the communicators of defs.
 func randomProgram(rng *rand.Rand, locations int) *program {
 	p := &program{want: map[string]*expected{}}
 	now := make([]int64, locations)
@@ -246,6 +249,7 @@ func randomProgram(rng *rand.Rand, locations int) *program {
 	return p
 }
 
+// summarize returns the number, sum and extremes of durations.
 func summarize(l []int64) Durations {
 	d := Durations{Count: int64(len(l))}
 	for i, x := range l {

@@ -39,7 +39,7 @@ type Page struct {
 	Ran RunSummary `json:"ran"`
 	// Verdict is a sentence on the efficiency and the largest loss.
 	Verdict string `json:"verdict"`
-	// Efficiency has the factors behind the verdict.
+	// Efficiency has the factors on which the verdict is based.
 	Efficiency *efficiency.Result `json:"efficiency"`
 	// Findings has at most ten findings, in descending order of their gain.
 	Findings []Finding `json:"findings"`

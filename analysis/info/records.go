@@ -27,7 +27,7 @@ type recordValues struct {
 	count          int64
 	min, max, last trace.Value
 	latest         int64 // time of last, in ticks
-	// location is that of last.
+	// location is the location of the value last.
 	location uint32
 }
 

@@ -92,7 +92,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// One part per location.
+	// Merging one part per location has the same result.
 	x, y := New(d), New(d)
 	batches := testtrace.PerLocation(d, rows)
 	if err := x.Batch(batches[1]); err != nil {

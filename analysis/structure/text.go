@@ -24,7 +24,7 @@ func (r *Result) Text(c trace.Clock, depth int) string {
 func (p *printer) text() string {
 	b := &strings.Builder{}
 	// The heading says that the figures are sums over several locations, since the duration above
-	// it is that of one.
+	// is of a single location.
 	over := ""
 	if n := p.x.locations(); n > 1 {
 		over = fmt.Sprintf("figures over all %d locations", n)

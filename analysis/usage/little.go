@@ -49,7 +49,7 @@ type Little struct {
 // span is the time of an object from its first to its last event, in ticks.
 type span struct{ first, last int64 }
 
-// openClaim is what the attributes of a claim determine: its object, if has is set, and whether
+// openClaim has the results of [Little.match] for a claim: its object, if has is set, and whether
 // Options.Events selects its attributes.
 type openClaim struct {
 	object   string

@@ -597,7 +597,7 @@ func (s *sim) drain() {
 }
 
 // collectives are the collective calls of MPI with the names of their operations. The kind states
-// who waits for whom.
+// which members wait: all for all, for the root, the root, or ranks for earlier ranks.
 var collectives = []struct{ call, operation, kind string }{
 	{"MPI_Barrier", "barrier", "all"}, {"MPI_Bcast", "broadcast", "from"}, {"MPI_Scatter", "scatter", "from"},
 	{"MPI_Scatterv", "scatterv", "from"}, {"MPI_Gather", "gather", "to"}, {"MPI_Gatherv", "gatherv", "to"},

@@ -100,7 +100,7 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
-				// It fails only for values without a JSON form, such as infinite numbers.
+				// Marshal fails only for values without a JSON form, such as infinite numbers.
 				b, _ = json.Marshal(fmt.Sprint(v))
 			}
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})

@@ -112,7 +112,7 @@ type Wait struct {
 	Begin, Length int64
 	Cause         Place // call that is waited for
 	CauseTime     int64 // begin of that call, or release of the lock
-	// Communicator is that of the message, operation or team. It is valid only if HasCommunicator
+	// Communicator is the communicator of the message, operation or team, valid only if HasCommunicator
 	// is set.
 	Communicator    uint64
 	HasCommunicator bool

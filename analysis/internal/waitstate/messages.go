@@ -44,7 +44,7 @@ type message struct {
 	posted        uint64 // for a receive: its number among the receives that its location has posted
 	synchronous   bool   // the send call completes only after the receive is posted
 	length        int64  // length of its late-sender wait; 0 until that is known
-	// counted is that wait.
+	// counted is the late-sender wait, once its length is known.
 	counted Wait
 	wrong   Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
 }
