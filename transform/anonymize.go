@@ -69,7 +69,7 @@ func (x *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
 	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
 		slices.Contains(ioParadigms, lower)
-	// A keyword that is also a text in the definitions may have a replacement there.
+	// A keyword stays even if an equal text elsewhere was replaced.
 	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}

@@ -47,7 +47,7 @@ func (b *batches) ScanParallel(_ context.Context, _ trace.Selection, begin func(
 	return nil
 }
 
-// open opens a trace, whose options for reading are values.
+// open opens an OTF2 trace, with values as the options for reading.
 func open(t testing.TB, path string, values map[string]string) format.Events {
 	t.Helper()
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path),

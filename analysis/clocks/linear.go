@@ -18,7 +18,7 @@ const fewPairs = 256
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
 type line struct {
 	base, middle  int64 // ticks
-	shift         int64 // added to all clocks, only in method at
+	shift         int64 // added to all corrected clocks, only in method at
 	offset, drift float64
 }
 

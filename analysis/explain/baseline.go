@@ -9,7 +9,7 @@ import (
 // Baseline compares a run with an earlier one. Times are in ticks of the later run's clock.
 type Baseline struct {
 	Path    string `json:"path"`    // of the earlier run, set by the caller
-	Runtime int64  `json:"runtime"` // of the earlier run
+	Runtime int64  `json:"runtime"` // runtime of the earlier run
 	// Change is the later runtime divided by the earlier one, minus 1.
 	Change   float64 `json:"change"`
 	Parallel float64 `json:"parallel"` // parallel efficiency of the earlier run

@@ -27,8 +27,9 @@ type Claim struct {
 	Before           bool // it began before the window; Start can be limited to the window
 }
 
-// Outside reports whether a claim lies outside of the window w: it ends before or where the window
-// begins, or begins after the window. Start and end must be limited to the window.
+// Outside reports whether a claim lies outside of the window w: it begins before the window and ends no
+// later than the window begins, or it begins after the window. Start and end must be limited to the
+// window.
 func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
