@@ -39,7 +39,7 @@ func align(c *Comparison) *alignment {
 	}
 	x.wait = append(x.wait, pair{[2]int32{-1, -1}})
 	x.descend()
-	x.moved()
+	x.matchMoved()
 	return x
 }
 
@@ -55,12 +55,12 @@ func (x *alignment) descend() {
 	for len(x.wait) > 0 {
 		p := x.wait[len(x.wait)-1]
 		x.wait = x.wait[:len(x.wait)-1]
-		x.siblings(x.free(A, x.sides[A].children(p.of[A])), x.free(B, x.sides[B].children(p.of[B])))
+		x.matchSiblings(x.unmatched(A, x.sides[A].children(p.of[A])), x.unmatched(B, x.sides[B].children(p.of[B])))
 	}
 }
 
-// free returns the paths of a list that have no partner.
-func (x *alignment) free(s Side, list []int32) (out []int32) {
+// unmatched returns the paths of a list that have no partner.
+func (x *alignment) unmatched(s Side, list []int32) (out []int32) {
 	for _, i := range list {
 		if x.partner[s][i] < 0 {
 			out = append(out, i)
@@ -72,10 +72,10 @@ func (x *alignment) free(s Side, list []int32) (out []int32) {
 // name returns the name of the last region of a path.
 func (x *alignment) name(s Side, i int32) name { return x.names.list[x.sides[s].nodes[i].key] }
 
-// siblings matches the paths directly inside of two matched paths. It first matches paths with the
+// matchSiblings matches the paths directly inside of two matched paths. It first matches paths with the
 // same name, file and line; then paths with the same name, in their order; and then, between paths
 // matched in the same order on both sides, the most similar ones.
-func (x *alignment) siblings(as, bs []int32) {
+func (x *alignment) matchSiblings(as, bs []int32) {
 	if len(as) == 0 || len(bs) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (x *alignment) siblings(as, bs []int32) {
 	}
 	from := pair{}
 	for _, anchor := range append(common(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
-		x.renamed(x.free(A, as[from.of[A]:anchor.of[A]]), x.free(B, bs[from.of[B]:anchor.of[B]]))
+		x.matchRenamed(x.unmatched(A, as[from.of[A]:anchor.of[A]]), x.unmatched(B, bs[from.of[B]:anchor.of[B]]))
 		from = pair{[2]int32{anchor.of[A] + 1, anchor.of[B] + 1}}
 	}
 }
@@ -150,8 +150,8 @@ type candidate struct {
 	similarity float64
 }
 
-// renamed matches paths that may have been renamed, the most similar pairs first.
-func (x *alignment) renamed(as, bs []int32) {
+// matchRenamed matches paths that may have been renamed, the most similar pairs first.
+func (x *alignment) matchRenamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
@@ -175,9 +175,9 @@ func (x *alignment) renamed(as, bs []int32) {
 	}
 }
 
-// moved matches each path without a partner to the most similar path of the same name anywhere on
+// matchMoved matches each path without a partner to the most similar path of the same name anywhere on
 // the other side. Outer paths come first.
-func (x *alignment) moved() {
+func (x *alignment) matchMoved() {
 	byName := map[string][]int32{}
 	for _, b := range x.preorder(B) {
 		if x.partner[B][b] < 0 {

@@ -29,7 +29,7 @@ func (c *Comparison) Result() *Result {
 	if c.unit == Runs {
 		t := mannWhitney(slices.Clone(c.sides[A].runtimes), slices.Clone(c.sides[B].runtimes), exact)
 		t.shift(exact)
-		correct([]*Test{t})
+		adjust([]*Test{t})
 		r.RuntimeTest = t
 	}
 	x := align(c)
@@ -161,7 +161,7 @@ func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *tim
 		}
 		rows = append(rows, row)
 	}
-	correct(tests)
+	adjust(tests)
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(class(&a), class(&b)),
 			cmp.Compare(math.Abs(r.metric(&b).Difference), math.Abs(r.metric(&a).Difference)),
@@ -215,7 +215,7 @@ func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	var values [2][]float64
 	switch r.Unit {
 	case Locations:
-		values = matched(both, min(r.Samples[A], r.Samples[B]))
+		values = pairedTimes(both, min(r.Samples[A], r.Samples[B]))
 	case Iterations:
 		if len(both[A].samples)+len(both[B].samples) == 0 {
 			return nil // the row is outside of the loop
@@ -235,9 +235,9 @@ func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	return mannWhitney(values[A], values[B], exact)
 }
 
-// matched returns the times of a row at the first n locations of both sides, except locations at
+// pairedTimes returns the times of a row at the first n locations of both sides, except locations at
 // which the row occurs on neither side.
-func matched(both *[2]times, n int) (values [2][]float64) {
+func pairedTimes(both *[2]times, n int) (values [2][]float64) {
 	a, b := both[A].samples, both[B].samples
 	for len(a)+len(b) > 0 {
 		unit := int32(math.MaxInt32)

@@ -129,14 +129,14 @@ func (t *tree) addTime(now int64) {
 		x := &t.nodes[t.stack[n-1].node]
 		x.exclusive += now - t.since
 		if x.flags&inLoop != 0 {
-			x.in(t.iteration).exclusive += now - t.since
+			x.inIteration(t.iteration).exclusive += now - t.since
 		}
 	}
 	t.since = now
 }
 
-// in returns the times of a path in iteration number, the latest one. It adds them if needed.
-func (x *node) in(number int32) *iteration {
+// inIteration returns the times of a path in iteration number, the latest one. It adds them if needed.
+func (x *node) inIteration(number int32) *iteration {
 	if n := len(x.iterations); n == 0 || x.iterations[n-1].number != number {
 		x.iterations = append(x.iterations, iteration{number: number})
 	}
@@ -235,7 +235,7 @@ func (t *tree) leave(now int64, region uint32) {
 	x.inclusive += d
 	x.outer += outer
 	if x.flags&inLoop != 0 {
-		in := x.in(t.iteration)
+		in := x.inIteration(t.iteration)
 		in.inclusive += d
 		in.outer += outer
 	}

@@ -21,8 +21,8 @@ type names struct {
 	list  []name
 }
 
-// of returns the key of a name, which it adds if needed.
-func (n *names) of(x name) int32 {
+// keyOf returns the key of a name, which it adds if needed.
+func (n *names) keyOf(x name) int32 {
 	k, ok := n.index[x]
 	if !ok {
 		k = int32(len(n.list))
@@ -139,7 +139,7 @@ func (s *side) add(c *Comparison, p *Part) {
 	key := func(region uint32) int32 {
 		k, ok := keys[region]
 		if !ok {
-			k = c.names.of(nameOf(p.defs, region))
+			k = c.names.keyOf(nameOf(p.defs, region))
 			keys[region] = k
 		}
 		return k
@@ -202,12 +202,12 @@ func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int3
 		x.inclusive += float64(n.inclusive) * scale
 		x.outer += float64(n.outer) * scale
 		x.first = min(x.first, float64(n.first-begin)*scale)
-		s.sample(c, x, n, unit, scale)
+		s.addSamples(c, x, n, unit, scale)
 	}
 }
 
-// sample adds the observations in a path of a location. The number of the location or run is unit.
-func (s *side) sample(c *Comparison, x *path, n *node, unit int32, scale float64) {
+// addSamples adds the observations in a path of a location. The number of the location or run is unit.
+func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale float64) {
 	outer := c.opt.Metric == Inclusive && n.flags&recursive != 0
 	if c.unit != Iterations {
 		t := n.exclusive

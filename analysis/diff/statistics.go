@@ -74,7 +74,7 @@ func mannWhitney(a, b []float64, exact *exactU) *Test {
 	low := min(t.U, n*m-t.U)
 	if ties == 0 && max(len(a), len(b)) <= exactLimit {
 		t.Exact = true
-		t.P = min(1, 2*exact.below(len(a), len(b), int(low)))
+		t.P = min(1, 2*exact.atMost(len(a), len(b), int(low)))
 		return t
 	}
 	if d := deviation(n, m, ties); d > 0 {
@@ -99,8 +99,8 @@ type exactU struct {
 	distributions map[[2]int][]float64
 }
 
-// of returns the probabilities of at most each value of U, from 0 on, for n and m observations.
-func (e *exactU) of(n, m int) []float64 {
+// distribution returns the probabilities of at most each value of U, from 0 on, for n and m observations.
+func (e *exactU) distribution(n, m int) []float64 {
 	key := [2]int{min(n, m), max(n, m)}
 	if d := e.distributions[key]; d != nil {
 		return d
@@ -139,12 +139,12 @@ func (e *exactU) of(n, m int) []float64 {
 	return d
 }
 
-// below returns the probability that U is at most u, for n and m observations.
-func (e *exactU) below(n, m, u int) float64 {
+// atMost returns the probability that U is at most u, for n and m observations.
+func (e *exactU) atMost(n, m, u int) float64 {
 	if u < 0 {
 		return 0
 	}
-	return e.of(n, m)[min(u, n*m)]
+	return e.distribution(n, m)[min(u, n*m)]
 }
 
 // shift sets the Hodges-Lehmann shift and its confidence interval.
@@ -157,10 +157,10 @@ func (t *Test) shift(exact *exactU) {
 	// number with P(U <= k) >= 2.5 %, but at least 1.
 	k := 1
 	if max(n, m) <= exactLimit {
-		d := exact.of(n, m)
+		d := exact.distribution(n, m)
 		u, _ := slices.BinarySearch(d, 0.025)
 		k = max(1, u)
-		t.Confidence = 1 - 2*exact.below(n, m, k-1)
+		t.Confidence = 1 - 2*exact.atMost(n, m, k-1)
 	} else {
 		const z = 1.9599639845400542
 		k = max(1, int(float64(pairs)/2-z*deviation(float64(n), float64(m), 0)))
@@ -209,8 +209,8 @@ func value(i int64) float64 {
 	return math.Float64frombits(uint64(i)) + 0
 }
 
-// correct sets Q and Significant of all tests of a list. It changes the order of the list.
-func correct(tests []*Test) {
+// adjust sets Q and Significant of all tests of a list. It changes the order of the list.
+func adjust(tests []*Test) {
 	slices.SortStableFunc(tests, func(x, y *Test) int { return cmp.Compare(y.P, x.P) })
 	q := 1.0
 	for i, t := range tests { // in descending order of P

@@ -122,7 +122,7 @@ func TestExact(t *testing.T) {
 			sum := 0.0
 			for u, w := range ways {
 				sum += w
-				if got := (&exactU{}).below(n, m, u); !near(got, sum/all) {
+				if got := (&exactU{}).atMost(n, m, u); !near(got, sum/all) {
 					t.Errorf("%d and %d values: found P(U <= %d) = %g, expected %g", n, m, u, got, sum/all)
 				}
 			}
@@ -141,7 +141,7 @@ func TestCorrect(t *testing.T) {
 		for _, p := range x.p {
 			list = append(list, &Test{P: p})
 		}
-		correct(slices.Clone(list))
+		adjust(slices.Clone(list))
 		for i, q := range x.q {
 			if !near(list[i].Q, q) || list[i].Significant != (q <= 0.05) {
 				t.Errorf("%v: found q = %g, significant %v, expected %g", x.p, list[i].Q, list[i].Significant, q)
