@@ -100,9 +100,9 @@ type Finding struct {
 
 // The limits for findings.
 const (
-	least       = 0.02 // least share of the time of all threads that a loss must have to be a finding
-	straggler   = 0.5  // share of a loss above which a cause alone explains it
-	mostFinding = 10   // greatest number of findings on a page
+	leastShare   = 0.02 // least share of the time of all threads that a loss must have to be a finding
+	causeShare   = 0.5  // share of a loss above which a cause alone explains it
+	mostFindings = 10   // greatest number of findings on a page
 )
 
 // explainer finds the losses of a history.
@@ -149,7 +149,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.core = float64(e.Runtime) * float64(e.Threads)
 	x.listUnjudged()
 	x.summarizeRegions()
-	x.series = x.repeated()
+	x.series = x.findSeries()
 	x.later = synclog.LaterThreads(log.Defs)
 	for _, find := range []func(context.Context){x.late, x.slowing, x.transfer, x.startup, x.serial,
 		x.wrongOrder} {
@@ -160,7 +160,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	slices.SortStableFunc(x.page.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(b.Loss, a.Loss))
 	})
-	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFinding)]
+	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFindings)]
 	x.verdict()
 	return x.page, true, nil
 }
@@ -212,7 +212,7 @@ func (x *explainer) summarizeRegions() {
 // add adds a finding to the page if its loss is large enough.
 func (x *explainer) add(f Finding) {
 	f.LossShare, f.GainShare = f.Loss/x.core, float64(f.Gain)/float64(x.page.Ran.Runtime)
-	if f.LossShare < least {
+	if f.LossShare < leastShare {
 		return
 	}
 	f.Confidence = x.confidence
@@ -250,8 +250,8 @@ func (x *explainer) verdict() {
 	}
 	switch {
 	case len(x.page.Findings) == 0:
-		text += " No loss exceeds " + percent(least) + " of the time of all threads."
-	case lowest < 1-least:
+		text += " No loss exceeds " + percent(leastShare) + " of the time of all threads."
+	case lowest < 1-leastShare:
 		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(x.page.Findings[0].Title))
 	default:
 		text += " The largest loss: " + lower(x.page.Findings[0].Title) + "."

@@ -62,7 +62,7 @@ func greatest[K cmp.Ordered](m map[K]float64) []K {
 // late finds call paths in which some locations come late, so that others wait for them.
 func (x *explainer) late(ctx context.Context) {
 	for _, d := range x.delays() {
-		if d.cost < least*x.core || ctx.Err() != nil {
+		if d.cost < leastShare*x.core || ctx.Err() != nil {
 			return
 		}
 		if x.communicates(d.path) {
@@ -87,7 +87,7 @@ func (x *explainer) lateIn(d *delay) Finding {
 	for _, t := range slow {
 		share += d.locations[t.location]
 	}
-	if share <= straggler*d.cost {
+	if share <= causeShare*d.cost {
 		slow = nil
 	}
 	// scaled has the times that should be shorter, and wanted is the time that they should have.
@@ -106,13 +106,13 @@ func (x *explainer) lateIn(d *delay) Finding {
 		return 1
 	}})
 	most := float64(spread[len(spread)-1].time)
-	noise, without := x.disturbed(d.path), int64(0)
+	noise, without := x.gainWithoutNoise(d.path), int64(0)
 	locks := d.patterns[waitstate.LockContention.String()]
-	if locks > straggler/2*d.cost {
+	if locks > causeShare/2*d.cost {
 		without = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
 	}
 	switch {
-	case locks > straggler*d.cost || without > max(f.Gain, noise):
+	case locks > causeShare*d.cost || without > max(f.Gain, noise):
 		f.ID, f.Gain = "lock", without
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
@@ -160,10 +160,10 @@ func ratio(wanted, time float64) float64 {
 }
 
 // spread is a list of the times of a call path at locations, in ascending order of the time.
-type spread []located
+type spread []locationTime
 
-// located is the time in ticks of a call path at a location.
-type located struct {
+// locationTime is the time in ticks of a call path at a location.
+type locationTime struct {
 	location uint32
 	time     int64
 }
@@ -177,7 +177,7 @@ func (x *explainer) spread(path uint32) spread {
 		if d := x.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
 			continue
 		}
-		t := located{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
+		t := locationTime{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
 		if int64(loc) < int64(len(x.later)) && x.later[loc] {
 			later, visited = append(later, t), visited || t.time > 0
 		} else {
@@ -190,7 +190,7 @@ func (x *explainer) spread(path uint32) spread {
 	if len(first) == 0 { // no location is a processor
 		first = spread{{}}
 	}
-	slices.SortFunc(first, func(a, b located) int {
+	slices.SortFunc(first, func(a, b locationTime) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.location, b.location))
 	})
 	return first
@@ -297,7 +297,7 @@ func (x *explainer) communication() (startup, other float64) {
 // transfer adds a finding about the time of communication itself, without waits.
 func (x *explainer) transfer(context.Context) {
 	_, loss := x.communication()
-	if loss < least*x.core {
+	if loss < leastShare*x.core {
 		return
 	}
 	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +

@@ -30,8 +30,8 @@ type stretch struct {
 // fewestIterations is the least number of iterations in which a trend is searched.
 const fewestIterations = 10
 
-// repeated returns the series with a sufficient share of the time, ordered by path.
-func (x *explainer) repeated() []*series {
+// findSeries returns the series with a sufficient share of the time, ordered by path.
+func (x *explainer) findSeries() []*series {
 	much := make([]float64, len(x.h.Log.Paths))
 	for s, t := range x.own {
 		if int64(s.Path) < int64(len(much)) && !x.communicates(s.Path) {
@@ -46,7 +46,7 @@ func (x *explainer) repeated() []*series {
 		}
 		for n := range l.Calls {
 			for _, t := range l.Before(int32(n)) {
-				if int64(t.Path) >= int64(len(much)) || much[t.Path] < least*x.core {
+				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*x.core {
 					continue
 				}
 				k := key{t.Path, l.Calls[n].Path}
@@ -73,7 +73,7 @@ func (x *explainer) repeated() []*series {
 				s.total += float64(t.time)
 			}
 		}
-		if s.total >= least*x.core {
+		if s.total >= leastShare*x.core {
 			list = append(list, s)
 		}
 	}
@@ -83,9 +83,9 @@ func (x *explainer) repeated() []*series {
 	return list
 }
 
-// changed returns the ticks by which the run would be shorter if f changed the times of a series.
+// gainIf returns the ticks by which the run would be shorter if f changed the times of a series.
 // Its arguments are the number of the iteration and the time in ticks.
-func (x *explainer) changed(s *series, f func(iteration int, t int64) int64) int64 {
+func (x *explainer) gainIf(s *series, f func(iteration int, t int64) int64) int64 {
 	return x.gain(retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
@@ -115,14 +115,14 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
-// disturbed returns the ticks by which the run would be shorter if no time of a path exceeded the
+// gainWithoutNoise returns the ticks by which the run would be shorter if no time of a path exceeded the
 // median of all locations in the same iteration.
-func (x *explainer) disturbed(path uint32) int64 {
+func (x *explainer) gainWithoutNoise(path uint32) int64 {
 	most := int64(0)
 	for _, s := range x.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
-			most = max(most, x.changed(s, func(i int, t int64) int64 { return min(t, m[i]) }))
+			most = max(most, x.gainIf(s, func(i int, t int64) int64 { return min(t, m[i]) }))
 		}
 	}
 	return most
@@ -188,13 +188,13 @@ func (x *explainer) slowing(ctx context.Context) {
 				loss += float64(grown(i, l[i].time))
 			}
 		}
-		if loss < least*x.core {
+		if loss < leastShare*x.core {
 			continue
 		}
 		names := x.h.Log.PathNames(s.path, x.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Gain:  x.changed(s, func(i int, t int64) int64 { return t - grown(i, t) }),
+			Gain:  x.gainIf(s, func(i int, t int64) int64 { return t - grown(i, t) }),
 			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
 				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
