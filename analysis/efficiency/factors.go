@@ -72,13 +72,13 @@ func HybridFactors() []Factor {
 	}
 }
 
-// low is the value below which a factor gets a sentence.
-const low = 0.8
+// lowFactor is the value below which a factor gets a sentence.
+const lowFactor = 0.8
 
 // Sentences returns a sentence on each factor below 0.8 that is not a product of others.
 func (r *Result) Sentences() (list []string) {
 	say := func(f float64, format string) {
-		if f < low && f > 0 {
+		if f < lowFactor && f > 0 {
 			list = append(list, fmt.Sprintf(format, 100*(1-f)))
 		}
 	}
