@@ -318,22 +318,22 @@ func (h *lanes) Pop() any {
 type reducer struct {
 	own bool // the format defines its own numbers of operations
 	// facts is by location, nil for locations without such events.
-	facts []*counted
+	facts []*factCount
 }
 
-// counted is the fact of a location while its events are being counted.
-type counted struct {
+// factCount is the fact of a location while its events are being counted.
+type factCount struct {
 	fact
 	members member
 }
 
 // fact returns the facts of a location, which it creates if needed.
-func (r *reducer) fact(loc uint32) *counted {
+func (r *reducer) fact(loc uint32) *factCount {
 	for int(loc) >= len(r.facts) {
 		r.facts = append(r.facts, nil)
 	}
 	if r.facts[loc] == nil {
-		r.facts[loc] = &counted{}
+		r.facts[loc] = &factCount{}
 	}
 	return r.facts[loc]
 }

@@ -97,7 +97,7 @@ func (e *estimate) add(c *constraint) {
 		e.bound(c.from[0], c.to[0], e.q.latency)
 		return
 	}
-	if !c.many() {
+	if !c.hasManyPairs() {
 		for _, u := range c.from {
 			for _, v := range c.to {
 				e.bound(u, v, 0)
@@ -309,7 +309,7 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 		need := 0.0
 		for _, c := range l {
 			for _, i := range e.in[c] {
-				if p := &e.pairs[i]; !r.has(p.from) {
+				if p := &e.pairs[i]; !r.contains(p.from) {
 					w, _ := p.weight(drift)
 					need = max(need, math.Ceil(offset[p.from]+w-offset[c]))
 				}
@@ -359,7 +359,7 @@ func (e *estimate) ring(clocks []int32) *ring {
 	r := &ring{clocks: clocks, place: e.place, offsetOnly: e.opt.Model == Offset}
 	for _, c := range clocks {
 		for _, i := range e.out[c] {
-			if r.has(e.pairs[i].to) {
+			if r.contains(e.pairs[i].to) {
 				r.pairs = append(r.pairs, &e.pairs[i])
 			}
 		}

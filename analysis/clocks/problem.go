@@ -60,9 +60,9 @@ type constraint struct {
 	from, to []node
 }
 
-// many reports whether an operation has more than fewPairs pairs of a begin and an end, so that
+// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end, so that
 // only some are added.
-func (c *constraint) many() bool {
+func (c *constraint) hasManyPairs() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }
 
@@ -168,7 +168,7 @@ func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful boo
 		if c.inside && !c.message {
 			return nil
 		}
-		useful = q.early(&r.Before, c, at) || useful
+		useful = q.countEarly(&r.Before, c, at) || useful
 		if c.message {
 			r.Messages++
 		} else {
@@ -191,10 +191,10 @@ func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful boo
 	})
 }
 
-// early counts a constraint in v if the times that at returns violate it. It reports whether a
+// countEarly counts a constraint in v if the times that at returns violate it. It reports whether a
 // correction is to remove the violation: it returns false for constraints within a clock, and
 // ignored ones.
-func (q *problem) early(v *Violations, c *constraint, at func(node) int64) bool {
+func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) bool {
 	if c.inside && !c.message {
 		return false
 	}
@@ -213,7 +213,7 @@ func (q *problem) early(v *Violations, c *constraint, at func(node) int64) bool 
 		v.Collectives++
 	}
 	v.Worst = max(v.Worst, early)
-	return !c.inside && !q.ignored.has(c.number)
+	return !c.inside && !q.ignored.contains(c.number)
 }
 
 // critical returns the node of the latest begin and that of the earliest end, by the times that at
@@ -244,7 +244,7 @@ type bitset struct{ pages [][]uint64 }
 // pageBits is the number of bits of a page.
 const pageBits = 1 << 15
 
-func (b *bitset) has(n int64) bool {
+func (b *bitset) contains(n int64) bool {
 	page := n / pageBits
 	if page >= int64(len(b.pages)) || b.pages[page] == nil {
 		return false

@@ -23,8 +23,8 @@ type ring struct {
 	next []int32
 }
 
-// has reports whether clock c belongs to the ring.
-func (r *ring) has(c int32) bool { return r.place[c] != none }
+// contains reports whether clock c belongs to the ring.
+func (r *ring) contains(c int32) bool { return r.place[c] != none }
 
 // The limits on the improvement of drifts. First, sweeps improve the line of each clock against all
 // clocks of its pairs. Then rounds improve only the worst cycle; together they examine no more than
@@ -75,7 +75,7 @@ func (r *ring) solve(drift, offset []float64) {
 	}
 	good := bestSlack >= 0
 	if !good {
-		r.paste(best, drift)
+		r.restore(best, drift)
 		try()
 	}
 	for k := 0; k < min(rounds, 1+effort/len(r.pairs)) && !good && r.relax(drift, slack, cycle); k++ {
@@ -90,13 +90,13 @@ func (r *ring) solve(drift, offset []float64) {
 		r.integerOffsets(without, offset)
 		return
 	}
-	r.paste(best, drift)
+	r.restore(best, drift)
 	r.weigh(drift)
 	r.offsets(bestSlack, offset)
 }
 
-// paste copies drifts of the ring's clocks, as copyOf returns them, back to drift.
-func (r *ring) paste(from, drift []float64) {
+// restore copies drifts of the ring's clocks, as copyOf returns them, back to drift.
+func (r *ring) restore(from, drift []float64) {
 	for i, c := range r.clocks {
 		drift[c] = from[i]
 	}
@@ -126,7 +126,7 @@ func (r *ring) sweep(drift, offset []float64) {
 		}
 		forth, back = hull(forth), hull(back)
 		drift[c], _ = bothWays(forth, back)
-		up, down := room(forth, back, drift[c])
+		up, down := lineBounds(forth, back, drift[c])
 		offset[c] = (up - down) / 2
 	}
 	o, d := offset[r.clocks[0]], drift[r.clocks[0]]
@@ -485,10 +485,10 @@ func oneWay(p *pair) (drift, width float64) {
 	return drift, width
 }
 
-// room returns bounds on the value, in the middle of the trace, of a line with the given drift. The
+// lineBounds returns bounds on the value, in the middle of the trace, of a line with the given drift. The
 // line lies above the corners of forth if that value is at least up, and below the negated corners
 // of back if it is at most −down.
-func room(forth, back []corner, drift float64) (up, down float64) {
+func lineBounds(forth, back []corner, drift float64) (up, down float64) {
 	up, down = math.Inf(-1), math.Inf(-1)
 	for _, c := range forth {
 		up = max(up, c.w-drift*c.x)
@@ -505,7 +505,7 @@ func room(forth, back []corner, drift float64) (up, down float64) {
 // closest to 0.
 func bothWays(forth, back []corner) (drift, width float64) {
 	free := func(d float64) float64 {
-		up, down := room(forth, back, d)
+		up, down := lineBounds(forth, back, d)
 		return -up - down
 	}
 	lo, hi := -maxDrift, maxDrift

@@ -168,7 +168,7 @@ func (s *solution) run(ctx context.Context) error {
 func (s *solution) withoutContradictions(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	err := s.q.each(ctx, func(c *constraint) error {
-		if !c.inside && !s.q.ignored.has(c.number) {
+		if !c.inside && !s.q.ignored.contains(c.number) {
 			s.e.add(c)
 		}
 		return nil
@@ -205,10 +205,10 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		at := func(n node) int64 { return s.linear[n.clock].At(n.time) }
 		s.Linear, useful = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
-			useful = s.q.early(&s.Linear, c, at) || useful
+			useful = s.q.countEarly(&s.Linear, c, at) || useful
 			// Add the violated pairs of operations of many members.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
-				!s.q.ignored.has(c.number) {
+				!s.q.ignored.contains(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
 					added = s.e.bound(u, v, 0) || added
 				}
@@ -281,7 +281,7 @@ func (s *solution) result(ctx context.Context) error {
 	useful := false
 	err := q.each(ctx, func(c *constraint) error {
 		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }
-		useful = q.early(&s.After, c, at) || useful
+		useful = q.countEarly(&s.After, c, at) || useful
 		return nil
 	})
 	if err == nil && useful {
@@ -318,7 +318,7 @@ func (e *estimate) shift() int64 {
 	}
 	then += e.q.origin
 	for _, l := range e.byComponent() {
-		if len(l) > 1 && e.changed(l) {
+		if len(l) > 1 && e.isCorrected(l) {
 			for _, c := range l {
 				e.lines[c].shift = -then
 			}
@@ -327,8 +327,8 @@ func (e *estimate) shift() int64 {
 	return -then
 }
 
-// changed reports whether the linear correction changes any of the clocks.
-func (e *estimate) changed(clocks []int32) bool {
+// isCorrected reports whether the linear correction changes any of the clocks.
+func (e *estimate) isCorrected(clocks []int32) bool {
 	for _, c := range clocks {
 		if l := &e.lines[c]; float64(l.base)+l.offset != 0 || l.drift != 0 {
 			return true

@@ -100,7 +100,7 @@ func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 		length = max(length, x.last-x.first)
 	}
 	err := s.q.each(ctx, func(c *constraint) error {
-		if c.inside || s.q.ignored.has(c.number) || count >= maxSteps {
+		if c.inside || s.q.ignored.contains(c.number) || count >= maxSteps {
 			return nil
 		}
 		latest := int64(math.MinInt64)
@@ -153,7 +153,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 			for _, n := range side {
 				var err error
 				switch {
-				case c.inside || s.q.ignored.has(c.number):
+				case c.inside || s.q.ignored.contains(c.number):
 					err = add(n)
 				case c.message:
 					err = add(n, uint64(sends+i), number)
@@ -320,8 +320,8 @@ func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict " +
 	"the others")
 
-// get returns the open constraint of a link, which it creates if needed.
-func (f *forward) get(l *link) *open {
+// openOf returns the open constraint of a link, which it creates if needed.
+func (f *forward) openOf(l *link) *open {
 	o := f.open[l.number]
 	if o == nil {
 		if n := len(f.free); n > 0 {
@@ -339,7 +339,7 @@ func (f *forward) get(l *link) *open {
 func (f *forward) visit(v *visit) error {
 	links, missing := f.links[:0], int32(0)
 	for i := range v.links {
-		o := f.get(&v.links[i])
+		o := f.openOf(&v.links[i])
 		cause := v.links[i].role == sends || v.links[i].role == begins
 		if cause {
 			o.unseen--
@@ -352,7 +352,7 @@ func (f *forward) visit(v *visit) error {
 	c := &f.clocks[v.clock]
 	w := waiter{node: v.node, linear: v.linear, links: links, missing: missing}
 	if missing == 0 && len(c.queue) == 0 {
-		if err := f.process(&w, f.time(&w), false); err != nil {
+		if err := f.process(&w, f.leastTime(&w), false); err != nil {
 			return err
 		}
 		return f.drain()
@@ -374,9 +374,9 @@ func (f *forward) visit(v *visit) error {
 	return err
 }
 
-// time returns the least time that a node can have by its causes and by the earlier nodes of its
+// leastTime returns the least time that a node can have by its causes and by the earlier nodes of its
 // clock, in ticks.
-func (f *forward) time(w *waiter) int64 {
+func (f *forward) leastTime(w *waiter) int64 {
 	t := f.clocks[w.clock].decayed(w.linear)
 	for _, l := range w.links {
 		if !l.cause && !l.ignored {
@@ -404,7 +404,7 @@ func (f *forward) drain() error {
 		if w.done {
 			continue
 		}
-		if err := f.process(w, f.time(w), false); err != nil {
+		if err := f.process(w, f.leastTime(w), false); err != nil {
 			return err
 		}
 	}
@@ -669,7 +669,7 @@ func (f *forward) joins(members []*waiter) bool {
 func (f *forward) join(members []*waiter, inner []*open) error {
 	t := int64(math.MinInt64)
 	for _, w := range members {
-		t = max(t, f.time(w))
+		t = max(t, f.leastTime(w))
 	}
 	for _, o := range inner {
 		t = max(t, o.need)
