@@ -164,7 +164,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
-	if at, t, ok := w.start(); ok {
+	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error
 		if r.Begin, err = w.walk(ctx, at, t); err != nil {
@@ -172,14 +172,14 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 		}
 		r.Length = r.End - r.Begin
 	}
-	w.fill(r, opt)
+	w.setDivisions(r, opt)
 	r.Runtime = max(0, h.Log.Last-h.Log.First)
 	return r, whatIf(ctx, h, r, opt)
 }
 
-// start returns the location and the time at which the path ends, where the walk starts. ok is
+// pathEnd returns the location and the time at which the path ends, where the walk starts. ok is
 // false without events.
-func (w *walker) start() (loc uint32, t int64, ok bool) {
+func (w *walker) pathEnd() (loc uint32, t int64, ok bool) {
 	if f := w.h.Finalize; f != nil {
 		return f.Last.Location, w.h.At(f.Last).Enter, true
 	}
@@ -230,7 +230,7 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 		return 1
 	})
 	if n < len(l.Calls) {
-		if wait := w.last(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
+		if wait := w.lastWait(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
 			w.inside(l, loc, int32(n), t)
 			w.add(wait.Path, loc, -wait.Length)
@@ -241,7 +241,7 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	for n--; n >= 0; n-- {
 		c := &l.Calls[n]
 		w.addAll(loc, l.Inside(int32(n)))
-		if wait := w.last(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
+		if wait := w.lastWait(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
 			w.add(wait.Path, loc, -wait.Length)
 			return wait.Begin + wait.Length, wait.Cause.Location, wait.Pattern.String()
 		}
@@ -259,9 +259,9 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	return min(t, l.First), trace.NoRef, ""
 }
 
-// last returns the wait of a call that ends last, or nil. Of the waits of a reduction it ignores
+// lastWait returns the wait of a call that ends last, or nil. Of the waits of a reduction it ignores
 // EarlyReduce, so that it finds the wait for the last member.
-func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
+func (w *walker) lastWait(c *history.Call) (last *waitstate.Wait) {
 	w.h.WaitsOf(c, func(i int) {
 		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil ||
 			x.Begin+x.Length > last.Begin+last.Length) {
@@ -336,8 +336,8 @@ func (w *walker) addLess(loc uint32, list []synclog.PathTime, less int64) {
 	w.addAll(loc, list)
 }
 
-// fill sets the fields that divide the path, and its pieces.
-func (w *walker) fill(r *Result, opt Options) {
+// setDivisions sets the fields that divide the path, and its pieces.
+func (w *walker) setDivisions(r *Result, opt Options) {
 	log := w.h.Log
 	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)
 	name := func(loc uint32) string {
