@@ -147,7 +147,7 @@ func (f *finder) follow(i int) {
 	f.waiting.sum(w.Place, o.A, &o)
 	f.late.sum(w.Cause, o.B, &o)
 	if w.Pattern == waitstate.LockContention {
-		f.late.inside(w.Cause, w.CauseTime)
+		f.late.addInside(w.Cause, w.CauseTime)
 	}
 	// Sum the time that the late location spent in each path in excess of the waiting location.
 	excess, own := 0.0, float64(f.late.waited)

@@ -64,7 +64,7 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		return 1
 	})
 	x.to = x.from + int32(n)
-	x.calls(l, x.from, x.to)
+	x.addCalls(l, x.from, x.to)
 	for _, t := range l.Before(x.to) {
 		if x.to == to.Number || t.Path != last.Path {
 			x.add(t.Path, t.Time)
@@ -75,8 +75,8 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 // fewCalls is the number of calls whose sums a block at the lowest level holds.
 const fewCalls = 64
 
-// calls adds the times in the calls [from, to), and before each of them.
-func (x *interval) calls(l *history.Location, from, to int32) {
+// addCalls adds the times in the calls [from, to), and before each of them.
+func (x *interval) addCalls(l *history.Location, from, to int32) {
 	if to-from > 2*fewCalls {
 		if x.blocks[x.location] == nil {
 			x.blocks[x.location] = newTree(x.h, l)
@@ -86,8 +86,8 @@ func (x *interval) calls(l *history.Location, from, to int32) {
 			x.addAll(b.times)
 			x.waited += b.waited
 		})
-		x.calls(l, from, first*fewCalls)
-		x.calls(l, last*fewCalls, to)
+		x.addCalls(l, from, first*fewCalls)
+		x.addCalls(l, last*fewCalls, to)
 		return
 	}
 	for n := from; n < to; n++ {
@@ -97,8 +97,8 @@ func (x *interval) calls(l *history.Location, from, to int32) {
 	}
 }
 
-// inside adds the times in a call until it released a lock.
-func (x *interval) inside(at waitstate.Place, released int64) {
+// addInside adds the times in a call until it released a lock.
+func (x *interval) addInside(at waitstate.Place, released int64) {
 	c := x.h.At(at)
 	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
 	x.add(c.Path, released-c.Leave)
@@ -153,7 +153,7 @@ func newTree(h *history.History, l *history.Location) *tree {
 	}
 	var level []block
 	for n := int32(0); int(n)+fewCalls <= len(l.Calls); n += fewCalls {
-		x.calls(l, n, n+fewCalls)
+		x.addCalls(l, n, n+fewCalls)
 		level = append(level, take())
 	}
 	for len(level) > 0 {

@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 			waited += addWaits(h, &l.Calls[n], add)
 		}
 		x.location = 1
-		x.calls(l, from, to)
+		x.addCalls(l, from, to)
 		found := map[uint32]int64{}
 		for _, p := range x.paths {
 			found[p-1] = x.times[p]
