@@ -441,7 +441,7 @@ func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 
 // claims counts the claims of a batch.
 func (p *Part) claims(b *trace.Batch) {
-	p.book.Step, p.book.Ended = p.step, p.ended
+	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
@@ -450,7 +450,7 @@ func (p *Part) claims(b *trace.Batch) {
 			continue
 		}
 		row := p.opt.Rows.Of(x.Region)
-		p.activities[row] = p.activities[row].begun()
+		p.activities[row] = p.activities[row].plusClaim()
 		if x.Resource != trace.NoRef {
 			r := p.resources[x.Resource]
 			r.count++
@@ -468,8 +468,8 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	p.resources[res] = r
 }
 
-// ended counts a claim that ends.
-func (p *Part) ended(c claims.Claim, end int64) {
+// endClaim counts a claim that ends.
+func (p *Part) endClaim(c claims.Claim, end int64) {
 	row := p.opt.Rows.Of(c.Region)
 	a, ticks := p.activities[row], end-c.Start
 	outside := c.Outside(p.opt.Window, end)
@@ -490,8 +490,8 @@ func (p *Part) ended(c claims.Claim, end int64) {
 	}
 }
 
-// begun returns the sums with one claim more.
-func (a activity) begun() activity {
+// plusClaim returns the sums with one claim more.
+func (a activity) plusClaim() activity {
 	if a == (activity{}) {
 		a.min = math.MaxInt64
 	}

@@ -210,7 +210,7 @@ func (p *Part) claimResult(r *Result) {
 	q.book = p.book.Clone()
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
-		q.ended(c, end)
+		q.endClaim(c, end)
 		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && !trace.Before(end, q.opt.Window.To) {
 			return // outside of the window, or the location continues after it
 		}
@@ -220,7 +220,7 @@ func (p *Part) claimResult(r *Result) {
 		q.activities[row] = a
 		r.UnclosedClaims++
 	}
-	q.book.Close(p.ending)
+	q.book.Close(p.claimEnd)
 	r.OrphanClaims, r.ReusedClaims = p.book.Orphans, p.book.Reused
 	for k, a := range q.activities {
 		if a.count == 0 {
@@ -249,9 +249,9 @@ func (p *Part) claimResult(r *Result) {
 	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
 }
 
-// ending returns the time at which the open claims of a location end: its last event, or the end of
+// claimEnd returns the time at which the open claims of a location end: its last event, or the end of
 // the window if it has later events.
-func (p *Part) ending(loc uint32) int64 {
+func (p *Part) claimEnd(loc uint32) int64 {
 	s := p.locations[loc]
 	switch s.phase {
 	case beforeWindow:
