@@ -94,7 +94,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
 		return nil
 	}
-	p.book.Step, p.book.Ended = p.step, p.ended
+	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
@@ -150,8 +150,8 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 }
 
-// ended takes back the count of a claim that ends and was not in the window.
-func (p *Part) ended(c claims.Claim, end int64) {
+// endClaim takes back the count of a claim that ends and was not in the window.
+func (p *Part) endClaim(c claims.Claim, end int64) {
 	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
 		p.resource(c.Resource).count--
 	}
@@ -298,7 +298,7 @@ func (p *Part) Result() *Result {
 		Reused: p.book.Reused, Resources: []Resource{}}
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
-		q.ended(c, end)
+		q.endClaim(c, end)
 		if !c.Outside(w, end) {
 			out.Unclosed++
 		}
