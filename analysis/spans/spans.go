@@ -63,7 +63,7 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 				}
 			}
 		}
-		for _, s := range f.open() {
+		for _, s := range f.openSpans() {
 			if !yield(s, nil) {
 				return
 			}
@@ -112,7 +112,7 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 			x := l.stack[i]
 			l.stack = openset.Close(&l.among, l.stack, i, x.Region)
 			l.open--
-			return f.ended(x, c.Time())
+			return f.end(x, c.Time())
 		}
 	case trace.ClaimBegin:
 		resource := trace.NoRef
@@ -128,14 +128,14 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 		id := int64(c.Op(0))
 		if x, begun := f.claims[id]; begun {
 			delete(f.claims, id)
-			return f.ended(x, c.Time())
+			return f.end(x, c.Time())
 		}
 	}
 	return s, false
 }
 
-// ended returns the span with its end at time t. ok is false if it is not selected.
-func (f *follower) ended(s Span, t int64) (Span, bool) {
+// end returns the span with its end at time t. ok is false if it is not selected.
+func (f *follower) end(s Span, t int64) (Span, bool) {
 	s.End = t
 	wanted := s.Start < f.sel.To && (s.End >= f.sel.From || s.Start >= f.sel.From)
 	if f.sel.Region != nil {
@@ -144,10 +144,10 @@ func (f *follower) ended(s Span, t int64) (Span, bool) {
 	return s, wanted
 }
 
-// open returns the spans without an end, sorted by location, start and depth.
-func (f *follower) open() (list []Span) {
+// openSpans returns the spans without an end, sorted by location, start and depth.
+func (f *follower) openSpans() (list []Span) {
 	add := func(s Span, last int64) {
-		s, ok := f.ended(s, last)
+		s, ok := f.end(s, last)
 		if s.Open = true; ok {
 			list = append(list, s)
 		}
