@@ -174,7 +174,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 		var missing int64
 		n, x.Regions, missing = summaryCounts(d, s, t.Rows)
 		x.Missing, x.TimesChanged = &missing, s.Changed
-	} else if n, err = t.scanned(ctx, x); err != nil {
+	} else if n, err = t.scan(ctx, x); err != nil {
 		return nil, nil, err
 	}
 	x.Events, x.Derived, x.Links, x.Kinds, x.Attributes = n.Events, n.Derived, n.Links, n.Kinds, n.Attributes
@@ -229,9 +229,9 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	return x, o.Definitions, nil
 }
 
-// scanned scans all events, and sets the fields of x that do not come from the counts. It returns
+// scan scans all events, and sets the fields of x that do not come from the counts. It returns
 // the counts.
-func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
+func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 	d := t.Events.Defs()
 	sel := trace.Everything()
 	_, known := t.File.LinkCount()
