@@ -153,10 +153,11 @@ func (e *engine) judge(s *sequence, x *instance) {
 		Collective: true}
 	switch name {
 	case "barrier":
-		e.all(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
+		e.judgeNxN(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
 	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter",
 		"reduce-scatter-block":
-		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
+		e.judgeNxN(o, NxN, NxNCompletion,
+			func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
@@ -164,12 +165,12 @@ func (e *engine) judge(s *sequence, x *instance) {
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {
-			e.toRoot(o)
+			e.judgeToRoot(o)
 		} else {
-			e.fromRoot(o)
+			e.judgeFromRoot(o)
 		}
 	case "scan", "exscan":
-		e.scan(s, o)
+		e.judgeScan(s, o)
 	default:
 		o.Relation = Independent
 	}
@@ -216,9 +217,9 @@ func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 		o.HasCommunicator}
 }
 
-// all reports the waits in an operation in which members wait for all others. Function takesPart
+// judgeNxN reports the waits in an operation in which members wait for all others. Function takesPart
 // reports whether a member waits, and whether its completion is reported.
-func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
+func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	e.countViolation(&e.EarlyOperations, last.Arrival-first)
 	for i := range o.Members {
@@ -234,8 +235,8 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 	}
 }
 
-// fromRoot reports the waits in an operation in which all members wait for the root.
-func (e *engine) fromRoot(o *Operation) {
+// judgeFromRoot reports the waits in an operation in which all members wait for the root.
+func (e *engine) judgeFromRoot(o *Operation) {
 	o.Relation = RootSends
 	for i := range o.Members {
 		m := &o.Members[i]
@@ -246,9 +247,9 @@ func (e *engine) fromRoot(o *Operation) {
 	}
 }
 
-// toRoot reports the wait of the root in an operation in which it waits for the first one of the
+// judgeToRoot reports the wait of the root in an operation in which it waits for the first one of the
 // other members.
-func (e *engine) toRoot(o *Operation) {
+func (e *engine) judgeToRoot(o *Operation) {
 	o.Relation = RootWaits
 	var first *Member
 	for i := range o.Members {
@@ -270,8 +271,8 @@ func (e *engine) toRoot(o *Operation) {
 	}
 }
 
-// scan reports the waits in an operation in which each rank waits for the ranks before it.
-func (e *engine) scan(s *sequence, o *Operation) {
+// judgeScan reports the waits in an operation in which each rank waits for the ranks before it.
+func (e *engine) judgeScan(s *sequence, o *Operation) {
 	o.Relation = RanksWait
 	var last *Member
 	for rank, location := range s.ranks {
