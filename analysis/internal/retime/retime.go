@@ -180,12 +180,12 @@ func (r *retimer) call(p waitstate.Place) {
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
 			}
-			r.done(p, begin, end)
+			r.store(p, begin, end)
 			return
 		}
 	}
 	if c.Joins && cause > math.MinInt64 { // it has waited since its own work in the team ended
-		r.done(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
+		r.store(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
 		return
 	}
 	if cause > base {
@@ -203,11 +203,11 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}
-	r.done(p, begin, max(begin, newCause)+max(0, took))
+	r.store(p, begin, max(begin, newCause)+max(0, took))
 }
 
-// done stores the new begin and end of a call.
-func (r *retimer) done(p waitstate.Place, begin, end int64) {
+// store stores the new begin and end of a call.
+func (r *retimer) store(p waitstate.Place, begin, end int64) {
 	if r.h.At(p).Role == trace.LockRole {
 		r.locked[p] = end
 	}
