@@ -477,9 +477,9 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 		if m := list[i]; m.b >= nb {
 			continue
 		} else if swap {
-			h.meet(&o, a.Location, b.Location, m.b, m.a)
+			h.consider(&o, a.Location, b.Location, m.b, m.a)
 		} else {
-			h.meet(&o, a.Location, b.Location, m.a, m.b)
+			h.consider(&o, a.Location, b.Location, m.a, m.b)
 		}
 	}
 	l := h.Locations[a.Location]
@@ -488,16 +488,16 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	for j--; j >= 0 && looks > 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
 		x := &h.Operations[l.operations[j].operation]
 		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
-			h.meet(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
+			h.consider(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
 			looks--
 		}
 	}
 	return o
 }
 
-// meet sets o to the synchronisation in the calls a and b if the locations left these later than
+// consider sets o to the synchronisation in the calls a and b if the locations left these later than
 // those in o.
-func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
+func (h *History) consider(o *Opening, locA, locB uint32, a, b int32) {
 	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
 	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
 	if left := min(x.Leave, y.Leave, met); left > o.left {
