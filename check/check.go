@@ -428,11 +428,11 @@ func (c *Checker) Finish(context.Context) error {
 		if s == nil {
 			continue
 		}
-		if err := c.unfinished(uint32(loc), s); err != nil {
+		if err := c.reportUnfinished(uint32(loc), s); err != nil {
 			return err
 		}
 	}
-	for _, rest := range []func() error{c.unmatched, c.clockSkews, c.collectives, c.distantEvents} {
+	for _, rest := range []func() error{c.reportUnmatched, c.clockSkews, c.collectives, c.distantEvents} {
 		if err := rest(); err != nil {
 			return err
 		}
@@ -440,8 +440,8 @@ func (c *Checker) Finish(context.Context) error {
 	return nil
 }
 
-// unfinished reports the objects that are open at the end of a location.
-func (c *Checker) unfinished(loc uint32, s *locationState) (err error) {
+// reportUnfinished reports the objects that are open at the end of a location.
+func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 	report := func(rule string, at openRow, found, expected string) {
 		if err == nil {
 			err = c.report(rule, placeOf(loc, at), found, expected)

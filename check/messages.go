@@ -221,10 +221,10 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 // locations and tag. The last of them counts all remaining messages.
 const maxSingly = 10
 
-// unmatched reports messages without partner. It skips messages whose other location has no events:
+// reportUnmatched reports messages without partner. It skips messages whose other location has no events:
 // either the selection excludes that location, or its file is missing, which the reader has
 // reported.
-func (c *Checker) unmatched() error {
+func (c *Checker) reportUnmatched() error {
 	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
 	})
