@@ -365,7 +365,7 @@ func (h *History) sort() {
 	for _, l := range h.Locations {
 		if l != nil {
 			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
-			slices.SortStableFunc(l.sources, func(a, b source) int { return int(a.call) - int(b.call) })
+			slices.SortStableFunc(l.sources, func(a, b callSource) int { return int(a.call) - int(b.call) })
 			for i := range slices.Backward(l.operations) {
 				l.Calls[l.operations[i].call].operation = int32(i + 1)
 			}
