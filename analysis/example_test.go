@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// An analysis of a trace of any format, on all cores. The file has 144 lines, each of them an
-// event.
+// Run counts the events of a trace of any format with one part per worker. The file has 144 lines,
+// and each line is an event.
 func ExampleRun() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/ring.trf", nil)

@@ -21,7 +21,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// oracle is the result of an independent program for a PICL trace.
+// oracle is the JSON result that a program independent of weft computed for a PICL trace. Times are
+// in nanoseconds. The keys of the maps are the decimal numbers of the trace, and
+// "source->destination" in the matrices.
 type oracle struct {
 	Records      int64                       `json:"records"`
 	RecordTypes  map[string]int64            `json:"record_types"`
@@ -42,8 +44,8 @@ type oracle struct {
 	MatrixBytes  map[string]int64            `json:"comm_matrix_bytes"`
 }
 
-// oracleTraces returns the traces with an oracle: those in testdata, and those of a shared
-// directory where it exists.
+// oracleTraces returns the paths of the PICL traces that have a file of expected results beside
+// them: those in testdata, and those of a shared directory where it exists.
 func oracleTraces(t *testing.T) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -62,8 +64,10 @@ func oracleTraces(t *testing.T) []string {
 	return out
 }
 
-// definitions counts the records that only define, which are no events.
-func definitions(t *testing.T, path string) (types, events map[string]int64) {
+// definitionRecords counts the records of a PICL file that define labels, descriptors or sets, by
+// record type and by event type. The oracle counts them as records, but weft reads them as
+// definitions and not as events.
+func definitionRecords(t *testing.T, path string) (types, events map[string]int64) {
 	r, err := picl.NewReader(context.Background(), format.FileSource(path), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +121,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// tee passes each batch and link to all of its sinks.
 type tee []format.Sink
 
 func (l tee) Batch(b *trace.Batch) error {
@@ -152,7 +157,7 @@ func equalMap(t *testing.T, what string, found, expected map[string]int64) {
 }
 
 func compareCounts(t *testing.T, path string, want *oracle, r *counts.Result) {
-	types, events := definitions(t, path)
+	types, events := definitionRecords(t, path)
 	all := r.Events
 	for _, n := range types {
 		all += n
@@ -189,11 +194,15 @@ func compareCounts(t *testing.T, path string, want *oracle, r *counts.Result) {
 	equalMap(t, "event types", events, want.EventTypes)
 }
 
+// processor returns the processor of a location's id, which is "processor/process" or the processor
+// alone.
 func processor(id string) string {
 	p, _, _ := strings.Cut(id, "/")
 	return p
 }
 
+// compareMessages compares with the oracle. Option ordered states whether the events came in global
+// time order, so that the pending messages are known.
 func compareMessages(t *testing.T, want *oracle, r *messages.Result, ordered bool) {
 	equal(t, "messages sent", r.Sent, want.Sent)
 	equal(t, "bytes sent", int64(r.SentBytes), want.SentBytes)
@@ -234,7 +243,7 @@ func compareStates(t *testing.T, want *oracle, r *states.Result) {
 	found := map[string]map[string]int64{"busy": {}, "overhead": {}, "idle": {}}
 	for _, l := range r.Profile {
 		for state, ticks := range map[string]int64{"busy": l.Busy, "overhead": l.Overhead, "idle": l.Idle} {
-			if ticks != 0 { // the oracle leaves them out
+			if ticks != 0 { // the oracle lists no numbers of processors without any time
 				found[state][strconv.FormatInt(l.Count, 10)] = ns(ticks)
 			}
 		}
@@ -245,8 +254,8 @@ func compareStates(t *testing.T, want *oracle, r *states.Result) {
 	equal(t, "orphans", r.Orphans, 0)
 }
 
-// compareMerged gives each location to one of three parts and merges them in two orders. The
-// results must be those of the oracle, and of a single part.
+// compareMerged gives each location to one of three parts and merges the parts in two orders. The
+// results must equal those of the oracle, and those of a single part.
 func compareMerged(t *testing.T, want *oracle, d format.Events) {
 	type parts struct {
 		c *counts.Part
@@ -294,6 +303,7 @@ func compareMerged(t *testing.T, want *oracle, d format.Events) {
 	}
 }
 
+// text returns the JSON of v, by which results are compared.
 func text(t *testing.T, v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -302,7 +312,7 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// A part of each analysis can be used as a sink.
+// The parts of the analyses are sinks.
 var _ = []format.Sink{&counts.Part{}, &messages.Part{}, &states.Part{}, &profile.Part{}}
 
 func Example() {

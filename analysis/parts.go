@@ -10,18 +10,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ErrTimeRange is returned by analyses that compare times of different locations, for a trace whose times span
-// too many ticks.
+// ErrTimeRange is the error of analyses that compare times of different locations, for a trace
+// whose earliest and latest time are 2^62 ticks or more apart.
 var ErrTimeRange = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
 
-// Part is a part of an analysis: the state of one worker.
+// Part is the state of an analysis after some locations of a trace. Merge adds the state of another
+// part, which has seen other locations and must not be used afterwards.
 type Part[P any] interface {
 	format.Sink
 	Merge(P) error
 }
 
-// Join joins what two parts hold about locations: lists by index, with nil for locations that a
-// part has not seen. No location may have been seen by both. The error names the analysis.
+// Join returns the state that two parts hold for each location. The lists are indexed by location
+// and have nil for locations without events in a part. It fails if both parts have state for the
+// same location; the error begins with name, the name of the analysis. The result may reuse the
+// array of ours.
 func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 	for i, x := range theirs {
 		if x == nil {
@@ -38,8 +41,9 @@ func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 	return ours, nil
 }
 
-// Run runs an analysis of the events that sel selects. Each worker of a parallel scan fills a part
-// of its own, which fresh returns, and Run merges them.
+// Run runs an analysis of the events that sel selects, on several cores. Each worker of the
+// parallel scan has a part of its own, which fresh returns. Run merges all of them into one more
+// part from fresh and returns it, also after an error.
 func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selection, fresh func() P) (P, error) {
 	var mu sync.Mutex
 	var parts []P

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestReduced compares the results of analyses from the events that they choose with those from all
-// events.
+// TestReduced checks that an analysis has the same result from the events that its reduction
+// chooses as from all events.
 func TestReduced(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{"otf2/testdata/ok/*/*.otf2", "otf/testdata/ok/*/*.otf",
@@ -85,6 +85,7 @@ func TestReduced(t *testing.T) {
 	}
 }
 
+// The parts with their results as values of any type.
 type (
 	statesPart      struct{ *states.Part }
 	messagesPart    struct{ *messages.Part }

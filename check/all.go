@@ -11,10 +11,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// All reads a whole trace and reports its defects to opt: those found by the reader, by the rules of
-// this package and by the format's own checker. The argument events is the file itself, or the
-// file's events after a change such as a correction of clocks. All uses as many cores as opt allows.
-// With opt.Strict it uses one core, so that it always stops at the same defect.
+// All reads a whole trace and reports its defects to opt: those that the reader finds, those that
+// break a rule of this package, and those that the format's own checker finds. The events are those
+// of file, or those of file after a change, such as a correction of clocks. All uses as many cores
+// as opt allows. With opt.Strict it uses one core, so that it always stops at the same defect.
 func All(ctx context.Context, events format.Events, file format.File, path string, opt *format.ReadOptions) error {
 	var parts []*part
 	var own format.Checker // the format's own checker
@@ -86,9 +86,10 @@ func (p *part) Links(l []trace.Link) error {
 	return p.own.Links(l)
 }
 
-// IsDamage reports whether an error of opening a trace describes a defect of the trace. It returns
-// false if the trace does not exist or cannot be accessed, if an option is wrong, if the context was
-// cancelled, and if the error is a [trace.Defect], which has been reported already.
+// IsDamage reports whether an error from opening a trace describes a defect of the trace. It
+// returns false if the trace does not exist or cannot be accessed, if an option is wrong, or if the
+// context was cancelled. It also returns false for a [trace.Defect], which has been reported
+// already.
 func IsDamage(err error) bool {
 	var system syscall.Errno
 	var option *format.OptionError

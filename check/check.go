@@ -19,10 +19,10 @@ import (
 
 // Checker checks the events of one scan. Its reports do not depend on the order in which the scan
 // delivers locations. It needs 64 bytes for each open region, claim, request, lock and collective
-// operation, 40 bytes for each message of which only one side has been seen, and 56 bytes for each
-// collective operation of a communicator; members that do the same operations share them. Few
-// messages wait for their other side if the events come in global time order. All messages may wait
-// if the events come location by location.
+// operation, 40 bytes for each message of which only one end has been processed, and 56 bytes for
+// each collective operation of a communicator; members with the same sequence of operations share
+// these. In global time order, few messages wait for their other end. Location by location, all
+// messages can wait.
 type Checker struct {
 	opt   *format.ReadOptions
 	defs  *trace.Definitions
@@ -30,8 +30,9 @@ type Checker struct {
 	nests bool // regions nest in this format
 	locs  []*locationState
 
-	// recorder names the recorder of the trace if it writes no completion of non-blocking operations;
-	// it is empty for other recorders, and nil before the definitions have been searched.
+	// recorder is the name of the recorder of the trace if this recorder writes no completion of
+	// non-blocking operations, and "" for other recorders. It is nil before the definitions have
+	// been searched.
 	recorder *string
 
 	lanes   map[channel]*lane
@@ -42,7 +43,7 @@ type Checker struct {
 	operands [trace.OpInterruptGenerator + 1]uint64 // the same for operand types; 0 for a type that indexes no table
 }
 
-// locationState is the state of a location after the events seen so far.
+// locationState is the state of a location after its events so far.
 type locationState struct {
 	any         bool // the location has had an event; last is its time
 	last        int64
@@ -57,11 +58,12 @@ type locationState struct {
 	openIndex   openset.Index[uint32] // finds regions in open
 }
 
-// openRow is the time and position of the event that opened something.
+// openRow is the time in ticks, and the position in the file, of the event that opens a region,
+// claim or other object.
 type openRow struct{ time, pos int64 }
 
-// openClaims are the open claims of one id, of which there should be one. The row is that of the last
-// one; more is the number of the others.
+// openClaims are the open claims with the same id, of which only one should exist. openRow is that
+// of the last one, and more the number of the others.
 type openClaims struct {
 	openRow
 	more int64
@@ -86,7 +88,7 @@ func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
 }
 
 // place is the place of a defect: the location, or NoRef for the trace as a whole, and the position
-// of the record. If event is true, time is the time of an event.
+// of the record in the file. If event is set, time is the time of an event in ticks.
 type place struct {
 	loc   uint32
 	pos   int64
@@ -123,7 +125,7 @@ func severity(rule string) trace.Severity {
 	return trace.Warning
 }
 
-// id returns the name by which messages call a location: its id in the file.
+// id returns the name that messages use for a location: its id in the file.
 func (c *Checker) id(loc uint32) string {
 	if c.defs.Locations.Has(loc) {
 		return c.defs.Locations.At(loc).ID
@@ -142,8 +144,8 @@ func (c *Checker) region(ref uint32) string {
 // seconds formats a time in seconds.
 func (c *Checker) seconds(t int64) string { return c.defs.Clock.FormatSeconds(t) + " s" }
 
-// Unreadable returns the defect of a trace that could not be opened. It takes the place, what was
-// found and what was expected from the text of the error, if the text has these parts.
+// Unreadable returns the defect of a trace that could not be opened. If the text of err has a
+// place, what was found and what was expected, the defect has them too.
 func Unreadable(path string, err error) *trace.Defect {
 	d := &trace.Defect{Rule: "trace.unreadable", Severity: severity("trace.unreadable"),
 		Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
@@ -171,7 +173,7 @@ func (c *Checker) state(loc uint32) *locationState {
 	return s
 }
 
-// hasEvents reports whether the scan has delivered events of a location.
+// hasEvents reports whether the scan has delivered any events of a location.
 func (c *Checker) hasEvents(loc uint32) bool {
 	return int64(loc) < int64(len(c.locs)) && c.locs[loc] != nil
 }
@@ -264,7 +266,7 @@ func (c *Checker) leave(s *locationState, at place, t int64, ref uint32) error {
 		"a leave of "+c.region(inner)+", which was entered last")
 }
 
-// communication checks rows of messages, requests, collective operations and locks.
+// communication checks a row that belongs to a message, request, collective operation or lock.
 func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) error {
 	switch k := x.Kind(); k {
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
@@ -295,8 +297,8 @@ func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) err
 	return nil
 }
 
-// startedBefore reports whether a row of a trace that was cut out of a longer one has the attribute
-// that its operation, or the request that it completes, began before the cut.
+// startedBefore reports whether a row has an attribute by which [transform.Cut] marks that its
+// operation, or the request that it completes, began before the piece that was cut out.
 func (c *Checker) startedBefore(x *trace.Cursor) bool {
 	keys, _ := x.Attrs()
 	for _, k := range keys {
@@ -351,8 +353,9 @@ func (c *Checker) requestWithoutEnd(loc uint32, request uint64, posted openRow) 
 // eztraceRegion is a region in each trace of EZTrace. These traces do not name their recorder.
 const eztraceRegion = "EZTrace finalize"
 
-// recorderNote returns an addition to a message: the recorder of the trace writes no completion of
-// non-blocking operations, or receives. It returns "" for all other recorders.
+// recorderNote returns an addition to messages about an operation without completion. If the
+// recorder of the trace never writes such completions, it names the recorder and what, the
+// operations concerned. Otherwise it is "".
 func (c *Checker) recorderNote(what string) string {
 	if c.recorder == nil {
 		name := ""
@@ -376,7 +379,7 @@ func (c *Checker) complete(s *locationState, id uint64, x *trace.Cursor, at plac
 	}
 	if _, ok := s.requests[id]; !ok {
 		if c.startedBefore(x) {
-			return nil // it was posted before the piece that was cut out
+			return nil // posted before the piece that was cut out
 		}
 		return c.report("trace.request-without-begin", at,
 			fmt.Sprintf("%s of request %d at %s", c.defs.Spec(x.Kind()).Name, id, c.seconds(x.Time())),
@@ -388,8 +391,8 @@ func (c *Checker) complete(s *locationState, id uint64, x *trace.Cursor, at plac
 	return nil
 }
 
-// Merge adds the state of another checker of the same trace, which must have seen other locations.
-// The other checker must not be used afterwards.
+// Merge adds the state of another checker of the same trace, which must have processed other
+// locations. The other checker must not be used afterwards.
 func (c *Checker) Merge(o *Checker) error {
 	locs, err := analysis.Join("check", c.locs, o.locs)
 	if err != nil {
@@ -398,7 +401,7 @@ func (c *Checker) Merge(o *Checker) error {
 	c.locs = locs
 	for _, s := range o.locs {
 		if s != nil {
-			s.recent = recentLanes{} // the cached pointers refer to lanes of the other checker
+			s.recent = recentLanes{} // they refer to lanes of the other checker
 		}
 	}
 	for g, s := range o.skews {
@@ -418,18 +421,18 @@ func (c *Checker) Merge(o *Checker) error {
 // Links does nothing. Readers report links to events that do not exist.
 func (c *Checker) Links([]trace.Link) error { return nil }
 
-// Finish reports what is still open, messages without partner, and the defects that only the whole
-// trace shows, such as clocks that differ.
+// Finish reports regions, claims and other objects that are still open, messages without partner,
+// and defects that only the whole trace shows, such as clocks that differ.
 func (c *Checker) Finish(context.Context) error {
 	for loc, s := range c.locs {
 		if s == nil {
 			continue
 		}
-		if err := c.unfinished(uint32(loc), s); err != nil {
+		if err := c.reportUnfinished(uint32(loc), s); err != nil {
 			return err
 		}
 	}
-	for _, rest := range []func() error{c.unmatched, c.clockSkews, c.collectives, c.distantEvents} {
+	for _, rest := range []func() error{c.reportUnmatched, c.clockSkews, c.collectives, c.distantEvents} {
 		if err := rest(); err != nil {
 			return err
 		}
@@ -437,8 +440,8 @@ func (c *Checker) Finish(context.Context) error {
 	return nil
 }
 
-// unfinished reports what is open at the end of a location.
-func (c *Checker) unfinished(loc uint32, s *locationState) (err error) {
+// reportUnfinished reports the objects that are open at the end of a location.
+func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 	report := func(rule string, at openRow, found, expected string) {
 		if err == nil {
 			err = c.report(rule, placeOf(loc, at), found, expected)

@@ -22,14 +22,16 @@ type row struct {
 	ops []uint64
 }
 
+// The values of operands that the trace does not record.
 const (
 	none   = trace.Undefined
 	anyTag = trace.Undefined
 )
 
-// definitions returns three locations, of which the last two share a group, and one without events;
-// two regions and a resource; a communicator of the first three locations, one whose members are
-// unknown, and one between groups.
+// definitions returns definitions of a trace of the format with the given name. It has four
+// locations, the last one without events; two of the others share a group. It has two regions and a
+// resource; a communicator of the first three locations, one with unknown members, and one between
+// groups.
 func definitions(name string) *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: name, Conventions: format.Conventions(name)}
 	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
@@ -87,6 +89,7 @@ func collectiveRows(t int64, op, comm, root uint64, locs ...uint32) (out []row) 
 	return out
 }
 
+// join returns the rows of all lists.
 func join(l ...[]row) []row { return slices.Concat(l...) }
 
 // visits returns n visits of region 0 at a location, each of one tick, two ticks apart.
@@ -131,14 +134,14 @@ func add(b *trace.Batch, x row) {
 	}
 }
 
-// TestRules breaks each rule and checks traces without defects. The defects must be the same for each
-// order in which locations are delivered, and with merged checkers of single locations.
+// TestRules checks the defects of traces that break each rule, and of traces without defects. They
+// must be the same for each order of locations, and for merged checkers of one location each.
 func TestRules(t *testing.T) {
 	const post, done = trace.SendBegin, trace.SendComplete
 	tested := map[string]bool{}
 	for i, x := range []struct {
 		rules string // broken rules with their counts
-		found string // part of what the first defect of a rule found
+		found string // part of Found in the first defect of the rules
 		rows  []row
 	}{
 		{"", "", at(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
@@ -161,8 +164,8 @@ func TestRules(t *testing.T) {
 		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, anyTag, 8),
 			recv(1, 6, 0, 0, anyTag, 9)}},
 		{"", "", []row{send(0, 1, 1, 0, anyTag, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // an unknown length
-		{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the other side has no events
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // unknown length
+		{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the receiver has no events
 		{"", "", []row{send(0, 1, none, 0, 7, 8)}},
 		{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s",
 			[]row{event(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8),
@@ -172,7 +175,7 @@ func TestRules(t *testing.T) {
 		{"trace.receive-without-send 1,trace.send-without-receive 1", "",
 			[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
 		{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
-		// one group, one clock
+		// Both locations are of one group, and so have one clock.
 		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s",
 			[]row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}},
 		{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, " +
@@ -189,7 +192,7 @@ func TestRules(t *testing.T) {
 		{"trace.request-without-end 2", "request 4 posted at 0.003 s",
 			[]row{event(0, 3, trace.RecvBegin, 4), event(0, 4, trace.RecvBegin, 4)}},
 
-		// Locks, which need not nest and may be acquired again.
+		// Locks need not nest, and a location can acquire a lock again.
 		{"", "", []row{event(0, 1, trace.LockAcquire, 5, 1, 3), event(0, 2, trace.LockAcquire, 6, 1, 3),
 			event(0, 3, trace.LockAcquire, 5, 2, 3), event(0, 4, trace.LockRelease, 5, 2, 3),
 			event(0, 4, trace.LockRelease, 5, 1, 3),
@@ -202,7 +205,7 @@ func TestRules(t *testing.T) {
 		// Collective operations.
 		{"", "", join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 4, 0, none, 0, 1, 2),
 			collectiveRows(9, 4, 1, none, 1, 2))},
-		// between two groups, which record different roots
+		// An operation between two groups, which record different roots.
 		{"", "", join(collectiveRows(1, 3, 2, 1, 0), collectiveRows(1, 3, 2, 9, 1))},
 		{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
 			event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
@@ -232,7 +235,7 @@ func TestRules(t *testing.T) {
 			"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
 			collectiveRows(9, 11, 0, none, 0, 2),
 			collectiveRows(19, 11, 0, none, 1))},
-		// the root of a broadcast waits for no member
+		// The root of a broadcast waits for no member.
 		{"", "", join(collectiveRows(1, 1, 0, 1, 0), collectiveRows(5, 1, 0, 1, 1, 2))},
 		{"trace.collective-early 1", "the first at 0.002 s",
 			[]row{event(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
@@ -243,7 +246,7 @@ func TestRules(t *testing.T) {
 			[]row{event(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), event(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
 
 		// Times.
-		{"", "", join(visits(0, 0, 20), visits(1, 1000_000, 20))}, // the epoch of another location
+		{"", "", join(visits(0, 0, 20), visits(1, 1000_000, 20))}, // the other location has another epoch
 		{"", "", join(visits(0, 0, 20), visits(0, 38<<20, 1))},
 		{"trace.absurd-delta 1", "an event at 45092.996 s",
 			join(visits(0, 0, 20), visits(1, 10, 4), visits(1, 43<<20+4228, 1))},
@@ -257,7 +260,7 @@ func TestRules(t *testing.T) {
 			rep := format.NewReport()
 			c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
 			if merged {
-				for loc := range uint32(4) { // each location in a checker of its own
+				for loc := range uint32(4) { // one checker per location
 					part := New(c.defs, "x", c.opt)
 					if err := deliver(part, x.rows, []uint32{loc}); err != nil {
 						t.Fatal(err)
@@ -308,7 +311,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: strict checking: %v", name, err)
 		}
 	}
-	// Only a batch of one location can break trace.time-order: the mixed batch above is sorted by time.
+	// Only a batch of one location can break trace.time-order, since the mixed batch above is
+	// sorted by time.
 	rep := format.NewReport()
 	c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
 	if err := deliver(c, at(0, enter(5, 0), leave(4, 0)), []uint32{0}); err != nil {
@@ -334,7 +338,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// checkPlace compares the location and time of a defect with those in its text.
+// checkPlace checks that the location and time of a defect agree with those in its text.
 func checkPlace(d *trace.Defect) error {
 	e := d.Event
 	if text := fmt.Sprintf("location %d", e.Location+10); e.HasLocation != (d.Record != "") ||
@@ -344,7 +348,7 @@ func checkPlace(d *trace.Defect) error {
 	timed := d.Rule != "trace.collective-membership"
 	text := trace.Seconds(1000).FormatSeconds(e.Time) + " s"
 	if d.Rule == "trace.claim-end-without-begin" {
-		text = "end of claim" // its text has no time
+		text = "end of claim" // this text has no time
 	}
 	if e.HasTime != timed || timed && !strings.Contains(d.Found, text) {
 		return fmt.Errorf("%v: found time %+v", d, e)
@@ -352,8 +356,8 @@ func checkPlace(d *trace.Defect) error {
 	return nil
 }
 
-// TestRecorder checks that a report of an operation without completion names the recorder, if the
-// recorder is known to write none.
+// TestRecorder checks that a report of an operation without completion names the recorder if it is
+// one that writes no completions.
 func TestRecorder(t *testing.T) {
 	rows := []row{event(1, 1, trace.RecvBegin, 4), send(0, 2, 1, 0, 7, 8)}
 	for region, want := range map[string][]string{
@@ -382,7 +386,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// TestNesting checks that regions need not nest in formats that do not require it.
+// TestNesting checks that regions that do not nest are no defect in a format that does not require
+// nesting.
 func TestNesting(t *testing.T) {
 	for name, want := range map[string]int{"otf": 1, "pallas": 1, "picl": 0, "etf": 0} {
 		rep := format.NewReport()
@@ -396,8 +401,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestWaiting checks that the memory of waiting ends grows with the messages on their way, not with all
-// messages.
+// TestWaiting checks that the memory for message ends grows with the messages in transit, and not
+// with all messages.
 func TestWaiting(t *testing.T) {
 	var rows []row
 	for i := range int64(10_000) {

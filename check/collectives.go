@@ -14,11 +14,12 @@ import (
 type collective struct {
 	openRow
 	matching uint64
-	counted  bool // the begin record named the operation, which was counted then
+	counted  bool // the operation was counted at its begin record, which has its operands
 	step
 }
 
-// step is an operation of a communicator. The zero step belongs to no communicator.
+// step identifies an operation of a communicator by its number in the tree. The zero step belongs
+// to no communicator.
 type step struct {
 	tree   *operations
 	number int32
@@ -33,15 +34,16 @@ func (s step) addVisit(loc uint32, begin, end int64) {
 }
 
 // operations holds the collective operations on a communicator as a tree. A path from the root is a
-// sequence of operations; members that did the same sequence share the path.
+// sequence of operations. Members with the same sequence share the path.
 type operations struct {
-	blocks  [][]operation // blocks of blockSteps nodes; the first node is the root, which is no operation
-	count   int32
+	blocks [][]operation // blocks of blockSteps nodes; the first node is the root, which is no operation
+	count  int32
+	// members has the progress of each location, by location.
 	members map[uint32]*member
 }
 
-// blockSteps is the number of operations in a block. Blocks keep the operations in place while the
-// tree grows.
+// blockSteps is the number of operations in a block. Since blocks do not move, operations stay in
+// place while the tree grows.
 const blockSteps = 1 << 10
 
 // step returns the operation with a number.
@@ -65,19 +67,19 @@ func (o *operations) add(x *operation) int32 {
 	return o.count - 1
 }
 
-// operation is a node of the tree: an operation that some members did after the same sequence of
-// operations.
+// operation is a node of the tree: an operation that some members took part in after the same
+// sequence of operations. Times are in ticks.
 type operation struct {
 	kind, root  uint64
-	child, next int32  // the first operation that followed, and the next sibling
-	locations   int32  // number of locations that did it
-	least       uint32 // the first of these locations in the order of definitions
-	leaver      uint32 // the location that left it first
-	left        int64  // the time at which leaver left it
-	begun       int64  // the time at which the last location began it
+	child, next int32  // first operation that followed, and next sibling; 0 if there is none
+	locations   int32  // number of locations that took part
+	least       uint32 // first of these locations in the order of definitions
+	leaver      uint32 // location that left it first
+	left        int64  // time at which leaver left it
+	begun       int64  // time at which the last location began it
 }
 
-// extend includes the times at which further locations began and left the operation.
+// extend adds the times at which further locations began and left the operation.
 func (x *operation) extend(begun, left int64, leaver uint32) {
 	x.begun = max(x.begun, begun)
 	if left < x.left || left == x.left && leaver < x.leaver {
@@ -90,13 +92,13 @@ func (o *operation) early() bool { return o.left < o.begun }
 
 // member is the progress of a location through the operations of a communicator.
 type member struct {
-	at     int32 // its last operation
-	number int64 // number of its blocking operations
-	others int64 // number of its non-blocking operations, whose completions have no order
+	at     int32 // number of its last operation in the tree
+	number int64 // number of its blocking operations so far
+	others int64 // number of its non-blocking operations so far, whose completions have no order
 }
 
-// collective takes the begin, the end or the whole of a blocking operation. It counts the operation
-// at the record that names it: the begin in OTF, the end in OTF2 and Pallas.
+// collective processes the begin, the end or the single record of a blocking operation. It counts
+// the operation at the record with its operands: the begin in OTF, the end in OTF2 and Pallas.
 func (c *Checker) collective(s *locationState, x *trace.Cursor, at place) error {
 	switch x.Kind() {
 	case trace.Collective:
@@ -148,7 +150,7 @@ func (c *Checker) countOperation(x *trace.Cursor) step {
 	}
 	root := x.Op(2)
 	if c.isIntercommunicator(uint32(comm)) {
-		root = trace.Undefined // the two sides record different roots
+		root = trace.Undefined // the two groups record different roots
 	}
 	m.number++
 	m.at = o.follow(m.at, &operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64,
@@ -172,8 +174,8 @@ func (c *Checker) isIntercommunicator(comm uint32) bool {
 	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// follow returns the child of operation from that equals to. It adds the locations and times of to to
-// that child, or adds to as a new child.
+// follow returns the number of the child of operation from with the kind and root of to. It adds
+// the locations and times of to to that child, or adds to as a new child.
 func (o *operations) follow(from int32, to *operation) int32 {
 	for i := o.step(from).child; i != 0; i = o.step(i).next {
 		if x := o.step(i); x.kind == to.kind && x.root == to.root {
@@ -192,9 +194,9 @@ func (o *operations) follow(from int32, to *operation) int32 {
 
 // merge adds the operations that another checker has counted for other locations.
 func (o *operations) merge(other *operations) {
-	ours := make([]int32, other.count) // our number of each step of other
+	ours := make([]int32, other.count) // by number in other: our number
 	for i := range other.count {
-		// A child has a greater number than its parent.
+		// Children have greater numbers than their parents, so that ours[i] is set.
 		for k := other.step(i).child; k != 0; k = other.step(k).next {
 			ours[k] = o.follow(ours[i], other.step(k))
 		}
@@ -218,13 +220,13 @@ func (c *Checker) collectives() error {
 	return nil
 }
 
-// membership reports members that did other operations than most, that did fewer, and locations that
-// are no members.
+// membership reports members whose operations differ from those of most members, members with fewer
+// operations, and locations that are no members.
 func (c *Checker) membership(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
 	name := "communicator " + c.defs.Communicator.At(comm).ID
-	// Where the sequences of members differ, the one of most members is taken to be right; of equally
-	// many members, the one with the first location.
+	// Where the sequences of members differ, the one that most members have is taken as correct; of
+	// several, that of the member that comes first in the definitions.
 	usual := map[int32]bool{0: true}
 	for at, n := int32(0), 1; o.step(at).child != 0; n++ {
 		best := o.step(at).child
@@ -259,7 +261,7 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 	}
 	for _, loc := range list {
 		if !c.hasEvents(loc) {
-			continue // its file is missing, or the selection leaves it out
+			continue // its file is missing, or the selection excludes it
 		}
 		m := o.members[loc]
 		if m == nil {
@@ -267,7 +269,7 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 		}
 		found, want := m.number, most
 		if found+int64(len(c.locs[loc].collectives)) >= want || !usual[m.at] {
-			found, want = m.others, others // blocking operations are complete, or are reported above
+			found, want = m.others, others // its blocking operations are complete, or reported above
 		}
 		if found >= want {
 			continue
@@ -291,11 +293,11 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 	return nil
 }
 
-// earlyOperations reports the operations on a communicator that a location left before another began
-// it, although in such an operation all members wait for all others.
+// earlyOperations reports operations that one location left before another one began it, although
+// all members wait for all others in such an operation.
 func (c *Checker) earlyOperations(comm uint32, o *operations) error {
 	if c.isIntercommunicator(comm) {
-		return nil // the groups wait for each other, not for their own members
+		return nil // the groups wait for each other, but members of a group do not
 	}
 	all, early, most := int64(0), int64(0), uint64(0)
 	var first *operation
@@ -322,7 +324,7 @@ func (c *Checker) earlyOperations(comm uint32, o *operations) error {
 		alignHint)
 }
 
-// String returns the number and the root of the operation.
+// String returns the number of the operation's kind, and its root.
 func (o *operation) String() string {
 	if o.root == trace.Undefined {
 		return fmt.Sprintf("operation %d", o.kind)
@@ -330,8 +332,8 @@ func (o *operation) String() string {
 	return fmt.Sprintf("operation %d with root %d", o.kind, o.root)
 }
 
-// locations returns the members of a communicator in ascending order. known is false if the trace does
-// not define them.
+// locations returns the members of a communicator in ascending order. known is false if the trace
+// does not define them.
 func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
 	out, known = c.defs.Members(comm)
 	slices.Sort(out)

@@ -42,8 +42,8 @@ func load(t *testing.T, dir, main string) archive {
 	return a
 }
 
-// with returns a copy of the trace in which change has changed a file. The copy lacks the file if
-// change returns nil.
+// with returns a copy of the trace with the file name replaced by what change returns for its
+// content. If that is nil, the copy does not have the file.
 func (a archive) with(t *testing.T, name string, change func([]byte) []byte) archive {
 	t.Helper()
 	f := a.MapFS[name]
@@ -62,8 +62,8 @@ func (a archive) with(t *testing.T, name string, change func([]byte) []byte) arc
 	return out
 }
 
-// brokenRules returns the rules that a trace breaks, or the error of reading it. One worker and several
-// workers must find the same.
+// brokenRules returns the rules that a trace breaks, or the error of reading it. It fails the test
+// if one worker and several workers find different ones.
 func brokenRules(t *testing.T, a archive) (rules []string, err error) {
 	t.Helper()
 	var first []format.RuleCount
@@ -85,7 +85,8 @@ func brokenRules(t *testing.T, a archive) (rules []string, err error) {
 	return rules, nil
 }
 
-// checkAll checks a trace. It reports a trace that cannot be opened as [check.Unreadable].
+// checkAll reports the defects of a trace to opt. For a trace that cannot be opened it reports
+// [check.Unreadable].
 func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	ctx := context.Background()
 	src := format.Source{FS: a.MapFS, Name: a.main, Path: a.main}
@@ -109,16 +110,17 @@ func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	return nil
 }
 
-// remove removes a file.
+// remove returns no content, so that the file is removed.
 func remove([]byte) []byte { return nil }
 
-// half cuts a file in half.
+// half returns the first half of a file.
 func half(b []byte) []byte { return b[:len(b)/2] }
 
-// cut removes the last n bytes of a file.
+// cut returns a function that removes the last n bytes of a file.
 func cut(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:len(b)-n] } }
 
-// flip flips a bit of a byte. A negative place counts from the end.
+// flip returns a function that flips a bit of the byte at an offset, from the end of the file if it
+// is negative.
 func flip(at, bit int) func([]byte) []byte {
 	return func(b []byte) []byte {
 		if at < 0 {
@@ -129,12 +131,12 @@ func flip(at, bit int) func([]byte) []byte {
 	}
 }
 
-// replace replaces the first occurrence of a text.
+// replace returns a function that replaces the first occurrence of a text.
 func replace(old, new string) func([]byte) []byte {
 	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(new), 1) }
 }
 
-// TestDamage damages small real traces. A rule must report each kind of damage.
+// TestDamage checks that a rule reports each kind of damage of small real traces.
 func TestDamage(t *testing.T) {
 	otf2 := load(t, "../format/otf2/testdata/ok/heat2d-mt", "traces.otf2")
 	otf := load(t, "../format/otf/testdata/ok/mpi4", "mpi4.otf")
@@ -146,7 +148,7 @@ func TestDamage(t *testing.T) {
 		what   string
 		file   string
 		change func([]byte) []byte
-		rule   string // a rule or the beginning of one
+		rule   string // the reported rule, or the beginning of its name
 	}{
 		{otf2, "missing event file", "traces/1.evt", remove, "otf2.missing-file"},
 		{otf2, "missing definitions", "traces.def", remove, "otf2.missing-file"},

@@ -15,8 +15,8 @@ type channel struct {
 	communicator uint64
 }
 
-// lane holds the message ends of a channel that wait for their other end: sends and receives, each by
-// tag. The tag -1 matches any tag.
+// lane holds the ends of messages of a channel that wait for their other end: sends and receives,
+// each by tag. The tag -1 matches any tag.
 type lane struct {
 	ends  [2]map[int64]*queue
 	seq   int64  // sequence number of the last end that was added
@@ -24,14 +24,15 @@ type lane struct {
 	spare *queue // an unused queue
 }
 
-// recentLanes caches the lanes that a location has used last, for sends and for receives, by the low
-// bits of the peer's number.
+// recentLanes caches the lanes that a location has used last, as sender at index 0 and as receiver
+// at index 1, by the low bits of the peer's number.
 type recentLanes [2][4]struct {
 	channel
 	lane *lane
 }
 
-// end is one end of a message.
+// end is an end of a message that waits: its time in ticks, its length in bytes, its position in
+// the file, and its sequence number.
 type end struct{ time, length, pos, seq int64 }
 
 // queue holds message ends with the same tag, in time order.
@@ -45,6 +46,7 @@ func (q *queue) empty() bool { return q.head == len(q.list) }
 // emptyQueues is the number of queues above which a lane deletes the queues that have become empty.
 const emptyQueues = 16
 
+// The sides of a lane.
 const (
 	sends = iota
 	receives
@@ -53,11 +55,11 @@ const (
 // unknown is the value of a tag or length that the trace does not record.
 const unknown = -1
 
-// message takes an end of a message.
+// message checks an end of a message and pairs it.
 func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 	peer := x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
-		return nil // an undefined peer; no other end can match
+		return nil // undefined peer, so that no other end can match
 	}
 	side, ch := sends, channel{at.loc, uint32(peer), x.Op(1)}
 	if x.Kind().IsRecv() {
@@ -97,7 +99,7 @@ func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 func (c *Checker) mergeLane(ch channel, o *lane) error {
 	l := c.lanes[ch]
 	if l == nil {
-		o.skew = nil // the skew is part of the other checker
+		o.skew = nil // it belongs to the other checker
 		c.lanes[ch] = o
 		return nil
 	}
@@ -112,7 +114,8 @@ func (c *Checker) mergeLane(ch channel, o *lane) error {
 				list = append(list, tagged{e, tag})
 			}
 		}
-		// An end without tag pairs with the oldest end of any tag.
+		// An end without tag must pair with the oldest end of any tag, so that the order of all
+		// tags matters.
 		slices.SortFunc(list, func(a, b tagged) int { return cmp.Compare(a.seq, b.seq) })
 		for _, x := range list {
 			if err := c.end(l, ch, side, x.tag, x.end); err != nil {
@@ -123,7 +126,7 @@ func (c *Checker) mergeLane(ch channel, o *lane) error {
 	return nil
 }
 
-// wait adds an end to those that wait.
+// wait adds an end to the waiting ones of a side.
 func (l *lane) wait(side int, tag int64, e end) {
 	if l.ends[side] == nil {
 		l.ends[side] = map[int64]*queue{}
@@ -181,7 +184,7 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 	return e, true
 }
 
-// pair compares the two ends of a message.
+// pair checks the two ends of a message against each other.
 func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
@@ -214,13 +217,14 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
 
-// maxSingly is the number of reports of messages without partner that share locations and tag. The
-// last of these reports counts all remaining messages.
+// maxSingly is the greatest number of separate reports of messages without partner with the same
+// locations and tag. The last of them counts all remaining messages.
 const maxSingly = 10
 
-// unmatched reports messages without partner. It skips messages whose other location has no events at
-// all: the selection leaves that location out, or its file is missing, which the reader has reported.
-func (c *Checker) unmatched() error {
+// reportUnmatched reports messages without partner. It skips messages whose other location has no events:
+// either the selection excludes that location, or its file is missing, which the reader has
+// reported.
+func (c *Checker) reportUnmatched() error {
 	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
 	})
@@ -266,7 +270,7 @@ type clockOwner struct {
 	ref   uint32
 }
 
-// compareOwners orders owners by number, groups before locations.
+// compareOwners orders owners of clocks: groups by number, and then locations by number.
 func compareOwners(a, b clockOwner) int {
 	switch {
 	case a.group == b.group:
@@ -280,14 +284,14 @@ func compareOwners(a, b clockOwner) int {
 // groupPair is a pair of clock owners that exchange messages, in any direction. Owner a is not after b.
 type groupPair struct{ a, b clockOwner }
 
-// skew sums up the messages of a pair, to compare its clocks.
+// skew counts the messages of a pair of clock owners, to compare their clocks.
 type skew struct {
-	messages, early int64
+	messages, early int64  // all messages, and those received before they are sent
 	most            uint64 // greatest time in ticks by which a receive precedes its send
-	first           place  // the first of the early receives
+	first           place  // place of the first early receive
 }
 
-// add counts a receive that precedes its send by a number of ticks.
+// add counts a receive at a place that precedes its send by the given number of ticks.
 func (s *skew) add(at place, by uint64) {
 	s.merge(&skew{early: 1, most: by, first: at})
 }
@@ -320,7 +324,7 @@ func (c *Checker) group(loc uint32) clockOwner {
 	return clockOwner{false, loc}
 }
 
-// owner returns the name by which messages call the owner of a clock.
+// owner returns the name that messages use for the owner of a clock.
 func (c *Checker) owner(o clockOwner) string {
 	if !o.group {
 		return "location " + c.id(o.ref)
@@ -329,10 +333,10 @@ func (c *Checker) owner(o clockOwner) string {
 	return "location group " + cmp.Or(g.Name, g.ID)
 }
 
-// alignHint is the expectation in reports of times that contradict those of other locations.
+// alignHint is the expectation in reports about clocks that differ.
 const alignHint = "clocks that agree; weft align corrects them"
 
-// clockSkews reports pairs of groups whose clocks differ. The locations of a group share a clock.
+// clockSkews reports pairs of groups whose clocks differ.
 func (c *Checker) clockSkews() error {
 	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
 		return cmp.Or(compareOwners(x.a, y.a), compareOwners(x.b, y.b))

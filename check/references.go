@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// updateTableSizes records the number of entries of each table. It runs before each batch, because
-// tables can grow between batches.
+// updateTableSizes updates the numbers of entries of all tables. It must be called before each
+// batch, because tables can grow between batches.
 func (c *Checker) updateTableSizes() {
 	d := c.defs
 	c.refs = [...]uint32{trace.RefNone: math.MaxUint32, trace.RefRegion: uint32(d.Regions.Len()),
@@ -27,8 +27,8 @@ func (c *Checker) updateTableSizes() {
 		trace.OpString: uint64(d.Strings.Len())}
 }
 
-// references reports a row of unknown kind, and a row that refers to an entry that its table does not
-// have. The values NoRef and Undefined refer to nothing; they are no defect.
+// references reports a row of an unknown kind, and a row that refers to an entry that its table
+// does not have. The values NoRef and Undefined refer to no entry, and are no defect.
 func (c *Checker) references(x *trace.Cursor, at place) error {
 	k := x.Kind()
 	if k >= trace.Declared && int(k-trace.Declared) >= c.defs.Kinds.Len() || k < trace.Declared && k.Spec().Name == "" ||
@@ -38,7 +38,7 @@ func (c *Checker) references(x *trace.Cursor, at place) error {
 	}
 	spec := c.defs.Spec(k)
 	if ref := x.Ref(); ref != trace.NoRef && ref >= c.refs[spec.Ref] {
-		return c.undefined(x, at, spec, spec.Ref.String(), uint64(ref), uint64(c.refs[spec.Ref]))
+		return c.reportUndefined(x, at, spec, spec.Ref.String(), uint64(ref), uint64(c.refs[spec.Ref]))
 	}
 	for i, v := range x.Ops() {
 		j := min(i, len(spec.Operands)-1)
@@ -47,7 +47,7 @@ func (c *Checker) references(x *trace.Cursor, at place) error {
 		}
 		o := &spec.Operands[j]
 		if indexes(o.Type) && v >= c.operands[o.Type] {
-			return c.undefined(x, at, spec, o.Name, v, c.operands[o.Type])
+			return c.reportUndefined(x, at, spec, o.Name, v, c.operands[o.Type])
 		}
 	}
 	return nil
@@ -63,8 +63,8 @@ func indexes(t trace.OperandType) bool {
 	return false
 }
 
-// undefined reports a reference to entry v of a table of n entries.
-func (c *Checker) undefined(x *trace.Cursor, at place, spec *trace.KindSpec, what string, v, n uint64) error {
+// reportUndefined reports that a row refers to entry v of a table that has only n entries.
+func (c *Checker) reportUndefined(x *trace.Cursor, at place, spec *trace.KindSpec, what string, v, n uint64) error {
 	return c.report("trace.undefined-reference", at,
 		fmt.Sprintf("%s at %s with %s number %d", spec.Name, c.seconds(x.Time()), what, v),
 		fmt.Sprintf("one of the %d that the trace has", n))

@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// steps sums up the times of a location: the greatest step between two successive events, and the
-// events before and after it.
+// steps summarises the times of a location by the greatest step between two successive events, in
+// ticks, with the events before and after it.
 type steps struct {
 	first, last   int64
-	count, before int64   // number of all events, and of the events before the step
+	count, before int64   // numbers of all events, and of the events before the step
 	step          uint64  // length of the step, in ticks
-	from, to      openRow // the events at both ends of the step
+	from, to      openRow // the events before and after the step
 	pos           int64   // position of the last event
 }
 
@@ -26,8 +26,9 @@ func (s *steps) add(t, pos int64) {
 	s.count, s.last, s.pos = s.count+1, t, pos
 }
 
-// split divides the events at the greatest step. It returns the first and the last time and the
-// number of events of the larger part, and the event of the other part next to the step.
+// split divides the events at the greatest step. It returns the times of the first and last event
+// of the larger part, the number of its events, and the event of the smaller part that is next to
+// the step.
 func (s *steps) split() (first, last, events int64, outlier openRow) {
 	if s.before >= s.count-s.before {
 		return s.first, s.from.time, s.before, s.to
@@ -35,19 +36,20 @@ func (s *steps) split() (first, last, events int64, outlier openRow) {
 	return s.to.time, s.last, s.count - s.before, s.from
 }
 
-// minEvents is the number of events that must be near each other before an event counts as distant.
+// minEvents is the number of events that must lie close together before another event counts as
+// distant.
 const minEvents = 16
 
-// distantEvents reports locations with events so far from all others that probably a bit of a time is
-// wrong.
+// distantEvents reports locations with events so far from all others that probably a bit of a time
+// is wrong.
 func (c *Checker) distantEvents() error {
 	suspect := make([]bool, len(c.locs))
 	for loc, s := range c.locs {
 		suspect[loc] = s != nil && s.steps.step > 0
 	}
 	for {
-		// low and high enclose the n events whose times are trusted: all events of the locations
-		// that are not suspect, and the larger part of each suspect location.
+		// low and high enclose the times of the n events that are regarded as correct: all events
+		// of locations that are not suspect, and the larger part of each suspect location.
 		low, high, n := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
 		for loc, s := range c.locs {
 			if s == nil || s.steps.count == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // Convert writes the events that sel selects with an encoder, in the order that the encoder needs,
-// and closes the encoder. It uses no memory beyond that of the reader and the encoder. On errors it
-// aborts the encoder.
+// and closes the encoder. After an error it aborts the encoder instead. It does not commit the
+// output. It uses no memory beyond that of the reader and the encoder.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
 	if err == nil {
@@ -31,8 +31,8 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 	return err
 }
 
-// ErrEventsLost is wrapped by the error of [Save] when a format cannot keep all events, and by the error of an
-// encoder that can keep none.
+// ErrEventsLost is wrapped by the error of [Save] if a format cannot keep all events, and by the
+// error of an encoder that can keep no events at all.
 var ErrEventsLost = errors.New("events would be lost")
 
 // Save writes a recorded trace to a file in format f, as [SaveEvents] does.
@@ -40,9 +40,9 @@ func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	return SaveEvents(ctx, path, f, Recorded(r))
 }
 
-// SaveEvents writes events to a file in format f. The file appears complete or not at all.
-// SaveEvents fails with [ErrEventsLost] when the format cannot keep all events. Events that are
-// kept in another form are not an error.
+// SaveEvents writes events to a file in format f. The file appears complete or not at all. If the
+// format cannot keep all events, SaveEvents fails with [ErrEventsLost]. It does not fail for events
+// that the format keeps in another form.
 func SaveEvents(ctx context.Context, path string, f Format, events Events) error {
 	out, err := CreateFile(path)
 	if err != nil {
@@ -65,6 +65,7 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 // Recorded returns the events of a recorder.
 func Recorded(r *trace.Recorder) Events { return &recorded{r} }
 
+// recorded implements [Events] for a recorder.
 type recorded struct{ r *trace.Recorder }
 
 // Defs returns the recorder's definitions.
@@ -73,7 +74,7 @@ func (d *recorded) Defs() *trace.Definitions { return d.r.Defs() }
 // Prepare does nothing.
 func (d *recorded) Prepare(context.Context) error { return nil }
 
-// Scan delivers what was recorded.
+// Scan delivers the recorded events.
 func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
 	sink = Trim(d.Defs(), sel, sink)
 	if order == GlobalOrder {
@@ -102,11 +103,12 @@ func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, s
 	return nil
 }
 
-// ScanParallel delivers from one goroutine.
+// ScanParallel delivers all events in one goroutine.
 func (d *recorded) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
 	return ScanInOne(ctx, d, sel, begin)
 }
 
+// batchStream is a stream of given batches.
 type batchStream struct{ list []*trace.Batch }
 
 // Next returns the next batch.

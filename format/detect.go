@@ -11,10 +11,10 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// headSize is the number of bytes of a file that the probes get.
+// headSize is the number of bytes from the beginning of a file that probes get.
 const headSize = 64 << 10
 
-// ErrDamaged is wrapped by errors for files that are too damaged to read on.
+// ErrDamaged is wrapped by errors about files that are too damaged to continue reading.
 var ErrDamaged = errors.New("trace is damaged")
 
 // ErrUnknown is returned by Detect for a file that no format recognises.
@@ -50,9 +50,9 @@ func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
 }
 
-// Probe returns the format with the highest confidence that a file of the given name, which begins
-// with head, is its own. It returns nil if no confidence is at least least. A byte-order mark at
-// the beginning is skipped.
+// Probe returns the format with the highest confidence for a file with the given name and
+// beginning, head. It returns nil if no confidence is at least least. It skips a byte-order mark in
+// head.
 func Probe(formats []Format, name string, head []byte, least int) (best Format) {
 	head = bytes.TrimPrefix(head, []byte(lines.ByteOrderMark))
 	for _, x := range formats {
@@ -63,6 +63,7 @@ func Probe(formats []Format, name string, head []byte, least int) (best Format) 
 	return best
 }
 
+// titles returns the titles of formats, for messages.
 func titles(formats []Format) string {
 	var t []string
 	for _, f := range formats {

@@ -8,23 +8,23 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Draft is a text whose head is known only when the rest has been written: definitions that grow
-// while events are written stand before them in the file. Most heads can be guessed when the rest
-// begins. Then the text goes straight to the output, after the guessed head, and is moved only if
-// the guess was wrong. Otherwise the text waits in a [spool.Spool]. A Draft uses the memory of a
-// spool: 1 MiB, and 1 MiB for inserted text.
+// Draft is a text whose head is unknown until the rest has been written. An example is a file with
+// definitions before events, whose definitions grow while events are written. Most heads can be
+// guessed when the rest begins. Then the text goes directly to the output, after the guessed head,
+// and is moved only if the guess was wrong. Without a guess the text waits in a [spool.Spool]. A
+// Draft uses 1 MiB of memory for the spool, and 1 MiB for inserted text.
 type Draft struct {
 	spool.Spool
 	w     io.Writer
-	out   *Output // receives the text directly
+	out   *Output // receives the text directly; nil without a guess
 	guess []byte
 }
 
 // NewDraft returns a draft of a text that goes to w.
 func NewDraft(w io.Writer) *Draft { return &Draft{w: w} }
 
-// Guess sets the probable head. It must be called before anything is written. It does nothing
-// unless the draft's output is an empty file.
+// Guess sets the probable head. It must be called before the first Write. It has no effect unless
+// the output is a file to which nothing has been written.
 func (d *Draft) Guess(head []byte) error {
 	o, ok := d.w.(*Output)
 	if !ok || o.file == nil || o.w.Buffered() > 0 || d.Size() > 0 {
@@ -40,7 +40,7 @@ func (d *Draft) Guess(head []byte) error {
 	return d.AppendTo(o.file, o.Path)
 }
 
-// Finish completes the text with its head. Afterwards nothing can be added to the draft, only to
+// Finish completes the text with its head. Afterwards no text can be added to the draft, only to
 // its writer.
 func (d *Draft) Finish(head []byte) error {
 	if d.out == nil {
@@ -66,7 +66,7 @@ func (d *Draft) Finish(head []byte) error {
 	return err
 }
 
-// rewrite copies the text to a new file, which replaces the output's file.
+// rewrite copies the text, with its head, to a new file that replaces the output's file.
 func (d *Draft) rewrite(head []byte) error {
 	f, err := createTemp(d.out.target)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestDraft checks that the text is head, body and tail for every guess, and that no other file
-// stays in the directory.
+// TestDraft checks for each guess that the file has head, body and tail, and that no other file
+// remains in the directory.
 func TestDraft(t *testing.T) {
 	for _, x := range []struct{ name, guess, head string }{
 		{"none", "", "head\n"}, {"right", "head\n", "head\n"}, {"other", "hxxd\n", "head\n"},

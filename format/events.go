@@ -10,33 +10,33 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Events is a stream of a trace's events: those of a [File], of a recording, or those that a
-// transform derives from another stream. It may be scanned any number of times, one scan after
-// another.
+// Events is the stream of a trace's events: those of a [File], those of a recorder, or those that a
+// transform derives from another stream. It can be scanned any number of times, but only once at a
+// time.
 type Events interface {
 	// Defs returns the trace's definitions. They are complete after Prepare, or grow during a scan,
 	// always before the first batch that needs the entry.
 	Defs() *trace.Definitions
-	// Prepare reads what must be known of the trace before events can be delivered, such as whether
-	// the events are in time order. Scan calls it if needed, and further calls do nothing.
-	// ScanParallel may skip it.
+	// Prepare reads the data of the trace that are needed before events can be delivered, such as
+	// whether events are in time order. Scan calls it if needed. Further calls have no effect.
+	// ScanParallel can skip it.
 	Prepare(ctx context.Context) error
 	// Scan delivers exactly the events and links that sel selects to one sink, from one goroutine:
 	// location by location, or as mixed batches in time order. Links come after all events.
 	Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error
-	// ScanParallel delivers what a Scan by location delivers, from several goroutines if the format
-	// supports it. begin starts a scan and returns the function that makes the sink of each worker,
-	// numbered from 0. A sink exists before anything is delivered to it. The sink of a worker is
-	// called from one goroutine at a time. It gets all events of a location in time order. Links go to
-	// sink 0, after all events.
+	// ScanParallel delivers the same events as a Scan by location, in several goroutines if the
+	// format supports that. Function begin starts a scan. It returns a function that returns the
+	// sink of each worker, numbered from 0, and that is called before anything is delivered to the
+	// sink. Each sink is called by one goroutine at a time, and gets all events of a location in
+	// time order. Links go to sink 0, after all events.
 	//
-	// If the trace turns out to need preparation, or another way of reading, begin is called again.
-	// What the previous sinks got is then void.
+	// ScanParallel calls begin again if the trace turns out to need preparation or another way of
+	// reading. The caller must then discard everything that the previous sinks received.
 	ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) Sink) error
 }
 
-// File is one opened trace: its events, and what its format records about them separately. Formats
-// that record nothing else embed [EventsOnly].
+// File is an opened trace: its events, and other data that its format stores. Formats that store no
+// other data embed [EventsOnly].
 type File interface {
 	Events
 	// Extent returns the time of the first event and the latest end of any event ([trace.Batch.End]).
@@ -50,15 +50,15 @@ type File interface {
 	// Details returns tables of information that is specific to the format. The caller must close
 	// them.
 	Details(ctx context.Context) ([]*Table, error)
-	// Summary returns the sums of events that the trace itself stores. It returns nil unless the trace
-	// stores everything that a [Summary] has. It reports no defects.
+	// Summary returns the sums of events that the trace itself stores, or nil unless it stores all
+	// fields of a [Summary]. It reports no defects.
 	Summary(ctx context.Context) (*Summary, error)
-	// Preview returns the sums that the trace stores of its first part, which may be less than a
-	// [Summary]. It returns nil if the trace stores none, or if reading them would take long. It may
-	// be called before the trace is prepared, and reports no defects.
+	// Preview returns the sums that the trace stores of its first part, which can have fewer fields
+	// than a [Summary]. It returns nil if the trace stores no such sums, or if reading them would
+	// take long. It can be called before Prepare, and reports no defects.
 	Preview(ctx context.Context) (*Preview, error)
-	// NewChecker returns a checker for defects that only a comparison of records reveals, or nil if
-	// opening and scanning report all defects.
+	// NewChecker returns a checker for defects that only a comparison of records shows. It returns
+	// nil if opening and scanning report all defects.
 	NewChecker() Checker
 	// Close frees the trace's files.
 	Close() error
@@ -94,21 +94,21 @@ const (
 	GlobalOrder              // all events in time order
 )
 
-// Sink consumes events. Batches are only valid during the call.
+// Sink consumes events. A batch is valid only during the call.
 type Sink interface {
 	Batch(b *trace.Batch) error
 	// Links receives stored links, after the events of both ends.
 	Links(l []trace.Link) error
 }
 
-// Ender is a sink that is notified when it has got all events of a location, so that it can free
-// what it holds for the location. Formats that detect this call End from the goroutine that delivered
-// the events. Other formats do not call it, and none needs to for a location without events.
+// Ender is a sink that is notified after the last event of a location, so that it can free memory
+// for the location. A format that detects the last event calls End in the goroutine that delivered
+// it. Other formats do not call End, and a format need not call it for a location without events.
 type Ender interface {
 	End(location uint32) error
 }
 
-// End notifies a sink that it has got all events of a location, if the sink is an [Ender].
+// End notifies a sink that it has received all events of a location, if the sink is an [Ender].
 func End(s Sink, location uint32) error {
 	if e, ok := s.(Ender); ok {
 		return e.End(location)
@@ -116,8 +116,8 @@ func End(s Sink, location uint32) error {
 	return nil
 }
 
-// Checker examines the events of one scan and reports defects. It gets the batches of each location
-// in order, while batches of several locations may alternate. Finish is called after the scan.
+// Checker examines the events of a scan and reports defects. The batches of each location must come
+// in order; batches of different locations can alternate. Finish must be called after the scan.
 type Checker interface {
 	Sink
 	Finish(ctx context.Context) error
@@ -145,7 +145,7 @@ func (s SinkFuncs) Links(l []trace.Link) error {
 	return s.OnLinks(l)
 }
 
-// ScanInOne implements ScanParallel with a Scan from one goroutine.
+// ScanInOne implements ScanParallel by a Scan in one goroutine.
 func ScanInOne(ctx context.Context, e Events, sel trace.Selection, begin func() func(worker int) Sink) error {
 	return e.Scan(ctx, sel, PerLocation, begin()(0))
 }
@@ -157,7 +157,8 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 		ctx, cancel := context.WithCancel(ctx)
 		batches, next, end := make(chan *trace.Batch), make(chan struct{}), make(chan error, 1)
 		go func() {
-			// Scans may deliver from any goroutine, but the body of a loop must run in its own.
+			// A scan can deliver batches in any goroutine, but the body of the caller's loop must
+			// run in the caller's.
 			end <- e.Scan(ctx, sel, order, SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				select {
 				case batches <- b:
@@ -197,11 +198,12 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 	}
 }
 
-// Extent reads events and returns the time of the first one and the latest end of any
-// ([trace.Batch.End]). ok is false if there is no event. A [File] may know the times without
-// reading.
+// Extent returns the time of the first event and the latest end of any event ([trace.Batch.End]).
+// ok is false if there are no events. It reads the events, unless e is a [File] that stores these
+// times.
 func Extent(ctx context.Context, e Events) (first, last int64, ok bool, err error) {
-	// Files know how long their own records last, but not those of another format that they carry.
+	// A File stores the end times of its own records, but not those of signals of another format
+	// that it carries.
 	d := e.Defs()
 	carried := d.Origin != d.Format && slices.ContainsFunc(d.Metrics.All(),
 		func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric || m.Kind == trace.SeriesMetric })
@@ -241,23 +243,24 @@ func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err 
 	return first, last, first <= last, err
 }
 
-// Stream delivers one sorted sequence of events in batches, and nil at the end. A batch is valid
-// until the next call of Next.
+// Stream delivers a sorted sequence of events in batches. Next returns nil after the last batch. A
+// batch is valid until the next call of Next.
 type Stream interface {
 	Next(ctx context.Context) (*trace.Batch, error)
 }
 
-// Streamer is implemented by Events whose format stores them in parts that can be read side by
-// side. Code that needs another order of the events can merge the parts instead of sorting.
+// Streamer is implemented by Events whose format stores them in parts that can be read in parallel.
+// Code that needs another order of the events can merge the parts instead of sorting.
 type Streamer interface {
 	Events
-	// Streams returns the parts. Merged by [Merge] they give the same as a scan in time order, except
-	// for links. closeAll frees their resources and must be called in any case.
+	// Streams returns the parts. [Merge] of all parts delivers the same events as a scan in time
+	// order, without links. The caller must call closeAll, which frees the resources of the parts,
+	// also after an error.
 	Streams(ctx context.Context, sel trace.Selection) (list []Stream, closeAll func(), err error)
 }
 
-// Encoder writes one trace to an Output. Close writes what is left. Abort frees the encoder's
-// resources instead. Neither commits the Output.
+// Encoder writes a trace to an Output. Either Close must be called, which completes the trace, or
+// Abort, which only frees the encoder's resources. Neither commits the Output.
 type Encoder interface {
 	Sink
 	Order() Order
@@ -266,6 +269,6 @@ type Encoder interface {
 	Begin(d *trace.Definitions) error
 	Close() error
 	Abort()
-	// Loss returns what could not be kept so far.
+	// Loss returns the losses so far.
 	Loss() *Loss
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ExampleBatches reads the events of a trace in time order, here the messages that the first
-// process sends. They are the lines of the file that begin with -3 -21 and have 0 after the time.
+// ExampleBatches reads in time order the messages that the first process sends. In the file they
+// are the lines that begin with -3 -21 and have 0 after the time.
 func ExampleBatches() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/ring.trf", nil)
@@ -43,8 +43,8 @@ func ExampleBatches() {
 	// 250 µs send to location 1
 }
 
-// ExampleSave writes what a program has recorded, in a format of its choice. Times are in seconds
-// in the file: 20 ticks of a millisecond are 0.02.
+// ExampleSave writes a recorded trace in a format that the program chooses. Times are in seconds in
+// the file: 20 ticks of a millisecond are 0.02.
 func ExampleSave() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	baker, knead, bake := r.Location("baker"), r.Region("knead"), r.Region("bake")
@@ -66,7 +66,7 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "T ") { // what TRACE has no line for is stored there
+		if !strings.HasPrefix(line, "T ") { // lines with T hold data for which TRACE has no other line
 			fmt.Print(line)
 		}
 	}
@@ -77,8 +77,8 @@ func ExampleSave() {
 	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
 }
 
-// ExampleConvert writes a trace in another format, and prints from the encoder's Loss what that
-// format cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
+// ExampleConvert writes a trace in another format, and prints from the encoder's Loss how many
+// things the format cannot keep. The last end in the original is that of line C 196, at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

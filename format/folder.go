@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// folder is a folder of the machine's file system. Unlike with [os.DirFS], names of files may be
-// invalid UTF-8, as most file systems allow.
+// folder is a folder in the file system of the machine. Unlike in [os.DirFS], names of files can be
+// invalid UTF-8, which most file systems allow.
 type folder struct {
 	fs   fs.FS
 	path string
@@ -17,7 +17,8 @@ type folder struct {
 
 func newFolder(path string) folder { return folder{os.DirFS(path), path} }
 
-// nonUTF8Path returns the path of a file whose name is invalid UTF-8, and "" for other files.
+// nonUTF8Path returns the path of a file whose name is invalid UTF-8. It returns "" for all other
+// names, which os.DirFS handles.
 func (f folder) nonUTF8Path(name string) string {
 	if utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return ""
@@ -33,7 +34,7 @@ func (f folder) Open(name string) (fs.File, error) {
 	return f.fs.Open(name)
 }
 
-// OpenRegular opens a file or a folder, but no pipe or device.
+// OpenRegular opens a file or a folder. It refuses pipes and devices.
 func (f folder) OpenRegular(name string) (fs.File, error) {
 	path := f.nonUTF8Path(name)
 	if path == "" {
@@ -58,9 +59,9 @@ func (f folder) OpenRegular(name string) (fs.File, error) {
 	return x, nil
 }
 
-// OpenRegular opens a file or a folder of a file system, but no pipe or device, from which a read
-// may block forever or never end. A file system that can do this without a Stat beforehand has a
-// method of this name.
+// OpenRegular opens a file or a folder of a file system. It refuses pipes and devices, since
+// reading these can block forever or never end. A file system that can do this without a call of
+// Stat has a method of this name.
 func OpenRegular(f fs.FS, name string) (fs.File, error) {
 	if f, ok := f.(interface {
 		OpenRegular(name string) (fs.File, error)
@@ -77,6 +78,7 @@ func OpenRegular(f fs.FS, name string) (fs.File, error) {
 	return f.Open(name)
 }
 
+// checkRegular returns an error unless st describes a file or a folder.
 func checkRegular(name string, st fs.FileInfo) error {
 	if st.Mode().IsRegular() || st.IsDir() {
 		return nil
@@ -84,7 +86,7 @@ func checkRegular(name string, st fs.FileInfo) error {
 	return fmt.Errorf("found a pipe or device as %s, expected a file", name)
 }
 
-// Stat describes a file.
+// Stat returns information about a file.
 func (f folder) Stat(name string) (fs.FileInfo, error) {
 	if path := f.nonUTF8Path(name); path != "" {
 		return os.Stat(path)
@@ -92,7 +94,7 @@ func (f folder) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(f.fs, name)
 }
 
-// ReadDir lists a folder.
+// ReadDir returns the entries of a folder.
 func (f folder) ReadDir(name string) ([]fs.DirEntry, error) {
 	if path := f.nonUTF8Path(name); path != "" {
 		return os.ReadDir(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestNonUTF8Names checks that names of files may be invalid UTF-8 where the file system allows it.
-// Names that lead out of the folder are still refused.
+// TestNonUTF8Names checks that files whose names are invalid UTF-8 can be opened, and that names
+// that lead out of the folder are still refused.
 func TestNonUTF8Names(t *testing.T) {
 	dir := t.TempDir()
 	name := "x\xff\xfe.trf"

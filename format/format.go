@@ -8,7 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is one trace format. Formats are immutable values; nothing is registered.
+// Format is a trace format. The implementations have no state. A program passes the formats that it
+// uses in lists; there is no registry.
 type Format interface {
 	// About describes the format.
 	About() About
@@ -19,35 +20,35 @@ type Format interface {
 	Open(ctx context.Context, src Source, opt *ReadOptions) (File, error)
 	// Create returns an encoder that writes to dst.
 	Create(dst *Output, opt *WriteOptions) (Encoder, error)
-	// Copy writes the trace src in the same format, record by record, without converting it to the
+	// Copy writes the trace src in the same format, record by record, without conversion to the
 	// model. It does not commit dst.
 	Copy(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
 	// Raw prints the format's own records as text. For text formats that is the file unchanged.
 	Raw(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
-	// Compat prints the text that the format's own tool prints for the trace, including the tool's
-	// defects.
+	// Compat prints the same text as the format's own tool prints for the trace, including the
+	// tool's errors.
 	Compat(ctx context.Context, src Source, opt *ReadOptions, p Printing, w io.Writer) error
 }
 
 // Printing are the settings of [Format.Compat].
 type Printing struct {
-	// Selection selects events by their times, locations and kinds. Its other fields are ignored. Its
-	// Kind is not called for kinds that a trace declares itself.
+	// Selection selects events by their times, locations and kinds. Its other fields have no
+	// effect. Its function Kind is not called for kinds that a trace declares itself.
 	trace.Selection
-	// Limit is the maximum number of events to print. Printing ends after them. 0 means all.
+	// Limit is the maximum number of events to print. 0 means all.
 	Limit int64
-	// File is the trace, if it is already open, so that it need not be read again.
+	// File is the trace, if it is already open. Otherwise it is nil, and Compat opens the trace.
 	File File
 	// Tool holds further options of the format's own tool, in a type of the format's own package, or
 	// nil. A format that does not support the type fails with [ErrUnsupported].
 	Tool any
 }
 
-// ErrUnsupported is returned by functions that a format does not implement.
+// ErrUnsupported is the error of functions that a format does not implement.
 var ErrUnsupported = errors.New("the format does not offer this")
 
-// Unsupported is embedded by a [Format] that does not implement every function. The missing ones
-// fail with [ErrUnsupported].
+// Unsupported is embedded by a [Format] that does not implement all functions. It implements them
+// all by returning [ErrUnsupported].
 type Unsupported struct{}
 
 // Create returns [ErrUnsupported].
@@ -71,31 +72,31 @@ type About struct {
 	Name       string   // short, lower case: "etf"
 	Title      string   // for display: "Eclipse TRACE4CPS (TRACE)"
 	Extensions []string // with the dot, most common first
-	// SingleText is set when a trace is a single text, so that it can come from standard input and go
-	// to standard output.
+	// SingleText is set if a trace is a single text, so that it can be read from standard input and
+	// written to standard output.
 	SingleText bool
-	// EmptyMain is set when the main file of a trace may be empty because other files hold the
-	// content. A file of another format that is empty is no trace ([EmptyError]).
+	// EmptyMain is set if the main file of a trace can be empty because other files hold the
+	// content. In other formats an empty file is no trace ([EmptyError]).
 	EmptyMain bool
-	// Reads, Writes and Seeks describe in a few words what is supported. Empty means unsupported.
+	// Reads, Writes and Seeks say in a few words what the format supports. Empty means unsupported.
 	Reads, Writes, Seeks string
 	Options              []Option
-	// Rules are the defects that reading and checking can report.
+	// Rules has the rules whose violations reading and checking report.
 	Rules []Rule
-	// Mapping returns how each subject is written.
+	// Mapping returns how the format keeps a subject.
 	Mapping func(s Subject) Mapped
-	// Place returns the path of the main file for a trace that is to be written to path, which may be
-	// a folder. It is nil for formats whose traces may have any name in any folder.
+	// Place returns the path of the main file for a trace to be written to path, which can be a
+	// folder. It is nil for formats whose traces can have any name in any folder.
 	Place func(path string) string
 }
 
-// Rule is a sort of defect that a trace can have.
+// Rule is a rule of a format. A violation of it is a defect.
 type Rule struct {
 	ID       string // stable, such as "etf.unknown-resource"
 	Severity trace.Severity
 	Doc      string // one sentence for users
-	Example  string // what breaks it: a record, or a situation in a few words
-	// Stays is set for defects that reading leaves unrepaired.
+	Example  string // what violates it: a record, or a situation in a few words
+	// Stays is set if reading does not repair such defects.
 	Stays bool
 }
 
@@ -104,8 +105,9 @@ type Option struct {
 	Name    string // with the format's name: "etf.activity"
 	Default string
 	Doc     string // one sentence
-	Write   bool   // concerns writing; otherwise reading
-	Values  []string
-	// Generated is the value for synthetic traces, "" for the default.
+	Write   bool   // for writing; otherwise for reading
+	// Values are the allowed values; nil allows all.
+	Values []string
+	// Generated is the value for generated traces, or "" for the default.
 	Generated string
 }

@@ -12,19 +12,19 @@ import (
 // Fidelity is the way in which something is kept when it is written in a format.
 type Fidelity string
 
-// The ways, from best to worst.
+// The values of Fidelity, from best to worst.
 const (
-	Exact      Fidelity = "exact"      // the format's own tools see the same
+	Exact      Fidelity = "exact"      // the format's own tools read the same
 	Recomputed Fidelity = "recomputed" // not written, but computed again from the events
-	WeftOnly   Fidelity = "weft only"  // weft restores it, other tools do not see it
+	WeftOnly   Fidelity = "weft only"  // weft restores it, but other tools cannot read it
 	Degraded   Fidelity = "degraded"   // its meaning is kept in another form
-	Lost       Fidelity = "lost"       // it is gone
+	Lost       Fidelity = "lost"       // removed
 )
 
-// countedHows are the ways that count as a loss, the worst first.
+// countedHows are the values that count as a loss, the worst first.
 var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
 
-// LossRow counts what was lost of one field of one kind for one reason.
+// LossRow counts how often a field of a kind was lost, or degraded, for one reason.
 type LossRow struct {
 	Kind   string   `json:"kind"`
 	Field  string   `json:"field"`
@@ -39,7 +39,7 @@ type Loss struct {
 	rows map[LossRow]int64
 }
 
-// Add counts n losses. An empty field means the record as a whole.
+// Add counts n losses. An empty field stands for the whole record.
 func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 	if n == 0 {
 		return
@@ -52,14 +52,15 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 	l.rows[LossRow{Kind: kind, Field: field, How: how, Reason: reason}] += n
 }
 
-// AddShift counts that all times are later by some ticks, because the format has none before 0.
+// AddShift counts that all times were moved later by the given number of ticks, because the format
+// has no times before 0.
 func (l *Loss) AddShift(c trace.Clock, ticks int64) {
 	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
 }
 
-// TextTimes collects the times of events that are written as decimal text. Readers keep the
-// resolution of the text's digits only up to seven eighths of the range of times, or up to a
-// quarter of it if there are negative times.
+// TextTimes determines whether the times of events can be read back from decimal text without
+// rounding. A reader keeps the resolution of the digits only for times up to seven eighths of the
+// range of int64, or up to a quarter of it if there are negative times.
 type TextTimes struct {
 	rows        int64
 	least, most int64
@@ -73,8 +74,8 @@ func (t *TextTimes) Add(b *trace.Batch) {
 	}
 }
 
-// Count adds the loss, if there is one. Readers then round all times, and events lose what weft
-// carries for them.
+// Count adds a loss to l if readers will round the times. Rounded events also lose the data that
+// weft carries for them.
 func (t *TextTimes) Count(l *Loss) {
 	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
 		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded",
@@ -82,7 +83,7 @@ func (t *TextTimes) Count(l *Loss) {
 	}
 }
 
-// Rows lists the losses, the worst first.
+// Rows returns all losses, the worst first.
 func (l *Loss) Rows() []LossRow {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +100,7 @@ func (l *Loss) Rows() []LossRow {
 	return out
 }
 
-// Lost returns the number of lost things.
+// Lost returns the number of things that are [Lost].
 func (l *Loss) Lost() (n int64) {
 	for _, r := range l.Rows() {
 		if r.How == Lost {

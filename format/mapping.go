@@ -6,10 +6,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Mapped is how something is kept in one format.
+// Mapped describes how a format keeps a subject.
 type Mapped struct {
 	How Fidelity
-	As  string // the record or place, for display
+	As  string // the record or place in the file, for display
 }
 
 // Subject is a part of the model that formats keep to different degrees. [Subjects] lists all.
@@ -53,12 +53,13 @@ const (
 	subjectCount
 )
 
-// subject describes a Subject.
+// subject describes a [Subject].
 type subject struct {
 	what  string       // for display
-	kinds []trace.Kind // the kinds it covers; none for definitions
+	kinds []trace.Kind // kinds of events that it covers; nil for definitions
 }
 
+// subjects has the descriptions of all subjects.
 var subjects = [subjectCount]subject{
 	ClockTicks:              {"clock: ticks per second", nil},
 	ClockStart:              {"clock: wall-clock start", nil},
@@ -139,7 +140,8 @@ func SubjectOf(k trace.Kind) (s Subject, ok bool) {
 	return 0, false
 }
 
-// definitionCounts count the definitions that a subject covers.
+// definitionCounts has, for each subject of definitions, a function that returns how many
+// definitions it covers.
 var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	ClockTicks:              func(*trace.Definitions) int { return 1 },
 	ClockStart:              func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },
@@ -152,6 +154,7 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	OpaqueDefinitions:       func(d *trace.Definitions) int { return d.Opaque.Len() },
 }
 
+// count returns 1 if b is set, otherwise 0.
 func count(b bool) int {
 	if b {
 		return 1
@@ -159,8 +162,8 @@ func count(b bool) int {
 	return 0
 }
 
-// AddDefinitions counts the definitions of a trace that a format does not keep exactly, according
-// to its mapping. What only weft restores counts as lost if the trace is plain.
+// AddDefinitions counts the definitions of a trace that a format does not keep exactly, as its
+// mapping says. If plain is set, definitions that only weft restores count as lost.
 func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped, plain bool) {
 	for s := range subjectCount {
 		n := definitionCounts[s]

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// update makes TestMappingDocument rewrite the document.
 var update = flag.Bool("update", false, "rewrite docs/mapping.md")
 
 // TestMappingIsComplete checks that every common kind belongs to exactly one subject, and that
@@ -40,7 +41,7 @@ func TestMappingIsComplete(t *testing.T) {
 	}
 }
 
-// coarse is a format that degrades clocks.
+// coarse wraps a format. It maps the clock as degraded.
 type coarse struct{ format.Format }
 
 func (c coarse) About() format.About {
@@ -54,8 +55,8 @@ func (c coarse) About() format.About {
 	return a
 }
 
-// TestDefinitionLosses checks that losses of definitions are counted by the mapping, and that a
-// plain trace loses what only weft restores.
+// TestDefinitionLosses checks that losses of definitions are counted by the mapping, and that
+// definitions that only weft restores are lost in a plain trace.
 func TestDefinitionLosses(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(3)}
 	d.Regions.Add(trace.Region{Name: "f"})
@@ -81,6 +82,7 @@ func TestDefinitionLosses(t *testing.T) {
 	}
 }
 
+// columns returns the formats in the columns of the table.
 func columns() (out []format.About) {
 	for _, f := range all.Formats() {
 		if f.About().Writes != "" {
@@ -90,7 +92,7 @@ func columns() (out []format.About) {
 	return out
 }
 
-// TestMappingDocument checks that docs/mapping.md has this table.
+// TestMappingDocument checks that the table in docs/mapping.md equals the mapping of the formats.
 func TestMappingDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What becomes of what

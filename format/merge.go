@@ -6,9 +6,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Merge merges sorted streams into global time order and delivers mixed batches to sink. Events
-// with equal times are ordered by their Order column where both have one, then by the position of
-// their stream in the list, then by their order in the stream. Merge holds one batch per stream.
+// Merge merges sorted streams into global time order, and delivers mixed batches to sink. Events
+// with equal times are ordered by their Order if both have one, then by the position of their
+// streams in the list, then by their order in the stream. Merge holds one batch per stream.
 func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	m := merger{streams: streams, heads: make([]head, len(streams))}
 	for i := range streams {
@@ -48,24 +48,26 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	return nil
 }
 
-// head is the next event of a stream. Its time and order are copied so that comparisons touch one
-// cache line.
+// head is the next event of a stream. It has copies of the event's time and order, so that a
+// comparison touches only one cache line.
 type head struct {
 	time, order int64
 	done        bool
 	c           trace.Cursor
 }
 
+// set copies the time and order of the event.
 func (h *head) set() { h.time, h.order = h.c.Time(), h.c.Order() }
 
-// merger is a loser tree: tree[0] is the winner, tree[1:] the losers of the
-// matches on the way up.
+// merger is a loser tree: tree[0] is the winner, and tree[1:] are the losers of the matches on its
+// way up. Elements are indices of streams.
 type merger struct {
 	streams []Stream
 	heads   []head
 	tree    []int
 }
 
+// fill advances stream i to its next event.
 func (m *merger) fill(ctx context.Context, i int) error {
 	h := &m.heads[i]
 	for {
@@ -85,6 +87,7 @@ func (m *merger) fill(ctx context.Context, i int) error {
 	}
 }
 
+// before reports whether the event of stream i comes before that of stream j.
 func (m *merger) before(i, j int) bool {
 	a, b := &m.heads[i], &m.heads[j]
 	if a.done != b.done {
@@ -99,6 +102,7 @@ func (m *merger) before(i, j int) bool {
 	return i < j
 }
 
+// build plays all matches.
 func (m *merger) build() {
 	k := len(m.heads)
 	m.tree = make([]int, max(k, 1))
@@ -123,6 +127,7 @@ func (m *merger) build() {
 	}
 }
 
+// replay plays the matches of stream w again, after its event has changed.
 func (m *merger) replay(w int) {
 	for n := (len(m.heads) + w) / 2; n > 0; n /= 2 {
 		if m.before(m.tree[n], w) {
@@ -132,9 +137,9 @@ func (m *merger) replay(w int) {
 	m.tree[0] = w
 }
 
-// Regroup returns a sink that turns a scan in global time order into a scan location by location:
-// it collects the rows of each location and delivers them to sink in batches of one location. rows
-// is the maximum number of rows held in all.
+// Regroup returns a sink that turns a scan in global time order into a scan by location: it
+// collects the rows of each location, and delivers them to sink in batches of one location. It
+// holds at most rows rows of all locations together.
 func Regroup(sink Sink, rows int) *Regrouper {
 	return &Regrouper{sink: sink, limit: max(rows, trace.BatchRows)}
 }
@@ -177,6 +182,7 @@ func (r *Regrouper) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// emit delivers the rows that are held for a location.
 func (r *Regrouper) emit(o *trace.Batch) error {
 	r.held -= o.Len()
 	if err := r.sink.Batch(o); err != nil {
@@ -198,7 +204,7 @@ func (r *Regrouper) Flush() error {
 	return nil
 }
 
-// Links delivers links, after the events.
+// Links delivers all rows that are held, and then the links.
 func (r *Regrouper) Links(l []trace.Link) error {
 	if err := r.Flush(); err != nil {
 		return err

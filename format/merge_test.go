@@ -22,11 +22,12 @@ func (s *batches) Next(context.Context) (*trace.Batch, error) {
 	return b, nil
 }
 
-// event has a time, and an order among equal times; order 0 means none.
+// event is an event with a time, and an order among events with equal times. The order 0 means
+// none.
 type event struct{ time, order int64 }
 
-// stream returns a stream with one event per batch. The location is the number of the stream, and
-// the region numbers the events.
+// stream returns a stream with one event per batch. All events are at location number, and numbered
+// by their region.
 func stream(number uint32, list ...event) format.Stream {
 	s := &batches{}
 	for i, e := range list {
@@ -41,13 +42,13 @@ func stream(number uint32, list ...event) format.Stream {
 	return s
 }
 
-// TestMerge checks that events with equal times come in their order where both have one, then by
+// TestMerge checks that events with equal times come by their order if both have one, then by
 // stream, then by their position in the stream.
 func TestMerge(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		streams []format.Stream
-		want    []string // stream and number
+		want    []string // stream and number of each event
 	}{
 		{"none", nil, nil},
 		{"one", []format.Stream{stream(0, event{1, 0}, event{1, 0})}, []string{"0.0", "0.1"}},

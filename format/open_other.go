@@ -2,5 +2,5 @@
 
 package format
 
-// noWait is unnecessary where pipes are not files.
+// noWait is 0, since pipes are not files here and need no flag.
 const noWait = 0

@@ -4,5 +4,5 @@ package format
 
 import "syscall"
 
-// noWait makes open return for a pipe that has no writer.
+// noWait is the flag by which opening a pipe without a writer does not block.
 const noWait = syscall.O_NONBLOCK

@@ -12,23 +12,26 @@ import (
 )
 
 // ReadOptions are the settings of a reader. The zero value reads leniently, uses all cores and
-// drops defects.
+// discards defects.
 type ReadOptions struct {
-	Strict  bool    // stop at the first error or warning
-	Report  *Report // receives defects; may be nil
+	Strict bool    // stop at the first error or warning
+	Report *Report // receives defects; may be nil
+	// Values has the values of options by name.
 	Values  map[string]string
 	Workers int // number of cores; 0 means all
 	// Memory is the maximum number of bytes that external sorting keeps in memory. 0 means 64 MiB.
-	Memory   int
+	Memory int
+	// Progress, if it is not nil, is called with the part that has been read and the whole, in units
+	// that the format chooses, such as bytes or threads.
 	Progress func(done, total int64)
 
-	where trace.Place // the place of defects that have none
+	where trace.Place // place of defects that have no place of their own
 }
 
 // OptionError reports an option with an invalid value.
 type OptionError struct{ Option, Value, Expected string }
 
-// Error returns the option, the value and what was expected.
+// Error returns the option, its value, and the expected values.
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
 }
@@ -51,7 +54,7 @@ func (a About) CheckOptions(values map[string]string) error {
 	return nil
 }
 
-// Cores returns the number of workers to use.
+// Cores returns the number of workers: Workers, or the number of cores that the program may use.
 func (o *ReadOptions) Cores() int {
 	if o.Workers > 0 {
 		return o.Workers
@@ -59,7 +62,7 @@ func (o *ReadOptions) Cores() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// SortMemory returns the memory that external sorting may use.
+// SortMemory returns the number of bytes that external sorting may use in memory.
 func (o *ReadOptions) SortMemory() int {
 	if o.Memory > 0 {
 		return o.Memory
@@ -67,10 +70,11 @@ func (o *ReadOptions) SortMemory() int {
 	return 64 << 20
 }
 
-// Value returns the setting of an option, or def if it is not set.
+// Value returns the value of an option, or def if it is not set.
 func (o *ReadOptions) Value(name, def string) string { return value(o.Values, name, def) }
 
-// Int returns the setting of a numeric option with an optional suffix k, M or G.
+// Int returns the value of a numeric option, which can have a suffix k, M or G, or def if it is not
+// set. The error is an [OptionError].
 func (o *ReadOptions) Int(name string, def int64) (int64, error) {
 	s := o.Value(name, "")
 	if s == "" {
@@ -91,6 +95,7 @@ func (o *ReadOptions) Int(name string, def int64) (int64, error) {
 	return n * mult, nil
 }
 
+// value returns an element of m, or def if m does not have it.
 func value(m map[string]string, name, def string) string {
 	if v, ok := m[name]; ok {
 		return v
@@ -98,16 +103,15 @@ func value(m map[string]string, name, def string) string {
 	return def
 }
 
-// At returns a copy of the options for a location. Defects that are reported with the copy are
-// assigned to the location.
+// At returns a copy of the options by which defects are reported at a location.
 func (o *ReadOptions) At(location uint32) *ReadOptions {
 	at := *o
 	at.where = trace.Place{Location: location, HasLocation: location != trace.NoRef}
 	return &at
 }
 
-// Defect reports a defect. In strict mode it returns warnings and errors as an error, with which
-// reading must stop.
+// Defect reports a defect. In strict mode it returns warnings and errors as an error; the reader
+// must then stop.
 func (o *ReadOptions) Defect(d *trace.Defect) error {
 	if o.where.HasLocation && d.Event == (trace.Place{}) {
 		d.Event = o.where
@@ -121,7 +125,7 @@ func (o *ReadOptions) Defect(d *trace.Defect) error {
 	return nil
 }
 
-// Pass begins another pass over the events. Decoders call it at the beginning of a scan.
+// Pass begins another pass over the events. Readers call it at the beginning of a scan.
 func (o *ReadOptions) Pass() {
 	if o.Report != nil {
 		o.Report.Pass()
@@ -132,15 +136,16 @@ func (o *ReadOptions) Pass() {
 type WriteOptions struct {
 	Values  map[string]string
 	Workers int
-	// Plain requests a trace that holds only what the format has records for. Otherwise an encoder
-	// adds data that only weft reads, so that a conversion back loses nothing.
+	// Plain requests a trace with only the format's own records. Without it, an encoder adds data
+	// that only weft reads, so that a conversion back restores all.
 	Plain bool
 }
 
-// Value returns the setting of an option, or def if it is not set.
+// Value returns the value of an option, or def if it is not set.
 func (o *WriteOptions) Value(name, def string) string { return value(o.Values, name, def) }
 
-// Bool returns the setting of a yes-or-no option.
+// Bool returns the value of a yes-or-no option; false if it is not set. The error is an
+// [OptionError].
 func (o *WriteOptions) Bool(name string) (bool, error) {
 	s := o.Value(name, "false")
 	b, err := strconv.ParseBool(s)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Output is the destination of an encoder: a file or stream that gets the complete trace or
+// Output is the destination of an encoder: a file or stream that receives a complete trace or
 // nothing. The code that creates an Output commits or aborts it; encoders only write. A format of
 // several files writes the others under temporary names, and registers their final names with
 // Rename.
@@ -24,11 +24,11 @@ type Output struct {
 	Path   string
 	target string // Path with links resolved
 	w      *bufio.Writer
-	file   *os.File // under its temporary name
+	file   *os.File // has a temporary name; nil for a stream
 	stream io.Writer
-	held   spool.Spool // the text that the stream gets on commit
+	held   spool.Spool // text for the stream until the commit
 	done   bool
-	// committed is set when all files have their names.
+	// committed is set when all files have their final names.
 	committed bool
 	names     commit.Set
 	guard     func(path string) error
@@ -36,19 +36,19 @@ type Output struct {
 	end       []func()
 }
 
-// Rename registers a file or folder of the trace. It gets its final name when the output is
-// committed, and replaces an existing one of the same type.
+// Rename registers a file or folder of the trace. Commit gives it its final name, and replaces an
+// existing file or folder of that name.
 func (o *Output) Rename(from, to string) { o.names.Rename(from, to) }
 
-// Remove registers a file that would be taken for a part of the trace. If it exists, it is removed
-// when the output is committed.
+// Remove registers a file that readers would take for a part of the trace. Commit removes it if it
+// exists.
 func (o *Output) Remove(path string) { o.names.Remove(path) }
 
-// RemoveFolder does for a folder with its content what Remove does for a file.
+// RemoveFolder is like Remove, for a folder with its content.
 func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
 
-// Guard makes Commit call f for each name that it would give or remove, whether or not a file or folder
-// has it. Commit returns an error of f and then leaves everything unchanged.
+// Guard makes Commit call f for each name that it is about to give or remove, whether or not it
+// exists. If f returns an error, Commit returns it and changes nothing.
 func (o *Output) Guard(f func(path string) error) { o.guard = f }
 
 // Names returns the files and folders to which Commit has given names.
@@ -59,27 +59,28 @@ func (o *Output) Names() []string {
 	return o.names.Names()
 }
 
-// FailCommit makes Commit fail at its n-th change of a name, counted from 1. Tests use it to show
-// that a failed commit leaves an older trace unchanged.
+// FailCommit makes Commit fail at its n-th change of a name, from 1. Tests use it to check that a
+// failed commit leaves an older trace unchanged.
 func (o *Output) FailCommit(n int) { o.names.FailAt = n }
 
 // BeforeCommit registers a function that Commit calls first, for example to complete files and
-// register their names.
+// register their names. If it fails, Commit fails.
 func (o *Output) BeforeCommit(f func() error) { o.before = append(o.before, f) }
 
-// AtEnd registers a function that is called when the output has been committed or aborted, for
-// example to remove temporary files. The functions run in reverse order.
+// AtEnd registers a function that is called after the output has been committed or aborted, for
+// example to remove temporary files. The functions are called in reverse order.
 func (o *Output) AtEnd(f func()) { o.end = append(o.end, f) }
 
-// CreateFile returns an output that appears under path when it is committed. Until then it has a
-// temporary name in the same directory. It keeps the permissions of a file that it replaces.
+// CreateFile returns an output for a file that gets its name, path, when it is committed. Until
+// then it has a temporary name in the same directory. It keeps the permissions of a file that it
+// replaces.
 func CreateFile(path string) (*Output, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
 		if st.IsDir() {
 			return nil, fmt.Errorf("%s: is a directory, expected the name of a file", path)
 		}
-		// A device or pipe cannot be replaced. It is written in place.
+		// A device or pipe cannot be replaced, so it is written directly.
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
@@ -88,7 +89,7 @@ func CreateFile(path string) (*Output, error) {
 	}
 	target := path
 	if err == nil {
-		// The target of a link is replaced, not the link.
+		// Replace the target of a link, not the link.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
 		}
@@ -102,13 +103,13 @@ func CreateFile(path string) (*Output, error) {
 		return nil, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
 	if st != nil {
-		f.Chmod(st.Mode().Perm()) // best effort
+		f.Chmod(st.Mode().Perm()) // an error is ignored
 	}
 	return &Output{Path: path, target: target, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
 }
 
-// createTemp creates a file beside path with the permissions of an ordinary new file, which
-// os.CreateTemp does not set.
+// createTemp creates a file beside path. Unlike os.CreateTemp, it gives the file the permissions of
+// an ordinary new file.
 func createTemp(path string) (*os.File, error) {
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%d.tmp", filepath.Base(path), os.Getpid(), i))
@@ -135,7 +136,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom appends everything that r provides.
+// ReadFrom appends all data of r.
 func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	if o.file == nil {
 		return o.w.ReadFrom(r)
@@ -146,8 +147,8 @@ func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	return o.file.ReadFrom(r)
 }
 
-// Commit returns the file and the files registered with Rename their names, or writes the text to
-// the stream. If it fails, everything is as it was before.
+// Commit gives the file, and the files registered with Rename, their names, or writes the text to
+// the stream. If it fails, all files are as they were before.
 func (o *Output) Commit() error {
 	if o.done {
 		return nil
@@ -179,7 +180,7 @@ func (o *Output) Commit() error {
 	return err
 }
 
-// Abort removes what has been written. It does nothing after Commit.
+// Abort removes all files that have been written. It has no effect after Commit.
 func (o *Output) Abort() {
 	if o.done {
 		return

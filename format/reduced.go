@@ -11,24 +11,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reducer appends to rows the row numbers of b that an analysis needs, in ascending order. It gets
-// all batches of a location in time order.
+// Reducer appends to rows the numbers of the rows of b that an analysis needs, in ascending order,
+// and returns the result. It gets all batches of a location in time order.
 type Reducer func(b *trace.Batch, rows []int32) []int32
 
 // Reduction selects the part of a trace that an analysis needs.
 type Reduction struct {
-	// New returns a Reducer for one goroutine. A Reducer gets all batches of its locations.
+	// New returns a Reducer for one goroutine, which gets all batches of some locations.
 	New func() Reducer
-	// Begin, if it is not nil, is called before the first call of New, and again if the scan starts
-	// again. What the earlier Reducers got is then void.
+	// Begin, if it is not nil, is called before the first call of New, and again if the scan is
+	// restarted. Results of the earlier Reducers must be discarded then.
 	Begin func()
-	// Ends accepts kinds of events. The first and the last event of an accepted kind at each location
-	// are kept, too. The last one has no operands if the Reducer did not choose it. Ends must accept
-	// the kinds that the Reducer chooses. Nil accepts none.
+	// Ends reports whether events of a kind count as the first and last event of a location. These
+	// two are kept too; the last one has no operands unless the Reducer chose it. Ends must return
+	// true for all kinds that the Reducer chooses. Nil keeps no such events.
 	Ends func(trace.Kind) bool
 }
 
-// KindReduction returns a Reduction to the events of the kinds that needs accepts.
+// KindReduction returns a Reduction to the events for whose kind needs returns true.
 func KindReduction(needs func(trace.Kind) bool) Reduction {
 	return Reduction{New: func() Reducer {
 		var known, wanted [256]bool
@@ -52,10 +52,9 @@ func KindReduction(needs func(trace.Kind) bool) Reduction {
 	}}
 }
 
-// ScanReduced scans a trace by location, in several goroutines where the format allows it, and
-// delivers the events that r chooses to sink in global time order, without links, attributes and
-// positions. Events with equal times come in the order of the locations. sink is called by one
-// goroutine.
+// ScanReduced scans a trace by location, in several goroutines if the format allows it. It delivers
+// the events that r chooses to sink in global time order, without links, attributes and positions.
+// Events with equal times come in the order of the locations. One goroutine calls sink.
 //
 // ScanReduced packs the events into 3 to 20 bytes each. It holds 32 MiB of them in memory, and more
 // in a temporary file. It also uses up to 16 KiB per location, and up to 64 MiB for all locations.
@@ -63,7 +62,7 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
 }
 
-// scanReduced is ScanReduced with a limit on the bytes of packed events in memory.
+// scanReduced is like ScanReduced, with memory as the limit of bytes of packed events in memory.
 func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink, memory int64) error {
 	x, err := reduce(ctx, d, sel, r, memory)
 	if err != nil {
@@ -79,11 +78,13 @@ type Reduced struct {
 	lanes []*reducedLane // by location
 }
 
-// Reduce does the first half of [ScanReduced]: it scans a trace, and packs what r chooses.
+// Reduce scans a trace like [ScanReduced], and returns the packed events instead of delivering
+// them.
 func Reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction) (*Reduced, error) {
 	return reduce(ctx, d, sel, r, reducedBytes)
 }
 
+// reduce is like Reduce, with memory as the limit of bytes of packed events in memory.
 func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, memory int64) (*Reduced, error) {
 	x := &Reduced{store: chunks.New(memory)}
 	chunk := min(max(int(memory)/max(d.Defs().Locations.Len(), 1), 512), 16<<10)
@@ -120,9 +121,10 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 	return x, nil
 }
 
-// Streams returns a stream for each location that has events, in the order of the locations. A batch
-// has 8 to 256 rows, and those of all streams have about rows together if that is possible. Streams
-// must be called once, since a stream frees what it has delivered.
+// Streams returns a stream for each location with events, in the order of the locations. A batch
+// has 8 to 256 rows, such that the batches of all streams together have about as many rows as the
+// parameter says, if possible. Streams must be called only once, since a stream frees the events
+// that it has delivered.
 func (x *Reduced) Streams(rows int) []Stream {
 	streams := make([]Stream, len(x.lanes))
 	for i, l := range x.lanes {
@@ -142,12 +144,12 @@ type reducedLane struct {
 	location uint32
 	codes    *[]reducedCode // the table of the worker
 	chunks   []chunks.Chunk
-	buf      []byte // the newest events
+	buf      []byte // the newest packed events
 	last     int64  // time of the previous event
-	order    int64  // the latest order of an event
-	started  bool   // an event accepted by Reduction.Ends has been met
+	order    int64  // latest order of an event
+	started  bool   // it has had an event for which Reduction.Ends returns true
 	latest   reducedEvent
-	pending  bool // latest holds an accepted event that has not been kept
+	pending  bool // latest is such an event, and not packed so far
 	ordered  bool // some event has an order
 }
 
@@ -158,7 +160,7 @@ type reducedEvent struct {
 	ref  uint32
 }
 
-// reducedCode is the part of an event that many events share.
+// reducedCode has the properties of an event that many events share.
 type reducedCode struct {
 	ref      uint32
 	kind     trace.Kind
@@ -167,14 +169,16 @@ type reducedCode struct {
 	derived  bool
 }
 
-// reducedSink is the sink of one goroutine.
+// reducedSink is the sink of one worker. It packs the chosen events.
 type reducedSink struct {
 	store  *chunks.Store
-	chunk  int // bytes of a chunk
+	chunk  int // size of a chunk in bytes
 	reduce Reducer
 	ends   func(trace.Kind) bool
-	rows   []int32
-	lanes  []*reducedLane // by location
+	// rows is scratch.
+	rows  []int32
+	lanes []*reducedLane // by location
+	// codes has all codes so far, number their indices, and recent is a cache of these.
 	codes  []reducedCode
 	number map[reducedCode]int
 	recent [64]struct {
@@ -183,9 +187,10 @@ type reducedSink struct {
 	}
 }
 
-// Links drops links.
+// Links ignores links.
 func (w *reducedSink) Links([]trace.Link) error { return nil }
 
+// lane returns the events of a location, which it creates if needed.
 func (w *reducedSink) lane(location uint32) *reducedLane {
 	for int(location) >= len(w.lanes) {
 		w.lanes = append(w.lanes, nil)
@@ -198,7 +203,7 @@ func (w *reducedSink) lane(location uint32) *reducedLane {
 	return l
 }
 
-// End stores the rest of a location's events.
+// End packs and stores the remaining events of a location.
 func (w *reducedSink) End(location uint32) error {
 	if int(location) < len(w.lanes) && w.lanes[location] != nil {
 		return w.finish(w.lanes[location])
@@ -206,7 +211,7 @@ func (w *reducedSink) End(location uint32) error {
 	return nil
 }
 
-// Batch packs the chosen rows.
+// Batch packs the chosen rows of a batch.
 func (w *reducedSink) Batch(b *trace.Batch) error {
 	w.rows = w.reduce(b, w.rows[:0])
 	if w.ends != nil {
@@ -225,8 +230,8 @@ func (w *reducedSink) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// laneEnds adds the batch's first event to rows if it is the first of its location, and remembers
-// the last one.
+// laneEnds adds the first accepted event of the batch to rows if it is the first one of its
+// location, and keeps the last one in the lane.
 func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	l := w.lane(b.Loc)
 	if !l.started {
@@ -250,7 +255,7 @@ func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	return rows
 }
 
-// mixedEnds does for a batch of several locations what laneEnds does for one.
+// mixedEnds is like laneEnds, for a batch of several locations.
 func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	all := make([]int32, 0, len(rows)+8)
 	for row := range int32(b.Len()) {
@@ -271,8 +276,8 @@ func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	return all
 }
 
-// put packs a row. op and derived are positions in the sparse columns at or before those of the
-// row.
+// put packs a row. The parameters op and derived are positions in the sparse columns of the batch,
+// not after those of the row; put advances them.
 func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
 	for *op < len(b.OpRow) && b.OpRow[*op] < row {
 		*op++
@@ -300,7 +305,7 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 		l.order, l.ordered = order, true
 	}
 	for _, x := range ops {
-		if x++; x < 0x80 { // Undefined wraps to 0
+		if x++; x < 0x80 { // Undefined becomes 0
 			l.buf = append(l.buf, byte(x))
 		} else {
 			l.buf = binary.AppendUvarint(l.buf, x)
@@ -312,14 +317,14 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 	return nil
 }
 
-// begin starts to pack an event.
+// begin begins to pack an event.
 func (l *reducedLane) begin(time int64, code uint64) {
 	l.buf = binary.AppendUvarint(l.buf, code)
 	l.buf = binary.AppendUvarint(l.buf, uint64(time-l.last))
 	l.last = time
 }
 
-// code returns the index of c in codes, and adds it if necessary.
+// code returns the index of c in codes, to which it adds c if needed.
 func (w *reducedSink) code(c reducedCode) uint64 {
 	place := &w.recent[(c.ref*7+uint32(c.kind))%uint32(len(w.recent))]
 	if place.number > 0 && place.code == c {
@@ -338,7 +343,8 @@ func (w *reducedSink) code(c reducedCode) uint64 {
 	return uint64(n)
 }
 
-// finish packs the last event of a location, and stores the rest.
+// finish packs the last accepted event of a location if needed, and stores the remaining packed
+// events.
 func (w *reducedSink) finish(l *reducedLane) error {
 	if l.pending {
 		l.pending = false
@@ -347,6 +353,7 @@ func (w *reducedSink) finish(l *reducedLane) error {
 	return w.flush(l)
 }
 
+// flush stores the newest packed events of a location as a chunk.
 func (w *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
@@ -366,15 +373,15 @@ type reducedReader struct {
 	lane  *reducedLane
 	store *chunks.Store
 	rows  int // rows per batch
-	chunk int // the next chunk
+	chunk int // number of the next chunk
 	data  []byte
-	room  []byte // buffer for chunks from the file
+	room  []byte // buffer for chunks that are read from the file
 	time  int64
 	order int64
 	b     trace.Batch
 }
 
-// Next unpacks some events.
+// Next returns the next events.
 func (r *reducedReader) Next(context.Context) (*trace.Batch, error) {
 	if len(r.data) == 0 {
 		if r.chunk == len(r.lane.chunks) {

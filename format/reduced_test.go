@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// someEvents are batches that a parallel scan delivers to a number of workers. A location always
-// belongs to the same worker. The scan restarts once if again is set.
+// someEvents is a trace of given batches that a parallel scan delivers to a number of workers. All
+// batches of a location go to the same worker. If again is set, the first scan is restarted once.
 type someEvents struct {
 	Events
 	defs    trace.Definitions
@@ -54,7 +54,7 @@ func (e *someEvents) ScanParallel(_ context.Context, _ trace.Selection, begin fu
 	return deliver(e.batches)
 }
 
-// row is what a reduced scan keeps of an event.
+// row has the fields of an event that a reduced scan keeps.
 type row struct {
 	location uint32
 	time     int64
@@ -65,6 +65,7 @@ type row struct {
 	derived  bool
 }
 
+// add appends the row to a batch; ordered is set if the batch has orders.
 func (r row) add(b *trace.Batch, ordered bool) {
 	b.Add(r.location, r.time, r.kind, r.ref)
 	if len(r.ops) > 0 {
@@ -78,6 +79,7 @@ func (r row) add(b *trace.Batch, ordered bool) {
 	}
 }
 
+// rowsOf returns the rows of a batch.
 func rowsOf(b *trace.Batch) (list []row) {
 	for c := b.Cursor(); c.Next(); {
 		list = append(list, row{c.Location(), c.Time(), c.Kind(), c.Ref(), slices.Clone(c.Ops()), c.Order(), c.Derived()})
@@ -85,9 +87,10 @@ func rowsOf(b *trace.Batch) (list []row) {
 	return list
 }
 
-// wantedRow reports whether the test's Reducer chooses a row.
+// wantedRow reports whether the Reducer of the tests chooses an event.
 func wantedRow(k trace.Kind, ref uint32) bool { return k == trace.Send || ref%5 == 0 && lives(k) }
 
+// lives is Reduction.Ends in the tests.
 func lives(k trace.Kind) bool { return k != trace.Comment }
 
 func TestScanReduced(t *testing.T) {
@@ -172,7 +175,7 @@ func TestScanReduced(t *testing.T) {
 			}
 			return nil
 		}}
-		memory := []int64{1 << 20, 2000, 0}[round%3] // the last two need the file
+		memory := []int64{1 << 20, 2000, 0}[round%3] // 2000 bytes and 0 bytes need the file
 		if err := scanReduced(t.Context(), e, trace.Events(), reduction, sink, memory); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +195,7 @@ func TestScanReduced(t *testing.T) {
 	}
 }
 
-// TestScanReducedFails checks that an error of a sink ends a reduced scan.
+// TestScanReducedFails checks that an error of the sink ends a reduced scan.
 func TestScanReducedFails(t *testing.T) {
 	bad := errors.New("enough")
 	e := &someEvents{workers: 1}

@@ -9,28 +9,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Report collects defects: for each rule their number and the first few places. It is safe for
-// concurrent use, and its content does not depend on the order in which defects arrive. Its size is
+// Report collects defects: for each rule their number and the first few of them. It is safe for
+// concurrent use. Its content does not depend on the order in which defects are added. Its size is
 // bounded by the number of rules.
 type Report struct {
-	// Keep is the number of places kept for each rule. 0 means 10.
+	// Keep is the number of defects that are kept for each rule. 0 means 10.
 	Keep int
-	// Only, if it is not nil, reports whether a defect counts. It is set before a pass begins, and may
-	// be called by several goroutines at once.
+	// Only, if it is not nil, reports whether a defect counts. It must be set before a pass begins.
+	// Several goroutines can call it at the same time.
 	Only   func(d *trace.Defect) bool
 	mu     sync.Mutex
 	rules  map[string]*ruleDefects
 	passes int
 }
 
+// ruleDefects are the defects of a rule.
 type ruleDefects struct {
-	before int64 // found before the first pass
-	pass   int64 // found in this pass
-	most   int64 // the maximum of any pass
+	before int64 // number found before the first pass
+	pass   int64 // number found in this pass
+	most   int64 // greatest number found in a pass
 	first  []*trace.Defect
 }
 
-// total returns the least number of different defects.
+// total returns the number of different defects, as far as known.
 func (x *ruleDefects) total() int64 { return max(x.before+x.most, int64(len(x.first))) }
 
 // NewReport returns an empty report.
@@ -38,8 +39,8 @@ func NewReport() *Report {
 	return &Report{rules: map[string]*ruleDefects{}}
 }
 
-// Pass begins another pass over the events, which finds the defects of earlier passes again. The
-// same defect counts once.
+// Pass begins another pass over the events. A pass finds the defects of earlier passes again, and a
+// defect counts only once.
 func (r *Report) Pass() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +65,8 @@ func (r *Report) Add(d *trace.Defect) {
 	r.place(d)
 }
 
-// Merge adds the defects of another report's last pass. Nothing may be added to the other report
-// meanwhile.
+// Merge adds the defects of the last pass of another report, to which no defects must be added at
+// the same time.
 func (r *Report) Merge(o *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,6 +78,7 @@ func (r *Report) Merge(o *Report) {
 	}
 }
 
+// rule returns the defects of a rule, which it creates if needed.
 func (r *Report) rule(name string) *ruleDefects {
 	x := r.rules[name]
 	if x == nil {
@@ -86,18 +88,18 @@ func (r *Report) rule(name string) *ruleDefects {
 	return x
 }
 
-// count adds n defects to the pass.
+// count adds n defects to the current pass.
 func (x *ruleDefects) count(n int64) {
 	x.pass += n
 	x.most = max(x.most, x.pass)
 }
 
-// place keeps the place of a defect, if it is one of the first.
+// place keeps a defect if it is one of the first ones of its rule.
 func (r *Report) place(d *trace.Defect) {
 	keep := cmp.Or(r.Keep, 10)
 	x := r.rules[d.Rule]
 	i, _ := slices.BinarySearchFunc(x.first, d, comparePlaces)
-	// Equal places keep their order of arrival.
+	// Defects at the same place stay in the order in which they were added.
 	for i < len(x.first) && comparePlaces(x.first[i], d) == 0 {
 		if r.passes > 1 && *x.first[i] == *d {
 			return
@@ -113,8 +115,8 @@ func (r *Report) place(d *trace.Defect) {
 	}
 }
 
-// comparePlaces orders places by their times, and those of equal or unknown time by their position
-// in the file.
+// comparePlaces orders defects by their times, and those with equal or unknown times by their
+// positions in the file.
 func comparePlaces(a, b *trace.Defect) int {
 	return cmp.Or(compareTimes(&a.Event, &b.Event), cmp.Compare(a.Position.Line, b.Position.Line),
 		cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found),
@@ -134,12 +136,12 @@ func compareTimes(a, b *trace.Place) int {
 	return 0
 }
 
-// IsMissing reports whether a rule is about a missing file of the trace.
+// IsMissing reports whether the defects of a rule are missing files.
 func IsMissing(rule string) bool {
 	return strings.HasSuffix(rule, ".missing-file") || strings.HasSuffix(rule, ".missing-definitions")
 }
 
-// RuleCount has the number of defects of a rule and the first places.
+// RuleCount has the number of defects of a rule, and the first ones.
 type RuleCount struct {
 	Rule     string
 	Severity trace.Severity
@@ -147,7 +149,7 @@ type RuleCount struct {
 	First    []*trace.Defect
 }
 
-// Rules lists the broken rules, the most severe first, then by name.
+// Rules returns the broken rules, the most severe first, then by name.
 func (r *Report) Rules() []RuleCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()

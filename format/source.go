@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Source is a trace's main file in a file system.
+// Source identifies a trace by its main file in a file system.
 type Source struct {
 	FS   fs.FS
 	Name string // path within FS
@@ -22,13 +22,13 @@ func FileSource(path string) Source {
 	return Source{FS: newFolder(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
 }
 
-// Open opens the main file for random access. A file without random access is copied to a temporary
-// file.
+// Open opens the main file for random access. It copies a file without random access, such as a
+// pipe, to a temporary file. It also returns the size in bytes.
 func (s Source) Open() (DataFile, int64, error) {
 	return s.OpenName(s.Name)
 }
 
-// OpenName opens another file of the trace. Only the main file may be a pipe.
+// OpenName opens a file of the trace. Only the main file can be a pipe.
 func (s Source) OpenName(name string) (DataFile, int64, error) {
 	open := s.FS.Open
 	if name != s.Name {
@@ -58,7 +58,7 @@ func (s Source) OpenName(name string) (DataFile, int64, error) {
 	return Spill(f)
 }
 
-// CopyText copies the main file of a single-text trace to w, byte for byte.
+// CopyText copies the main file of a trace that is a single text to w, unchanged.
 func CopyText(ctx context.Context, src Source, w io.Writer) error {
 	f, _, err := src.Open()
 	if err != nil {
@@ -90,7 +90,8 @@ type DataFile interface {
 	io.Closer
 }
 
-// Spill copies a stream into a temporary file that is removed when it is closed.
+// Spill copies a stream to a temporary file, which is removed when it is closed. It also returns
+// the size in bytes.
 func Spill(r io.Reader) (DataFile, int64, error) {
 	f, err := os.CreateTemp("", "weft-in-*")
 	if err != nil {
@@ -109,11 +110,12 @@ func Spill(r io.Reader) (DataFile, int64, error) {
 	return &spilled{f}, n, nil
 }
 
+// spilled is a temporary file.
 type spilled struct{ *os.File }
 
 // Close removes the file.
 func (s *spilled) Close() error {
 	err := s.File.Close()
-	os.Remove(s.File.Name()) // where an open file could not be removed
+	os.Remove(s.File.Name()) // removes the file where an open file cannot be removed
 	return err
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Table is a list for display and for programs. Its cells are strings, integers (int64),
-// [trace.Real] numbers, and nil. Its rows are packed, and stored in a temporary file if the list is
-// long.
+// Table is a list for display and for programs. Its cells are strings, int64 integers, [trace.Real]
+// numbers, and nil. The rows are packed, and in a temporary file if there are many.
 type Table struct {
-	Key     string // in JSON
+	Key     string // its key in JSON
 	Title   string
 	Columns []string
 	rows    spool.Spool
 	count   int
-	row     []byte
+	// row is scratch.
+	row []byte
 }
 
 // The types of packed values.
@@ -56,8 +56,8 @@ func (t *Table) Add(row ...any) error {
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.count }
 
-// Rows iterates over the rows. Each row is valid until the next iteration. An error ends the
-// iteration. No rows may be added afterwards.
+// Rows iterates over the rows. A row is valid until the next iteration. An error ends the
+// iteration. No rows must be added after the first call.
 func (t *Table) Rows() iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		w := &tableReader{yield: yield}
@@ -70,13 +70,13 @@ func (t *Table) Rows() iter.Seq2[[]any, error] {
 // Close removes the temporary file.
 func (t *Table) Close() { t.rows.Close() }
 
-// errEnough ends the reading of rows when the caller stops.
+// errEnough ends the reading of rows when the caller ends its loop.
 var errEnough = errors.New("no more rows are wanted")
 
-// tableReader unpacks rows that are written to it in pieces.
+// tableReader unpacks rows from pieces that are written to it.
 type tableReader struct {
 	yield func([]any, error) bool
-	rest  []byte // the rest of an incomplete row
+	rest  []byte // the incomplete row at the end of the last piece
 	row   []any
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTable checks that a table returns the added rows, any number of times, whether they are few
-// or many.
+// TestTable checks that the rows of a table can be read any number of times, for short and long
+// tables.
 func TestTable(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 100_000} {
 		x := Table{Key: "x"}
@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableMemory checks that the rows of a long table are not held in memory.
+// TestTableMemory checks that a long table does not keep its rows in memory.
 func TestTableMemory(t *testing.T) {
 	var x Table
 	defer x.Close()

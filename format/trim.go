@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Trim wraps a sink so that it gets exactly the events and links that sel selects, even if more are
-// delivered.
+// Trim returns a sink that passes on to sink exactly the events and links that sel selects, and
+// drops all others.
 func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
 	if sel.Stacks {
 		sel.From = math.MinInt64
@@ -19,6 +19,7 @@ func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
 	return &trimmer{selector{defs: d, sel: sel}, sink}
 }
 
+// trimmer is the sink that Trim returns.
 type trimmer struct {
 	selector
 	sink Sink
@@ -28,11 +29,11 @@ type trimmer struct {
 type selector struct {
 	defs  *trace.Definitions
 	sel   trace.Selection
-	kinds [256]tristate // the answers of sel.Kind so far
+	kinds [256]tristate // results of sel.Kind so far
 	out   trace.Batch
 }
 
-// tristate is an answer, or undecided.
+// tristate is the result of a function, or undecided if it has not been called.
 type tristate uint8
 
 const (
@@ -41,8 +42,8 @@ const (
 	yes
 )
 
-// pick returns the selected rows of a batch: the batch itself if all are selected, nil if none is.
-// They are valid until the next call.
+// pick returns the selected rows of a batch: the batch itself if all are selected, or nil if none
+// is. They are valid until the next call.
 func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	if s.sel.All() {
 		return b
@@ -70,6 +71,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	return &s.out
 }
 
+// wants reports whether a row is selected.
 func (s *selector) wants(b *trace.Batch, row int) bool {
 	k := b.Kind[row]
 	if s.sel.Kind != nil && int(k) < len(s.kinds) {
@@ -99,12 +101,13 @@ func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Strea
 	return out
 }
 
+// selected is a stream that delivers only the selected rows of another one.
 type selected struct {
 	selector
 	from Stream
 }
 
-// Next returns the next batch that has selected rows.
+// Next returns the next batch with selected rows.
 func (s *selected) Next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		b, err := s.from.Next(ctx)
@@ -148,7 +151,8 @@ func (t *trimmer) Links(l []trace.Link) error {
 	return t.sink.Links(keep)
 }
 
-// wantsEnd checks time and location only, because the ends of links are not events.
+// wantsEnd reports whether an end of a link is selected by its time and location. Ends are not
+// events, so that the other criteria do not apply.
 func (t *trimmer) wantsEnd(e trace.End) bool {
 	if e.Location == trace.NoRef {
 		return t.sel.Location == nil
@@ -157,8 +161,9 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 		(t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// ExactScan prepares a scan of a format that may deliver more than is selected. It returns the
-// selection that the format must read at least, and a sink that trims what is delivered to sel.
+// ExactScan prepares a scan of a format that can deliver more than is selected. It returns the
+// selection that the format must read at least, and a sink that passes on to sink only what sel
+// selects.
 func ExactScan(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
 	sink = Trim(d, sel, sink)
 	if sel.Stacks {

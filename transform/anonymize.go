@@ -13,21 +13,22 @@ import (
 
 // AnonymizeOptions are the settings of [Anonymize].
 type AnonymizeOptions struct {
-	// Keep reports whether a name is kept. Nil keeps none.
+	// Keep reports whether a name is to be kept. Nil keeps none.
 	Keep func(name string) bool
-	// Replaced, if it is not nil, receives each name with its replacement, once, in the order in which
-	// they are first needed.
+	// Replaced, if it is not nil, is called once for each name that is replaced, with its
+	// replacement, in the order in which the names are first replaced.
 	Replaced func(name, by string)
 }
 
-// Anonymize removes everything that identifies the origin of a trace. It replaces the names of
+// Anonymize removes from a trace all data that identify its origin. It replaces the names of
 // regions, files, locations, groups (hosts), communicators, metrics and all other definitions by
 // their type with a number, and the texts in attributes by "text" with a number. It removes source
 // lines, opaque definitions and the time of day. Equal names get equal replacements. It keeps
 // times, numbers, also those in texts, the kinds of events, the names of attributes, and keywords
 // of a format (paradigms, types, units).
 //
-// Up to 65536 texts of event attributes get different replacements. Further ones become "text".
+// Up to 65536 texts of event attributes get different replacements. All further texts become
+// "text".
 func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	x := &anonymizer{AnonymizeOptions: a, names: map[string]string{}, counts: map[string]int{},
 		words: d.Defs().Conventions.Words}
@@ -62,12 +63,13 @@ func isRenamable(native any) bool {
 	return ok
 }
 
-// rename replaces a text of the file, which may not be in the model.
+// rename returns the replacement of a text in the file's own form of the definitions. The text need
+// not be in trace.Definitions. word is set if it can be a keyword, which is kept.
 func (x *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
 	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
 		slices.Contains(ioParadigms, lower)
-	// A keyword may also be among the texts of the file.
+	// A keyword stays even if an equal text elsewhere was replaced.
 	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
@@ -77,12 +79,13 @@ func (x *anonymizer) rename(text string, word bool) string {
 	return x.text(trace.StringValue(text)).Str
 }
 
+// anonymized is a trace whose names are replaced.
 type anonymized struct {
 	*rewritten
 	x *anonymizer
 }
 
-// Prepare prepares the trace and replaces the names in its definitions.
+// Prepare prepares the trace, and replaces the names in its definitions.
 func (r *anonymized) Prepare(ctx context.Context) error {
 	if err := r.inner.Prepare(ctx); err != nil {
 		return err
@@ -91,6 +94,7 @@ func (r *anonymized) Prepare(ctx context.Context) error {
 	return nil
 }
 
+// begin begins a scan.
 func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	return &rewriteScan{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
 }
@@ -98,12 +102,14 @@ func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 // anonymizer assigns replacements to names.
 type anonymizer struct {
 	AnonymizeOptions
+	// names has the replacement of each name, and counts the number of replacements by type.
 	names  map[string]string
 	counts map[string]int
-	words  bool // definitions have attributes of the trace's own format
+	words  bool // attributes of definitions are those of the trace's own format
 }
 
-// name returns the replacement of a name of a definition of the given type.
+// name returns the replacement of the name s of a definition. Parameter thing is the type of the
+// definition, such as "region".
 func (x *anonymizer) name(thing, s string) string {
 	if s == "" || x.Keep != nil && x.Keep(s) {
 		return s
@@ -123,10 +129,10 @@ func (x *anonymizer) name(thing, s string) string {
 	return n
 }
 
-// maxTexts is the number of texts of events that get different replacements.
+// maxTexts is the greatest number of different replacements for texts of events.
 const maxTexts = 1 << 16
 
-// text replaces the value if it is a text.
+// text returns a value with its text replaced, and other values unchanged.
 func (x *anonymizer) text(v trace.Value) trace.Value {
 	switch v.Type {
 	case trace.String:
@@ -150,27 +156,29 @@ func (x *anonymizer) values(b *trace.Batch) {
 	}
 }
 
-// keywordAttributes are attributes of definitions whose values are keywords of OTF, OTF2 or Pallas.
+// keywordAttributes are the attributes of definitions whose values are keywords in OTF, OTF2 or
+// Pallas.
 var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence",
 	"scope", "role", "color", "unit", "class", "domain"}
 
+// attrs replaces the texts in attributes of a definition.
 func (x *anonymizer) attrs(l []trace.Attr) {
-	for i := range l { // a copy of the definer's
+	for i := range l { // l belongs to the copy that definer has made
 		if !x.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
 			l[i].Value = x.text(l[i].Value)
 		}
 	}
 }
 
-// paradigms are groups of regions that do not identify the program.
+// paradigms are the groups of regions that do not identify the program.
 var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem",
 	"sampling", "measurement system", "io", "unknown"}
 
-// ioParadigms are interfaces of I/O, by the names that OTF2 recommends.
+// ioParadigms are the interfaces of I/O by the names that OTF2 recommends.
 var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5",
 	"adios"}
 
-// groupKinds are kinds of groups that do not identify the machine.
+// groupKinds are the kinds of location groups that do not identify the machine.
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
 	"group", "time series"}
 
@@ -183,7 +191,7 @@ func (x *anonymizer) links(l []trace.Link) {
 	}
 }
 
-// edit replaces the texts in an entry.
+// edit replaces the texts in an entry v of a table.
 func (x *anonymizer) edit(t table, v any) {
 	switch e := v.(type) {
 	case *string:
@@ -229,7 +237,7 @@ func (x *anonymizer) edit(t table, v any) {
 	}
 }
 
-// id replaces an id that is not a number, as it may be a name.
+// id removes an id that is not a number, since it can be a name.
 func (x *anonymizer) id(id *string) {
 	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
 		*id = ""

@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correct corrects the times of a trace: the events of each location, the times in their operands,
-// and the ends of links are mapped by the curve of the location. The order of a location's events
-// does not change. The global order is computed again, by merging streams if the trace is a
-// [format.Streamer], and otherwise by sorting with memory bytes (0 means 64 MiB) and a temporary
-// file. Correct returns an error if the correction is for another clock, or names none of the
-// trace's locations.
+// Correct corrects the times of a trace. It maps the events of each location, the times in their
+// operands, and the ends of links by the curve of the location. The order of a location's events
+// does not change. The order across locations is computed anew: by merging streams if the trace is
+// a [format.Streamer], and otherwise by sorting with the given number of bytes of memory (0 means
+// 64 MiB) and a temporary file. Correct returns an error if the correction is for a clock with
+// other ticks, or names no location of the trace.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
@@ -38,16 +38,17 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 	return &correct{sameDefinitions{d}, c, memory}, nil
 }
 
+// correct is a trace with corrected times.
 type correct struct {
 	sameDefinitions
 	correction *Correction
 	memory     int
 }
 
-// Scan delivers events in the order of the corrected times, or location by location.
+// Scan delivers the events in the order of the corrected times, or by location.
 func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(c.Defs(), sel, sink)
-	inner := everything(sel) // the inner times differ
+	inner := everything(sel) // all times, since the uncorrected times differ from those of sel
 	inner.NoEvents = sel.NoEvents
 	x := &correctScan{correct: c}
 	through := func(s stage) error {
@@ -77,12 +78,13 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	return through(x)
 }
 
-// ScanParallel delivers from one goroutine.
+// ScanParallel delivers all events in one goroutine.
 func (c *correct) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, c, sel, begin)
 }
 
-// sameForAll reports whether all locations have the same curve, so that the order does not change.
+// sameForAll reports whether all locations have the same curve, so that the order of events does
+// not change.
 func (c *correct) sameForAll() bool {
 	d := c.Defs()
 	first := c.curve(0)
@@ -94,6 +96,7 @@ func (c *correct) sameForAll() bool {
 	return true
 }
 
+// curve returns the curve of a location.
 func (c *correct) curve(loc uint32) Curve {
 	if d := c.Defs(); d.Locations.Has(loc) {
 		return c.correction.Locations[d.Locations.At(loc).ID]
@@ -126,6 +129,7 @@ type correctScan struct {
 	ops    []uint64
 }
 
+// at returns the curve of a location.
 func (x *correctScan) at(loc uint32) Curve {
 	for int(loc) >= len(x.curves) {
 		x.curves = append(x.curves, x.curve(uint32(len(x.curves))))
@@ -133,7 +137,7 @@ func (x *correctScan) at(loc uint32) Curve {
 	return x.curves[loc]
 }
 
-// change returns a batch with corrected times, which is valid until the next call.
+// change returns the batch with corrected times. It is valid until the next call.
 func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 	o := &x.out
 	*o = *b
@@ -182,7 +186,7 @@ func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 
 func (x *correctScan) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
 
-// resortScan is a scan whose rows are sorted again.
+// resortScan is a scan whose rows are sorted by their corrected times.
 type resortScan struct {
 	*correctScan
 	rows *rowsort.Sorter
@@ -202,6 +206,7 @@ func (x *resortScan) flush(ctx context.Context, out format.Sink) error {
 	return err
 }
 
+// links returns the links with corrected times of their ends.
 func (x *correctScan) links(l []trace.Link) []trace.Link {
 	l = slices.Clone(l)
 	for i := range l {

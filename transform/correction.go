@@ -13,24 +13,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correction maps the times of each location to a clock that all locations share. Locations that it
-// does not name keep their times.
+// Correction maps the times of each location to a common clock. The times of locations without a
+// curve stay as they are.
 type Correction struct {
-	// Clock is the clock of the times before and after. Only its ticks per second matter.
+	// Clock is the clock of all times, before and after the correction. Only its ticks per second
+	// matter.
 	Clock trace.Clock
-	// Locations has the curve of each location by the location's id in the file.
+	// Locations has the curves by the locations' ids in the file.
 	Locations map[string]Curve
 }
 
-// Curve maps times to times. It consists of straight lines between points. Before the first and
-// after the last point the shift is constant. A curve without points changes nothing.
+// Curve maps recorded times to corrected times, in ticks, by straight lines between its points.
+// Before the first and after the last point the difference is constant. A curve without points
+// changes no times.
 type Curve []Point
 
 // Point maps a recorded time to the corrected one, in ticks.
 type Point struct{ Read, True int64 }
 
-// Check returns an error for an invalid curve. The recorded times must increase from point to
-// point, and the corrected ones must not decrease.
+// Check returns an error if the curve is invalid. The recorded times must increase from point to
+// point, and the corrected times must not decrease.
 func (c Curve) Check() error {
 	for i := 1; i < len(c); i++ {
 		if c[i].Read <= c[i-1].Read || c[i].True < c[i-1].True {
@@ -41,8 +43,8 @@ func (c Curve) Check() error {
 	return nil
 }
 
-// At returns the corrected time of t, rounded down to a tick. It never decreases where t increases,
-// so that no interval becomes negative. Times beyond the range of int64 are clamped.
+// At returns the corrected time of t, rounded down to a tick. The result never decreases when t
+// increases. Times beyond the range of int64 are clamped.
 func (c Curve) At(t int64) int64 {
 	if len(c) == 0 {
 		return t
@@ -56,16 +58,16 @@ func (c Curve) At(t int64) int64 {
 	}
 	a, b := c[i-1], c[i]
 	hi, lo := bits.Mul64(uint64(t)-uint64(a.Read), uint64(b.True)-uint64(a.True))
-	// t is before b, so that the quotient is less than the difference of the corrected times.
+	// Since t is before b, the quotient is less than the difference of the corrected times.
 	q, _ := bits.Div64(hi, lo, uint64(b.Read)-uint64(a.Read))
 	return int64(uint64(a.True) + q)
 }
 
-// shift moves t by the distance by which p is moved.
+// shift returns t plus the distance by which the curve moves p.
 func shift(t int64, p Point) int64 {
 	d := p.True - p.Read
 	if (d > 0) != (p.True > p.Read) && d != 0 {
-		return p.True // the distance itself overflows
+		return p.True // the distance exceeds the range of int64
 	}
 	return trace.Add(t, d)
 }
@@ -79,15 +81,16 @@ type correctionFile struct {
 	Locations []correctionLocation `json:"locations"`
 }
 
+// correctionLocation is the curve of a location.
 type correctionLocation struct {
 	ID     string     `json:"id"`
 	Points [][2]int64 `json:"points"` // [read, true]
 }
 
+// correctionType is the field Type of a file with a correction.
 const correctionType = "weft clock correction"
 
-// Write writes the correction as JSON, which [ReadCorrection] reads. Equal corrections give equal
-// bytes.
+// Write writes the correction as JSON for [ReadCorrection]. Equal corrections give equal bytes.
 func (c *Correction) Write(w io.Writer) error {
 	f := correctionFile{Type: correctionType, Version: 1, Num: c.Clock.Num, Den: c.Clock.Den,
 		Locations: []correctionLocation{}}
@@ -99,15 +102,16 @@ func (c *Correction) Write(w io.Writer) error {
 		f.Locations = append(f.Locations, l)
 	}
 	slices.SortFunc(f.Locations, func(a, b correctionLocation) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) // numbers in ascending order
+		// Ids that are numbers are in ascending order.
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(&f)
 }
 
-// ReadCorrection reads a correction that [Correction.Write] wrote. name is the name of the file,
-// for messages.
+// ReadCorrection reads a correction that [Correction.Write] has written. Errors have name as the
+// name of the file.
 func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	var f correctionFile
 	d := json.NewDecoder(r)
@@ -115,7 +119,7 @@ func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	if err := d.Decode(&f); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without the names of Go types
+			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without names of Go types
 		}
 		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)
 	}

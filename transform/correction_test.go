@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestCurve compares curves with exact fractions, and checks that they never decrease.
+// TestCurve compares curves with exact fractions, and checks that their times never decrease.
 func TestCurve(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -51,6 +51,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
+// slow returns the corrected time of t in exact arithmetic.
 func slow(c Curve, t int64) int64 {
 	a, b := c[0], c[0]
 	for i, p := range c {

@@ -13,17 +13,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The attributes that [Cut] adds to events. Their values are texts.
+// The attributes that [Cut] adds to events. Their values are texts with times in seconds, as the
+// trace's clock has them.
 const (
-	// BeganAttribute is added to events that are repeated at the beginning of a piece. Its value is
-	// their original time, in seconds of the trace's own time.
+	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is
+	// their original time.
 	BeganAttribute = "cut.began"
-	// PostedAttribute is added to completions of sends that were posted before the piece and are not
-	// repeated in it, because they were received before. Its value is the time at which they were
-	// posted.
+	// PostedAttribute is added to completions of sends that were posted before the piece and are
+	// not repeated in it, because their messages were received before it. Its value is the time at
+	// which the send was posted.
 	PostedAttribute = "cut.posted"
-	// EndsAttribute is added to events that end something where the piece ends although it continues.
-	// Its value is "later", or the time of its end in seconds, if known.
+	// EndsAttribute is added to events that end a region, claim or other interval at the end of the
+	// piece although it continues. Its value is the time of the actual end, or "later" if that is
+	// unknown.
 	EndsAttribute = "cut.ends"
 )
 
@@ -33,7 +35,7 @@ func CutAttributes() []string { return []string{BeganAttribute, PostedAttribute,
 // laterText is the value of [EndsAttribute] for an unknown time.
 const laterText = "later"
 
-// Cut returns the piece of a trace that lies in a window. The piece is a complete trace:
+// Cut returns the piece of a trace in a window. The piece is a complete trace:
 //
 //   - What is open where it begins (regions, claims, calling contexts, thread teams,
 //     collective operations, posted receives, held locks, files) begins again there, in
@@ -49,53 +51,57 @@ const laterText = "later"
 //     has none, they stay open, as they do in the whole trace.
 //   - Links are kept if both their ends are in the piece.
 //
-// So the inclusive and exclusive times of consecutive pieces add up to those of the whole, and
-// their counts do without the events that have BeganAttribute.
+// So the inclusive and exclusive times of consecutive pieces add up to those of the whole trace. So
+// do their counts, without the events that have BeganAttribute.
 //
-// A message whose other side never comes, and a request that no later event names, is not repeated.
+// A message whose other end is not in the trace is not repeated, and neither is a request that no
+// later event names.
 //
-// Prepare reads the trace up to the window, and again from shortly before it if messages
-// are in transit. It reads on from there until it has found the other sides of these messages, and the
-// ends of open requests; if one is missing, up to the end. It holds what is open where the piece begins.
+// Prepare reads the trace up to the window and, if messages are in transit, again from shortly
+// before it. It then reads from the begin of the window until it has found the other ends of these
+// messages and the ends of open requests, at most to the end of the trace. It keeps in memory what
+// is open at the begin of the piece.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
-// CutAt does for the selected locations what [Cut] does for all. It reads no other locations; nil
-// selects all. Of the messages in transit, those between two selected locations are sent again.
+// CutAt is like [Cut], for the locations for which wanted returns true. It reads no other
+// locations; nil selects all. It repeats only messages in transit between two of these locations.
 func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
 	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
 
+// cut is a piece of a trace.
 type cut struct {
 	sameDefinitions
 	window              trace.Window
-	flows               flows // the selected ones, empty at first
+	flows               flows // messages in transit at the begin of the window, between selected locations
 	prepared            bool
 	began, posted, ends uint32 // the attributes that the cut adds
-	// border has what is open where the window begins, at locations that have later events.
+	// border has what is open at the begin of the window, at locations with later events.
 	border byLocation[border]
-	claims map[claimStart]bool // that are open there
+	claims map[claimStart]bool // claims that are open at the begin of the window
 }
 
-// claimStart is the begin of a claim.
+// claimStart identifies a claim by its id and the time of its begin, in ticks.
 type claimStart struct{ id, time int64 }
 
-// border is what is open at a location where the window begins.
+// border has the rows to repeat at a location: those of everything open at the begin of the window.
 type border struct {
 	state
-	messages []open // in transit, or received before they are sent
-	spans    []open // extending into the window
+	messages []open // ends of messages in transit, or received before they are sent
+	spans    []open // rows with an end time that extend into the window
 }
 
+// empty reports whether no row has to be repeated.
 func (b *border) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
-// list returns the rows to repeat, in the order of their begins.
+// list returns the rows to be repeated, in the order of their begins.
 func (b *border) list() []open {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
-// Prepare determines what is open where the piece begins.
+// Prepare determines what is open at the begin of the piece.
 func (c *cut) Prepare(ctx context.Context) error {
 	if c.prepared {
 		return nil
@@ -118,7 +124,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// attribute finds or defines an attribute of events.
+// attribute returns the attribute of events with a name, which it defines if needed.
 func attribute(d *trace.Definitions, name, doc string) uint32 {
 	for i := range d.Attributes.Len() {
 		if a := d.Attributes.At(uint32(i)); a.Name == name && a.Type == trace.String {
@@ -128,7 +134,7 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// before reads the trace up to the window.
+// before determines what is open at the begin of the window, from the trace up to there.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
@@ -178,7 +184,7 @@ func (c *cut) before(ctx context.Context) error {
 	for _, loc := range ask {
 		l := c.border[loc]
 		if !goesOn[loc] {
-			// What never ends at a location without further events ends with the location.
+			// At a location without later events, what has no end ends with the location.
 			l.state = state{}
 			if l.empty() {
 				c.border[loc] = nil
@@ -194,8 +200,9 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
-// findPending reads the messages in transit where the window begins. They are the last ones of
-// their flows, so that the search begins shortly before the window.
+// findPending finds the sends or receives of the messages in transit at the begin of the window.
+// They are the last ones of their flows, so that it reads growing times before the window until it
+// has all.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
 	from := c.window.From
 	length := max((from-first)/256, 1)
@@ -227,28 +234,30 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 	return nil
 }
 
-// request names the requests of one id that are open at a location.
+// request identifies the requests with one id that are open at a location at the same time.
 type request struct {
 	loc uint32
 	key key
 }
 
-// requestEnds counts what happens to the open requests of one id from the begin of the piece on.
+// requestEnds counts the events, from the begin of the piece on, of the requests with one id.
 type requestEnds struct {
-	open  int // requests that are open where the piece begins
-	begun int // later ones that are open
-	ended int // of the open ones, the newest first
-	named int // of the open ones that are named by an end or a test
+	open  int // number of requests that are open at the begin of the piece
+	begun int // number of open requests that were posted later
+	ended int // number of the first ones that have ended, the newest first
+	named int // number of the first ones, the newest first, that an end or a test names
 }
 
-// isRequest reports whether a class of pairs is that of requests whose completion may never be recorded.
+// isRequest reports whether pairs of a class are requests whose completion a recorder may leave
+// out.
 func isRequest(class int8) bool {
 	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
 }
 
-// findOthers counts the other sides of the messages in transit, and drops open requests that no later
-// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks for. If
-// one is missing, this is the end of the trace.
+// findOthers finds out which messages in transit have their other end in the trace, and removes
+// open requests that no later event names. It reads growing windows from the begin of the piece on
+// until it has found all other ends and names. If one is missing, it reads up to the end of the
+// trace.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
 	for loc, l := range c.border {
@@ -339,16 +348,17 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	return nil
 }
 
-// prefix tracks what precedes a piece, at the locations that one worker reads.
+// prefix collects what is open at the begin of a piece, at the locations that one worker reads.
 type prefix struct {
 	from   int64
-	first  int64 // time of the first event
+	first  int64 // time of the first event, in ticks
 	byLine bool  // see trace.Definitions.ClaimLines
 	border byLocation[border]
 	later  map[uint32]bool // locations with an event at or after the begin of the piece
 	flows  flows
 }
 
+// batch processes rows before the piece.
 func (p *prefix) batch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
 	x := b.Cursor()
@@ -376,15 +386,15 @@ func (p *prefix) batch(b *trace.Batch) error {
 	return nil
 }
 
-// span keeps a row that extends into the window. It replaces an older one of the same kind and
-// reference.
+// span keeps a row that extends into the window. It replaces an earlier one with the same kind and
+// reference, except a marker.
 func (l *border) span(x *trace.Cursor) {
 	l.spans = slices.DeleteFunc(l.spans,
 		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
 }
 
-// endOf returns the end time of a row that has one.
+// endOf returns the end time of a row. ok is false if its kind has none.
 func endOf(x *trace.Cursor) (end int64, ok bool) {
 	switch x.Kind() {
 	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
@@ -400,11 +410,13 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsOn reports whether a scan reads on to find out which locations have events behind its times.
-// In formats with large blocks or grammars this costs less than another scan.
+// readsOn reports whether a scan also reads the next event of each location after its times, to
+// find out which locations continue. In formats with large blocks or grammars this takes less time
+// than another scan.
 func (c *cut) readsOn() bool { return c.inner.Defs().CheapNext }
 
-// readOn extends a selection by one event of each location behind its times, if a scan reads on.
+// readOn extends a selection to the next event of each location after its times, if readsOn returns
+// true.
 func (c *cut) readOn(sel *trace.Selection) {
 	if !c.readsOn() || sel.To == math.MaxInt64 || sel.From >= sel.To {
 		return
@@ -415,8 +427,8 @@ func (c *cut) readOn(sel *trace.Selection) {
 	sel.To = math.MaxInt64
 }
 
-// goingOn returns which of the locations in ask have events from a time on. later has those with events
-// behind the times of a scan that has read on.
+// goingOn returns which of the locations in ask have events from time from on. The map later has
+// the locations with events after the times of a scan that readOn has extended.
 func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
 	if c.readsOn() {
 		return later, nil
@@ -424,8 +436,8 @@ func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, as
 	return hasLaterEvents(ctx, c.inner, from, ask)
 }
 
-// hasLaterEvents reports which of the given locations have events from a time on. It reads growing
-// windows, so that little is read where a location continues soon.
+// hasLaterEvents returns which of the given locations have events from time from on. It reads
+// growing windows, so that it reads little of a location that continues soon.
 func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
@@ -461,7 +473,7 @@ func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint
 	return found, nil
 }
 
-// begin selects the events of the piece, at the selected locations.
+// begin begins a scan, which reads the events of the piece at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
 	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
 		later: map[uint32]bool{}}
@@ -490,19 +502,20 @@ type cutScan struct {
 	ordered bool
 	states  byLocation[cutState]
 	later   map[uint32]bool // locations with an event at or after the end of the piece
-	closed  map[int64]bool  // claims that were ended where the piece ends
+	closed  map[int64]bool  // claims that were ended at the end of the piece
 	reopens trace.Batch
 	late    []lateSamples
-	marks   []mark // rows of the current batch that get an attribute
+	marks   []mark // rows of the current batch that get PostedAttribute
 }
 
-// mark is a row that completes something from before the piece.
+// mark is a row that completes a send from before the piece.
 type mark struct {
 	row   int
 	began int64
 }
 
-// lateSamples is a range of samples whose first sample in the piece is after the border.
+// lateSamples is a range of samples that extends into the piece, and whose first sample there is
+// after the begin of the piece.
 type lateSamples struct {
 	loc   uint32
 	time  int64
@@ -510,12 +523,13 @@ type lateSamples struct {
 	open  open
 }
 
+// cutState has the open rows of a location, valid if begun is set.
 type cutState struct {
 	state
 	begun bool
 }
 
-// at returns the state of a location, which begins with what is open there.
+// at returns the state of a location. At first it is what is open there at the begin of the piece.
 func (s *cutScan) at(loc uint32) (*cutState, error) {
 	x := s.states.at(loc)
 	if x.begun {
@@ -524,7 +538,7 @@ func (s *cutScan) at(loc uint32) (*cutState, error) {
 	return x, s.reopen(loc)
 }
 
-// reopen repeats what is open at a location where the piece begins.
+// reopen delivers the rows that are repeated at the begin of the piece at a location.
 func (s *cutScan) reopen(loc uint32) error {
 	x := s.states.at(loc)
 	if x.begun {
@@ -558,7 +572,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	return s.clipped(&s.reopens)
 }
 
-// catchUp delivers the late ranges that are due before a row at a location and time.
+// catchUp delivers the late ranges of samples that come before a row of location loc at time t.
 func (s *cutScan) catchUp(loc uint32, t int64) error {
 	for i := 0; i < len(s.late); {
 		x := s.late[i]
@@ -577,7 +591,7 @@ func (s *cutScan) catchUp(loc uint32, t int64) error {
 	return nil
 }
 
-// clipped delivers a batch, with rows that extend over the end of the piece clipped.
+// clipped delivers a batch. It clips rows that extend over the end of the piece.
 func (s *cutScan) clipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
@@ -628,19 +642,19 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 	return s.gather.flush()
 }
 
-// goesBeyond reports whether a row that ends at end has something from time t on: the last of the
-// samples of a range is at its end.
+// goesBeyond reports whether a row that ends at time end has any content from time t on. The last
+// sample of a range is at its end.
 func goesBeyond(k trace.Kind, end, t int64) bool {
 	return end > t || end == t && k == trace.SampleRange
 }
 
-// isOver reports whether a row extends over the end of the piece.
+// isOver reports whether a row that ends at time end extends over the end of the piece.
 func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
 	return s.window.To < math.MaxInt64 && goesBeyond(x.Kind(), end, s.window.To)
 }
 
 // samplesBefore returns how many of n samples at equal distances from begin to end are before time
-// to, and the times of the last of these and of the first of the others.
+// to. It also returns the time of the last one of these, and that of the first one of the others.
 func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
 	at := func(i int) int64 {
 		if n < 2 {
@@ -654,8 +668,8 @@ func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int
 	return count, at(max(count-1, 0)), at(min(count, n-1))
 }
 
-// clipBegin moves the begin of what extends into the piece to the border, or, for a range of
-// samples, to the first sample in the piece. It returns false if nothing remains.
+// clipBegin moves the begin of a row that extends into the piece to time from or, for a range of
+// samples, to its first sample there. It returns false if nothing of the row remains.
 func clipBegin(o *open, from int64, clock trace.Clock) bool {
 	switch o.kind {
 	case trace.Fragment, trace.SampleRange, trace.Marker:
@@ -692,7 +706,7 @@ func clipBegin(o *open, from int64, clock trace.Clock) bool {
 	return true
 }
 
-// batch delivers the rows in the window and tracks what they open.
+// batch delivers the rows in the window, and keeps track of what they open.
 func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.inside(b)
@@ -716,6 +730,7 @@ func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
+// inside delivers a batch whose rows are all in the piece.
 func (s *cutScan) inside(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() {
@@ -733,7 +748,7 @@ func (s *cutScan) inside(b *trace.Batch) error {
 	if len(s.late) == 0 {
 		return s.clipped(b)
 	}
-	s.marks = s.marks[:0] // samples and messages cannot both occur in one trace
+	s.marks = s.marks[:0] // a trace cannot have both samples and messages
 	for x = b.Cursor(); x.Next(); {
 		if err := s.catchUp(x.Location(), x.Time()); err != nil {
 			return err
@@ -747,15 +762,15 @@ func (s *cutScan) inside(b *trace.Batch) error {
 	return nil
 }
 
-// flush repeats what is open at locations without events in the piece, and ends what is open where
-// the piece ends.
+// flush delivers the repeated rows of locations without events in the piece, and ends what is open
+// at the end of the piece.
 func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	for loc := range s.border {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
 		}
 	}
-	s.ordered = true // late ranges now come from all locations, in time order
+	s.ordered = true // the late ranges of all locations now come in time order
 	if err := s.catchUp(0, math.MaxInt64); err != nil {
 		return err
 	}
@@ -822,7 +837,8 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// end reports whether an end of a link is in the piece, and clips it.
+// end reports whether an end of a link is in the piece. It clips an end at a claim that extends
+// into the piece.
 func (s *cutScan) end(e *trace.End) bool {
 	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true

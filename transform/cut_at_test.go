@@ -12,8 +12,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestCutAt checks that a piece of some locations reads no others, and has the events that a piece
-// of all locations has there. Of the messages in transit it has those between two of its locations.
+// TestCutAt checks that a piece of some locations reads no others, and has the same events as a
+// piece of all locations has at these. It has only those messages in transit that are between two
+// of its locations.
 func TestCutAt(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
@@ -21,7 +22,7 @@ func TestCutAt(t *testing.T) {
 	for _, l := range []uint32{a, b, c} {
 		r.Enter(l, 1, f)
 	}
-	r.Send(a, 2, b, 1, 8) // in transit at 10
+	r.Send(a, 2, b, 1, 8) // in transit at time 10
 	r.Send(a, 3, c, 2, 8) // also in transit
 	r.Send(c, 4, a, 3, 8) // received
 	r.Recv(a, 5, c, 3, 8)
@@ -52,7 +53,7 @@ func TestCutAt(t *testing.T) {
 	}
 }
 
-// watchedEvents records the selections that are requested from a trace.
+// watchedEvents calls ask with each selection that is requested from a trace.
 type watchedEvents struct {
 	format.Events
 	ask func(trace.Selection)
@@ -69,12 +70,12 @@ func (w watchedEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	return w.Events.ScanParallel(ctx, sel, begin)
 }
 
-// TestCutEnded checks that a piece begins nothing anew that ended before it. The begin and the end of an
-// operation share an id, 7, which stands at different places among their operands.
+// TestCutEnded checks that a piece does not repeat operations that ended before it. The begin and
+// the end of each operation have the id 7, at different positions among their operands.
 func TestCutEnded(t *testing.T) {
 	for _, x := range []struct {
 		begin, end       trace.Kind
-		ofBegin, ofOther []uint64 // operands of the begin and of its end
+		ofBegin, ofOther []uint64 // operands of the begin, and of its end
 	}{
 		{trace.CollectiveBegin, trace.CollectiveEnd, []uint64{1, 0, 0, 8, 9, 7}, []uint64{1, 0, 0, 8, 9, 7}},
 		{trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, []uint64{1, 0, 0, 8, 9, 7}},
@@ -95,7 +96,7 @@ func TestCutEnded(t *testing.T) {
 			r.Event(p, 2, x.begin, 0, x.ofBegin)
 			r.Event(p, at, x.end, 0, x.ofOther)
 			r.Mark(p, 40, g)
-			events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 16, To: math.MaxInt64}))
+			events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 16, To: math.MaxInt64}))
 			found := slices.ContainsFunc(events, func(e event) bool { return e.kind == x.begin })
 			if found == ended {
 				t.Errorf("%s with %s at %d, piece from 16 on: found %v, expected a begin anew only of what is open",
@@ -105,8 +106,9 @@ func TestCutEnded(t *testing.T) {
 	}
 }
 
-// TestCutPending checks that a piece from 20 on repeats only messages whose other side comes, the oldest ones of
-// those with the same sender, receiver and tag, and only requests that an event of the piece or behind it names.
+// TestCutPending checks which messages and requests a piece from time 20 on repeats. These are only
+// messages whose other end comes, the oldest ones of those with the same sender, receiver and tag,
+// and only requests that a later event names.
 func TestCutPending(t *testing.T) {
 	type row struct {
 		loc  uint32 // 0 or 1
@@ -119,7 +121,7 @@ func TestCutPending(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		rows []row
-		want []int64 // when the repeated events were
+		want []int64 // original times of the repeated events
 	}{
 		{"receive without send", []row{{1, 5, trace.Recv, from}}, nil},
 		{"receive before its send", []row{{1, 5, trace.Recv, from}, {0, 30, trace.Send, to}}, []int64{5}},
@@ -153,7 +155,7 @@ func TestCutPending(t *testing.T) {
 		for _, e := range x.rows {
 			r.Event(e.loc, e.time, e.kind, trace.NoRef, e.ops)
 		}
-		events, _ := both(t, transform.Cut(format.Recorded(r), trace.Window{From: 20, To: 28}))
+		events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 20, To: 28}))
 		var got []int64
 		for _, e := range events {
 			if e.began() {

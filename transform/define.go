@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// table identifies a table of definitions. Tables that others refer to come first. Their entries
-// keep their order.
+// table identifies a table of definitions. A table comes after those to which its entries refer.
+// The values are in the order in which tables are copied.
 type table int
 
 const (
@@ -32,36 +32,38 @@ const (
 	tableCount
 )
 
-// definer copies definitions, with all that they refer to, into those of another trace, and
-// translates the references of events. It copies an entry when the entry is first requested.
+// definer copies definitions of one trace into those of another one, with all definitions to which
+// they refer, and translates the references of events. It copies an entry when it is first needed.
 type definer struct {
 	src    *trace.Definitions
 	tables tables // of src
 	into   *target
-	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
-	ids    map[int64]uint32     // locations of src by the file's own number
-	series map[string]uint32    // groups of time series of src by id
-	alone  map[string]string    // new ids of groups of time series that have no definition, by their id in src
-	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
+	index  [tableCount][]uint32 // by index in src: index in the target, or unmapped
+	ids    map[int64]uint32     // by the file's own number: locations of src
+	series map[string]uint32    // by id: groups of time series of src
+	alone  map[string]string    // by id in src: new ids of groups of time series that have no definition
+	// edit changes the copy of an entry before an equal entry of the target is searched. Nil
+	// changes nothing.
 	edit func(v any)
 }
 
-// target is the trace that definitions are copied into.
+// target is the trace into which definitions are copied.
 type target struct {
 	defs   *trace.Definitions
 	tables tables
-	// edit changes an entry before it is added. Nil leaves all unchanged.
+	// edit changes an entry before it is added. Nil changes nothing.
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is set when entries keep their ids, which the trace itself may use twice.
+	// whole is set if entries keep their ids, even if the trace has an id twice.
 	whole bool
-	// found has the entries that may be shared, ids the ids in use.
+	// found has the entries by the key from same, and ids the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
-	most  [tableCount]map[string]int64 // the greatest number at the end of an id, by the text before the number
+	most  [tableCount]map[string]int64 // by the text before a number at the end of ids: the greatest such number
 }
 
+// unmapped is the index of an entry that has not been copied.
 const unmapped = trace.NoRef
 
 func newDefiner(src *trace.Definitions, into *target) *definer {
@@ -72,6 +74,7 @@ func newDefiner(src *trace.Definitions, into *target) *definer {
 // tables are the tables of definitions. Each is a *trace.Table.
 type tables [tableCount]interface{ Len() int }
 
+// tablesOf returns the tables of a trace.
 func tablesOf(d *trace.Definitions) tables {
 	return tables{noTable: &trace.Table[trace.Named]{}, locations: &d.Locations, groups: &d.Groups, regions: &d.Regions,
 		communicators: &d.Communicator, sets: &d.Sets, metrics: &d.Metrics, resources: &d.Resources,
@@ -83,7 +86,7 @@ func tablesOf(d *trace.Definitions) tables {
 // length returns the current number of entries in a table of src.
 func (m *definer) length(t table) int { return m.tables[t].Len() }
 
-// all copies every entry that has not been copied yet, in the order of the tables.
+// all copies all entries that have not been copied, in the order of the tables.
 func (m *definer) all() {
 	for t := groups; t < tableCount; t++ {
 		for i := range m.length(t) {
@@ -92,7 +95,8 @@ func (m *definer) all() {
 	}
 }
 
-// lookup returns the target's index for entry i of a table, or NoRef if it does not exist.
+// lookup returns the target's index of entry i of a table of src, which it copies if needed. It
+// returns NoRef if there is no such entry.
 func (m *definer) lookup(t table, i uint32) uint32 {
 	l := m.index[t]
 	if int(i) < len(l) && l[i] != unmapped {
@@ -111,8 +115,8 @@ func (m *definer) lookup(t table, i uint32) uint32 {
 	return x
 }
 
-// mapped returns the target's index for entry i of a table of src, which is identified by its address, or
-// NoRef if the entry has not been copied.
+// mapped returns the target's index of entry i of a table of src, which is identified by its
+// address. It returns NoRef if the entry has not been copied.
 func (m *definer) mapped(table any, i uint32) uint32 {
 	for t, x := range m.tables {
 		if x == table && i < uint32(len(m.index[t])) {
@@ -122,8 +126,8 @@ func (m *definer) mapped(table any, i uint32) uint32 {
 	return trace.NoRef
 }
 
-// native returns the native form of the definitions of src for those of the target. If some entries are left out,
-// a form that can be joined is one of [trace.SourceTraces].
+// native returns the native form of the target's definitions. pruned is set if entries were left
+// out; a form whose records can be left out then becomes [trace.SourceTraces].
 func (m *definer) native(pruned bool) any {
 	parts, ok := m.src.Native.(*trace.SourceTraces)
 	if !ok {
@@ -149,7 +153,8 @@ func (m *definer) native(pruned bool) any {
 	return copied
 }
 
-// copy copies an entry. A cycle of references in a broken trace is cut.
+// copy copies an entry and returns its index. It cuts cycles of references, which only invalid
+// traces have.
 func (m *definer) copy(t table, i uint32) uint32 {
 	switch t {
 	case texts:
@@ -171,7 +176,7 @@ func (m *definer) copy(t table, i uint32) uint32 {
 	case communicators:
 		return copyEntry(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
 			if v.Parent >= i {
-				v.Parent = trace.NoRef // parents come first
+				v.Parent = trace.NoRef // parents are copied first
 			}
 			v.Set, v.Parent, v.Attrs = m.lookup(sets, v.Set), m.lookup(communicators, v.Parent), m.attrs(v.Attrs)
 		})
@@ -200,8 +205,9 @@ func (m *definer) copy(t table, i uint32) uint32 {
 		func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
 }
 
-// copyEntry adds a copy of entry i of a table to the target. translate translates the references of
-// the copy. id returns the location of its id, and is nil for entries without one.
+// copyEntry adds a copy of entry i of a table to the target, and returns its index. Function
+// translate translates the references of the copy. Function id returns the address of its id; it is
+// nil for entries without ids.
 func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
@@ -228,8 +234,8 @@ func (m *definer) hasCycle(i uint32) bool {
 	return false
 }
 
-// seriesID returns the id of a time series, GROUP/SERIES, with the id that its group has in the target. A group
-// without a definition keeps a number for itself, too.
+// seriesID returns the id of a time series, GROUP/SERIES, with the id of its group in the target. A
+// group without a definition also gets an id that no other group has.
 func (m *definer) seriesID(id string) string {
 	group, series, ok := strings.Cut(id, "/")
 	if !ok || m.into.whole {
@@ -252,7 +258,8 @@ func (m *definer) seriesID(id string) string {
 	return m.alone[group] + "/" + series
 }
 
-// unused returns an id, or before and the number after the greatest one behind it if the id is in use.
+// unused returns an id that is not in use: id itself, or the text before with the number after the
+// greatest one that follows it so far.
 func (to *target) unused(t table, before, id string) string {
 	if to.ids[t] == nil {
 		to.ids[t], to.most[t] = map[string]bool{}, map[string]int64{}
@@ -271,7 +278,8 @@ func (to *target) unused(t table, before, id string) string {
 	return id
 }
 
-// put adds an entry to a table, or finds an equal one. An id in use is replaced.
+// put adds an entry to a table, unless it has an equal one, and returns the index. It replaces an
+// id that is in use.
 func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
@@ -301,7 +309,7 @@ func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	return i
 }
 
-// attrs translates references in the attributes of a definition.
+// attrs returns attributes of a definition with translated references.
 func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 	if len(l) == 0 {
 		return l
@@ -314,7 +322,7 @@ func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 	return out
 }
 
-// value translates a reference.
+// value returns a value with its reference translated.
 func (m *definer) value(v trace.Value) trace.Value {
 	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(m.length(t)) {
 		v.Num = uint64(m.lookup(t, uint32(v.Num)))
@@ -322,7 +330,7 @@ func (m *definer) value(v trace.Value) trace.Value {
 	return v
 }
 
-// The tables that values of a type, references of rows, and operands index.
+// The tables to which values of a type, the Ref of a kind, and operands of a type refer.
 var (
 	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions,
 		trace.GroupRef:  sets,
@@ -336,8 +344,8 @@ var (
 		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
 )
 
-// members translates the members of a set: the file's own numbers of locations, ranks among the
-// communicating locations, or numbers of regions or metrics.
+// members translates the members of a set. They are the file's own numbers of locations, ranks
+// among the communicating locations, or numbers of regions or metrics.
 func (m *definer) members(s *trace.Set) {
 	if m.ids == nil {
 		m.ids = map[int64]uint32{}
@@ -368,7 +376,7 @@ func (m *definer) members(s *trace.Set) {
 	case "metrics":
 	case "ranks":
 		if m.into.whole {
-			break // the communicating locations are the same, in the same order
+			break // all communicating locations are the same, in the same order
 		}
 		var all []int64
 		if x := m.src.Communicating(s); x != nil {
@@ -393,7 +401,7 @@ func (m *definer) members(s *trace.Set) {
 	s.Members = list
 }
 
-// kind returns the kind in the target.
+// kind returns the kind of the target for a kind of src.
 func (m *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
 		return k
@@ -404,8 +412,8 @@ func (m *definer) kind(k trace.Kind) trace.Kind {
 	return k
 }
 
-// rewrite returns a batch with the references of the target. It shares the unchanged columns, and
-// is valid until the next call.
+// rewrite sets out to a batch with references of the target. It shares the unchanged columns with
+// b, and is valid until the next call.
 func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0],
 		out.Locs[:0]
@@ -448,7 +456,7 @@ func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	out.Kind, out.Ref, out.Op, out.AttrKey, out.AttrVal, out.Locs = kinds, refs, ops, keys, vals, locs
 }
 
-// links translates links.
+// links returns links with translated references.
 func (m *definer) links(l []trace.Link) []trace.Link {
 	out := make([]trace.Link, len(l))
 	for i, x := range l {

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// recordedExample returns a trace of main from 0 to 100 with two visits of work inside, of 30 and of 5.
+// recordedExample returns a trace with a visit of main from 0 to 100 ms, and inside of it two
+// visits of work, of 30 and of 5 ms.
 func recordedExample() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
@@ -42,8 +43,8 @@ func show(events format.Events) {
 	}
 }
 
-// A piece is a complete trace: main, and the visit of work that is open at 20 ms, begin again
-// there.
+// A piece is a complete trace: in the piece from 20 ms on, main and the open visit of work begin
+// again at its begin.
 func ExampleCut() {
 	show(transform.Cut(format.Recorded(recordedExample()), trace.Window{From: 20, To: 62}))
 	// Output:
@@ -51,7 +52,7 @@ func ExampleCut() {
 	// work: 2 visits, 22 ms, 22 ms exclusive
 }
 
-// Short visits are dropped. Their time belongs to the enclosing region.
+// Short visits are dropped. Their time counts for the enclosing region.
 func ExampleFilter() {
 	show(transform.Filter(format.Recorded(recordedExample()), transform.FilterOptions{MinDuration: 10}))
 	// Output:
@@ -59,7 +60,7 @@ func ExampleFilter() {
 	// work: 1 visits, 30 ms, 30 ms exclusive
 }
 
-// Two runs on one time line: regions of the same name are one.
+// Two runs are put on one time line. Regions of the same name become one.
 func ExampleMerge() {
 	ctx := context.Background()
 	runs := []format.Events{format.Recorded(recordedExample()), format.Recorded(recordedExample())}
@@ -75,7 +76,7 @@ func ExampleMerge() {
 	// work: 4 visits, 70 ms, 70 ms exclusive
 }
 
-// Names are replaced, times stay.
+// Names are replaced, and times stay the same.
 func ExampleAnonymize() {
 	show(transform.Anonymize(format.Recorded(recordedExample()), transform.AnonymizeOptions{}))
 	// Output:
@@ -83,7 +84,7 @@ func ExampleAnonymize() {
 	// region 2: 2 visits, 35 ms, 35 ms exclusive
 }
 
-// A region that is never left is left at the last event of its location.
+// A region without a leave is left at the last event of its location.
 func ExampleRepair() {
 	r := recordedExample()
 	r.Enter(0, 110, r.Region("lost"))
@@ -100,9 +101,9 @@ func ExampleRepair() {
 	// repair.closed-region 1
 }
 
-// From a file to a file: what the CPU of a system did in the first 20 ms. The new file has its
-// claims of that time and no other events. Of its lines in the original 10 begin before 20 ms, and
-// their parts before that time are 16.614 ms long.
+// A file with the claims on the CPU in the first 20 ms, and no other events, is written. In the
+// original, 10 lines of the CPU begin before 20 ms. Their parts before that time are 16.614 ms
+// long.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

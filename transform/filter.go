@@ -12,40 +12,44 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FilterOptions selects the events that [Filter] keeps. A nil function selects all.
+// FilterOptions selects the events that [Filter] keeps. Functions report whether events are
+// selected; nil selects all.
 type FilterOptions struct {
+	// Location selects locations.
 	Location func(loc uint32) bool
-	// Markers selects locations that keep markers although Location does not select them: those of the
-	// whole trace, of selected locations, and of groups. nil selects none. See [HasMarkers].
+	// Markers selects locations whose markers are kept although Location does not select them,
+	// because they concern the whole trace, selected locations, or groups. Nil selects none. See
+	// [HasMarkers].
 	Markers func(loc uint32) bool
-	// Kind and NotKind decide about a begin and its end together: both are kept if Kind selects
-	// either, and dropped if NotKind selects either.
+	// Kind and NotKind apply to a begin and its end together: both are kept if Kind selects one of
+	// them, and dropped if NotKind selects one.
 	Kind, NotKind func(k trace.Kind) bool
-	// Region decides about visits of regions, claims, marks and all other events with a region.
+	// Region selects visits of regions, claims, marks and all other events with a region.
 	Region func(ref uint32) bool
-	// Communicator decides about events with a communicator.
+	// Communicator selects events with a communicator.
 	Communicator func(ref uint32) bool
-	// MinDuration drops visits of regions, and claims, that are shorter, in ticks. What never ends is
-	// kept.
+	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
+	// are kept.
 	MinDuration int64
-	// MaxDepth drops regions inside of that many others that are kept, including short ones. 0 keeps
-	// all.
+	// MaxDepth is the number of enclosing regions at which visits are dropped. Only kept regions
+	// count, including short ones. 0 keeps all.
 	MaxDepth int
 }
 
-// Filter drops events. A visit of a region is dropped as a whole, its enter and its leave, so that
-// the remaining visits nest as before, and its time belongs to the enclosing region. Events inside
-// of it stay. Definitions stay; see [Prune]. A message of which one end is dropped has lost its
-// partner. Links are kept if both ends are.
+// Filter drops events. It drops a visit as a whole, with its enter and leave, so that the remaining
+// visits nest as before. The time of a dropped visit counts for the enclosing region, and events
+// inside of it stay. Definitions stay; see [Prune]. If one end of a message is dropped, the other
+// end has no partner. Links are kept if both their ends are.
 //
-// Filter uses 16 bytes per open region. With MinDuration it also holds the events of such a
-// duration. With Communicator, for which the trace is read twice, it uses a bit for each posted
-// receive and collective operation. If links are selected, it uses 64 bytes for each claim and mark
-// that is dropped.
+// Filter uses 16 bytes per open region. With MinDuration it also keeps the events of the last
+// MinDuration ticks. With Communicator, it reads the trace twice, and uses a bit for each posted
+// receive and collective operation. If links are selected, it uses 64 bytes for each dropped claim
+// and mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
 
+// filter is a trace after [Filter].
 type filter struct {
 	sameDefinitions
 	wanted   FilterOptions
@@ -53,11 +57,11 @@ type filter struct {
 	begins   byLocation[unwantedBegins]
 }
 
-// unwantedBegins holds the begins at a location that name no communicator, posted receives and collective
-// operations, whose ends name an unwanted one. They are identified by their numbers, a bit each.
+// unwantedBegins has the begins at a location that have no communicator, but whose ends have an
+// unwanted one: posted receives and collective operations. Each is a bit at its number.
 type unwantedBegins struct {
 	receives, collectives      numbers
-	posted                     map[uint64]uint32 // number by open request
+	posted                     map[uint64]uint32 // by open request: number of the posted receive
 	open                       []uint32          // numbers of open collective operations
 	nextReceive, nextOperation uint32
 }
@@ -65,6 +69,7 @@ type unwantedBegins struct {
 // numbers is a set of small numbers.
 type numbers []uint64
 
+// set adds n.
 func (b *numbers) set(n uint32) {
 	for int(n>>6) >= len(*b) {
 		*b = append(*b, 0)
@@ -72,10 +77,11 @@ func (b *numbers) set(n uint32) {
 	(*b)[n>>6] |= 1 << (n & 63)
 }
 
+// has reports whether the set has n.
 func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&63)&1 == 1 }
 
-// Prepare prepares the trace. With Communicator it reads the trace, to find the begins that belong
-// to unwanted ones.
+// Prepare prepares the trace. With Communicator it reads the trace to find the begins whose ends
+// have an unwanted communicator.
 func (f *filter) Prepare(ctx context.Context) error {
 	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
 		return err
@@ -120,7 +126,8 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 	}
 }
 
-// begin selects all times, because open regions must be known from the start.
+// begin begins a scan. It reads all times, because the open regions must be known from the begin of
+// the trace.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	s := &filterScan{FilterOptions: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
@@ -136,16 +143,17 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 	return s, inner, nil
 }
 
-// HasMarkers reports whether a location stands for no place, so that its markers are those of other
-// locations or of the whole trace.
+// HasMarkers reports whether a location only collects events, so that its markers concern other
+// locations or the whole trace.
 func HasMarkers(l *trace.Location) bool { return l.Kind == trace.EventsLocation }
 
-// Reads reports whether a filter keeps anything of a location.
+// Reads reports whether a filter keeps any events of a location.
 func (w *FilterOptions) Reads(loc uint32) bool {
 	return w.Location == nil || w.Location(loc) || w.Markers != nil && w.Markers(loc)
 }
 
-// wantsMarker decides about a row at a location that Location does not select.
+// wantsMarker reports whether a row at a location that Location does not select is a marker to
+// keep.
 func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
 	if x.Kind() != trace.Marker || s.Markers == nil || !s.Markers(x.Location()) {
 		return false
@@ -166,7 +174,7 @@ func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
 		s.merged = marked > 1
 	}
 	if s.merged {
-		return true // the id is that of the input, where it may have been another location's
+		return true // the id is that in the input, where another location may have had it
 	}
 	loc, ok := s.byID[strconv.FormatUint(x.Op(2), 10)]
 	return ok && s.Location(loc)
@@ -177,29 +185,30 @@ type filterScan struct {
 	FilterOptions
 	defs    *trace.Definitions
 	ordered bool
-	kinds   map[trace.Kind]bool // decisions by kind
+	kinds   map[trace.Kind]bool // by kind: whether it is kept
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
-	queue   queue            // of all locations, in time order
+	queue   queue            // waiting rows of all locations, in time order
 	dropped map[linkEnd]bool // dropped claims and marks
 	byLine  bool             // begin and end of a claim have the same position in the file
 	gather  rowCollector
-	byID    map[string]uint32 // locations that markers name, nil at first
+	byID    map[string]uint32 // locations by the ids that markers name; nil until they are needed
 	merged  bool              // several inputs have markers
 }
 
+// filterState is the state of a location.
 type filterState struct {
 	queue      queue
 	open       []visit
 	among      openset.Index[visitKey]
 	depth      int                                   // number of open regions that are kept
-	claims     map[int64]openset.Queue[visit, int64] // by id, with their positions in the file as keys
+	claims     map[int64]openset.Queue[visit, int64] // by id: open claims, with their positions in the file as keys
 	requests   map[uint64]struct{}                   // dropped sends that are not complete
-	receives   uint32                                // number posted so far
-	operations uint32                                // number of collective operations begun so far
+	receives   uint32                                // number of receives posted so far
+	operations uint32                                // number of collective operations that began so far
 }
 
-// visitKey is the key that an enter and its leave share: the kind of the enter, and the region.
+// visitKey is the key by which a leave finds its enter: the kind of the enter, and the region.
 type visitKey struct {
 	kind trace.Kind
 	ref  uint32
@@ -209,11 +218,12 @@ type visitKey struct {
 type visit struct {
 	kind trace.Kind // kind of the event that began it
 	ref  uint32
-	kept bool  // as far as known; only kept ones count for the depth
-	row  int64 // of its begin in the queue while that waits, or -1
+	kept bool  // as far as known; only kept visits count for the depth
+	row  int64 // row number of its begin in the queue while that waits, or -1
 }
 
-// wantsKind decides about a kind once. Kinds that belong together are kept together.
+// wantsKind reports whether events of a kind are kept. A kind is kept together with the kinds of
+// its begins and ends.
 func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if s.Kind == nil && s.NotKind == nil {
 		return true
@@ -235,7 +245,7 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	return w
 }
 
-// wantsRefs decides about the references of a row other than a visit.
+// wantsRefs reports whether a row that is no visit is kept by its region and communicator.
 func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	if s.Region == nil && s.Communicator == nil {
 		return true
@@ -259,7 +269,7 @@ func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	return true
 }
 
-// waits reports whether a decision may need later rows.
+// waits reports whether decisions about rows may have to wait for later rows.
 func (s *filterScan) waits() bool { return s.MinDuration > 0 }
 
 // batch delivers the selected rows of a batch.
@@ -297,7 +307,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// row decides about a row. wait is true if only its end decides.
+// row reports whether to keep a row. wait is true if only its end determines that.
 func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
 	k := x.Kind()
 	switch k {
@@ -396,7 +406,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// dropsBegin reports whether a begin belongs to an unwanted communicator.
+// dropsBegin reports whether a posted receive, or a collective operation, belongs to an unwanted
+// communicator, by its number.
 func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {
@@ -408,7 +419,7 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	return l.collectives.has(number)
 }
 
-// recordDropped remembers a dropped claim or mark, for links.
+// recordDropped stores a dropped claim or mark, whose links must be dropped.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped == nil || keep {
 		return
@@ -419,14 +430,14 @@ func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	s.dropped[linkEnd{mark: x.Kind() == trace.Mark, id: int64(x.Op(0)), isPlaced: x.Pos() > 0 && s.byLine}] = true
 }
 
-// linkEnd names a mark or a claim, which may have the same id: by its position in the file, or by
-// its id.
+// linkEnd identifies a mark or a claim, by its position in the file or by its id. A mark and a
+// claim can have the same id.
 type linkEnd struct {
-	mark, isPlaced bool // isPlaced: its position is known, too
+	mark, isPlaced bool // isPlaced is set if pos identifies it
 	id, pos        int64
 }
 
-// flush delivers the waiting rows, which never ended and are kept.
+// flush delivers the waiting rows. They have no end, and are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
 	if err := s.queue.empty(&s.gather); err != nil {
@@ -442,7 +453,7 @@ func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// links returns the links with both ends kept.
+// links returns the links whose both ends are kept.
 func (s *filterScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	gone := func(e *trace.End) bool {
@@ -468,23 +479,26 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// queue holds rows, in their order, until it is decided whether they are kept.
+// queue holds rows in their order until it is known which are kept.
 type queue struct {
 	chunks []*chunk
 	count  int64        // number of the next row
-	due    []waitingRow // rows that are kept once their time has come, oldest first
+	due    []waitingRow // rows that are kept once MinDuration has passed since their time, oldest first
 }
 
+// waitingRow is a row number with the time of the row in ticks.
 type waitingRow struct{ row, time int64 }
 
-// chunk holds rows and the decision about each.
+// chunk holds rows with a decision about each.
 type chunk struct {
-	rows    trace.Batch
-	first   int64 // number of its first row
-	fate    []decision
+	rows  trace.Batch
+	first int64 // number of its first row
+	fate  []decision
+	// waiting is the number of rows without a decision.
 	waiting int
 }
 
+// decision says what happens to a row.
 type decision uint8
 
 const (
@@ -493,12 +507,12 @@ const (
 	dropped
 )
 
-// chunkRows is the greatest number of rows in a chunk, and so of the rows held for a location that
-// has ended.
+// chunkRows is the greatest number of rows in a chunk. So many rows can remain in memory for a
+// location that has ended.
 const chunkRows = 256
 
-// add adds a row. If waits is set, its decision is open. The row is kept once a certain time has
-// passed.
+// add adds a row. If waits is set, there is no decision about it so far; it is kept unless it is
+// dropped before enough time has passed.
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
@@ -519,7 +533,8 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	q.count++
 }
 
-// copyTexts copies the texts of the last row's attributes, which may alias a buffer.
+// copyTexts copies the texts in the last row's attributes, since they may be in a buffer that is
+// reused.
 func copyTexts(b *trace.Batch) {
 	row := uint32(b.Len() - 1)
 	for i := len(b.AttrRow) - 1; i >= 0 && b.AttrRow[i] == row; i-- {
@@ -527,12 +542,13 @@ func copyTexts(b *trace.Batch) {
 	}
 }
 
+// full reports whether a row of b cannot be added to the chunk.
 func (c *chunk) full(b *trace.Batch) bool {
 	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
-// decide sets the decision about a row. It returns false if there was one.
+// decide sets the decision about a row. It returns false if there is a decision.
 func (q *queue) decide(row int64, f decision) bool {
 	if len(q.chunks) == 0 || row < q.chunks[0].first {
 		return false
@@ -547,10 +563,10 @@ func (q *queue) decide(row int64, f decision) bool {
 	return false
 }
 
-// drop decides to drop a row. It returns false if the row is already kept.
+// drop decides to drop a row. It returns false if the row is kept.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
-// passed keeps the rows that have waited for a duration at a time.
+// passed decides at time t to keep the rows that have waited for the given duration, both in ticks.
 func (q *queue) passed(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
@@ -562,7 +578,7 @@ func (q *queue) passed(t, duration int64) {
 	}
 }
 
-// release delivers the first chunks that are fully decided.
+// release delivers the kept rows of the first chunks, as far as all decisions are made.
 func (q *queue) release(to *rowCollector) error {
 	for len(q.chunks) > 0 && q.chunks[0].waiting == 0 {
 		c := q.chunks[0]
@@ -580,7 +596,7 @@ func (q *queue) release(to *rowCollector) error {
 	return nil
 }
 
-// empty keeps and delivers all waiting rows.
+// empty decides to keep all waiting rows, and delivers them.
 func (q *queue) empty(to *rowCollector) error {
 	q.passed(math.MaxInt64, 0)
 	for _, c := range q.chunks {

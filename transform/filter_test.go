@@ -11,14 +11,15 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// filtered compares a filtered trace's profile with a slow computation from the whole one.
-func filtered(t *testing.T, r *trace.Recorder, pick source) {
+// checkFiltered compares the profile of a filtered trace with a slow computation from the whole
+// trace.
+func checkFiltered(t *testing.T, r *trace.Recorder, pick source) {
 	regions, short, depth := pick(16), int64(pick(6)), pick(4)
 	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
 	d := transform.Filter(format.Recorded(r), transform.FilterOptions{Region: wanted, MinDuration: short, MaxDepth: depth})
-	list_, _ := both(t, d)
+	list_, _ := listBoth(t, d)
 
-	// A slow computation of the rows that stay.
+	// Compute slowly which rows stay.
 	all, _ := list(t, format.Recorded(r), false)
 	keep := make([]bool, len(all))
 	type visit struct {
@@ -88,7 +89,7 @@ func filtered(t *testing.T, r *trace.Recorder, pick source) {
 func TestFilter(t *testing.T) {
 	for seed := range uint64(400) {
 		pick := seeded(seed)
-		filtered(t, random(pick, 20+pick(300), seed%2 == 1), pick)
+		checkFiltered(t, randomTrace(pick, 20+pick(300), seed%2 == 1), pick)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -102,16 +103,16 @@ func FuzzFilter(f *testing.F) {
 			return
 		}
 		pick := fromBytes(b)
-		filtered(t, random(pick, len(b)/3, true), pick)
+		checkFiltered(t, randomTrace(pick, len(b)/3, true), pick)
 	})
 }
 
-// TestFilterKinds checks that begins and ends are kept and dropped together.
+// TestFilterKinds checks that a begin and its end are kept or dropped together.
 func TestFilterKinds(t *testing.T) {
-	r := random(seeded(3), 300, false)
+	r := randomTrace(seeded(3), 300, false)
 	count := func(w transform.FilterOptions) map[trace.Kind]int {
 		n := map[trace.Kind]int{}
-		list, _ := both(t, transform.Filter(format.Recorded(r), w))
+		list, _ := listBoth(t, transform.Filter(format.Recorded(r), w))
 		for _, e := range list {
 			n[e.kind]++
 		}
@@ -131,8 +132,8 @@ func TestFilterKinds(t *testing.T) {
 	}
 }
 
-// TestFilterGivesTimeToParent checks that the exclusive times of a filtered trace are those of the
-// whole, with the time of dropped visits added to the enclosing ones.
+// TestFilterGivesTimeToParent checks that the exclusive times in a filtered trace are those in the
+// whole trace, with the time of dropped visits added to that of the enclosing ones.
 func TestFilterGivesTimeToParent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -154,8 +155,7 @@ func TestFilterGivesTimeToParent(t *testing.T) {
 	}
 }
 
-// TestFilterContexts checks that a region and a calling context with the same number are not
-// confused.
+// TestFilterContexts checks that a region and a calling context with the same index are different.
 func TestFilterContexts(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, a := r.Location("p"), r.Region("a")
@@ -165,15 +165,15 @@ func TestFilterContexts(t *testing.T) {
 		b.Add(loc, int64(i), k, a)
 	}
 	put(r, loc, b)
-	list, _ := both(t, transform.Filter(format.Recorded(r),
+	list, _ := listBoth(t, transform.Filter(format.Recorded(r),
 		transform.FilterOptions{Region: func(uint32) bool { return false }}))
 	if len(list) != 2 || list[0].kind != trace.ContextEnter || list[1].kind != trace.ContextLeave {
 		t.Errorf("found %v, expected the visit of the context", list)
 	}
 }
 
-// TestFilterCommunicator checks that a communicator's events are dropped with the begins of its
-// collective operations.
+// TestFilterCommunicator checks that a communicator's events are dropped, and the begins of its
+// collective operations with them.
 func TestFilterCommunicator(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -198,7 +198,7 @@ func TestFilterCommunicator(t *testing.T) {
 		b.AddOps(0, comm, 0, 4, uint64(5+i))
 	}
 	put(r, loc, b)
-	list, _ := both(t, transform.Filter(format.Recorded(r),
+	list, _ := listBoth(t, transform.Filter(format.Recorded(r),
 		transform.FilterOptions{Communicator: func(c uint32) bool { return c == 0 }}))
 	var times []int64
 	for _, e := range list {

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FindEvent returns the time of the n-th event, counted from 1 in time order, of a selected kind,
-// as a window of one tick. found is the number of such events up to it, which is less than n if it
-// does not exist.
+// FindEvent returns a window of one tick at the time of the n-th event, from 1 in time order, of
+// the kinds for which kind returns true. found is the number of such events, at most n. The window
+// is valid only if found is n.
 func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w trace.Window, found int,
 	err error) {
 	sel := trace.Events()
@@ -27,18 +27,19 @@ func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool,
 	return w, found, err
 }
 
-// Occurrence selects visits of regions, or claims by them: the N-th, from 1, of the selected
-// regions in the order of begins, or with Each the N-th at each location that has as many.
+// Occurrence selects visits of regions, or claims by activities: the N-th one, from 1, of the
+// selected regions in the order of begins. If Each is set, it selects the N-th one at each location
+// that has as many.
 type Occurrence struct {
 	Region func(ref uint32) bool
 	N      int
 	Each   bool
 }
 
-// FindOccurrence returns the time of the selected visits, from the first begin to the last end,
-// inclusive, or to the end of the trace if a visit does not end. found is the number of visits,
-// with Each at the location with the most. If there are N or more, it may be lower than the actual
-// number.
+// FindOccurrence returns the window from the first begin to the last end of the selected visits,
+// inclusive, or to the end of the trace if one of them has no end. found is the number of visits of
+// the selected regions or, with Each, that at the location with the most. It is less than N if
+// there is no N-th one; otherwise it can be lower than the actual number.
 func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace.Window, found int, err error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
@@ -79,16 +80,16 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 	return w, found, err
 }
 
-// occurrence is the search at a location for the end of a selected visit or claim.
+// occurrence is the state of a location in the search for the end of a selected visit or claim.
 type occurrence struct {
 	open   bool
 	count  int
 	ref    uint32
 	claim  uint64 // id of a claim, or Undefined for a visit
-	inside int    // visits of the region inside of it
+	inside int    // number of open visits of the same region inside of it
 }
 
-// ends reports whether a row ends the visit or claim.
+// ends reports whether a row ends the selected visit or claim.
 func (l *occurrence) ends(c *trace.Cursor) bool {
 	k := c.Kind()
 	switch {

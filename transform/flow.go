@@ -2,25 +2,27 @@ package transform
 
 import "github.com/weft-trace/weft/trace"
 
-// flow is the key of messages that may match.
+// flow is the key of sends and receives that can match.
 type flow struct {
 	source, destination uint32
 	communicator        uint64
 	tag                 int64
 }
 
-// flows finds the messages that are in transit where a scan ends. Its size is that of the different
-// flows, and of the messages in transit.
+// flows finds the messages that are in transit at the end of a scan. It uses memory for each
+// different flow, and for each message in transit.
 type flows struct {
-	wanted func(loc uint32) bool // selects locations between which messages count; nil selects all
-	net    map[flow]int64        // sends minus receives
-	kept   map[flow]*ring
-	seq    int64
-	// missing is the number of flows with messages in transit of which the other side has not come.
+	wanted func(loc uint32) bool // reports whether messages of a location count, which both ends must be; nil selects all
+	net    map[flow]int64        // number of sends minus number of receives
+	// kept has the last rows of each flow with messages in transit.
+	kept map[flow]*ring
+	seq  int64
+	// missing is the number of flows with messages in transit whose other ends have not all come.
 	missing int
 }
 
-// flowOf returns the flow of a send or receive. ok is false if it is unknown.
+// flowOf returns the flow of a send or receive. ok is false for other rows, and if a part of the
+// flow is unknown.
 func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	k := x.Kind()
 	send = k.IsSend()
@@ -38,14 +40,14 @@ func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	return f, send, true
 }
 
-// flowOf returns the flow of a send or receive like the function of. ok is also false for flows
-// that are not selected.
+// flowOf is like the function flowOf, but ok is also false for flows between locations that are not
+// selected.
 func (m *flows) flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	f, send, ok = flowOf(x)
 	return f, send, ok && (m.wanted == nil || m.wanted(f.source) && m.wanted(f.destination))
 }
 
-// count counts a row.
+// count counts a send or receive.
 func (m *flows) count(x *trace.Cursor) {
 	f, send, ok := m.flowOf(x)
 	if !ok {
@@ -71,7 +73,7 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// pending reports whether messages are in transit, and clears the kept ones.
+// pending reports whether any messages are in transit. It prepares for keep.
 func (m *flows) pending() bool {
 	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {
@@ -83,8 +85,8 @@ func (m *flows) pending() bool {
 	return len(m.kept) > 0
 }
 
-// keep processes the rows a second time, in the same order of each location: the last ones of a
-// flow are those in transit.
+// keep processes the rows for a second time, in the same order at each location. It keeps the last
+// rows of each flow, whose messages are in transit.
 func (m *flows) keep(x *trace.Cursor) {
 	f, send, ok := m.flowOf(x)
 	if !ok {
@@ -114,15 +116,15 @@ func (m *flows) complete() bool {
 	return true
 }
 
-// ring holds the last rows of a flow.
+// ring has the last sends or receives of a flow.
 type ring struct {
 	rows []open
-	next int // the oldest one
-	// others is the number of those whose other side has come, which are the oldest ones.
+	next int // index of the oldest one
+	// others is the number of them whose other end has come. These are the oldest ones.
 	others int64
 }
 
-// countOther counts a row that comes later, if it is the other side of a message in transit.
+// countOther counts a later row if it is the other end of a message in transit.
 func (m *flows) countOther(x *trace.Cursor) {
 	f, send, ok := m.flowOf(x)
 	if !ok {
@@ -137,7 +139,7 @@ func (m *flows) countOther(x *trace.Cursor) {
 	}
 }
 
-// eachMissing calls f for the locations where other sides of messages in transit have to come.
+// eachMissing calls f with the locations at which other ends of messages in transit are missing.
 func (m *flows) eachMissing(f func(loc uint32)) {
 	for k, r := range m.kept {
 		switch n := m.net[k]; {
@@ -150,7 +152,8 @@ func (m *flows) eachMissing(f func(loc uint32)) {
 	}
 }
 
-// each calls f for the messages in transit whose other side comes, those of one flow in order.
+// each calls f for the rows of the messages in transit whose other end has come, those of each flow
+// in order.
 func (m *flows) each(f func(loc uint32, o open)) {
 	for k, r := range m.kept {
 		loc := k.source

@@ -5,13 +5,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FilterLocations drops the events at unwanted locations, except for messages and remote memory accesses
-// whose other end is wanted: of these both ends stay. Links stay if both of their ends are at
-// wanted locations. Memory does not grow with the trace.
+// FilterLocations drops the events at locations for which wanted returns false. It keeps both ends
+// of a message or remote memory access if one end is at a wanted location. Links stay if both of
+// their ends are at wanted locations. Its memory does not grow with the trace.
 func FilterLocations(d format.Events, wanted func(loc uint32) bool) format.Events {
 	return transformed{&locationFilter{sameDefinitions{d}, wanted}}
 }
 
+// locationFilter is a trace after [FilterLocations].
 type locationFilter struct {
 	sameDefinitions
 	wanted func(loc uint32) bool
@@ -21,7 +22,7 @@ func (a *locationFilter) begin(sel trace.Selection, _ format.Order, _ format.Sin
 	return &locationScan{wanted: a.wanted, defs: a.Defs()}, sel, nil
 }
 
-// locationScan is one scan of FilterLocations.
+// locationScan is one scan of a locationFilter.
 type locationScan struct {
 	passThrough
 	wanted func(loc uint32) bool
@@ -46,8 +47,9 @@ func (s *locationScan) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// concerns reports whether a row at an unwanted location belongs to a message or remote memory access of a
-// wanted location. It also returns true for completions, because they do not name the other end.
+// concerns reports whether a row at an unwanted location belongs to a message or remote memory
+// access whose other end is at a wanted location. It also returns true for completions, whose other
+// end is unknown.
 func (s *locationScan) concerns(x *trace.Cursor) bool {
 	k := x.Kind()
 	message := k >= trace.Send && k <= trace.RequestCancelled

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestAmong checks that in a ring of four, two messages per round have a given location as an end,
-// and that both their ends stay.
+// TestAmong checks, in a ring of four locations, that two messages per round have one end at a
+// given location, and that both their ends stay.
 func TestAmong(t *testing.T) {
 	g, err := generate.New(generate.Options{Workload: "ring", Locations: 4, Events: 4000})
 	if err != nil {

@@ -18,35 +18,40 @@ import (
 
 // MergeOptions are the settings of [Merge].
 type MergeOptions struct {
-	// Zero has, for each trace, a time in ticks of its own clock. These times are the same moment. Nil
-	// means tick 0 of each trace. In the merged trace this moment has the time of the first trace.
+	// Zero has a time for each trace, in ticks of its own clock, that stands for the same moment in
+	// all traces. Nil means tick 0 of each trace. In the merged trace this moment has its time in
+	// the first trace.
 	Zero []int64
-	// Wall aligns the traces by the wall clock. Zero is then ignored, and all traces must have an
-	// epoch. The common clock is also fine enough for the epochs.
+	// Wall aligns the traces by the time of day. Zero has no effect then, and all traces must have
+	// an epoch. The common clock also has a tick for each epoch.
 	Wall bool
-	// Unify joins locations, groups, communicators, resources and metrics with the same id and name.
-	// Without it, those of each trace stay separate.
+	// Unify makes locations, groups, communicators, resources and metrics with the same id and name
+	// one. Without it those of different traces stay separate.
 	Unify bool
 }
 
-// Merge puts traces on one time line. Regions, attributes, parameters, files and other names that
-// are equal become one. Locations, communicators and everything else that belongs to a run stay
-// separate unless they are unified. An id in use is replaced by the next number. Clocks with
-// different ticks become one clock that has the ticks of all. Different epochs need a clock of
-// which their difference is a whole number of ticks. If that clock would exceed 10^15 ticks a second,
-// or if times of a trace do not fit it, the clock has picoseconds, or else the ticks of the trace with
-// the shortest ones. Times are then rounded, which [MergedTrace.Rounded] counts. Where clocks or epochs
-// differ, Merge needs the extent of each trace, which some formats read the trace for. If several traces
-// have claims or marks with ids, the ids are made different: with n traces, an id becomes id × n +
-// the number of its trace, which [MergedTrace.Lost] tells where it does not fit 64 bits.
+// Merge puts traces on one time line. Equal regions, attributes, parameters, files and other names
+// become one. Locations, communicators and all other definitions that belong to a run stay
+// separate, unless Unify is set. An id that is in use is replaced by the next number.
 //
-// Traces whose data name processors, event types and subsets by number keep these numbers where
-// they can, and their data are changed with them where they cannot ([MergedTrace.Lost]). Merge reads such
-// traces once to find the numbers. Where no two of them have records of one processor, or with Unify,
-// they are parts of one run.
+// Clocks with different ticks become one clock that has the ticks of all. Traces with different
+// epochs need a clock on which the difference between these is a whole number of ticks. If that
+// clock would exceed 10^15 ticks a second, or if times of a trace would not fit it, the common
+// clock has picoseconds or, if these do not fit either, the shortest ticks of all traces. Times are
+// then rounded, and [MergedTrace.Rounded] counts them. If clocks or epochs differ, Merge needs the
+// extent of each trace, for which it has to read traces of some formats.
 //
-// Events with equal times are in the order of the traces. Merge holds a batch for each trace, and the
-// memory of its decoder.
+// If several traces have claims or marks with ids, Merge makes the ids different. With n traces, an
+// id becomes id × n + the number of its trace. [MergedTrace.Lost] reports ids for which that does
+// not fit 64 bits.
+//
+// Traces of PICL have data that refer to processors, event types and subsets by number. They keep
+// these numbers if possible. Otherwise the numbers in the data change too, as far as possible
+// ([MergedTrace.Lost]). Merge reads such traces once to find the numbers. If no two of them have
+// records of the same processor, or if Unify is set, they are regarded as parts of one run.
+//
+// Events with equal times come in the order of the traces. Merge holds one batch of each trace in
+// memory, besides the memory of its reader.
 func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTrace, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
@@ -57,7 +62,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	var apart []int64 // by how many ns the clock of each trace began later than that of the first
+	var apart []int64 // by trace: ns from the epoch of the first trace to its own
 	if m.Wall {
 		m.Zero = nil
 		var err error
@@ -71,7 +76,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		}
 		return m.Zero[i]
 	}
-	var base []int64 // the merged trace's times of the moments in zero
+	var base []int64 // the times in the merged trace that the times in zero become
 	var err error
 	if x.defs.Clock, base, err = commonClock(ctx, list, zero, apart); err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	x.defs.ClaimLines = first.ClaimLines && len(list) == 1
 	if len(list) == 1 {
-		to.same, to.whole = nil, true // keeps duplicates within the trace
+		to.same, to.whole = nil, true // keeps duplicates within one trace
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
@@ -118,7 +123,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		p.numbers = x.numbers[i]
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
-			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // records of another trace have more information
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // the records of the other trace have more information
 				p.definer.lookup(locations, uint32(j))
 			}
 		}
@@ -130,7 +135,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	return x, nil
 }
 
-// join sets the native form of the merged definitions, where the traces have forms that can be joined.
+// join sets the native form of the merged definitions, if the traces have forms that can be joined.
 func (x *MergedTrace) join(ctx context.Context) error {
 	if x.defs.Format == "" {
 		return nil
@@ -159,7 +164,7 @@ func (x *MergedTrace) join(ctx context.Context) error {
 	return nil
 }
 
-// epochDistances returns by how many ns the clock of each trace began later than that of the first.
+// epochDistances returns the number of ns from the epoch of the first trace to that of each trace.
 func epochDistances(list []format.Events) (apart []int64, err error) {
 	first := list[0].Defs().Clock
 	for i, d := range list {
@@ -176,8 +181,8 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 	return apart, nil
 }
 
-// copyGlobals copies all remaining definitions, with the properties, opaque definitions and operations
-// of the traces.
+// copyGlobals copies the remaining definitions, properties, opaque definitions and operations of
+// all traces.
 func (x *MergedTrace) copyGlobals() {
 	for i, p := range x.list {
 		src := p.src
@@ -187,11 +192,11 @@ func (x *MergedTrace) copyGlobals() {
 		case x.defs.Encoding == trace.UnknownEncoding:
 			x.defs.Encoding = src.Encoding
 		case src.Encoding != trace.UnknownEncoding && src.Encoding != x.defs.Encoding:
-			x.defs.Encoding = trace.UTF8 // which has all characters
+			x.defs.Encoding = trace.UTF8 // UTF-8 has all characters
 		}
 		for _, o := range src.Opaque.All() {
 			keep := true
-			if x.numbers != nil { // definitions by number, at positions among the records
+			if x.numbers != nil { // they refer to definitions by number, and to positions among the records
 				o.Data, keep = x.numbers[i].definition(o.Data)
 			}
 			if keep {
@@ -202,8 +207,8 @@ func (x *MergedTrace) copyGlobals() {
 	}
 }
 
-// copyOperations adds the collective operations that a trace numbers itself. One whose number another trace
-// uses for another operation gets the next number.
+// copyOperations adds the collective operations of a trace that defines its own ones. If another
+// trace uses the number of an operation for a different one, the operation gets the next number.
 func (x *MergedTrace) copyOperations(p *mergeInput) {
 	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
 	for _, o := range p.src.Operations.All() {
@@ -242,9 +247,9 @@ func (x *MergedTrace) copyOperations(p *mergeInput) {
 	}
 }
 
-// copyProperties adds the properties of a trace that no other trace has. A key of which another trace has other
-// values gets the number of the trace, or the next one with which the key is not in use. A trace may have a key
-// several times.
+// copyProperties adds the properties of a trace that no other trace has. If another trace has other
+// values for a key, the key gets the number of the trace as a suffix, or the next number that makes
+// it unused. A trace can have a key several times.
 func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	valuesOf := func(d *trace.Definitions) map[string][]string {
 		values := map[string][]string{}
@@ -273,12 +278,13 @@ func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	}
 }
 
+// tooFar returns the error for trace i, whose times do not fit the common clock.
 func tooFar(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock returns a clock for all traces, and its times of the moments that zero returns. These are
-// the time of the first trace, or as far apart, in ns, as apart says.
+// commonClock returns a clock for all traces, and the times on it that the times from zero become.
+// These are all the time of the first trace, or differ from it by the ns in apart.
 func commonClock(ctx context.Context, list []format.Events, zero func(i int) int64, apart []int64) (c trace.Clock,
 	base []int64, err error) {
 	first := list[0].Defs().Clock
@@ -309,7 +315,8 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 	return c, nil, err
 }
 
-// basesOn returns the times on a common clock of the moments that are the same, one for each of n traces.
+// basesOn returns, for each of n traces, the time on clock c that its time from zero becomes. The
+// clock of the first trace is first, and zero its time.
 func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int64, err error) {
 	base = make([]int64, n)
 	at, _, ok := first.Rescale(zero, c)
@@ -328,7 +335,7 @@ func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int
 	return base, nil
 }
 
-// extentsFit reports whether the first and the last time of each trace fit a clock.
+// extentsFit reports whether the first and the last time of each trace fit clock c.
 func extentsFit(ctx context.Context, list []format.Events, c trace.Clock, zero func(i int) int64,
 	base []int64) (bool, error) {
 	for i, d := range list {
@@ -346,7 +353,7 @@ func extentsFit(ctx context.Context, list []format.Events, c trace.Clock, zero f
 	return true, nil
 }
 
-// finestClock returns the clock that has the most ticks a second.
+// finestClock returns the clock with the most ticks per second.
 func finestClock(list []format.Events) trace.Clock {
 	best := list[0].Defs().Clock
 	for _, d := range list[1:] {
@@ -358,11 +365,12 @@ func finestClock(list []format.Events) trace.Clock {
 	return trace.Clock{Num: best.Num, Den: best.Den}
 }
 
-// picoseconds is the number of ticks a second of a common clock that has not the ticks of all traces.
+// picoseconds is the number of ticks per second of a common clock if none can have the ticks of all
+// traces.
 const picoseconds = 1_000_000_000_000
 
-// exactClock returns a clock of which the ticks of all traces, and the distances in ns, are multiples.
-// It is invalid if it would be too fine.
+// exactClock returns a clock on which the ticks of all traces, and the distances in ns, are whole
+// numbers of ticks. It is invalid if it would have too many ticks per second.
 func exactClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
@@ -394,14 +402,14 @@ func exactClock(list []format.Events, apart []int64) trace.Clock {
 		return trace.Clock{}
 	}
 	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
-	// Keep the first trace's unit if decimals of it can express all times.
+	// Keep the unit of the first trace if multiples of it by powers of ten can express all times.
 	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
 		x.Unit = u
 	}
 	return x
 }
 
-// unitSeconds returns the length of the time unit of fragments.
+// unitSeconds returns the length in seconds of the time unit of fragments.
 func unitSeconds(c trace.Clock) *big.Rat {
 	if c.Unit == 0 {
 		return big.NewRat(1, 1)
@@ -417,7 +425,8 @@ func isPowerOfTen(v int64) bool {
 	return v == 1
 }
 
-// same returns the key that entries share which become one.
+// same returns a key that is equal for entries that become one, or "" for entries that stay
+// separate.
 func (m *MergeOptions) same(t table, v any) string {
 	text := func(parts ...any) string {
 		b, err := json.Marshal(parts)
@@ -467,18 +476,20 @@ func (m *MergeOptions) same(t table, v any) string {
 	return ""
 }
 
-// MergedTrace presents several traces as one.
+// MergedTrace is the events of several traces as one trace.
 type MergedTrace struct {
-	// Rounded is the number of times in the last scan that do not fit a tick of the common clock.
+	// Rounded is the number of times in the last scan that were rounded to a tick of the common
+	// clock.
 	Rounded int64
-	renamed int64 // properties
-	large   int64 // ids in the last scan that are too large to be different from all others
+	renamed int64 // number of properties whose keys have changed
+	large   int64 // number of ids in the last scan that are too large to be made different
 	defs    trace.Definitions
 	list    []*mergeInput
 	numbers []*ownNumbers
 }
 
-// Lost counts the numbers whose meaning the last scan could not keep, and the properties whose keys have changed.
+// Lost returns the losses of the last scan: numbers whose meaning could not be kept, and properties
+// whose keys have changed.
 func (m *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
@@ -490,13 +501,13 @@ func (m *MergedTrace) Lost() *format.Loss {
 	return loss
 }
 
-// Defs returns the definitions of all.
+// Defs returns the merged definitions.
 func (m *MergedTrace) Defs() *trace.Definitions { return &m.defs }
 
-// Prepare does nothing, because Merge has prepared all traces.
+// Prepare does nothing, since Merge has prepared all traces.
 func (m *MergedTrace) Prepare(context.Context) error { return nil }
 
-// Scan delivers events in time order, or trace after trace, each location by location.
+// Scan delivers the events in time order, or one trace after the other, each by location.
 func (m *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.ExactScan(&m.defs, sel, sink)
 	for _, x := range m.numbers {
@@ -514,11 +525,12 @@ func (m *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order forma
 	return m.links(ctx, sink)
 }
 
-// ScanParallel delivers from one goroutine.
+// ScanParallel delivers all events in one goroutine.
 func (m *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, m, sel, begin)
 }
 
+// events delivers all events without links.
 func (m *MergedTrace) events(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Events()
 	if order == format.PerLocation {
@@ -547,7 +559,7 @@ func (m *MergedTrace) events(ctx context.Context, order format.Order, sink forma
 	return format.Merge(ctx, streams, sink)
 }
 
-// shared reports whether several traces have events of one location.
+// shared reports whether several traces have events of the same location.
 func (m *MergedTrace) shared() bool {
 	n := 0
 	for _, x := range m.list {
@@ -570,7 +582,7 @@ func (m *MergedTrace) links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// mergedStream is the stream of one trace of the merged one.
+// mergedStream is the stream of translated events of one trace.
 type mergedStream struct {
 	next func() (*trace.Batch, error, bool)
 	x    *mergeInput
@@ -588,21 +600,23 @@ func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
 // mergeInput translates the batches of one of the merged traces.
 type mergeInput struct {
 	*definer
-	numbers    *ownNumbers // nil if the trace refers to nothing by numbers
+	numbers    *ownNumbers // nil if the trace does not refer to processors and event types by number
 	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	// more / less is the time unit of the merged trace's fragments in units of this trace's.
+	// more / less is the time unit of the merged trace's fragments, divided by that of this trace's
+	// fragments.
 	more, less float64
-	operations map[uint64]uint64 // new numbers of the collective operations whose numbers change
-	rounded    *int64
-	large      *int64
-	out        trace.Batch
-	times      []int64
+	operations map[uint64]uint64 // by number in the trace: new numbers of collective operations, if they change
+	// rounded and large are counters of MergedTrace.
+	rounded *int64
+	large   *int64
+	out     trace.Batch
+	times   []int64
 }
 
-// time returns a time on the common clock, rounded if it does not fit.
+// time returns a time on the common clock, and counts it if it is rounded.
 func (x *mergeInput) time(t int64) int64 {
 	s, exact, ok := x.onCommonClock(t)
 	switch {
@@ -617,8 +631,8 @@ func (x *mergeInput) time(t int64) int64 {
 	return s
 }
 
-// onCommonClock converts a time to the common clock. exact reports whether it was not rounded, ok whether
-// it fits.
+// onCommonClock converts a time to the common clock. exact is false if the time was rounded, and ok
+// is false if it does not fit.
 func (x *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
 	d := t - x.zero
 	if (t < x.zero) != (d < 0) {
@@ -629,7 +643,7 @@ func (x *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
 	return s, exact, ok && (s < d) == (x.base < 0)
 }
 
-// id returns a unique id for a claim or mark.
+// id returns the id in the merged trace of a claim or mark.
 func (x *mergeInput) id(id int64) int64 {
 	if x.of == 1 {
 		return id
@@ -648,14 +662,15 @@ func (x *mergeInput) operation(n uint64) uint64 {
 	return n
 }
 
-// change translates a batch to the merged trace.
+// change returns a batch with times and references of the merged trace. It is valid until the next
+// call.
 func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
 	o := &x.out
 	if x.numbers != nil {
 		x.numbers.values(b, o, x.src)
 	}
-	o.Order = nil // the order of one file does not apply to the others
+	o.Order = nil // the order in one file does not apply to several files
 	x.times = x.times[:0]
 	for _, t := range b.Time {
 		x.times = append(x.times, x.time(t))
@@ -704,7 +719,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	return o
 }
 
-// links translates links.
+// links returns links with times and references of the merged trace.
 func (x *mergeInput) links(l []trace.Link) []trace.Link {
 	l = x.definer.links(l)
 	for i := range l {
@@ -715,7 +730,7 @@ func (x *mergeInput) links(l []trace.Link) []trace.Link {
 			}
 			e.Time = x.time(e.Time)
 			if x.of > 1 {
-				e.Pos = 0 // several files have the position
+				e.Pos = 0 // positions in different files can be equal
 			}
 		}
 	}

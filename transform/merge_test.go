@@ -12,11 +12,11 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestMerge checks that merged traces have the events of all, in time order, at the requested
+// TestMerge checks that a merged trace has the events of all traces in time order, at the requested
 // times.
 func TestMerge(t *testing.T) {
 	ctx := context.Background()
-	a, b := random(seeded(1), 300, false), random(seeded(2), 300, true)
+	a, b := randomTrace(seeded(1), 300, false), randomTrace(seeded(2), 300, true)
 	b.Defs().Clock = trace.Seconds(1500)
 	for _, unify := range []bool{false, true} {
 		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)},
@@ -27,7 +27,7 @@ func TestMerge(t *testing.T) {
 		if c := m.Defs().Clock; c.Num != 3000 || c.Den != 1 {
 			t.Errorf("found a clock of %d/%d ticks, expected 3000/1", c.Num, c.Den)
 		}
-		got, _ := both(t, m)
+		got, _ := listBoth(t, m)
 		locations := 8
 		if unify {
 			locations = 4
@@ -90,8 +90,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeByWallClock checks that by the wall clock each event has exactly the time that it has on
-// the first trace's clock, even for coarse clocks.
+// TestMergeByWallClock checks that each event gets exactly the time that corresponds to its time of
+// day on the clock of the first trace, also for clocks with long ticks.
 func TestMergeByWallClock(t *testing.T) {
 	const minute = 60
 	one := func(c trace.Clock, at, epoch int64) format.Events {
@@ -104,7 +104,7 @@ func TestMergeByWallClock(t *testing.T) {
 	for _, x := range []struct {
 		name        string
 		a, b        format.Events
-		num, den    int64 // the second trace's event in seconds
+		num, den    int64 // time of the second trace's event in seconds
 		rate, every int64 // ticks in that many seconds
 	}{
 		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
@@ -137,19 +137,19 @@ func TestMergeByWallClock(t *testing.T) {
 			}
 		})
 	}
-	// 10^15 ticks a second and a year: 3·10^22 ticks.
+	// A year at 10^15 ticks per second is 3·10^22 ticks.
 	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0),
 		one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.MergeOptions{Wall: true}); err == nil {
 		t.Error("two traces are merged on a clock that cannot count the time between them")
 	}
 }
 
-// TestMergeStops checks that an early end of a merged scan leaks nothing.
+// TestMergeStops checks that goroutines end when a merged scan ends early.
 func TestMergeStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all []format.Events
 	for i := range 5 {
-		all = append(all, format.Recorded(random(seeded(uint64(i)), 500, false)))
+		all = append(all, format.Recorded(randomTrace(seeded(uint64(i)), 500, false)))
 	}
 	m, err := transform.Merge(ctx, all, transform.MergeOptions{})
 	if err != nil {
@@ -167,8 +167,8 @@ func TestMergeStops(t *testing.T) {
 	}
 }
 
-// TestMergeLongRunningClocks checks that traces merge whose exact common clock has no room for their
-// times: a counter of cycles since the machine was started, and another clock.
+// TestMergeLongRunningClocks checks that traces can be merged although their times do not fit their
+// exact common clock: one clock counts processor cycles since the machine was started.
 func TestMergeLongRunningClocks(t *testing.T) {
 	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // 40 days
 	a, b := trace.NewRecorder(trace.Seconds(rate)), trace.NewRecorder(trace.Seconds(1_000_000))
@@ -189,7 +189,8 @@ func TestMergeLongRunningClocks(t *testing.T) {
 	for _, e := range merged {
 		times = append(times, e.time)
 	}
-	// up / rate in picoseconds, by Python's fractions; one cycle takes 477.28 ps.
+	// The expected times are up / rate in picoseconds, computed with Python's fractions. One cycle
+	// takes 477.28 ps.
 	if want := []int64{3530678_124468164624, 3530678_124468164624, 3530678_124468165101}; !slices.Equal(times, want) {
 		t.Errorf("found times %d, expected %d", times, want)
 	}
@@ -198,7 +199,8 @@ func TestMergeLongRunningClocks(t *testing.T) {
 	}
 }
 
-// TestMergeOperations checks that collective operations to which two traces give one number keep their names.
+// TestMergeOperations checks that collective operations with the same number in two traces keep
+// their names.
 func TestMergeOperations(t *testing.T) {
 	one := func(names ...string) *trace.Recorder {
 		r := trace.NewRecorder(trace.Seconds(1000))
@@ -227,8 +229,8 @@ func TestMergeOperations(t *testing.T) {
 	}
 }
 
-// TestMergeRanksOfParadigms checks that the ranks of a group stay those among the communicating locations of its own
-// paradigm.
+// TestMergeRanksOfParadigms checks that the ranks of a group remain ranks among the communicating
+// locations of the group's own paradigm.
 func TestMergeRanksOfParadigms(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
@@ -242,7 +244,7 @@ func TestMergeRanksOfParadigms(t *testing.T) {
 	d.Sets.Add(trace.Set{ID: "1", Kind: "communicating locations", Members: []int64{20, 40}, Attrs: of("OPENMP")})
 	d.Sets.Add(trace.Set{ID: "2", Name: "world", Kind: "ranks", Members: []int64{0, 1}, Attrs: of("MPI")})
 	d.Sets.Add(trace.Set{ID: "3", Name: "team", Kind: "ranks", Members: []int64{1, 0}, Attrs: of("OPENMP")})
-	other := random(seeded(1), 10, false)
+	other := randomTrace(seeded(1), 10, false)
 	m, err := transform.Merge(t.Context(), []format.Events{format.Recorded(r), format.Recorded(other)},
 		transform.MergeOptions{})
 	if err != nil {

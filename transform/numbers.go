@@ -13,27 +13,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// numbering assigns numbers to processors, event types and subsets in a merged trace, for traces
-// whose records and data refer to them by number ([trace.Conventions.EventTypes]).
+// numbering assigns numbers to processors, event types and subsets of a merged trace. It serves
+// traces whose records and data refer to these by number ([trace.Conventions.EventTypes]).
 type numbering struct {
-	// apart reports that the traces are not parts of one run, because two of them have records of the
-	// same processor.
+	// apart is set if two of the traces have records of the same processor, so that they are not
+	// parts of one run.
 	apart      bool
 	traces     int
 	defs       *trace.Definitions // of the merged trace
-	processors map[int64]int      // the trace of each number
+	processors map[int64]int      // by number: the trace that has it
 	recorded   map[int64]bool     // processors with records
-	reserved   map[int64]bool     // processors that a trace has or names
-	next       int64              // all processors with records have lower numbers
-	events     map[int64]string   // names of event types
-	byLabel    map[string]int64   // user event types by label
+	reserved   map[int64]bool     // processors that a trace has, or that its data name
+	next       int64              // greater than the numbers of all processors with records
+	events     map[int64]string   // by number: names of event types
+	byLabel    map[string]int64   // by label: user event types
 	nextEvent  int64
-	sets       map[setID]string // members of each subset
-	lowest     int64            // all subsets of the traces have numbers from here on
-	labels     map[string]int   // in how many traces a label occurs
+	sets       map[setID]string // members of each subset, as text
+	lowest     int64            // no subset of the traces has a lower number
+	labels     map[string]int   // by label: number of traces that have it
 	written    map[string]bool  // labels of the merged trace
 }
 
+// setID identifies a subset.
 type setID struct {
 	kind string
 	id   int64
@@ -46,43 +47,44 @@ const (
 	eventSets     = "event types"
 )
 
-// hostNumber is the number of PICL's host.
+// hostNumber is the number of the host in PICL.
 const hostNumber = 32767
 
-// ownNumbers translates the numbers of one trace.
+// ownNumbers translates the numbers of one trace to those of the merged trace.
 type ownNumbers struct {
 	*numbering
 	trace      int
 	src        *trace.Definitions
 	named      *dataNumbers
-	texts      map[string]bool // texts of the labels
+	texts      map[string]bool // texts of labels
 	own        []int64         // processors with records
-	processors map[int64]int64 // numbers in the merged trace
+	processors map[int64]int64 // by own number: number in the merged trace
 	types      map[int64]int64
-	used       map[int64]bool // the new numbers in types
+	used       map[int64]bool // numbers in the merged trace that types has
 	sets       map[setID]int64
-	all        int64 // the subset of the processors with records, 0 if there is none
+	all        int64 // subset of the processors with records, or 0 if it is not defined so far
 	fields     fieldList
-	changed    bool  // at least one number changes
+	changed    bool  // at least one number differs in the merged trace
 	hosts      int64 // number of hosts that became processors
 	unknown    int64 // number of events whose data may contain a number that has changed
 	dropped    int64 // number of definitions of subsets that are dropped
 	described  int64 // number of definitions of descriptors
 }
 
-// field is the meaning of the numbers in an attribute.
+// field is the meaning of the numbers in the values of an attribute.
 type field uint8
 
 const (
 	noField           field = iota
-	processorField          // -1 is unknown
+	processorField          // -1 means unknown
 	receiverField           // a processor; -1 means all
 	processorSetField       // a subset, or a processor
 	processField
 	processSetField
-	dataField // unknown
+	dataField // unknown meaning
 )
 
+// namedFields has the meanings of attributes by name.
 var namedFields = map[string]field{
 	"destination": receiverField, "source": processorField, "requestedProcessor": processorField,
 	"processor": processorField, "processorSubset": processorSetField,
@@ -90,7 +92,7 @@ var namedFields = map[string]field{
 	"process": processField, "processSubset": processSetField,
 }
 
-// fieldList holds the meanings of the attributes of a trace.
+// fieldList has the meanings of the attributes of a trace, by attribute.
 type fieldList []field
 
 // of returns the meaning of an attribute.
@@ -106,12 +108,12 @@ func (l *fieldList) of(d *trace.Definitions, key uint32) field {
 	return (*l)[key]
 }
 
-// dataNumbers are the numbers that the data of a trace's records name.
+// dataNumbers has the numbers to which the data of a trace's records refer.
 type dataNumbers struct {
 	defs       *trace.Definitions
 	fields     fieldList
 	processors map[int64]bool
-	events     map[int64]bool // of statistics
+	events     map[int64]bool // event types of statistics
 	sets       map[setID]bool
 }
 
@@ -119,7 +121,7 @@ func newDataNumbers(d *trace.Definitions) *dataNumbers {
 	return &dataNumbers{defs: d, processors: map[int64]bool{}, events: map[int64]bool{}, sets: map[setID]bool{}}
 }
 
-// batch adds the numbers in a batch.
+// batch adds the numbers in the data of a batch.
 func (x *dataNumbers) batch(b *trace.Batch) error {
 	for i, k := range b.AttrKey {
 		if b.Kind[b.AttrRow[i]] == trace.Statistics {
@@ -160,12 +162,13 @@ func (x *dataNumbers) addSets() {
 	}
 }
 
-// predefinedSets are the ids of PICL's own subsets of event types. Other ids below -1000 are those of
-// subsets that records define.
+// predefinedSets are the ids of the subsets of event types that PICL defines itself. Other ids
+// below -1000 are those of subsets that records of a trace define.
 var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1401, -1501, -1601, -1901, -1902}
 
-// newNumbering assigns numbers to the definitions of traces, and to all that their data name, for which
-// it reads them. It returns nil if the traces do not refer to anything by number.
+// newNumbering returns the translations for traces, with numbers for their definitions and for all
+// that their data refer to. It reads the traces to find these. It returns nil if the traces do not
+// refer to anything by number.
 func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
 	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
@@ -196,7 +199,8 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	return all, nil
 }
 
-// collect finds the numbers that the trace uses, and whether it is another run.
+// collect collects the numbers that a trace uses, and sets apart if it is of another run than the
+// traces before it.
 func (x *ownNumbers) collect(unify bool) {
 	n, seen := x.numbering, map[int64]bool{}
 	for _, l := range x.src.Locations.All() {
@@ -254,8 +258,8 @@ func (x *ownNumbers) collect(unify bool) {
 	}
 }
 
-// keepPredefined keeps the numbers of predefined subsets of event types, and of event types, that not all traces
-// define in the same way, for what they mean in the others.
+// keepPredefined reserves the numbers of predefined subsets of event types that not all traces
+// define in the same way, so that they keep their meaning in the traces that do not define them.
 func (n *numbering) keepPredefined(all []*ownNumbers) {
 	same := map[string]int{}
 	for _, x := range all {
@@ -272,7 +276,8 @@ func (n *numbering) keepPredefined(all []*ownNumbers) {
 	}
 }
 
-// placeOf parses the id of a location.
+// placeOf returns the numbers in the id of a location, PROCESSOR/PROCESS. ok is false for other
+// ids.
 func placeOf(id string) (processor, process int64, ok bool) {
 	a, b, _ := strings.Cut(id, "/")
 	processor, err1 := strconv.ParseInt(a, 10, 64)
@@ -280,7 +285,7 @@ func placeOf(id string) (processor, process int64, ok bool) {
 	return processor, process, err1 == nil && err2 == nil
 }
 
-// idNumber returns the number in an id, or -1 if the id is none.
+// idNumber returns an id as a number, or -1 if it is not one.
 func idNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -289,7 +294,7 @@ func idNumber(id string) int64 {
 	return n
 }
 
-// define assigns numbers to all that the trace has or names.
+// define assigns numbers to everything that the trace has, or to which its data refer.
 func (x *ownNumbers) define() {
 	d := x.src
 	for _, p := range x.own {
@@ -350,10 +355,10 @@ func (x *ownNumbers) define() {
 	}
 }
 
-// unlabelled returns the name of a user event type that has no label.
+// unlabelled returns the name of a user event type without a label.
 func unlabelled(event int64) string { return "event " + strconv.FormatInt(event, 10) }
 
-// eventType assigns a number to a user event type with all of its names.
+// eventType returns the number in the merged trace of a user event type, with all of its names.
 func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	key, to := strings.Join(names, "\n"), e
 	had, taken := x.events[e]
@@ -378,7 +383,7 @@ func (x *ownNumbers) eventType(e int64, names []string) int64 {
 	return to
 }
 
-// processor returns the number of a processor, or a subset of them, in the merged trace.
+// processor returns the number in the merged trace of a processor, or of a subset of processors.
 func (x *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
 		return x.set(setID{processorSets, p})
@@ -403,8 +408,8 @@ func (x *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// everyone returns the subset of the trace's processors with records, without the host, or -1 if
-// the traces are parts of one run.
+// everyone returns the subset of all processors with records in the trace, except the host. It
+// returns -1, which means all processors, if the traces are parts of one run.
 func (x *ownNumbers) everyone() int64 {
 	if !x.apart {
 		return -1
@@ -426,7 +431,7 @@ func (x *ownNumbers) everyone() int64 {
 	return x.all
 }
 
-// event returns the number of an event type, or a subset of them.
+// event returns the number in the merged trace of an event type, or of a subset of event types.
 func (x *ownNumbers) event(e int64) int64 {
 	if to, ok := x.types[e]; ok {
 		return to
@@ -435,7 +440,7 @@ func (x *ownNumbers) event(e int64) int64 {
 		return x.eventType(e, []string{unlabelled(e)})
 	}
 	if e < -1000 && !slices.Contains(predefinedSets, e) {
-		return x.set(setID{eventSets, e}) // no record may define it
+		return x.set(setID{eventSets, e}) // even if no record defines it
 	}
 	if to, ok := x.sets[setID{eventSets, e}]; ok {
 		return to
@@ -443,7 +448,7 @@ func (x *ownNumbers) event(e int64) int64 {
 	return e
 }
 
-// set returns the number of a subset.
+// set returns the number in the merged trace of a subset.
 func (x *ownNumbers) set(k setID) int64 {
 	if to, ok := x.sets[k]; ok {
 		return to
@@ -455,7 +460,7 @@ func (x *ownNumbers) set(k setID) int64 {
 		x.sets[k] = x.event(k.id)
 		return x.sets[k]
 	case i >= 0:
-		x.sets[k] = k.id // a subset may be a member of itself
+		x.sets[k] = k.id // a subset can be a member of itself
 		members = fmt.Sprint(x.members(k.kind, x.src.Sets.At(uint32(i)).Members))
 	case !x.apart:
 		return k.id // another part of the run may define it
@@ -469,7 +474,7 @@ func (x *ownNumbers) set(k setID) int64 {
 	return to
 }
 
-// process returns the number of a process, or a subset of them, in the merged trace.
+// process returns the number in the merged trace of a process, or of a subset of processes.
 func (x *ownNumbers) process(q int64) int64 {
 	if q < -1 {
 		return x.set(setID{processSets, q})
@@ -477,7 +482,7 @@ func (x *ownNumbers) process(q int64) int64 {
 	return q
 }
 
-// members returns the members of a subset in the merged trace.
+// members returns the members of a subset by their numbers in the merged trace.
 func (x *ownNumbers) members(kind string, list []int64) []int64 {
 	out := slices.Clone(list)
 	for i, m := range list {
@@ -495,7 +500,7 @@ func (x *ownNumbers) members(kind string, list []int64) []int64 {
 	return out
 }
 
-// edit changes the numbers in a definition to those of the merged trace.
+// edit replaces the numbers in a definition by those of the merged trace.
 func (x *ownNumbers) edit(v any) {
 	format := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch v := v.(type) {
@@ -523,7 +528,7 @@ func (x *ownNumbers) edit(v any) {
 		}
 	case *trace.Set:
 		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)
-	case *trace.AttributeDef: // the figure of an event type
+	case *trace.AttributeDef: // the value of an event type
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := x.event(e)
 			v.Name, v.Doc = format(to), x.newName(e, to, v.Doc)
@@ -531,7 +536,8 @@ func (x *ownNumbers) edit(v any) {
 	}
 }
 
-// newName returns the name of an event type that gets another number. A name that no label gives changes too.
+// newName returns the name of an event type whose number changes. A name that is made from the
+// number, and not from a label, changes too.
 func (x *ownNumbers) newName(from, to int64, name string) string {
 	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !x.texts[name]) {
 		return unlabelled(to)
@@ -539,8 +545,8 @@ func (x *ownNumbers) newName(from, to int64, name string) string {
 	return name
 }
 
-// values changes the numbers in attribute values to those of the merged trace. It reads the rows of
-// b and writes to out.
+// values replaces the numbers in attribute values by those of the merged trace. It reads the rows
+// of b, and writes to out.
 func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
@@ -575,8 +581,8 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	}
 }
 
-// nothingKnown reports whether the length, type and other side of the message in the row of attribute i are
-// all -1, so that there is no message.
+// nothingKnown reports whether the row of attribute i records no message: the message's length,
+// type and other end are all -1.
 func nothingKnown(b *trace.Batch, i int) bool {
 	first, end := i, i
 	for first > 0 && b.AttrRow[first-1] == b.AttrRow[i] {
@@ -589,13 +595,13 @@ func nothingKnown(b *trace.Batch, i int) bool {
 		func(v trace.Value) bool { return v.Type != trace.String && v.Int() != -1 })
 }
 
-// has reports whether a record of the trace defines a subset.
+// has reports whether the subset has a number in the merged trace.
 func (x *ownNumbers) has(k setID) bool {
 	_, ok := x.sets[k]
 	return ok
 }
 
-// sameNumber returns the key that entries with the same number share.
+// sameNumber returns a key that is equal for entries with the same number.
 func (m *MergeOptions) sameNumber(t table, v any) string {
 	switch v := v.(type) {
 	case *trace.Location:
@@ -610,7 +616,7 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// lost counts what the translation of the trace's numbers could not keep.
+// lost counts in loss the numbers whose meaning is not kept.
 func (x *ownNumbers) lost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", x.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", x.unknown)

@@ -9,14 +9,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitionRecord is one of PICL's definition records in [trace.Definitions.Opaque].
+// definitionRecord is a definition record of PICL, as an element of [trace.Definitions.Opaque].
 type definitionRecord struct {
 	typ, event, processor, process int64
 	time, data                     string
 }
 
-// labelRecord is the type of labels, descriptorRecord that of descriptors, processorSetRecord to
-// eventSetRecord are those of subsets.
+// The types of PICL's definition records: of labels, of descriptors, and of subsets of processors,
+// processes and event types.
 const (
 	labelRecord        = -5
 	descriptorRecord   = -6
@@ -25,7 +25,7 @@ const (
 	eventSetRecord     = -203
 )
 
-// parseDefinition parses an opaque definition.
+// parseDefinition parses an opaque definition. ok is false if it is not a definition record.
 func parseDefinition(text string) (r definitionRecord, ok bool) {
 	_, line, _ := strings.Cut(text, "\t")
 	f := strings.SplitN(line, " ", 6)
@@ -43,12 +43,12 @@ func parseDefinition(text string) (r definitionRecord, ok bool) {
 	return r, true
 }
 
-// String returns the opaque definition, without a place among the records.
+// String returns the record as an opaque definition, without a position among the records.
 func (r *definitionRecord) String() string {
 	return fmt.Sprintf("-1\t%d %d %s %d %d %s", r.typ, r.event, r.time, r.processor, r.process, r.data)
 }
 
-// key returns the record without its time.
+// key returns the record as text without its time.
 func (r *definitionRecord) key() string {
 	return fmt.Sprint(r.typ, " ", r.event, " ", r.processor, " ", r.process, " ", r.data)
 }
@@ -59,12 +59,12 @@ func (r *definitionRecord) text() string {
 	return f[len(f)-1]
 }
 
-// counts reports whether the definitions of the trace have the subset that the record defines. They do
-// not if the record has a defect or a later one replaces it.
+// counts reports whether the definitions of the trace have the subset that the record defines. They
+// do not if the record has a defect, or if a later record replaces it.
 func (r *definitionRecord) counts(d *trace.Definitions) bool {
 	data := r.data
 	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
-		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string
+		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string, and 0 stands for it here
 	}
 	var list []int64
 	for _, word := range strings.FieldsFunc(data, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
@@ -86,8 +86,9 @@ func isEventSet(d *trace.Definitions, id int64) bool {
 	})
 }
 
-// definition translates a definition record to the merged trace. It returns false for one that the
-// definitions hold already, and counts those that are lost.
+// definition returns a definition record with the numbers of the merged trace. It returns false for
+// a record that the merged definitions already contain, and for one that cannot be kept, which it
+// counts.
 func (x *ownNumbers) definition(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {
@@ -105,7 +106,7 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 	everywhere := x.labels[r.key()] == x.traces
 	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
 		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
-		return "", false // the regions of the merged trace hold it
+		return "", false // the regions of the merged trace contain it
 	}
 	switch {
 	case r.processor != -1:
@@ -123,8 +124,9 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 	return r.String(), !had
 }
 
-// needed returns a definition record of the trace without its place. It returns false for labels that the
-// definitions hold or that nothing needs, for descriptors, and for subsets that the definitions have.
+// needed returns a definition record of the trace without its position. It returns false for labels
+// that the definitions contain or that nothing needs, for descriptors, and for subsets that the
+// definitions contain.
 func (x *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {

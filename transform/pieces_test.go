@@ -12,8 +12,8 @@ import (
 )
 
 // TestPiecesOfCurves checks that a piece of a fragment is the same curve: 1 + 2u + 3u² from 0 on is
-// 57 + 26v + 3v² from 4 on. A piece of a range of samples has the samples in it, and of a single
-// sample before the piece nothing remains.
+// 57 + 26v + 3v² from 4 on. A piece of a range of samples has the samples inside of it. A single
+// sample before the piece is dropped.
 func TestPiecesOfCurves(t *testing.T) {
 	f := math.Float64bits
 	for _, x := range []struct {
@@ -56,8 +56,7 @@ func TestPiecesOfCurves(t *testing.T) {
 	}
 }
 
-// TestPieceToTheEnd checks that, in a window without an end, an event at the last possible time
-// belongs to the piece.
+// TestPieceToTheEnd checks that a piece without an end contains an event at the last possible time.
 func TestPieceToTheEnd(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, g := r.Location("p"), r.Region("g")
@@ -76,8 +75,8 @@ func TestPieceToTheEnd(t *testing.T) {
 	}
 }
 
-// TestCorrectLinks checks that the ends of links get the times of their locations. An end without a
-// location keeps its time.
+// TestCorrectLinks checks that each end of a link gets the corrected time of its location, and that
+// an end without a location keeps its time.
 func TestCorrectLinks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, q := r.Location("p"), r.Location("q")

@@ -10,17 +10,18 @@ import (
 // PruneScope selects the definitions that [Prune] removes.
 type PruneScope int
 
-// The definitions to prune.
+// The values of PruneScope.
 const (
 	PruneAll     PruneScope = iota
-	PruneSignals            // only signals: a format may have none without fragments
+	PruneSignals            // only signals, for formats in which a signal must have fragments
 )
 
-// Prune removes definitions that neither an event of the trace refers to nor another remaining
-// definition. It reads the trace once to find the references. Locations remain that have events,
-// are the other side of a message, or belong to a remaining communicator. The trace's properties,
-// its opaque definitions, which may belong to anything, and resources whose locations remain stay
-// too. Where data name definitions by number, sets stay, and of the opaque definitions the labels of what data name.
+// Prune removes definitions to which neither an event of the trace nor a remaining definition
+// refers. It reads the trace once to find the references. A location remains if it has events, is
+// the other end of a message, or belongs to a remaining communicator. The trace's properties
+// remain, and resources whose locations remain. Opaque definitions remain too, since their meaning
+// is unknown. In traces whose data refer to definitions by number, sets remain, and the labels to
+// which the data refer.
 func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	}
 	p := newRewritten(d, nil)
 	if defs := p.definer.into.defs; numbers != nil {
-		// Data name entries by their numbers, and those that stay where they are.
+		// Data refer to entries by number, so that those must not change.
 		p.definer.into.whole = true
 		for i := range used.length(sets) {
 			used.lookup(sets, uint32(i))
@@ -85,7 +86,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 		}
 	}
 	if src, defs := d.Defs(), p.definer.into.defs; what == PruneSignals || isJoinable(src.Native) {
-		// The remaining entries keep their ids.
+		// The remaining entries must keep their ids.
 		p.definer.into.whole = true
 		defs.Native, defs.Rename = p.definer.native(what == PruneAll), src.Rename
 		defs.Retimed, defs.Mended, defs.Pruned = src.Retimed, src.Mended, src.Pruned || what == PruneAll
@@ -100,7 +101,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	return transformed{p}, nil
 }
 
-// isJoinable reports whether an encoder can leave out records of a native form.
+// isJoinable reports whether an encoder can leave out records of a native form of definitions.
 func isJoinable(native any) bool {
 	_, joined := native.(*trace.SourceTraces)
 	_, ok := native.(trace.Joinable)
@@ -113,7 +114,8 @@ type rewritten struct {
 	definer *definer
 }
 
-// newRewritten starts with the properties of the trace as a whole.
+// newRewritten returns a trace that has only the properties of the whole trace as definitions.
+// Others are added when they are needed, after edit has changed them.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin,
@@ -134,11 +136,12 @@ func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 // Defs returns the remaining definitions.
 func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
 
-// begin selects the requested times of the trace, with translated references.
+// begin begins a scan of the selected times, with translated references.
 func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	return &rewriteScan{definer: r.definer}, r.inside(sel), nil
 }
 
+// inside returns the selection for the unchanged trace.
 func (r *rewritten) inside(sel trace.Selection) trace.Selection {
 	inner := everything(sel)
 	inner.Location, inner.From, inner.To, inner.NoEvents = nil, sel.From, sel.To, sel.NoEvents
@@ -150,7 +153,7 @@ type rewriteScan struct {
 	passThrough
 	*definer
 	out       trace.Batch
-	edit      func(*trace.Batch) // changes values; may be nil
+	edit      func(*trace.Batch) // changes values; can be nil
 	editLinks func([]trace.Link)
 }
 

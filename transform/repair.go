@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RepairAttribute is added to events that [Repair] inserts. Its value is the defect.
+// RepairAttribute is added to events that [Repair] inserts. Its value describes the defect.
 const RepairAttribute = "repair"
 
 // RepairRules returns the rules under which [Repair] reports its changes. The caller owns the
@@ -62,24 +62,24 @@ var repairRules = []format.Rule{
 
 // RepairOptions are the settings of [Repair].
 type RepairOptions struct {
-	// Enter inserts an enter at the first event of the location for regions that are left but never
-	// entered, as in traces that begin late. Without it such leaves are dropped.
+	// Enter inserts an enter, at the first event of the location, for each region that is left
+	// without an enter, as in traces that begin late. Without Enter, such leaves are dropped.
 	Enter bool
-	// Nest closes what is open inside of a region that is left. Without it regions may overlap, as in
-	// PICL.
+	// Nest closes the regions that are open inside of a region when it is left. Without Nest,
+	// regions can overlap, as in PICL.
 	Nest bool
-	// Report receives every change. It must not be nil.
+	// Report receives each change as a defect. It must not be nil.
 	Report *format.Report
-	// Path names the trace in reports.
+	// Path is the name of the trace in reports.
 	Path string
 }
 
-// Repair returns a consistent trace from one whose regions and claims contradict each other.
-// Defects in the format, such as times out of order, lengths, counts and missing definitions, are
-// repaired and reported by the decoder when it delivers the events.
+// Repair makes a trace consistent whose regions and claims contradict each other. Defects in the
+// file, such as times out of order, wrong lengths and counts, and missing definitions, are repaired
+// and reported by the reader when it delivers the events.
 //
-// Prepare reads the trace once. Repair uses 24 bytes per open region and 112 bytes per open claim,
-// and with Enter 4 bytes for each leave without an enter.
+// Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and,
+// with Enter, 4 bytes for each leave without an enter.
 func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
@@ -88,14 +88,14 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
-// definedTrace is a repaired trace in which everything is defined.
+// definedTrace is a repaired trace with definitions for everything to which events refer.
 type definedTrace struct {
 	*rewritten
 	repair   *repair
-	complete bool // groups and keys of attributes are complete
+	complete bool // groups and keys of attributes have been added
 }
 
-// Prepare determines the necessary repairs, and defines what is undefined.
+// Prepare determines the necessary repairs, and adds missing definitions.
 func (m *definedTrace) Prepare(ctx context.Context) error {
 	if err := m.repair.Prepare(ctx); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (m *definedTrace) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// defineGroups defines the groups that the ids of time series name, GROUP/SERIES.
+// defineGroups adds definitions of the groups in the ids of time series, GROUP/SERIES.
 func (m *definedTrace) defineGroups() {
 	d := m.Defs()
 	groups := map[string]uint32{}
@@ -138,7 +138,8 @@ func (m *definedTrace) defineGroups() {
 	}
 }
 
-// nameAttributes gives attributes without a key one that is not in use, where the format wants a key.
+// nameAttributes gives each attribute without a key a key that is not in use, if the format
+// requires keys.
 func (m *definedTrace) nameAttributes() {
 	d := m.Defs()
 	if !d.Conventions.AttributeKeys {
@@ -184,7 +185,7 @@ func (m *definedTrace) nameAttributes() {
 	}
 }
 
-// reportUnnamed reports, once, that attributes get a key.
+// reportUnnamed reports, once for all attributes, that they get a key.
 func (r *repair) reportUnnamed() {
 	if !r.hasUnnamed {
 		r.hasUnnamed = true
@@ -194,7 +195,7 @@ func (r *repair) reportUnnamed() {
 	}
 }
 
-// define turns stand-ins into definitions.
+// define makes definitions of stand-ins.
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
@@ -209,7 +210,7 @@ func (r *repair) define(_ table, v any) {
 	}
 }
 
-// standIn turns a stand-in into a definition.
+// standIn makes a definition of a stand-in.
 func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
 	if !*undefined {
 		return
@@ -224,38 +225,42 @@ func (r *repair) standIn(what, id, found string, undefined *bool, name *string, 
 		Record:   what + " " + id, Found: found, Expected: "its definition; it is defined"})
 }
 
+// repair is a trace that is repaired, without missing definitions.
 type repair struct {
 	sameDefinitions
 	how      RepairOptions
 	prepared bool
-	mark     uint32 // the attribute that marks repaired events
-	unknown  uint32 // region, NoRef until it is needed
+	mark     uint32 // attribute that marks repaired events
+	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
-	most     [2]int64 // the greatest ids of claims and marks
-	held     map[uint64]*resourceUse
-	tracing  []bool // by region: whether its visits enclose what is traced of a process, as those of PICL's -901
-	// unnamed is the key of attributes that have none, hasUnnamed that there are such.
+	most     [2]int64 // greatest ids of claims and marks
+	// held has the use of undefined resources.
+	held    map[uint64]*resourceUse
+	tracing []bool // by region: its visits enclose the traced time of a process, like those of PICL's -901
+	// unnamed is the key for attributes without one. hasUnnamed is set if there are any.
 	unnamed    string
 	hasUnnamed bool
 }
 
-// resourceUse sums up the claims of an undefined resource.
+// resourceUse sums the claims of an undefined resource.
 type resourceUse struct {
+	// offset is set if a claim has an offset.
 	offset    bool
-	now, most float64 // amount in use now, and the greatest so far
+	now, most float64 // the amount in use at present, and the greatest amount so far
 }
 
-// locationEnd has what is known about a location before the second pass.
+// locationEnd has the results of the first pass for a location.
 type locationEnd struct {
 	rows    int64
-	orphans []uint32        // regions left without an enter, in order
-	ends    map[int64]int64 // new ends of fragments, by number
-	// traced is the row in which tracing ends, and unleft has the rows of the enters before it without a leave.
+	orphans []uint32        // regions that are left without an enter, in the order of the leaves
+	ends    map[int64]int64 // by number: new ends of fragments
+	// traced is the number of the row in which tracing ends. unleft has the numbers of the rows
+	// before it with enters without a leave.
 	traced int64
 	unleft map[int64]bool
 }
 
-// Prepare determines where each location ends.
+// Prepare reads the trace to determine where each location ends.
 func (r *repair) Prepare(ctx context.Context) error {
 	if r.prepared {
 		return nil
@@ -295,7 +300,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// hold tracks the claims of an undefined resource.
+// hold adds a claim of an undefined resource, or removes it if sign is -1.
 func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
@@ -319,7 +324,7 @@ func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	h.most = max(h.most, h.now)
 }
 
-// begin selects all times.
+// begin begins a scan of all times.
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
 	m := &repairScan{repair: r}
@@ -327,27 +332,28 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 	return m, everything(sel), nil
 }
 
-// repairScan is one pass over the trace that is repaired.
+// repairScan is one pass over a trace that is repaired.
 type repairScan struct {
 	passThrough
 	*repair
-	quiet  bool // the first pass, which changes nothing
-	placed bool // the current batch has the positions of its rows
+	quiet  bool // set in the first pass, which changes nothing
+	placed bool // the current batch has positions of its rows
 	locs   byLocation[repairState]
 	out    trace.Batch
-	// taken has the ids of claims, marks and links.
+	// taken has the ids in use, of claims, marks and links.
 	taken [3]ids
-	// moved has the new ids of claims and marks by their positions in the file.
+	// moved has the new ids of claims and marks, by their positions in the file.
 	moved map[int64]int64
 }
 
 // ids is a set of numbers that are mostly consecutive.
 type ids struct {
 	words map[int64]uint64
-	most  int64 // the greatest one in the trace, or assigned so far
+	most  int64 // greatest id in the trace, or assigned so far
 }
 
-// take adds an id to the set. If it is in use, take assigns one after all ids of the trace.
+// take adds an id to the set and returns it. If it is in use, take adds and returns the next number
+// after the greatest id.
 func (x *ids) take(id int64) int64 {
 	if x.words == nil {
 		x.words = map[int64]uint64{}
@@ -361,52 +367,58 @@ func (x *ids) take(id int64) int64 {
 	return id
 }
 
-// repairState is the state of a location.
+// repairState is the state of a location. Times are in ticks.
 type repairState struct {
 	begun   bool
 	rows    int64
 	last    int64
 	open    []visited
 	among   openset.Index[visitKey]
-	claims  map[int64]openset.Queue[claimed, claimKey] // open ones by their original id
+	claims  map[int64]openset.Queue[claimed, claimKey] // by original id: open claims
 	seq     int64
 	orphans []uint32
-	// curves has the number and end of the last fragment of each signal.
+	// curves has the number and end of the last fragment, by signal.
 	curves map[uint32]fragment
-	number int64           // of fragments so far
-	ends   map[int64]int64 // new ends of some, by number
-	traced int64           // the row of the last leave of tracing
+	number int64           // number of fragments so far
+	ends   map[int64]int64 // by number: new ends of fragments
+	traced int64           // number of the row of the last leave of tracing
 }
 
+// visited is an open visit.
 type visited struct {
 	ref  uint32
 	kind trace.Kind // Enter or ContextEnter
 	time int64
-	row  int64 // of the enter; -1 if it is added
+	row  int64 // row number of the enter, or -1 if it was inserted
 }
 
+// fragment is a fragment of a signal: its number at the location, and its end in ticks.
 type fragment struct{ number, end int64 }
 
-// claimKey finds a claim by its position in the file, or by its resource and activity.
+// claimKey identifies a claim among those with the same id: by its position in the file, or by its
+// resource and activity.
 type claimKey struct {
 	pos      int64
 	resource uint64
 	ref      uint32
-	isUse    bool // not by position
+	isUse    bool // identified by resource and activity
 }
 
+// useKey returns the key by resource and activity.
 func useKey(ref uint32, resource uint64) claimKey {
 	return claimKey{ref: ref, resource: resource, isUse: true}
 }
 
+// claimed is an open claim.
 type claimed struct {
 	id       int64 // its new id
 	ref      uint32
 	resource uint64
-	seq      int64    // order of begins
-	ops      []uint64 // operands of its begin, in the first pass
+	seq      int64    // number of its begin
+	ops      []uint64 // operands of its begin; only in the first pass
 }
 
+// report reports a change at a row, or at time t if x is nil.
 func (m *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
 	if m.quiet {
 		return
@@ -422,6 +434,7 @@ func (m *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, f
 		Expected: expected})
 }
 
+// region returns the name of the region of a visit, for messages.
 func (m *repairScan) region(k trace.Kind, ref uint32) string {
 	if ref == trace.NoRef {
 		return "nothing"
@@ -432,7 +445,8 @@ func (m *repairScan) region(k trace.Kind, ref uint32) string {
 	return m.Defs().Regions.At(ref).Name
 }
 
-// named returns the region of a visit, or the unknown region.
+// named returns the region of a visit, or for a visit without region the region named unknown,
+// which it defines if needed.
 func (m *repairScan) named(ref uint32) uint32 {
 	if ref != trace.NoRef || m.quiet {
 		return ref
@@ -443,7 +457,7 @@ func (m *repairScan) named(ref uint32) uint32 {
 	return m.unknown
 }
 
-// add inserts a missing row.
+// add inserts a missing row. Its RepairAttribute has the value why.
 func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
 	m.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
@@ -455,6 +469,7 @@ func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why stri
 	}
 }
 
+// leaveOf returns the kind that ends visits that begin with kind k.
 func leaveOf(k trace.Kind) trace.Kind {
 	if k == trace.ContextEnter {
 		return trace.ContextLeave
@@ -545,7 +560,7 @@ func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.B
 	m.keep(x, t, ref, x.Ops())
 }
 
-// keep delivers a row with its time, reference and operands.
+// keep delivers a row with the given time, reference and operands.
 func (m *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	if m.quiet {
 		return
@@ -566,7 +581,8 @@ func (m *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	}
 }
 
-// renumber returns the operands of a claim or mark with a unique id, or nil if its id is unique.
+// renumber returns the operands of a claim or mark with a new id, or nil if its id is not in use.
+// set is its index in taken.
 func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if m.quiet {
@@ -587,7 +603,7 @@ func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, wha
 	return ops
 }
 
-// beginClaim opens a claim.
+// beginClaim opens a claim, and delivers its begin.
 func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	ops := x.Ops()
 	if len(ops) == 0 {
@@ -628,8 +644,8 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// leaveClaim ends a claim: of several with its id the one of its line, or the first one of its activity and
-// resource, or the first.
+// leaveClaim ends a claim. Of several open claims with its id, it ends the one from the same line
+// of the file, or else the first one with its activity and resource, or else the first one.
 func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
@@ -659,8 +675,8 @@ func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// fragment returns the operands of a fragment whose end changes, or nil. drop reports that nothing
-// of it remains.
+// fragment returns the operands of a fragment whose end changes, or nil for others. drop is set if
+// nothing of the fragment remains.
 func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
 	l.number++
 	if len(x.Ops()) == 0 {
@@ -696,8 +712,8 @@ func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int
 	return ops, false
 }
 
-// leave closes the region that is left, and what is open inside of it. It returns false for a leave
-// to drop.
+// leave closes the region that a row leaves and, with Nest, those inside of it. It returns false if
+// the row has to be dropped.
 func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64) bool {
 	ref, begin := x.Ref(), trace.Enter
 	if x.Kind() == trace.ContextLeave {
@@ -729,7 +745,8 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 	return true
 }
 
-// endTracing closes, at the last leave of tracing, what is open and never left. Behind that leave nothing is traced.
+// endTracing closes at the last leave of tracing the visits without a leave, since no event after
+// it is traced.
 func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	if m.quiet {
 		l.traced = l.rows
@@ -741,20 +758,20 @@ func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t i
 	}
 	for i := len(l.open) - 1; i >= 0; i-- {
 		if i >= len(l.open) || l.among.Gap(i) || !e.unleft[l.open[i].row] || l.open[i].ref == x.Ref() {
-			continue // Close may have moved the visits towards the begin
+			continue // closing has moved the visits to lower indices
 		}
 		v := l.open[i]
 		key := visitKey{v.kind, v.ref}
 		latest := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if latest != i {
-			continue // Close closes the latest visit of a region
+			continue // only the latest visit of a region can be closed
 		}
 		l.open = openset.Close(&l.among, l.open, i, key)
 		m.closeVisit(loc, v, t)
 	}
 }
 
-// closeVisit adds the missing leave of a visit.
+// closeVisit inserts the missing leave of a visit.
 func (m *repairScan) closeVisit(loc uint32, v visited, t int64) {
 	m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "not left")
 	m.report("repair.closed-region", loc, nil, t,
@@ -786,7 +803,7 @@ func (m *repairScan) end(l *repairState, loc uint32) {
 	l.among.Reset()
 }
 
-// links drops links to what is not in the trace.
+// links drops links whose ends are not in the trace.
 func (m *repairScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	report := func(rule string, x *trace.Link, found, expected string) {

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ByResource moves each claim to the location of its resource, regardless of the claim's own
-// location, so that all claims on a resource appear in one row of a picture. Other events stay.
-// Scans deliver events in time order.
+// ByResource moves each claim to the location of its resource, so that a picture shows all claims
+// on a resource in one row. Other events stay at their locations. Scans deliver events in time
+// order.
 //
 // Claims get new ids. ByResource uses 64 bytes for each open claim, or, if links are selected, for
 // each claim and mark of the trace.
@@ -22,36 +22,38 @@ func ByResource(d format.Events) format.Events {
 }
 
 // ByAttribute moves visits of regions, claims and events without duration to locations that stand
-// for the values of an attribute, so that each value has a row of its own in a picture. Events
-// without the attribute share another location, and so do the values after the first [MaxValues].
+// for the values of an attribute, so that a picture shows each value in a row of its own. Events
+// without the attribute share one location, and so do the values after the first [MaxValues].
 // Visits become claims on no resource, because visits of several locations overlap. Counters and
-// signals stay. All other events are dropped, as they have a meaning only at their own locations.
-// Scans deliver events in time order.
+// signals stay. All other events are dropped, since they have a meaning only at their own
+// locations. Scans deliver events in time order.
 //
-// Locations that stand for values have the kind [trace.ValueLocation], and the value as their name.
-// ByAttribute uses about 200 bytes for each value, and the memory of [ByResource].
+// A location that stands for a value has the kind [trace.ValueLocation], and the value as its name.
+// ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
 	own := newRewritten(d, nil) // definitions to which locations can be added
 	return rows{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
 		defs: own.Defs()}}}
 }
 
-// MaxValues is the number of values of an attribute that get locations of their own.
+// MaxValues is the greatest number of values of an attribute that get locations of their own.
 const MaxValues = 1 << 12
 
-// The names of the shared locations of events without the attribute, and of further values.
+// The names of the shared locations: of events without the attribute, followed by the attribute's
+// name, and of further values.
 const (
 	noValue       = "(no "
 	furtherValues = "(further values)"
 )
 
-// IsSharedRow reports whether a location of this name from [ByAttribute] stands for no value.
+// IsSharedRow reports whether a location with this name, from [ByAttribute], is one of the shared
+// locations.
 func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
 // rows is a transform whose input must be read in time order.
 type rows struct{ transformed }
 
-// Scan delivers the events in time order, which satisfies every order.
+// Scan delivers the events in time order, which is valid for any order.
 func (r rows) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
 	return r.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
@@ -61,6 +63,7 @@ func (r rows) ScanParallel(ctx context.Context, sel trace.Selection, begin func(
 	return format.ScanInOne(ctx, r, sel, begin)
 }
 
+// byResource is a trace after [ByResource].
 type byResource struct{ sameDefinitions }
 
 func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
@@ -77,15 +80,17 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	}}, all, nil
 }
 
-// byAttribute holds the locations that stand for values. They are the same in each scan.
+// byAttribute is a trace after [ByAttribute], with the locations that stand for values. They are
+// the same in each scan.
 type byAttribute struct {
 	sameDefinitions
-	name     string
-	defs     *trace.Definitions
-	isKey    []bool // whether an attribute has the name
+	name  string
+	defs  *trace.Definitions
+	isKey []bool // by attribute: it has the name
+	// location has the location of each value.
 	location map[string]uint32
-	missing  uint32 // the location of events without the attribute, plus one; 0 if there is none yet
-	others   uint32 // the location of further values, plus one
+	missing  uint32 // location of events without the attribute, plus one; 0 if it is not defined so far
+	others   uint32 // location of further values, plus one; 0 if it is not defined so far
 }
 
 func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
@@ -94,7 +99,7 @@ func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) 
 	return &moveScan{keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
 }
 
-// row returns the new location of an event, or NoRef if it is dropped.
+// row returns the location to which an event moves, or NoRef if it is dropped.
 func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	switch c.Kind() {
 	case trace.Enter, trace.ClaimBegin, trace.Mark, trace.Comment, trace.Marker, trace.Generic:
@@ -115,7 +120,7 @@ func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	return r.shared(&r.missing, noValue+r.name+")")
 }
 
-// value returns the location of a value.
+// value returns the location of a value, which it defines if needed.
 func (r *byAttribute) value(v *trace.Value) uint32 {
 	s := v.String()
 	if n, ok := r.location[s]; ok {
@@ -133,7 +138,7 @@ func (r *byAttribute) value(v *trace.Value) uint32 {
 	return n
 }
 
-// shared returns a location, and defines it when it is first needed.
+// shared returns a shared location, which it defines if needed.
 func (r *byAttribute) shared(n *uint32, name string) uint32 {
 	if *n == 0 {
 		*n = r.add(name) + 1
@@ -141,6 +146,7 @@ func (r *byAttribute) shared(n *uint32, name string) uint32 {
 	return *n - 1
 }
 
+// add defines a location.
 func (r *byAttribute) add(name string) uint32 {
 	return r.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }
@@ -148,17 +154,17 @@ func (r *byAttribute) add(name string) uint32 {
 // moveScan is one scan of events that move to other locations.
 type moveScan struct {
 	passThrough
-	row    func(c *trace.Cursor) uint32 // the new location of an event, NoRef if it is dropped
+	row    func(c *trace.Cursor) uint32 // location to which an event moves, or NoRef if it is dropped
 	visits bool                         // visits of regions become claims
-	keep   bool                         // remember closed claims, because links refer to them
+	keep   bool                         // keep closed claims, since links refer to them
 	next   int64                        // id of the next claim
-	claims map[place]place              // new place of each claim, by its place in the unchanged trace
+	claims map[place]place              // by place in the unchanged trace: new place of a claim
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch
 }
 
-// place is a claim or mark: its location and its id there.
+// place identifies a claim or mark by its location and its id.
 type place struct {
 	location uint32
 	id       int64
@@ -167,10 +173,10 @@ type place struct {
 // openVisits are the open visits of a location.
 type openVisits struct {
 	list  []openVisit
-	among openset.Index[uint32] // their regions
+	among openset.Index[uint32] // index of the regions of list
 }
 
-// openVisit is an open region, and the claim that it became.
+// openVisit is an open visit of a region, and the claim that it has become.
 type openVisit struct {
 	region uint32
 	claim  place
@@ -230,21 +236,22 @@ func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&m.out)
 }
 
-// unitAmount is the amount of claims that only count.
+// unitAmount holds the float64 bits of 1, the amount of claims that visits become.
 var unitAmount = math.Float64bits(1)
 
+// id returns a new id of a claim.
 func (m *moveScan) id() int64 {
 	m.next++
 	return m.next
 }
 
-// add copies an event to a location.
+// add appends an event at another location.
 func (m *moveScan) add(c *trace.Cursor, location uint32) {
 	m.out.AppendRow(c)
 	m.out.Locs[m.out.Len()-1] = location
 }
 
-// begin begins a claim with the region and the attributes of an event.
+// begin appends the begin of a claim, with the region and the attributes of an event.
 func (m *moveScan) begin(c *trace.Cursor, claim place, resource, amount, offset uint64) {
 	m.out.Add(claim.location, c.Time(), trace.ClaimBegin, c.Ref())
 	m.out.AddOps(uint64(claim.id), resource, amount, offset)
@@ -254,6 +261,7 @@ func (m *moveScan) begin(c *trace.Cursor, claim place, resource, amount, offset 
 	}
 }
 
+// end appends the end of a claim.
 func (m *moveScan) end(c *trace.Cursor, claim place) {
 	m.out.Add(claim.location, c.Time(), trace.ClaimEnd, c.Ref())
 	m.out.AddOps(uint64(claim.id), trace.Undefined)

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// spansOf formats the claims of a trace, and its events without duration: location, name, times.
+// spansOf returns the claims and the events without duration of a trace as "location name times".
 func spansOf(t *testing.T, d format.Events) (out []string, links []trace.Link) {
 	t.Helper()
 	defs := d.Defs()
@@ -47,7 +47,7 @@ func TestByAttribute(t *testing.T) {
 	a, b := r.Location("a"), r.Location("b")
 	x, y := r.Region("x"), r.Region("y")
 	r.Enter(a, 0, x, job("10"))
-	r.Enter(a, 5, y, job("9")) // inside of x, but of another job
+	r.Enter(a, 5, y, job("9")) // inside of x, but with another value of job
 	r.Enter(b, 10, x, job("10"))
 	r.Send(a, 12, b, 1, 8)
 	r.Leave(a, 20, y)
@@ -70,7 +70,7 @@ func TestByAttribute(t *testing.T) {
 	if len(links) != 1 || d.Defs().Locations.At(links[0].Src.Location).Name != "10" || links[0].Dst.Location != a {
 		t.Errorf("found the link %+v, expected it from job 10", links)
 	}
-	// A second scan finds the same locations.
+	// A second scan has the same locations.
 	n := d.Defs().Locations.Len()
 	if again, _ := spansOf(t, d); !slices.Equal(again, want) || d.Defs().Locations.Len() != n {
 		t.Errorf("the second time found %q, expected %q", again, want)
@@ -97,8 +97,8 @@ func TestByAttributeManyValues(t *testing.T) {
 	}
 }
 
-// TestByResource checks that claims on one resource by several locations, with the same ids, share
-// its location.
+// TestByResource checks that claims on one resource by several locations, with equal ids, get the
+// location of the resource.
 func TestByResource(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")
@@ -119,8 +119,7 @@ func TestByResource(t *testing.T) {
 	}
 }
 
-// TestByAttributeOfDisorder checks visits that end in the order in which they began, many inside of
-// each other.
+// TestByAttributeOfDisorder checks deeply nested visits that end in the order in which they began.
 func TestByAttributeOfDisorder(t *testing.T) {
 	const n = 1000
 	r := trace.NewRecorder(trace.Seconds(1000))

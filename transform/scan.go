@@ -8,33 +8,33 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// stage changes the events of one scan.
+// stage changes the events of one scan, which pass through it.
 type stage interface {
 	// batch processes events, and delivers the result to out.
 	batch(b *trace.Batch, out format.Sink) error
-	// flush delivers what is held back or comes last, after all events.
+	// flush delivers the remaining events, after the last batch.
 	flush(ctx context.Context, out format.Sink) error
-	// links changes links, which come after all events. It may reuse the list.
+	// links changes links, which come after all events. It can reuse the list.
 	links(l []trace.Link) []trace.Link
 }
 
-// transform is the part of a transform that does not depend on the scan.
+// transform is the part of a transform that is the same for all scans.
 type transform interface {
 	// Defs returns the definitions of the changed trace.
 	Defs() *trace.Definitions
-	// Prepare prepares the trace, and collects what must be known beforehand.
+	// Prepare prepares the unchanged trace, and collects what the transform needs before a scan.
 	Prepare(ctx context.Context) error
 	// events returns the events of the unchanged trace.
 	events() format.Events
-	// begin begins a scan. It returns the stage through which the events pass, and the selection that
-	// must be read of the unchanged trace. sink is where the events will go.
+	// begin begins a scan. It returns the stage through which the events pass, and the selection of
+	// the unchanged trace that must be read. sink is the sink to which the events finally go.
 	begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error)
 }
 
-// transformed are the events of a trace after a transform.
+// transformed is the events of a trace after a transform.
 type transformed struct{ transform }
 
-// Scan passes the events through the transform.
+// Scan delivers the events after the transform.
 func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if err := x.Prepare(ctx); err != nil {
 		return err
@@ -47,12 +47,13 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel passes the events through the transform in one goroutine.
+// ScanParallel delivers the events after the transform in one goroutine.
 func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, x, sel, begin)
 }
 
-// everything selects all events, and all links if sel has any, at the locations of sel.
+// everything returns the selection of all events at the locations of sel, and of all links if sel
+// selects any.
 func everything(sel trace.Selection) trace.Selection {
 	all := trace.Everything()
 	all.Location = sel.Location
@@ -62,7 +63,7 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan that has found everything.
+// errSeen ends a scan from which no more events are needed.
 var errSeen = errors.New("all has been seen")
 
 // eachRow calls f for the rows of a scan until f returns false.
@@ -82,7 +83,7 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	return err
 }
 
-// scanThrough passes what scan delivers through a stage.
+// scanThrough calls scan with a sink that passes everything through a stage to sink.
 func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
 	p := &stageSink{ctx: ctx, stage: s, sink: sink}
 	if err := scan(p); err != nil {
@@ -91,18 +92,19 @@ func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(forma
 	return p.flush()
 }
 
-// sameDefinitions is embedded by transforms that keep a trace's definitions.
+// sameDefinitions is embedded by transforms that do not change the definitions.
 type sameDefinitions struct{ inner format.Events }
 
 // Defs returns the definitions of the trace.
 func (a *sameDefinitions) Defs() *trace.Definitions { return a.inner.Defs() }
 
+// events returns the events of the unchanged trace.
 func (a *sameDefinitions) events() format.Events { return a.inner }
 
 // Prepare prepares the trace.
 func (a *sameDefinitions) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
 
-// passThrough is embedded by stages that hold nothing back.
+// passThrough is embedded by stages that do not hold back events.
 type passThrough struct{}
 
 func (passThrough) flush(context.Context, format.Sink) error { return nil }
@@ -129,6 +131,7 @@ func (p *stageSink) Links(l []trace.Link) error {
 	return p.sink.Links(l)
 }
 
+// flush flushes the stage, once.
 func (p *stageSink) flush() error {
 	if p.flushed {
 		return nil
@@ -137,13 +140,13 @@ func (p *stageSink) flush() error {
 	return p.stage.flush(p.ctx, p.sink)
 }
 
-// rowCollector collects rows in full batches.
+// rowCollector collects rows into full batches.
 type rowCollector struct {
 	out  trace.Batch
 	sink format.Sink
 }
 
-// row adds the row of a cursor.
+// row adds the current row of a cursor of batch b.
 func (c *rowCollector) row(x *trace.Cursor, b *trace.Batch) error {
 	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.out.Order) > 0) != (len(b.Order) > 0) {
@@ -156,6 +159,7 @@ func (c *rowCollector) row(x *trace.Cursor, b *trace.Batch) error {
 	return nil
 }
 
+// flush delivers the collected rows.
 func (c *rowCollector) flush() error {
 	if c.out.Len() == 0 {
 		return nil

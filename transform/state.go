@@ -10,16 +10,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// open is a row that began something which has not ended.
+// open is a row that begins an interval, such as a region or a claim, that has not ended.
 type open struct {
 	kind trace.Kind
 	ref  uint32
 	time int64
 	seq  int64 // order of begins at the location
-	row  *row  // its operands and attributes, nil if it has none
+	row  *row  // its operands and attributes; nil if it has none
 }
 
-// sendOf returns when the send that a row completes began, if that is known.
+// sendOf returns the time at which the send that a row completes was posted. ok is false if it is
+// unknown.
 func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	l := s.rest[pairOf(x.Kind()).key(x)]
 	if len(l) == 0 {
@@ -28,15 +29,16 @@ func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	return l[len(l)-1].time, true
 }
 
-// stripAttributes removes the attributes of the innermost open region: its record also stands for a
-// message, which must not be repeated when the region is entered again.
+// stripAttributes removes the attributes of the innermost open region. They make its record also
+// stand for a message, which must not be repeated when the region is entered again.
 func (s *state) stripAttributes() {
 	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
 		s.regions[n-1].row = &row{ops: s.regions[n-1].row.ops}
 	}
 }
 
-// row holds operands and attributes, which few rows have, and the position in the file.
+// row has the operands and attributes of an event, which few events have, and its position in the
+// file.
 type row struct {
 	pos  int64
 	ops  []uint64
@@ -44,6 +46,7 @@ type row struct {
 	vals []trace.Value
 }
 
+// keep returns a copy of the operands and attributes of the current row, or nil if it has none.
 func keep(c *trace.Cursor) *row {
 	ops := c.Ops()
 	keys, vals := c.Attrs()
@@ -57,6 +60,7 @@ func keep(c *trace.Cursor) *row {
 	return r
 }
 
+// operands returns the operands, also of a nil row.
 func (r *row) operands() []uint64 {
 	if r == nil {
 		return nil
@@ -64,7 +68,8 @@ func (r *row) operands() []uint64 {
 	return r.ops
 }
 
-// add appends the row to a batch at a time. Claims keep their position, if all rows before do.
+// add appends the row to a batch with the time t. It appends its position too, if all earlier rows
+// of the batch have one.
 func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	b.Add(loc, t, o.kind, o.ref)
 	if o.row == nil {
@@ -81,19 +86,21 @@ func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	}
 }
 
-// pairing describes how events of a kind pair: a begin and an end with the same key belong
+// pairing describes how events of a kind form pairs: a begin and an end with the same key belong
 // together.
 type pairing struct {
-	class int8 // 0 for kinds that neither begin nor end anything
+	class int8 // 0 for kinds that are neither begins nor ends
 	ends  bool
-	// ref reports that the reference is part of the key. op is the operand that is part of it, or -1.
+	// ref is set if the reference is part of the key. op is the operand that is part of the key, or
+	// -1.
 	ref bool
 	op  int8
-	// close is the kind of a row that ends what this kind begins, without data of its own.
+	// close is the kind of the row that ends an interval that this kind begins. It is set if such a
+	// row needs no other data.
 	close trace.Kind
 }
 
-// pairs has the kinds that begin and end something at a location.
+// pairs has the pairings of common kinds that begin and end intervals at a location.
 var pairs = func() (p [trace.Declared]pairing) {
 	class := int8(0)
 	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {
@@ -130,7 +137,7 @@ var pairs = func() (p [trace.Declared]pairing) {
 	return p
 }()
 
-// pairOf returns the pairing of a kind, common or declared.
+// pairOf returns the pairing of a kind.
 func pairOf(k trace.Kind) *pairing {
 	if int(k) < len(pairs) {
 		return &pairs[k]
@@ -138,14 +145,15 @@ func pairOf(k trace.Kind) *pairing {
 	return &pairs[trace.NoKind]
 }
 
-// key is what a begin and its end share.
+// key is equal for a begin and its end.
 type key struct {
 	class int8
 	ref   uint32
 	op    uint64
-	pos   int64 // of the line of a claim
+	pos   int64 // position of the line of a claim
 }
 
+// key returns the key of the current row.
 func (p *pairing) key(c *trace.Cursor) key {
 	k := key{class: p.class, op: trace.Undefined}
 	if p.ref {
@@ -157,17 +165,18 @@ func (p *pairing) key(c *trace.Cursor) key {
 	return k
 }
 
-// state is what is open at a location. It uses 40 bytes per region and about 200 for anything else.
+// state has the open rows of a location. It uses 40 bytes per region, and about 200 bytes for each
+// other open row.
 type state struct {
 	seq     int64
-	regions []open // entered and not left
+	regions []open // index of regions
 	among   openset.Index[uint32]
 	rest    map[key][]open
 	byLine  bool // see trace.Definitions.ClaimLines
 }
 
-// take processes a row: it opens what the row begins and closes what it ends. matched is false for
-// an end without a begin.
+// take processes a row: it opens the interval that the row begins, or closes the one that it ends.
+// matched is false for an end without a begin.
 func (s *state) take(c *trace.Cursor) (matched bool) {
 	k := c.Kind()
 	switch {
@@ -221,8 +230,8 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	return true
 }
 
-// list returns what is open, in the order of begins. It lacks incomplete sends, which would become
-// new messages.
+// list returns the open rows in the order of begins, except sends that are not complete, which
+// would become additional messages.
 func (s *state) list() []open {
 	var l []open
 	for i := range s.regions {
@@ -239,7 +248,7 @@ func (s *state) list() []open {
 	return l
 }
 
-// clone copies the state. It shares the rows, which do not change.
+// clone returns a copy of the state. Both share the rows, which are never changed.
 func (s *state) clone() *state {
 	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(),
 		rest: maps.Clone(s.rest), byLine: s.byLine}
@@ -249,9 +258,10 @@ func (s *state) clone() *state {
 	return c
 }
 
-// byLocation is a list by location that grows on demand.
+// byLocation is a list of pointers by location.
 type byLocation[T any] []*T
 
+// at returns the element of a location, which it adds if needed.
 func (l *byLocation[T]) at(loc uint32) *T {
 	for int(loc) >= len(*l) {
 		*l = append(*l, nil)
@@ -272,7 +282,7 @@ func (l byLocation[T]) get(loc uint32) *T {
 	return l[loc]
 }
 
-// enter puts an entry into a map, which it creates if necessary.
+// enter sets an element of a map, which it creates if needed.
 func enter[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// event is a row in a comparable form.
+// event is an event in a form that can be compared.
 type event struct {
 	loc   uint32
 	time  int64
@@ -34,10 +34,11 @@ func (e event) String() string {
 	return fmt.Sprint(e.loc, " ", e.time, " ", e.kind.Spec().Name, " ", int32(e.ref), e.ops, e.attrs)
 }
 
-// began reports whether the event is repeated at the beginning of a piece.
+// began reports whether the event is a repeated one at the begin of a piece.
 func (e *event) began() bool { return e.attrs[transform.BeganAttribute] != "" }
 
-// list returns the events of a trace, location by location, or in time order.
+// list returns the events of a trace, in time order if ordered is set, otherwise by location, and
+// its links.
 func list(t *testing.T, d format.Events, ordered bool) (out []event, links []trace.Link) {
 	t.Helper()
 	last := map[uint32]int64{}
@@ -78,8 +79,9 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 	return out, links
 }
 
-// both lists a trace in both orders, and checks that they are the same by location.
-func both(t *testing.T, d format.Events) ([]event, []trace.Link) {
+// listBoth returns the events of a trace by location. It checks that a scan in time order delivers
+// the same ones.
+func listBoth(t *testing.T, d format.Events) ([]event, []trace.Link) {
 	t.Helper()
 	a, links := list(t, d, false)
 	b, l := list(t, d, true)
@@ -101,7 +103,7 @@ func both(t *testing.T, d format.Events) ([]event, []trace.Link) {
 	return b, links
 }
 
-// put records the rows of a batch.
+// put records the rows of a batch at a location.
 func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
 	for c := b.Cursor(); c.Next(); {
 		var attrs []trace.Attr
@@ -113,7 +115,8 @@ func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
 	}
 }
 
-// source makes decisions for random traces, from a generator or a fuzzer's bytes.
+// source returns a number below n, from a generator or from a fuzzer's bytes, for decisions in
+// random traces.
 type source func(n int) int
 
 func seeded(seed uint64) source {
@@ -136,10 +139,10 @@ func fromBytes(b []byte) source {
 	}
 }
 
-// random returns a trace with nested and, if wild is set, contradicting regions, claims, messages
-// that arrive in order, collective operations and links. Lengths of messages are unique, so that a
-// wrong partner is detected.
-func random(pick source, steps int, wild bool) *trace.Recorder {
+// randomTrace returns a trace with nested and, if wild is set, contradicting regions, claims,
+// messages that arrive in order, collective operations and links. All messages have different
+// lengths, so that a wrong partner is detected.
+func randomTrace(pick source, steps int, wild bool) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
 	const procs = 3
@@ -225,9 +228,10 @@ func random(pick source, steps int, wild bool) *trace.Recorder {
 	return r
 }
 
+// cell has the sums of a region or activity.
 type cell struct{ inclusive, exclusive, count int64 }
 
-// profiled sums up a trace by region and activity.
+// profiled returns the sums of a trace by region and activity.
 func profiled(t *testing.T, d format.Events) map[string]cell {
 	t.Helper()
 	p := profile.New(d.Defs(), profile.Options{})
@@ -245,9 +249,10 @@ func profiled(t *testing.T, d format.Events) map[string]cell {
 	return out
 }
 
-// pieces checks that consecutive pieces have together the times of the whole, and the counts
-// without repeated events, that repeated events find their ends, and messages their partners.
-func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
+// checkPieces checks consecutive pieces of a trace. Together they must have the times of the whole
+// trace and, without repeated events, its counts. Repeated events must find their ends, and
+// messages their partners.
+func checkPieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 	whole := format.Recorded(r)
 	want := profiled(t, whole)
 	all, _ := list(t, whole, true)
@@ -262,7 +267,7 @@ func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 			w.To = cuts[i]
 		}
 		piece := transform.Cut(format.Recorded(r), w)
-		list, _ := both(t, piece)
+		list, _ := listBoth(t, piece)
 		again := map[string]int64{}
 		for _, e := range list {
 			if e.time < w.From || e.time >= w.To && e.attrs[transform.EndsAttribute] == "" {
@@ -304,26 +309,26 @@ func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 func TestPieces(t *testing.T) {
 	for seed := range uint64(300) {
 		pick := seeded(seed)
-		r := random(pick, 20+pick(200), seed%2 == 1)
+		r := randomTrace(pick, 20+pick(200), seed%2 == 1)
 		var cuts []int64
 		for range 1 + pick(4) {
 			cuts = append(cuts, int64(pick(350)))
 		}
 		slices.Sort(cuts)
-		pieces(t, r, cuts)
+		checkPieces(t, r, cuts)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
-// TestBare checks that pieces of Bare have exactly the events of their windows.
+// TestBare checks that a trace from SelectWindow has exactly the events of its window.
 func TestBare(t *testing.T) {
-	r := random(seeded(4), 300, true)
+	r := randomTrace(seeded(4), 300, true)
 	all, _ := list(t, format.Recorded(r), true)
 	for from := int64(0); from < 400; from += 57 {
 		w := trace.Window{From: from, To: from + 90}
-		got, _ := both(t, transform.SelectWindow(format.Recorded(r), w))
+		got, _ := listBoth(t, transform.SelectWindow(format.Recorded(r), w))
 		var want []event
 		for _, e := range all {
 			if e.time >= w.From && e.time < w.To {
@@ -344,20 +349,20 @@ func FuzzPieces(f *testing.F) {
 		}
 		cuts := []int64{int64(min(x, y)) % 1000, int64(max(x, y)) % 1000}
 		slices.Sort(cuts)
-		pieces(t, random(fromBytes(b), len(b)/3, true), cuts)
+		checkPieces(t, randomTrace(fromBytes(b), len(b)/3, true), cuts)
 	})
 }
 
-// repaired checks that repaired traces have no defects, that repairing them again changes nothing,
-// and that consistent ones stay unchanged.
-func repaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
+// checkRepaired checks that a repaired trace has no defects, that repairing it again changes
+// nothing, and that a consistent trace stays unchanged.
+func checkRepaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
 	mend := func(d format.Events) (format.Events, *format.Report) {
 		rep := format.NewReport()
 		how.Report = rep
 		return transform.Repair(d, how), rep
 	}
 	d, changes := mend(format.Recorded(r))
-	list, _ := both(t, d)
+	list, _ := listBoth(t, d)
 	rep := format.NewReport()
 	c := check.New(d.Defs(), "x", &format.ReadOptions{Report: rep})
 	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
@@ -374,11 +379,11 @@ func repaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
 		}
 	}
 	e, none := mend(d)
-	again, _ := both(t, e)
+	again, _ := listBoth(t, e)
 	if len(none.Rules()) > 0 || !reflect.DeepEqual(list, again) {
 		t.Errorf("repair of a repaired trace: %v", none.Rules())
 	}
-	before, _ := both(t, format.Recorded(r))
+	before, _ := listBoth(t, format.Recorded(r))
 	if len(changes.Rules()) == 0 && !reflect.DeepEqual(before, list) {
 		t.Error("changed without a word")
 	}
@@ -403,7 +408,8 @@ func repaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
 func TestRepair(t *testing.T) {
 	for seed := range uint64(300) {
 		pick := seeded(seed)
-		repaired(t, random(pick, 20+pick(200), true), transform.RepairOptions{Enter: seed%3 == 0, Nest: seed%2 == 0})
+		checkRepaired(t, randomTrace(pick, 20+pick(200), true),
+			transform.RepairOptions{Enter: seed%3 == 0, Nest: seed%2 == 0})
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -416,15 +422,16 @@ func FuzzRepair(f *testing.F) {
 		if len(b) > 2000 {
 			return
 		}
-		repaired(t, random(fromBytes(b), len(b)/3, true), transform.RepairOptions{Enter: enter, Nest: nest})
+		checkRepaired(t, randomTrace(fromBytes(b), len(b)/3, true), transform.RepairOptions{Enter: enter, Nest: nest})
 	})
 }
 
-// TestCorrect checks that corrected traces are in order, with events at the times of the curves.
+// TestCorrect checks that the events of a corrected trace are in order, at the times that the
+// curves determine.
 func TestCorrect(t *testing.T) {
 	for seed := range uint64(60) {
 		pick := seeded(seed)
-		r := random(pick, 200, false)
+		r := randomTrace(pick, 200, false)
 		c := &transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{}}
 		for i := range 3 {
 			c.Locations[r.Defs().Locations.At(uint32(i)).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)},
@@ -433,13 +440,13 @@ func TestCorrect(t *testing.T) {
 		for _, streams := range []bool{false, true} {
 			var inner format.Events = format.Recorded(r)
 			if !streams {
-				inner = struct{ format.Events }{inner} // without its streams
+				inner = struct{ format.Events }{inner} // hides the streams
 			}
 			d, err := transform.Correct(inner, c, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _ := both(t, d)
+			got, _ := listBoth(t, d)
 			slices.SortStableFunc(got, func(a, b event) int { return int(a.loc) - int(b.loc) })
 			want, _ := list(t, format.Recorded(r), false)
 			for i := range want {
@@ -450,7 +457,7 @@ func TestCorrect(t *testing.T) {
 			}
 		}
 	}
-	r := random(seeded(1), 20, false)
+	r := randomTrace(seeded(1), 20, false)
 	if _, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.Seconds(999)}, 0); err == nil {
 		t.Error("a correction for another clock is taken")
 	}
@@ -461,7 +468,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestAnonymize checks that no name of the trace remains, except for kept ones.
+// TestAnonymize checks that no name of the trace remains, except those to be kept.
 func TestAnonymize(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Epoch: 5, HasEpoch: true})
 	d := r.Defs()
@@ -489,7 +496,7 @@ func TestAnonymize(t *testing.T) {
 	if err := x.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	list, _ := both(t, x)
+	list, _ := listBoth(t, x)
 	n := x.Defs()
 	text := fmt.Sprint(n.Locations.All(), n.Groups.All(), n.Regions.All(), n.Properties.All(), n.Strings.All(),
 		n.Opaque.All(), n.Files.All(), n.Attributes.All(), list)
@@ -507,7 +514,7 @@ func TestAnonymize(t *testing.T) {
 	}
 }
 
-// TestPrune checks that exactly the unreferenced definitions are removed.
+// TestPrune checks that exactly the definitions without references are removed.
 func TestPrune(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
@@ -524,7 +531,7 @@ func TestPrune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _ := both(t, x)
+	list, _ := listBoth(t, x)
 	if n := x.Defs(); n.Locations.Len() != 2 || n.Locations.At(0).Name != "busy" || n.Locations.At(1).Name != "peer" ||
 		n.Regions.Len() != 1 || n.Regions.At(0).Name != "used" {
 		t.Errorf("found locations %v and regions %v", n.Locations.All(), n.Regions.All())

@@ -7,32 +7,34 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// SelectWindow returns only the events of a trace in a window, and the links with both ends in it. What is
-// open at its borders is neither begun again nor ended, and messages may lack a partner. Where the
-// format can seek, its cost is that of the window.
+// SelectWindow returns the events of a trace in a window, and the links with both ends in it.
+// Unlike [Cut], it does not begin again or end what is open at its borders, so that messages and
+// visits can lack their other end. If the format can seek, the cost is that of the window.
 func SelectWindow(d format.Events, w trace.Window) format.Events {
 	return &windowEvents{sameDefinitions{d}, w}
 }
 
+// windowEvents is a trace after [SelectWindow].
 type windowEvents struct {
 	sameDefinitions
 	window trace.Window
 }
 
+// selection returns the selection in the whole trace.
 func (b *windowEvents) selection(sel trace.Selection) trace.Selection {
-	if sel.Stacks { // what is before the window is absent
+	if sel.Stacks { // open regions from before the window must not be delivered
 		sel.From, sel.Stacks = b.window.From, false
 	}
 	sel.From, sel.To = max(sel.From, b.window.From), min(sel.To, b.window.To)
 	return sel
 }
 
-// Scan delivers the window.
+// Scan delivers the selected events of the window.
 func (b *windowEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	return b.inner.Scan(ctx, b.selection(sel), order, windowLinks{sink, b.window})
 }
 
-// ScanParallel delivers the window from as many goroutines as the trace does.
+// ScanParallel delivers the selected events of the window, in as many goroutines as the trace does.
 func (b *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
 	return b.inner.ScanParallel(ctx, b.selection(sel), func() func(int) format.Sink {
@@ -47,7 +49,7 @@ type windowLinks struct {
 	window trace.Window
 }
 
-// End notifies the sink that a location is complete.
+// End notifies the sink that a location has no further events.
 func (w windowLinks) End(location uint32) error { return format.End(w.Sink, location) }
 
 // Links delivers the links with both ends in the window.

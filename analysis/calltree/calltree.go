@@ -8,11 +8,11 @@
 // profile). A leave closes the latest open enter of its region, even if other regions were entered
 // since; these keep their paths.
 //
-// Regions that never end are closed at the last event of their location. The tree of a window
-// counts what is open in the window, and of that only the time in the window.
+// Regions that are never left are closed at the last event of their location. With a window, the
+// tree counts only the visits that overlap the window, and only their time inside of it.
 //
-// A part needs only the events of each location in order. It uses about 120 bytes per path, for
-// each location if those are kept apart, and 40 bytes per open region.
+// A part needs only the events of each location in order. It uses about 120 bytes per path of each
+// tree, and 40 bytes per open region.
 package calltree
 
 import (
@@ -29,36 +29,37 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window is the time that counts. Nil means all. Parts still need all events: those before the
-	// window determine what is open where it begins.
+	// Window limits the result to visits and times in it. Nil means the whole trace. Parts need all
+	// events even with a window: those before it determine which regions are open at its begin.
 	Window *trace.Window
-	// Root returns the number of the tree for the paths of a location. Nil means one tree, number 0,
-	// for all.
+	// Root returns the number of the tree to which the paths of a location belong. Nil means one
+	// tree for all locations, with the number 0.
 	Root func(loc uint32) uint32
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself. Parts that
-	// are merged must share it.
+	// Rows maps each region to the row that stands for all regions counted together with it. Nil
+	// counts each region by itself. Parts that are merged must have the same Rows.
 	Rows *trace.Rows
 }
 
 // Part is the call tree of some locations of a trace.
 type Part struct {
-	defs  *trace.Definitions
-	opt   Options
-	nodes []node
-	index map[edge]int32
-	locs  []*location
-	rows  []uint32 // rows of the regions of a batch
+	defs    *trace.Definitions
+	opt     Options
+	nodes   []node
+	index   map[edge]int32
+	locs    []*location
+	scratch []uint32 // the rows of the regions of a batch
 }
 
+// edge identifies a call path by its parent and its last region.
 type edge struct {
-	parent int32 // −1 − root for the outermost regions
+	parent int32 // index of the parent in Part.nodes; −1 − root for an outermost region
 	region uint32
 }
 
-// node is a call path.
+// node is a call path with its sums in ticks.
 type node struct {
 	edge
-	last                 edge // the child that was looked up last
+	last                 edge // the child that was looked up last, with index child
 	child                int32
 	count                int64
 	inclusive, exclusive trace.Ticks
@@ -67,15 +68,17 @@ type node struct {
 	unclosed             int64
 }
 
+// location is the state of a location. Times are in ticks.
 type location struct {
 	stack []frame
-	open  openset.Index[uint32] // the regions of stack
+	open  openset.Index[uint32] // index of the regions on the stack
 	since int64
 	last  int64
-	root  int32 // −1 − its root
+	root  int32 // −1 − the number of its tree
 	index uint32
 }
 
+// frame is an open visit: its call path as index into Part.nodes, and the time of its enter.
 type frame struct {
 	node  int32
 	enter int64
@@ -91,7 +94,7 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
-	refs := p.opt.Rows.Map(&p.rows, b.Ref)
+	refs := p.opt.Rows.Map(&p.scratch, b.Ref)
 	for i, k := range b.Kind {
 		if !k.IsEvent() {
 			continue
@@ -109,6 +112,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// location returns the state of a location, which it creates if needed.
 func (p *Part) location(loc uint32) *location {
 	for int(loc) >= len(p.locs) {
 		p.locs = append(p.locs, nil)
@@ -124,8 +128,9 @@ func (p *Part) location(loc uint32) *location {
 	return l
 }
 
-// pass adds the time since the last enter or leave to the innermost region.
-func (p *Part) pass(l *location, t int64) {
+// addTime adds the time since the location's last enter or leave, as far as it lies in the window,
+// to the exclusive time of its innermost path.
+func (p *Part) addTime(l *location, t int64) {
 	if n := len(l.stack); n > 0 {
 		p.nodes[l.stack[n-1].node].exclusive.Add(p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since))
 	}
@@ -133,7 +138,7 @@ func (p *Part) pass(l *location, t int64) {
 }
 
 func (p *Part) enter(l *location, t int64, region uint32) {
-	p.pass(l, t)
+	p.addTime(l, t)
 	parent := l.root
 	if n := len(l.stack); n > 0 {
 		parent = l.stack[n-1].node
@@ -142,7 +147,7 @@ func (p *Part) enter(l *location, t int64, region uint32) {
 	l.stack = append(l.stack, frame{p.node(parent, region), t})
 }
 
-// node returns the path of a region below another path.
+// node returns the index of the path that leads from parent to region, which it creates if needed.
 func (p *Part) node(parent int32, region uint32) int32 {
 	e := edge{parent, region}
 	if parent >= 0 && p.nodes[parent].last == e {
@@ -168,8 +173,8 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 	if i < 0 {
 		return // not open
 	}
-	p.pass(l, t)
-	p.visit(l, l.stack[i], t, false)
+	p.addTime(l, t)
+	p.countVisit(l, l.stack[i], t, false)
 	if i == len(l.stack)-1 && !l.open.Mapped() {
 		l.stack = l.stack[:i]
 	} else {
@@ -177,8 +182,9 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 	}
 }
 
-// visit counts a visit that ends.
-func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
+// countVisit counts the visit f, which ends at time t. Parameter unclosed is set if no leave ended
+// it.
+func (p *Part) countVisit(l *location, f frame, t int64, unclosed bool) {
 	w := p.opt.Window
 	if w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(f.enter, w.To)) {
 		return
@@ -191,7 +197,8 @@ func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
 	if v := (Visit{l.index, f.enter}); n.count == 1 || d > n.max || d == n.max && v.before(n.longest) {
 		n.max, n.longest = d, v
 	}
-	if unclosed && (w == nil || trace.Before(t, w.To)) { // otherwise it continues after the window
+	// A visit that is open at the end of the window continues after it.
+	if unclosed && (w == nil || trace.Before(t, w.To)) {
 		n.unclosed++
 	}
 }
@@ -232,7 +239,7 @@ func (n *node) add(o *node) {
 	n.min, n.max = min(n.min, o.min), max(n.max, o.max)
 }
 
-// Visit is the time at which a location entered a path.
+// Visit identifies a visit of a call path by its location and the time of its enter in ticks.
 type Visit struct {
 	Location uint32 `json:"location"` // index into Definitions.Locations
 	Start    int64  `json:"start"`
@@ -243,27 +250,27 @@ func (v Visit) before(o Visit) bool {
 	return cmp.Or(cmp.Compare(v.Location, o.Location), cmp.Compare(v.Start, o.Start)) < 0
 }
 
-// Node is a call path: a region in the path that is its parent. Times are ticks.
+// Node is a call path: a region below the path that is its parent. Times are in ticks.
 type Node struct {
 	// Parent is the index of the enclosing path in the list, or -1, which is null in JSON.
 	Parent int `json:"parent"`
 	// Depth is the number of enclosing regions.
 	Depth int `json:"depth"`
-	// Root is the result of Options.Root for its locations.
+	// Root is the number that Options.Root returned for the locations of the path.
 	Root   uint32 `json:"root"`
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	Name   string `json:"name"`
 	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
 	Definitions []string `json:"definitions,omitempty"`
 	Count       int64    `json:"count"` // visits
-	// Inclusive is the time in which the path was open, summed over locations and visits. Exclusive is
-	// the part of it in which nothing below the path was open.
+	// Inclusive is the time in which the path was open, summed over locations and visits. Exclusive
+	// is the part of it in which the path's region was the innermost open one.
 	Inclusive trace.Ticks `json:"inclusive"`
 	Exclusive trace.Ticks `json:"exclusive"`
 	Min       int64       `json:"min"` // the shortest visit
-	Max       int64       `json:"max"` // the longest visit
-	// Longest is the visit of length Max. Among several it is the first one of the location with the
-	// least index. It is nil if there was no visit. It may have begun before the window.
+	Max       int64       `json:"max"` // the longest visit, in the window
+	// Longest is the visit of length Max; if several have it, the earliest one of the location with
+	// the least index. It is nil if there was no visit. It may have begun before the window.
 	Longest  *Visit `json:"longest"`
 	Unclosed int64  `json:"unclosed"`
 }
@@ -300,15 +307,15 @@ func (p *Part) Result() []Node {
 			continue
 		}
 		c := *l
-		q.pass(&c, c.last)
+		q.addTime(&c, c.last)
 		for i, f := range c.stack {
 			if !c.open.Gap(i) {
-				q.visit(&c, f, c.last, true)
+				q.countVisit(&c, f, c.last, true)
 			}
 		}
 	}
-	// A path without visits in the window is kept if a path below it has one: where regions do not
-	// nest, the outer path may have been left before.
+	// Keep a path without visits in the window if a path below it has one. Where regions do not
+	// nest, a region can outlast the one around it.
 	keep := make([]bool, len(q.nodes))
 	for i := len(q.nodes) - 1; i >= 0; i-- {
 		n := &q.nodes[i]
@@ -363,10 +370,10 @@ func Sorted(list []Node, compare func(a, b *Node) int) []Node {
 			roots = append(roots, i)
 		}
 	}
-	// Paths can be as deep as recursion goes, so that a list holds the pending ones instead of the
-	// call stack.
+	// A list holds the pending paths instead of the call stack, since recursive programs make very
+	// deep paths.
 	type path struct{ node, parent int }
-	var wait []path // a stack: the last path is processed first
+	var wait []path // a stack: the last element is processed next
 	add := func(l []int, parent int) {
 		slices.SortStableFunc(l, func(a, b int) int {
 			return cmp.Or(cmp.Compare(list[a].Root, list[b].Root), compare(&list[a], &list[b]))

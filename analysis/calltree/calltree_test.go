@@ -66,8 +66,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// random returns a trace in which regions overlap, are left without an enter, and stay open.
-func random(seed uint64) *trace.Recorder {
+// randomTrace returns a trace in which regions overlap, are left without an enter, and stay open.
+func randomTrace(seed uint64) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	g := rand.New(rand.NewPCG(seed, 1))
 	var regions []uint32
@@ -89,11 +89,11 @@ func random(seed uint64) *trace.Recorder {
 	return r
 }
 
-// TestSumsAreTheProfile checks that the paths that end in a region add up to its flat profile, in
-// any window and for any number of parts.
+// TestSumsAreTheProfile checks that, for each region, the exclusive times of the paths that end in
+// it add up to its exclusive time in the flat profile, in any window and for any number of parts.
 func TestSumsAreTheProfile(t *testing.T) {
 	for seed := range uint64(200) {
-		r := random(seed)
+		r := randomTrace(seed)
 		from := int64(seed * 2)
 		to := from + int64(seed)*3
 		var pw *trace.Window
@@ -143,7 +143,8 @@ func TestSumsAreTheProfile(t *testing.T) {
 	}
 }
 
-// TestLastTick checks that a window that is open to the right has what is at the largest time.
+// TestLastTick checks that a window without an upper end includes events at the largest possible
+// time.
 func TestLastTick(t *testing.T) {
 	const end = math.MaxInt64
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -167,7 +168,7 @@ func TestLastTick(t *testing.T) {
 // trees.
 func TestSorted(t *testing.T) {
 	for seed := range uint64(50) {
-		r := random(seed)
+		r := randomTrace(seed)
 		p := calltree.New(r.Defs(), calltree.Options{Root: func(loc uint32) uint32 { return loc }})
 		scan(t, r, p)
 		list := p.Result()

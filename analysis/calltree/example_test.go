@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The call tree of a program of which each step reads and solves, and which reads once more at its
-// end: read has two paths.
+// The program reads and solves in each step, and reads once more at its end. So the region read has
+// two call paths.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, run, step, read, solve := r.Location("p"), r.Region("run"), r.Region("step"), r.Region("read"), r.Region("solve")

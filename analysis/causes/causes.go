@@ -1,16 +1,19 @@
-// Package causes finds the root causes of wait states: which computation at which location made
-// others wait. The computation is the one to mend, not the call in which others sat.
+// Package causes finds the root causes of wait states: the call paths and locations whose work made
+// other locations wait. An optimisation must change these, and not the calls in which the other
+// locations waited.
 //
-// For each wait it compares what the waiting location and the one that it waits for did since they
-// last met. Call paths in which the late location spent more time get short-term costs, in
-// proportion to the excess. Waits of the late location itself are no excess: they get their share of
-// the cost, and pass it on to what caused them, as long-term costs. For each pattern, the costs
-// add up to the waiting time. docs/analyses/waits.md has the formulas.
+// For each wait, the package compares the work of two locations since they last synchronised: the
+// waiting location, and the late location that it waited for. A call path in which the late
+// location spent more time than the waiting one gets a short-term cost in proportion to the excess.
+// A wait of the late location gets a share of the cost too, and passes it on to its own cause, as a
+// long-term cost. The costs of a pattern add up to its waiting time. docs/analyses/waits.md has the
+// formulas.
 //
-// Two locations last met in the message or operation after which both went on latest, of those in
-// which one can wait for the other. Both sides of the comparison begin when both calls had begun and
-// one of them had ended. Waits are left out on both sides. What of a wait no excess explains is a cost
-// of the call in which they met.
+// Two locations synchronise in a message or operation in which one of them can wait for the other;
+// the last one is the one that both leave latest. The comparison begins when both have begun the
+// calls of that synchronisation and one of them has ended. It leaves out the waits of both
+// locations. The part of a wait that no excess explains is a cost of the call of that
+// synchronisation.
 //
 // [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call, and 100 per
 // wait.
@@ -30,77 +33,82 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window selects the waits that begin in it. Nil selects all.
+	// Window limits the result to waits that begin in it. Nil means the whole trace.
 	Window *trace.Window
-	// Locations selects the locations whose waits count. Nil selects all.
+	// Locations reports whether the waits of a location count. Nil means that the waits of all
+	// locations count.
 	Locations func(location uint32) bool
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
 }
 
-// Result is the result of the analysis. Times are in ticks. Costs are fractions of waits.
+// Result is the result of the analysis. Times are in ticks. Costs are ticks that can have a
+// fraction.
 type Result struct {
-	// Patterns are those with waits, in the order of package waits.
+	// Patterns has the patterns with waits, in the order of package waits.
 	Patterns []Pattern `json:"patterns"`
 }
 
-// Pattern has the causes of the waits of a pattern.
+// Pattern has the causes of the waits of one wait pattern.
 type Pattern struct {
 	Pattern string      `json:"pattern"`
 	Waiting trace.Ticks `json:"waiting"`
-	// Direct is the part of Waiting that the late location caused by what it did. Indirect is the part
-	// that it caused because it had to wait itself.
+	// Direct is the part of Waiting that the work of the late locations caused, and Indirect the
+	// part that their own waits caused.
 	Direct   float64 `json:"direct"`
 	Indirect float64 `json:"indirect"`
-	// ShortTerm and LongTerm are the sums of the costs below. Both together are Waiting.
+	// ShortTerm and LongTerm are the sums of the fields of Costs. Together they equal Waiting.
 	ShortTerm float64 `json:"shortTerm"`
 	LongTerm  float64 `json:"longTerm"`
-	// Costs are ordered by descending sum.
+	// Costs is in descending order of the sum of ShortTerm and LongTerm.
 	Costs []Cost `json:"costs"`
 }
 
 // Cost is the waiting time that a call path at a location causes.
 type Cost struct {
-	Path         []string `json:"path"` // the outermost region first; empty where no region is open
-	Location     uint32   `json:"location"`
+	Path         []string `json:"path"`     // outermost region first; empty for time outside of all regions
+	Location     uint32   `json:"location"` // index into Definitions.Locations
 	LocationName string   `json:"locationName"`
-	ShortTerm    float64  `json:"shortTerm"` // of waits for this location
-	LongTerm     float64  `json:"longTerm"`  // of waits for locations that waited because of this one
-	// Number is the number of the path in the history.
+	ShortTerm    float64  `json:"shortTerm"` // for locations that waited for this location
+	// LongTerm is for locations that waited for a location that waited because of this one.
+	LongTerm float64 `json:"longTerm"`
+	// Number is the index of the path in Log.Paths of the history.
 	Number uint32 `json:"-"`
 }
 
-// key is a call path at a location.
+// key identifies a call path at a location.
 type key struct{ path, location uint32 }
 
-// costs are the costs of a pattern.
+// costs has the sums of a pattern, in ticks.
 type costs struct {
 	waiting          trace.Ticks
 	direct, indirect float64
 	sums             map[key]*Cost
 }
 
-// share is a cost of a pattern that a wait carries.
+// share is the part of a later wait's cost, in ticks, for which a wait of the late location is
+// responsible. The pattern is that of the later wait.
 type share struct {
 	pattern waitstate.Pattern
 	cost    float64
 }
 
-// finder follows waits backward.
+// finder distributes the costs of waits, from the last wait to the first.
 type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	carried  [][]share // costs that each wait passes on from later waits
-	// far has by pattern and location what the waits of calls carry of long intervals, for each tick of
-	// their length.
-	far     [waitstate.Patterns][]ranges
+	carried  [][]share // by wait: the costs of later waits that it passes on
+	// far has the costs that waits pass on if their call lies in a long interval: by pattern and
+	// location, for each call the cost per tick of its waits.
+	far [waitstate.Patterns][]ranges
+	// waiting and late are the intervals of the two locations of the current wait.
 	waiting interval
 	late    interval
 }
 
-// Find finds the causes of the waits of a trace. An error is analysis.ErrTimeRange, or that of the scan, of
-// the temporary file, or of the context.
+// Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or an error of
+// the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
@@ -109,7 +117,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return FromHistory(ctx, h, opt)
 }
 
-// FromHistory finds the causes of the waits of a history. The error is that of the context.
+// FromHistory finds the causes of the waits of a history. The error is the context's.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: make([][]share, h.Waits())}
 	f.waiting.init(h)
@@ -123,13 +131,14 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	return f.result(), nil
 }
 
-// follow distributes the cost of a wait, and what it carries of later ones.
+// follow distributes the cost of wait i, and the costs of later waits that it passes on, among call
+// paths and earlier waits.
 func (f *finder) follow(i int) {
 	w := f.h.Wait(i)
 	if w.Pattern == waitstate.Reduction {
-		return // the wait is already counted as EarlyReduce
+		return // the same wait is also in the history as EarlyReduce
 	}
-	f.gather(i)
+	f.addFar(i)
 	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
 	if !counts && len(f.carried[i]) == 0 {
 		return
@@ -138,9 +147,9 @@ func (f *finder) follow(i int) {
 	f.waiting.sum(w.Place, o.A, &o)
 	f.late.sum(w.Cause, o.B, &o)
 	if w.Pattern == waitstate.LockContention {
-		f.late.inside(w.Cause, w.CauseTime)
+		f.late.addInside(w.Cause, w.CauseTime)
 	}
-	// Sum the time that the late location spent beyond the waiting one, by path.
+	// Sum the time that the late location spent in each path in excess of the waiting location.
 	excess, own := 0.0, float64(f.late.waited)
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
@@ -163,8 +172,8 @@ func (f *finder) follow(i int) {
 		k.direct += length - part*own
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
-		f.pass(w.Pattern, part)
-		if rest := length - part*total; rest > 0 { // the two locations did not leave their last synchronisation together
+		f.passOn(w.Pattern, part)
+		if rest := length - part*total; rest > 0 { // the two locations left their last synchronisation at different times
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}
@@ -175,14 +184,14 @@ func (f *finder) follow(i int) {
 		}
 		part := s.cost / total
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost })
-		f.pass(s.pattern, part)
+		f.passOn(s.pattern, part)
 	}
 	f.carried[i] = nil
 	f.waiting.clear()
 	f.late.clear()
 }
 
-// spread calls add with the given part of each path's excess.
+// spread calls add for each path with an excess, with cost part times the excess.
 func (f *finder) spread(w *waitstate.Wait, part float64, add func(path uint32, cost float64)) {
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
@@ -191,16 +200,17 @@ func (f *finder) spread(w *waitstate.Wait, part float64, add func(path uint32, c
 	}
 }
 
-// pass makes the waits of the late location carry the given part of their length.
-func (f *finder) pass(p waitstate.Pattern, part float64) {
+// passOn adds to each wait of the late location, as a share of pattern p, part times the wait's
+// length.
+func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	x := &f.late
 	l := f.h.Locations[x.location]
 	if x.lock >= 0 {
-		f.carry(&l.Calls[x.lock], p, part)
+		f.passOnCall(&l.Calls[x.lock], p, part)
 	}
 	if x.to-x.from <= 2*fewCalls {
 		for n := x.from; n < x.to; n++ {
-			f.carry(&l.Calls[n], p, part)
+			f.passOnCall(&l.Calls[n], p, part)
 		}
 		return
 	}
@@ -213,17 +223,17 @@ func (f *finder) pass(p waitstate.Pattern, part float64) {
 	f.far[p][x.location].add(x.from, x.to, part)
 }
 
-// carry makes the waits of a call carry the given part of their length.
-func (f *finder) carry(c *history.Call, p waitstate.Pattern, part float64) {
+// passOnCall adds a share to each wait of a call: part times the wait's length.
+func (f *finder) passOnCall(c *history.Call, p waitstate.Pattern, part float64) {
 	f.h.WaitsOf(c, func(i int) {
 		if w := f.h.Wait(i); w.Pattern != waitstate.Reduction {
-			f.bear(i, p, part*float64(w.Length))
+			f.addShare(i, p, part*float64(w.Length))
 		}
 	})
 }
 
-// bear adds a cost to what a wait carries.
-func (f *finder) bear(i int, p waitstate.Pattern, cost float64) {
+// addShare adds a share to wait i.
+func (f *finder) addShare(i int, p waitstate.Pattern, cost float64) {
 	list := f.carried[i]
 	at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p })
 	if at < 0 {
@@ -233,21 +243,22 @@ func (f *finder) bear(i int, p waitstate.Pattern, cost float64) {
 	}
 }
 
-// rounding is the part of a wait's length below which what it carries is an error of rounding.
+// rounding is the greatest cost per tick of a wait that is regarded as a rounding error.
 const rounding = 1e-9
 
-// gather adds what a wait carries of long intervals.
-func (f *finder) gather(i int) {
+// addFar adds the shares of wait i that are stored for long intervals.
+func (f *finder) addFar(i int) {
 	w := f.h.Wait(i)
 	for p, list := range f.far {
 		if list != nil && list[w.Place.Location] != nil {
 			if part := list[w.Place.Location].at(w.Place.Number); part > rounding {
-				f.bear(i, waitstate.Pattern(p), part*float64(w.Length))
+				f.addShare(i, waitstate.Pattern(p), part*float64(w.Length))
 			}
 		}
 	}
 }
 
+// cost returns the cost of a path at a location, which it creates if needed.
 func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
 	k := &f.patterns[p]
 	if k.sums == nil {
@@ -261,7 +272,7 @@ func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
 	return c
 }
 
-// result makes the result.
+// result returns the costs of all patterns.
 func (f *finder) result() *Result {
 	r := &Result{Patterns: []Pattern{}}
 	d := f.h.Log.Defs
@@ -276,7 +287,7 @@ func (f *finder) result() *Result {
 		for at := range k.sums {
 			keys = append(keys, at)
 		}
-		slices.SortFunc(keys, func(a, b key) int { // sums of floats must not depend on the order of the map
+		slices.SortFunc(keys, func(a, b key) int { // the order of adding floats must not depend on that of the map
 			return cmp.Or(cmp.Compare(k.sums[b].ShortTerm+k.sums[b].LongTerm, k.sums[a].ShortTerm+k.sums[a].LongTerm),
 				cmp.Compare(a.location, b.location), cmp.Compare(a.path, b.path))
 		})

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scoutNames maps the metrics of Scalasca's analyser to patterns, and whether they are long-term
-// costs.
+// scoutNames maps the metrics of Scalasca's analyser to patterns; long is set for long-term costs.
 var scoutNames = map[string]struct {
 	pattern string
 	long    bool
@@ -28,8 +27,8 @@ var scoutNames = map[string]struct {
 	"delay_ompbarrier_longterm": {"wait-at-implicit-omp-barrier", true},
 }
 
-// TestScout compares the costs with those of Scalasca's analyser, which shows them in whole
-// microseconds: ticks.
+// TestScout compares the costs with those of Scalasca's analyser. It reports them in whole
+// microseconds, which are ticks of the traces.
 func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := "../waits/testdata/" + name
@@ -53,7 +52,7 @@ func TestScout(t *testing.T) {
 				t.Errorf("%s: %s: found costs of %g, expected the waiting time, %v", name, p.Pattern, sum, p.Waiting)
 			}
 			if p.Pattern == "early-reduce" || p.Pattern == "wait-at-finalize" || p.Pattern == "lock-contention" {
-				continue // the analyser has no causes of them
+				continue // the analyser has no causes for these patterns
 			}
 			for _, c := range p.Costs {
 				for _, x := range []struct {
@@ -81,6 +80,7 @@ func TestScout(t *testing.T) {
 	}
 }
 
+// find returns the causes of the waits of the trace in a file.
 func find(t *testing.T, path string) *causes.Result {
 	t.Helper()
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})

@@ -8,24 +8,27 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// interval sums what a location did between two calls.
+// interval sums the times, in ticks, that a location spent in each path between two calls, without
+// waits.
 type interval struct {
 	h        *history.History
 	times    []int64  // by path plus 1; 0 outside of all regions
-	paths    []uint32 // indices into times that were added to
-	added    []bool   // by index: it is in paths
+	paths    []uint32 // indices of times whose values were added to
+	added    []bool   // by index of times: the index is in paths
 	location uint32
-	from, to int32   // the calls that lie in the interval as a whole
-	lock     int32   // a call of which the part up to the release of a lock lies in it, or -1
-	waited   int64   // the sum of the waits in it
-	blocks   []*tree // by location; nil until they are needed
+	from, to int32   // the calls [from, to) lie entirely in the interval
+	lock     int32   // call that lies in the interval up to the release of a lock, or -1
+	waited   int64   // sum of the waits in the interval
+	blocks   []*tree // by location: sums of calls; nil until they are needed
 }
 
+// init prepares an empty interval.
 func (x *interval) init(h *history.History) {
 	x.h, x.times, x.added = h, make([]int64, len(h.Log.Paths)+1), make([]bool, len(h.Log.Paths)+1)
 	x.blocks = make([]*tree, len(h.Locations))
 }
 
+// add adds time to a path.
 func (x *interval) add(path uint32, time int64) {
 	at := path + 1
 	if !x.added[at] {
@@ -41,8 +44,8 @@ func (x *interval) addAll(list []synclog.PathTime) {
 	}
 }
 
-// sum adds up what a location did from the call at which it met another one, -1 without, to the begin
-// of a call. Its waits are left out.
+// sum sums the work of a location from call from, in which it last synchronised with another
+// location (-1 if it never did), to the begin of call to.
 func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := x.h.Locations[to.Location]
 	last := &l.Calls[to.Number]
@@ -53,7 +56,7 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
 	x.location, x.from, x.to, x.lock = to.Location, from+1, to.Number, -1
-	// Calls that end after the last one begins are part of it.
+	// Calls that end after last begins contain it.
 	n, _ := slices.BinarySearchFunc(l.Calls[x.from:to.Number], last.Enter, func(c history.Call, t int64) int {
 		if c.Leave <= t {
 			return -1
@@ -61,7 +64,7 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		return 1
 	})
 	x.to = x.from + int32(n)
-	x.calls(l, x.from, x.to)
+	x.addCalls(l, x.from, x.to)
 	for _, t := range l.Before(x.to) {
 		if x.to == to.Number || t.Path != last.Path {
 			x.add(t.Path, t.Time)
@@ -69,11 +72,11 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	}
 }
 
-// fewCalls is the number of calls that are added up one by one.
+// fewCalls is the number of calls whose sums a block at the lowest level holds.
 const fewCalls = 64
 
-// calls adds up what lies in the calls [from, to) and before each of them.
-func (x *interval) calls(l *history.Location, from, to int32) {
+// addCalls adds the times in the calls [from, to), and before each of them.
+func (x *interval) addCalls(l *history.Location, from, to int32) {
 	if to-from > 2*fewCalls {
 		if x.blocks[x.location] == nil {
 			x.blocks[x.location] = newTree(x.h, l)
@@ -83,8 +86,8 @@ func (x *interval) calls(l *history.Location, from, to int32) {
 			x.addAll(b.times)
 			x.waited += b.waited
 		})
-		x.calls(l, from, first*fewCalls)
-		x.calls(l, last*fewCalls, to)
+		x.addCalls(l, from, first*fewCalls)
+		x.addCalls(l, last*fewCalls, to)
 		return
 	}
 	for n := from; n < to; n++ {
@@ -94,8 +97,8 @@ func (x *interval) calls(l *history.Location, from, to int32) {
 	}
 }
 
-// inside adds up what a location did in a call until it released a lock.
-func (x *interval) inside(at waitstate.Place, released int64) {
+// addInside adds the times in a call until it released a lock.
+func (x *interval) addInside(at waitstate.Place, released int64) {
 	c := x.h.At(at)
 	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
 	x.add(c.Path, released-c.Leave)
@@ -103,7 +106,8 @@ func (x *interval) inside(at waitstate.Place, released int64) {
 	x.lock = at.Number
 }
 
-// addWaits takes the waits of a call off its time, and returns their sum.
+// addWaits subtracts the waits of a call from the times of their paths. It returns the sum of the
+// waits.
 func addWaits(h *history.History, c *history.Call, add func(path uint32, time int64)) (waited int64) {
 	h.WaitsOf(c, func(i int) {
 		if w := h.Wait(i); w.Pattern != waitstate.Reduction {
@@ -114,6 +118,7 @@ func addWaits(h *history.History, c *history.Call, add func(path uint32, time in
 	return waited
 }
 
+// clear empties the interval.
 func (x *interval) clear() {
 	for _, p := range x.paths {
 		x.times[p], x.added[p] = 0, false
@@ -121,16 +126,17 @@ func (x *interval) clear() {
 	x.paths, x.waited = x.paths[:0], 0
 }
 
-// block sums up several calls in a row.
+// block has the sums of consecutive calls.
 type block struct {
 	times  []synclog.PathTime
 	waited int64
 }
 
-// tree holds the sums of fewCalls calls, twice as many, and so on, so that those of any number of
-// calls are found in a few steps.
+// tree has blocks of fewCalls calls at level 0, of twice as many at level 1, and so on. So it finds
+// the sums of any number of consecutive calls in few steps.
 type tree struct{ levels [][]block }
 
+// newTree returns the tree of a location's calls.
 func newTree(h *history.History, l *history.Location) *tree {
 	x := &interval{}
 	x.init(h)
@@ -147,7 +153,7 @@ func newTree(h *history.History, l *history.Location) *tree {
 	}
 	var level []block
 	for n := int32(0); int(n)+fewCalls <= len(l.Calls); n += fewCalls {
-		x.calls(l, n, n+fewCalls)
+		x.addCalls(l, n, n+fewCalls)
 		level = append(level, take())
 	}
 	for len(level) > 0 {
@@ -164,7 +170,7 @@ func newTree(h *history.History, l *history.Location) *tree {
 	return t
 }
 
-// visit calls f with blocks that together are [from, to) of the lowest level.
+// visit calls f with blocks, of any level, that together cover the blocks [from, to) of level 0.
 func (t *tree) visit(from, to int32, f func(*block)) {
 	for level := 0; from < to; level++ {
 		if from&1 == 1 {
@@ -179,10 +185,11 @@ func (t *tree) visit(from, to int32, f func(*block)) {
 	}
 }
 
-// ranges adds numbers to ranges of calls, and returns the sum of those of a call.
+// ranges holds a number for each call, with fast addition to a range of calls: a Fenwick tree of
+// their differences.
 type ranges []float64
 
-// add adds a number to the calls [from, to).
+// add adds x to the numbers of the calls [from, to).
 func (r ranges) add(from, to int32, x float64) {
 	for i := int(from) + 1; i < len(r); i += i & -i {
 		r[i] += x
@@ -192,7 +199,7 @@ func (r ranges) add(from, to int32, x float64) {
 	}
 }
 
-// at returns the sum of a call.
+// at returns the number of a call.
 func (r ranges) at(call int32) (sum float64) {
 	for i := int(call) + 1; i > 0; i -= i & -i {
 		sum += r[i]

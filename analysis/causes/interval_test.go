@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTree compares sums of calls by blocks with those of the calls one by one.
+// TestTree compares the sums of ranges of calls with and without blocks.
 func TestTree(t *testing.T) {
 	g, err := generate.New(generate.Options{Workload: "stencil", Events: 40_000, Locations: 3, Seed: 5})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestTree(t *testing.T) {
 			waited += addWaits(h, &l.Calls[n], add)
 		}
 		x.location = 1
-		x.calls(l, from, to)
+		x.addCalls(l, from, to)
 		found := map[uint32]int64{}
 		for _, p := range x.paths {
 			found[p-1] = x.times[p]
@@ -63,7 +63,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRanges compares sums of ranges with those of numbers one by one.
+// TestRanges compares ranges with an array to which each number is added separately.
 func TestRanges(t *testing.T) {
 	const n = 100
 	r, expected := make(ranges, n+1), make([]float64, n)
@@ -71,7 +71,7 @@ func TestRanges(t *testing.T) {
 	for range 50 {
 		from := random.Int32N(n)
 		to := from + random.Int32N(n-from+1)
-		x := float64(random.IntN(1000)) // whole numbers have no errors of rounding
+		x := float64(random.IntN(1000)) // whole numbers, whose sums are exact
 		r.add(from, to, x)
 		for i := from; i < to; i++ {
 			expected[i] += x
@@ -84,8 +84,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestLongIntervals checks that costs add up to waits where the two locations do not meet for long: the
-// first one sends all messages after the second one has received them.
+// TestLongIntervals checks that costs add up to waits over intervals with many calls: one location
+// sends all messages only after the other one has received them.
 func TestLongIntervals(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	a, b := r.Location("a"), r.Location("b")

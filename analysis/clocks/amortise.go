@@ -9,51 +9,53 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// amortisationDivisor is the divisor of the clock rate by which clocks run slower after a moved receive,
-// and faster before it: Rabenseifner's amortisation with γ = 0.99.
+// amortisationDivisor determines how fast amortisation ends: clocks run slower by 1/100 of their
+// rate after a moved receive, and faster by as much before it. This is Rabenseifner's γ of 0.99.
 const amortisationDivisor = 100
 
-// moves holds the nodes with their times after the linear correction, and after they were moved, in
+// moves holds the nodes with their times after the linear correction and after they were moved, in
 // the order of causes.
 type moves struct {
 	s       *solution
 	forward pile
-	moved   []int64 // by clock: the greatest distance
-	links   []link
+	moved   []int64 // by clock: the greatest move, in ticks
+	links   []link  // scratch
 }
 
 func newMoves(s *solution) *moves {
 	return &moves{s: s, forward: newPile(), moved: make([]int64, len(s.q.clocks))}
 }
 
+// close removes the temporary file.
 func (m *moves) close() { m.forward.store.Close() }
 
-// Sizes of a pile: what it keeps in memory before it uses a file, and its pieces.
+// The sizes of a pile in bytes: what it keeps in memory before it uses a file, and a piece of it.
 const (
 	pileBytes  = 8 << 20
 	pilePieces = 64 << 10
 )
 
-// pile keeps packed records that are read again from the last to the first.
+// pile keeps packed nodes, which are read once, from the last to the first.
 type pile struct {
 	store *chunks.Store
 	list  []chunks.Chunk
 	buf   []byte
-	last  moved // the previous record of the piece
+	last  movedNode // the previous node of the piece
 }
 
 func newPile() pile { return pile{store: chunks.New(pileBytes)} }
 
-// moved is a node with its times.
-type moved struct {
+// movedNode is a node with its time after the linear correction, and its final time (out), in
+// ticks.
+type movedNode struct {
 	node
 	linear, out int64
-	unit        bool // the node shares its corrected time with nodes that cause it and that it causes
+	unit        bool // other nodes that cause it, and that it causes, have the same final time
 	links       []link
 }
 
-// add packs a node.
-func (p *pile) add(x *moved) error {
+// add appends a node.
+func (p *pile) add(x *movedNode) error {
 	b := binary.AppendUvarint(p.buf, uint64(x.clock))
 	b = binary.AppendVarint(b, x.linear-p.last.linear)
 	b = binary.AppendVarint(b, x.time-x.linear)
@@ -78,13 +80,14 @@ func (p *pile) add(x *moved) error {
 	return p.flush()
 }
 
+// flush stores the current piece.
 func (p *pile) flush() error {
 	if len(p.buf) == 0 {
 		return nil
 	}
 	c, taken, err := p.store.Keep(p.buf)
 	p.list = append(p.list, c)
-	p.last = moved{}
+	p.last = movedNode{}
 	if taken {
 		p.buf = make([]byte, 0, pilePieces+256)
 	} else {
@@ -93,13 +96,14 @@ func (p *pile) flush() error {
 	return err
 }
 
-// back calls f for each node, from the last to the first, and empties the pile.
-func (p *pile) back(ctx context.Context, f func(x *moved) error) error {
+// back calls f for each node, from the last to the first, and empties the pile. The node is valid
+// during the call.
+func (p *pile) back(ctx context.Context, f func(x *movedNode) error) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
 	var room []byte
-	var nodes []moved
+	var nodes []movedNode
 	var links []link
 	for i := len(p.list) - 1; i >= 0; i-- {
 		if err := ctx.Err(); err != nil {
@@ -112,7 +116,7 @@ func (p *pile) back(ctx context.Context, f func(x *moved) error) error {
 		nodes, links = nodes[:0], links[:0]
 		last := int64(0)
 		for b := unpacker(piece); len(b) > 0; {
-			x := moved{node: node{clock: int32(b.next())}}
+			x := movedNode{node: node{clock: int32(b.next())}}
 			x.linear = last + b.signed()
 			x.time = x.linear + b.signed()
 			x.out = x.linear + int64(b.next())
@@ -141,13 +145,13 @@ func (p *pile) back(ctx context.Context, f func(x *moved) error) error {
 	return nil
 }
 
-// add adds a node that is done.
+// add appends a node whose final time is t. unit is the field of movedNode.
 func (m *moves) add(w *waiter, t int64, unit bool) error {
-	x := moved{node: w.node, linear: w.linear, out: t, unit: unit, links: m.links[:0]}
+	x := movedNode{node: w.node, linear: w.linear, out: t, unit: unit, links: m.links[:0]}
 	for _, l := range w.links {
 		switch {
 		case l.inner && unit && (l.cause || l.role < begins):
-			continue // causes and effects at one corrected time do not bound each other
+			continue // nodes with the same final time do not bound each other
 		case l.cause && l.role < begins:
 			x.links = append(x.links, link{role: sends, number: l.number})
 		case l.cause:
@@ -162,21 +166,22 @@ func (m *moves) add(w *waiter, t int64, unit bool) error {
 	return m.forward.add(&x)
 }
 
-// bound is the time that the effects of a constraint leave to its causes.
+// bound is the latest time, in ticks, to which the effects of a constraint allow its causes to be
+// moved.
 type bound struct {
 	most int64
-	left int32 // number of causes that have not been processed
+	left int32 // number of causes that have not been read
 }
 
-// curves moves the nodes before a moved node gradually later, as far as their effects allow. It
-// returns the curves of the clocks.
+// curves moves the nodes before a moved node later too, by less the earlier they are, as far as
+// their effects allow. It returns the correction curves of the clocks.
 func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 	final := newPile()
 	defer final.store.Close()
 	bounds := map[int64]bound{}
 	anchors := make([]moment, len(m.moved))
 	seen := make([]bool, len(m.moved))
-	err := m.forward.back(ctx, func(x *moved) error {
+	err := m.forward.back(ctx, func(x *movedNode) error {
 		most := int64(math.MaxInt64)
 		if x.unit {
 			most = x.out
@@ -219,13 +224,13 @@ func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 			}
 		}
 		m.moved[x.clock] = max(m.moved[x.clock], t-x.linear)
-		return final.add(&moved{node: x.node, linear: x.linear, out: t})
+		return final.add(&movedNode{node: x.node, linear: x.linear, out: t})
 	})
 	if err != nil {
 		return nil, err
 	}
 	fitters := make([]fitter, len(m.moved))
-	err = final.back(ctx, func(x *moved) error {
+	err = final.back(ctx, func(x *movedNode) error {
 		fitters[x.clock].add(x.time, x.out)
 		return nil
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// exchange returns the batches of a program in which n processes send messages to peers in rounds.
-// peer chooses the receiver, and clocks returns what the clock of each process shows.
+// exchange returns the trace of a program in which n processes send messages in rounds. Function
+// peer chooses the receiver of process i in a round, and clocks has the clock of each process.
 func exchange(n, rounds int, clocks []clockFunc, peer func(i, round int) int) (*trace.Definitions, []*trace.Batch) {
 	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
 	b := make([]*trace.Batch, n)

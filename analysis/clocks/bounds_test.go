@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestHull compares hulls with the points that lie above each line between an earlier and a later
-// one, in numbers of any size.
+// TestHull checks that a hull has exactly the points that lie above each line between an earlier
+// and a later point, for numbers of any size.
 func TestHull(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for round := range 400 {
@@ -22,7 +22,7 @@ func TestHull(t *testing.T) {
 		var all, h []point
 		for range 1 + r.IntN(40) {
 			p := point{r.Int64N(size), r.Int64N(size) - r.Int64N(size)}
-			if r.IntN(3) == 0 && len(all) > 0 { // mostly in order, as in a trace
+			if r.IntN(3) == 0 && len(all) > 0 { // one point in three comes out of order
 				p.received += all[len(all)-1].received / 2
 			}
 			all = append(all, p)
@@ -48,12 +48,14 @@ func TestHull(t *testing.T) {
 	}
 }
 
+// isAbove reports whether p lies above the line from a to b, in exact numbers.
 func isAbove(a, p, b point) bool {
 	times := func(x, y int64) *big.Int { return new(big.Int).Mul(big.NewInt(x), big.NewInt(y)) }
 	return times(p.need-a.need, b.received-a.received).Cmp(times(b.need-a.need, p.received-a.received)) > 0
 }
 
-// ring is a trace in which a token goes round. What clock i shows is later by skew·i.
+// ringTrace is a trace in which a token is sent around a ring of locations. The clock of location i
+// is ahead by skew·i ticks.
 type ringTrace struct {
 	format.Events
 	defs    trace.Definitions
@@ -91,7 +93,7 @@ func (e *ringTrace) ScanParallel(_ context.Context, _ trace.Selection, begin fun
 	return nil
 }
 
-// watch is a context that calls look whenever it is asked for an error.
+// watch is a context that calls look each time that its error is requested.
 type watch struct {
 	context.Context
 	look func()
@@ -102,15 +104,15 @@ func (w watch) Err() error {
 	return nil
 }
 
-// TestWaitingEnds checks that few ends of messages wait for their partners at a time, even if clocks
-// differ by more than the trace is long, or a location has no events.
+// TestWaitingEnds checks that few ends of messages wait for their partners at a time, even if
+// clocks differ by more than the length of the trace, or if a location has no events.
 func TestWaitingEnds(t *testing.T) {
 	const n, rounds = 8, 5000
 	for _, test := range []struct {
 		name string
 		skew int64
 		lost bool
-		most int // ends
+		most int // greatest number of waiting ends
 	}{
 		{"same clocks", 0, false, n * 256},
 		{"clocks far apart", 1e9, false, n * (100 + 256)},
@@ -146,8 +148,8 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestAgenda checks that nodes are visited after their causes, but for a small part of the trace's
-// length, although a clock is set by more than all the rest of the trace takes.
+// TestAgenda checks that nodes are visited at most a small part of the trace's length before their
+// causes, even if a clock is set by more than the length of the rest of the trace.
 func TestAgenda(t *testing.T) {
 	const messages, jump = 20_000, 50_000_000
 	q := &problem{clocks: []clock{{last: 400 * messages}, {last: 400*messages + jump}}, clockOf: []int32{0, 1},

@@ -3,32 +3,34 @@ package clocks
 // Level determines which locations share a clock.
 type Level uint8
 
-// The levels: which locations share a clock.
+// The values of Level.
 const (
-	// ProcessClocks assigns one clock to the locations of a group that is a process.
+	// ProcessClocks assigns one clock to all locations of each group that is a process.
 	ProcessClocks Level = iota
-	// NodeClocks assigns one clock to all processes of a group.
+	// NodeClocks assigns one clock to all processes in each group that contains processes, usually
+	// a node.
 	NodeClocks
 	// LocationClocks assigns each location its own clock.
 	LocationClocks
 )
 
-// Model determines what a correction may consist of.
+// Model determines what a correction consists of.
 type Model uint8
 
-// The models of the correction.
+// The values of Model.
 const (
-	Full   Model = iota // offsets, drifts, and amortisation where these are not enough
+	Full   Model = iota // offsets and drifts, and amortisation where these are not enough
 	Linear              // offsets and drifts
 	Offset              // offsets only
 )
 
+// modelNames are the names of the models, by value.
 var modelNames = [...]string{"full", "linear", "offset"}
 
 // String returns the model's name: "full", "linear" or "offset".
 func (m Model) String() string { return modelNames[m] }
 
-// MaxLatency is the greatest valid Options.Latency, in ticks.
+// MaxLatency is the greatest value of Options.Latency, in ticks.
 const MaxLatency = 1 << 30
 
 // Options are the settings of the analysis.
@@ -38,20 +40,21 @@ type Options struct {
 	// Latency is the least time of a message from one clock to another, in ticks, from 0 to
 	// MaxLatency.
 	Latency int64
-	// Reference is the index of a location whose clock keeps its times. Clocks that are not tied to it
-	// refer to the first clock that they are tied to.
+	// Reference is the index of the location whose clock is not corrected. A clock without a chain
+	// of messages or operations to it refers to the first clock to which it has one.
 	Reference uint32
-	// Always also corrects clocks that no message contradicts, to the middle of the possible range.
+	// Always also corrects clocks that violate no constraint: to the middle of the possible range.
 	Always bool
 }
 
-// end is an event at a location.
+// end is the event of a message's or operation's begin or end: its location, and its time in ticks.
 type end struct {
 	loc  uint32
 	time int64
 }
 
-// span holds the times of the first and last event of a location.
+// span holds the times of the first and last event of a location, in ticks. They are valid if any
+// is set.
 type span struct {
 	first, last int64
 	any         bool

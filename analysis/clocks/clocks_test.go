@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// solve solves a whole trace.
+// solve returns the result of Solve for a trace, and fails the test after an error.
 func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 	t.Helper()
 	r, err := clocks.Solve(context.Background(), d, opt)
@@ -22,7 +22,7 @@ func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 	return r
 }
 
-// batches is a trace of batches, each of one location.
+// batches is a trace that consists of a list of batches, each of one location.
 type batches struct {
 	format.Events
 	defs *trace.Definitions
@@ -31,7 +31,8 @@ type batches struct {
 
 func (b *batches) Defs() *trace.Definitions { return b.defs }
 
-// ScanParallel delivers the batches to one worker or, if they belong to different locations, to two.
+// ScanParallel delivers the batches in their order, to one worker or, alternating between
+// locations, to two.
 func (b *batches) ScanParallel(_ context.Context, _ trace.Selection, begin func() func(int) format.Sink) error {
 	sinks := begin()
 	workers := []format.Sink{sinks(0), sinks(1)}
@@ -46,6 +47,7 @@ func (b *batches) ScanParallel(_ context.Context, _ trace.Selection, begin func(
 	return nil
 }
 
+// open opens an OTF2 trace, with values as the options for reading.
 func open(t testing.TB, path string, values map[string]string) format.Events {
 	t.Helper()
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path),
@@ -57,9 +59,11 @@ func open(t testing.TB, path string, values map[string]string) format.Events {
 	return d
 }
 
+// ringTrace is the path of a trace of a ring of processes.
 const ringTrace = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
 
-// TestRing uses a trace of EZTrace in which 35 of 80 messages are received before they are sent.
+// TestRing corrects a trace of EZTrace in which 35 of 80 messages are received before they are
+// sent.
 func TestRing(t *testing.T) {
 	for _, opt := range []clocks.Options{{}, {Model: clocks.Linear}, {Model: clocks.Offset}, {Reference: 2},
 		{Latency: 100}, {Level: clocks.LocationClocks}} {
@@ -76,15 +80,15 @@ func TestRing(t *testing.T) {
 		}
 		corrected(t, d, r)
 	}
-	// All processes are on one node. If they had one clock, nothing could be corrected.
+	// All processes are on one node. With one clock for the node, nothing can be corrected.
 	r := solve(t, open(t, ringTrace, nil), clocks.Options{Level: clocks.NodeClocks})
 	if len(r.Clocks) != 1 || r.Contradictions.Messages != 35 || r.After != r.Before || len(r.Correction.Locations) != 0 {
 		t.Errorf("one clock: found %+v", r)
 	}
 }
 
-// corrected counts the early messages of the corrected trace independently of Solve, and checks
-// that all locations keep their order.
+// corrected counts the early messages of the corrected trace without code of Solve. It also checks
+// that each location keeps the order of its events.
 func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	t.Helper()
 	for id, c := range r.Correction.Locations {
@@ -122,8 +126,8 @@ func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	}
 }
 
-// TestHeat compares with the true offsets: the trace has the offsets of its clocks, which were
-// skewed by a millisecond per rank.
+// TestHeat compares the computed offsets with the true ones of a trace whose clocks were skewed by
+// a millisecond per rank.
 func TestHeat(t *testing.T) {
 	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
 	d := open(t, path, map[string]string{"otf2.raw-clocks": "true"})
@@ -133,18 +137,19 @@ func TestHeat(t *testing.T) {
 	}
 	corrected(t, d, r)
 	for i, c := range r.Clocks[:4] {
-		// Messages take 1 to 20 µs here.
+		// Messages of this trace take 1 to 20 µs.
 		if truth := int64(-1_000_000 * i); c.Offset < truth-10_000 || c.Offset > truth+10_000 || c.Drift != 0 {
 			t.Errorf("clock %s: found %d ns and %g ppm, expected %d", c.Name, c.Offset, c.Drift, truth)
 		}
 	}
-	// With the trace's own offsets applied, nothing has to be corrected.
+	// Once the reader applies the clock offsets in the trace, no correction is needed.
 	if r = solve(t, open(t, path, nil), clocks.Options{}); r.Before.Any() || len(r.Correction.Locations) != 0 {
 		t.Errorf("with the trace's own offsets: found %+v", r)
 	}
 }
 
-// TestPrivateTrace uses a trace that may not be distributed.
+// TestPrivateTrace uses a trace that may not be distributed. It is skipped where that does not
+// exist.
 func TestPrivateTrace(t *testing.T) {
 	path := "../../../shared/traces/otf2/bigapp-small/traces.otf2"
 	if _, err := os.Stat(path); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of the events that are read before their partners: rows that all streams hold ready, and
-// ends of messages and parts of operations that wait.
+// The limits of the events that are held before they are matched: rows that all streams together
+// have ready, and ends of messages and parts of operations that wait for their partners.
 const (
 	readyRows   = 1 << 16
 	waitingEnds = 1 << 17
@@ -28,38 +28,40 @@ type collection struct {
 }
 
 // collector reads a trace, and finds its messages and collective operations. It reads each location
-// in time order, but goes from one location to another as messages and operations require: clocks
-// may differ by more than the trace is long, and then most messages would wait for their other end
-// if the order were that of time. A receive that is too early shifts the later events of its
-// location, and a location that is far ahead of the others must wait.
+// in time order, but chooses the next location by corrected times. Clocks can differ by more than
+// the trace is long. In the order of recorded times most messages would then wait for their other
+// end. Therefore, a receive that is too early shifts all later events of its location, and a
+// location that is far ahead of the others must wait.
 type collector struct {
 	collection
 	defs     *trace.Definitions
 	matching *messages.Part
 	lanes    []lane
-	ready    lanes // lanes whose next batch may be read
-	blocked  lanes // lanes that are too far ahead of the others
-	limit    int   // number of waiting ends at which a lane is blocked
+	ready    lanes // heap of lanes whose next batch can be read
+	blocked  lanes // heap of lanes with too many waiting ends
+	limit    int   // number of waiting ends that blocks a lane
 	facts    []fact
 	ops      operations
-	kept     trace.Batch
+	// kept is scratch: the rows of a batch that can be matched.
+	kept trace.Batch
 }
 
-// fact is what the scan finds about a location before its events are matched.
+// fact holds the properties of a location that the scan finds before its events are matched.
 type fact struct {
 	sends, receives bool
 	counts          tallies
 }
 
-// tallies are the numbers of a location's operations in each sequence.
+// tallies has the number of a location's operations in each sequence.
 type tallies []tally
 
+// tally is the number of operations in a sequence.
 type tally struct {
 	sequence
 	count int
 }
 
-// next counts an operation, and returns the number of those before it in its sequence.
+// next counts an operation in sequence s, and returns the number of operations that s had before.
 func (t *tallies) next(s sequence) int {
 	i := slices.IndexFunc(*t, func(x tally) bool { return x.sequence == s })
 	if i < 0 {
@@ -75,16 +77,18 @@ type lane struct {
 	location uint32
 	stream   format.Stream
 	next     *trace.Batch
-	shift    int64 // by which its times must be later than those of its partners, as far as is known
+	shift    int64 // ticks by which its times must be later to be after their causes, as far as known
 	key      int64 // the shifted time of the next event when the lane was put into the heap
-	waiting  int   // ends that have not found their partners
-	limit    int
-	blocked  bool
-	members  member
-	taken    tallies
+	waiting  int   // number of ends without a partner so far
+	// limit is the number of waiting ends at which the lane is blocked.
+	limit   int
+	blocked bool
+	// members assembles the operations of the location, and taken counts them.
+	members member
+	taken   tallies
 }
 
-// collect reads a trace.
+// collect reads the events of a trace, and logs its messages and collective operations.
 func collect(ctx context.Context, d format.Events) (*collection, error) {
 	c := &collector{}
 	c.log = newLog()
@@ -95,6 +99,7 @@ func collect(ctx context.Context, d format.Events) (*collection, error) {
 	return &c.collection, nil
 }
 
+// run scans the trace, and then reads the events of messages and operations lane by lane.
 func (c *collector) run(ctx context.Context, d format.Events) error {
 	var mu sync.Mutex
 	var reducers []*reducer
@@ -155,24 +160,25 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	return c.log.err
 }
 
+// unknownLocation returns the error for an event at location loc of a trace with n locations.
 func unknownLocation(loc, n int) error {
 	return fmt.Errorf("clocks: found an event at location %d, expected one of the %d locations of the trace", loc, n)
 }
 
-// advance reads the next batch of the lane that is the earliest.
+// advance reads the next batch of the ready lane with the earliest shifted time.
 func (c *collector) advance(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(c.ready) == 0 {
-		// All lanes are blocked, so one of them must continue.
+		// All lanes are blocked: unblock the earliest one.
 		l := heap.Pop(&c.blocked).(*lane)
 		l.blocked = false
 		l.limit = l.waiting + c.limit
 		c.ready.push(l)
 	}
 	l := heap.Pop(&c.ready).(*lane)
-	if l.key != l.next.Time[0]+l.shift { // its shift has changed since it was put into the heap
+	if l.key != l.next.Time[0]+l.shift { // its shift has changed since it was pushed
 		c.ready.push(l)
 		return nil
 	}
@@ -197,8 +203,9 @@ func (c *collector) advance(ctx context.Context) error {
 	return nil
 }
 
-// found notes that an end of a location has its partner.
-func (c *collector) found(loc uint32) {
+// matched counts a waiting end of a location that has found its partner, and unblocks the lane if
+// few ends wait.
+func (c *collector) matched(loc uint32) {
 	l := &c.lanes[loc]
 	l.waiting--
 	if l.blocked && l.waiting <= l.limit/2 {
@@ -208,17 +215,17 @@ func (c *collector) found(loc uint32) {
 	}
 }
 
-// pair takes a message.
+// pair logs a message.
 func (c *collector) pair(m messages.Pair) {
 	c.log.message(end{m.Source, m.Sent}, end{m.Destination, m.Received})
 	c.tied[m.Source], c.tied[m.Destination] = true, true
 	l := &c.lanes[m.Destination]
 	l.shift = max(l.shift, m.Sent+c.lanes[m.Source].shift-m.Received)
-	c.found(m.Source)
-	c.found(m.Destination)
+	c.matched(m.Source)
+	c.matched(m.Destination)
 }
 
-// read takes the next batch of a lane.
+// read processes the next batch of a lane.
 func (c *collector) read(l *lane) error {
 	b := l.next
 	s := &c.spans[l.location]
@@ -231,7 +238,7 @@ func (c *collector) read(l *lane) error {
 	for k := b.Cursor(); k.Next(); {
 		switch kind := k.Kind(); {
 		case kind.IsSend() || kind.IsRecv():
-			if c.hope(kind, k.Op(0)) {
+			if c.canMatch(kind, k.Op(0)) {
 				matched++
 			} else {
 				hopeless = true
@@ -247,7 +254,7 @@ func (c *collector) read(l *lane) error {
 	case hopeless:
 		c.kept.Reset(b.Loc)
 		for k := b.Cursor(); k.Next(); {
-			if kind := k.Kind(); (kind.IsSend() || kind.IsRecv()) && c.hope(kind, k.Op(0)) {
+			if kind := k.Kind(); (kind.IsSend() || kind.IsRecv()) && c.canMatch(kind, k.Op(0)) {
 				c.kept.AppendRow(&k)
 			}
 		}
@@ -256,8 +263,8 @@ func (c *collector) read(l *lane) error {
 	return c.matching.Batch(b)
 }
 
-// hope reports whether the location of the other end has any such ends.
-func (c *collector) hope(kind trace.Kind, peer uint64) bool {
+// canMatch reports whether location peer has any events that match an event of the given kind.
+func (c *collector) canMatch(kind trace.Kind, peer uint64) bool {
 	if peer >= uint64(len(c.facts)) {
 		return false
 	}
@@ -267,6 +274,7 @@ func (c *collector) hope(kind trace.Kind, peer uint64) bool {
 	return c.facts[peer].sends
 }
 
+// isCollective reports whether events of kind k are logged as parts of collective operations.
 func isCollective(k trace.Kind) bool {
 	switch k {
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete:
@@ -275,7 +283,7 @@ func isCollective(k trace.Kind) bool {
 	return false
 }
 
-// lanes is a heap of lanes by the shifted time of their next event.
+// lanes is a heap of lanes, ordered by the shifted time of their next event.
 type lanes []*lane
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
@@ -305,30 +313,32 @@ func (h *lanes) Pop() any {
 	return l
 }
 
-// reducer chooses the events of messages and collective operations during the scan, and counts the
-// operations, so that it is known which members an operation will have.
+// reducer chooses the events of messages and collective operations during the scan. It also counts
+// the operations, so that the number of members of each operation is known before they are matched.
 type reducer struct {
-	own   bool // the format numbers operations itself
-	facts []*counted
+	own bool // the format defines its own numbers of operations
+	// facts is by location, nil for locations without such events.
+	facts []*factCount
 }
 
-// counted is a fact that still grows.
-type counted struct {
+// factCount is the fact of a location while its events are being counted.
+type factCount struct {
 	fact
 	members member
 }
 
-func (r *reducer) fact(loc uint32) *counted {
+// fact returns the facts of a location, which it creates if needed.
+func (r *reducer) fact(loc uint32) *factCount {
 	for int(loc) >= len(r.facts) {
 		r.facts = append(r.facts, nil)
 	}
 	if r.facts[loc] == nil {
-		r.facts[loc] = &counted{}
+		r.facts[loc] = &factCount{}
 	}
 	return r.facts[loc]
 }
 
-// batch is a [format.Reducer].
+// batch implements [format.Reducer].
 func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 	collective, sends, receives := false, false, false
 	for i, k := range b.Kind {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The collective operations that constrain clocks, numbered as in OTF2.
+// The numbers, as in OTF2, of the collective operations that constrain clocks.
 const (
 	barrier            = 0
 	broadcast          = 1
@@ -26,63 +26,67 @@ const (
 	reduceScatterBlock = 16
 )
 
-// begun is a collective operation that has begun and not ended.
-type begun struct {
+// openCall is a call of a blocking collective operation that has begun and not ended. Time is in
+// ticks.
+type openCall struct {
 	time                          int64
 	operation, communicator, root uint64
 	sent, received                uint64
 	matching                      uint64
 }
 
-// operation is the part of one member in a collective operation.
+// operation is one member's call of a collective operation, with times in ticks.
 type operation struct {
 	begin, end int64
 	kind, root uint64
-	sent       bool // it sent bytes to others, or may have
-	received   bool
+	sent       bool // it sent bytes to others
+	// received is set if it received bytes from others.
+	received bool
 }
 
-// sequence identifies the operations of a communicator, or the non-blocking ones, which form a
-// sequence of their own.
+// sequence identifies a series of operations whose n-th calls at all members form one operation:
+// the blocking or the non-blocking ones of a communicator.
 type sequence struct {
 	communicator uint64
 	posted       bool
 }
 
-// posting is a non-blocking operation of a location, in the order of the requests.
+// posting is a non-blocking operation of a location. It is open until it completes, or until its
+// request number is reused.
 type posting struct {
 	sequence
 	operation
 	open, complete bool
 }
 
-// member follows the operations of a location.
+// member assembles the operations of a location.
 type member struct {
-	open     []begun
-	requests map[uint64]int // by request: its posting, counted from the first of all
-	postings []posting      // from the oldest open one
-	dropped  int            // postings before
+	open     []openCall
+	requests map[uint64]int // by request: number of its posting, counted from the first posting of the location
+	postings []posting      // in the order of the requests, from the oldest open one on
+	dropped  int            // number of postings that were removed from the list
 }
 
-// event takes an event, and hands each operation that is complete to take. If ordered is set,
-// non-blocking operations come in the order of their requests, which requires [member.finish].
+// event processes an event, and calls take for each operation that is complete. If ordered is set,
+// non-blocking operations are passed to take in the order of their requests; then [member.finish]
+// must follow the last event.
 func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operation)) {
 	switch c.Kind() {
 	case trace.CollectiveBegin:
-		m.open = append(m.open, begun{c.Time(), c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4), c.Op(5)})
+		m.open = append(m.open, openCall{c.Time(), c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4), c.Op(5)})
 	case trace.CollectiveEnd:
-		m.ended(c, take)
+		m.endCall(c, take)
 	case trace.CollectiveRequest:
 		if m.requests == nil {
 			m.requests = map[uint64]int{}
 		}
-		if i, ok := m.requests[c.Op(0)]; ok && ordered { // nothing will complete that one
+		if i, ok := m.requests[c.Op(0)]; ok && ordered { // the earlier request with this number never completes
 			m.postings[i-m.dropped].open = false
 		}
 		m.requests[c.Op(0)] = m.dropped + len(m.postings)
 		if ordered {
 			m.postings = append(m.postings, posting{operation: operation{begin: c.Time()}, open: true})
-			m.pass(take, false)
+			m.takeReady(take, false)
 		}
 	case trace.CollectiveComplete:
 		i, ok := m.requests[c.Op(5)]
@@ -100,12 +104,13 @@ func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operat
 		p := &m.postings[i-m.dropped]
 		p.sequence, p.open, p.complete = s, false, s.communicator != trace.Undefined
 		p.operation = operation{p.begin, c.Time(), c.Op(0), c.Op(2), c.Op(3) != 0, c.Op(4) != 0}
-		m.pass(take, false)
+		m.takeReady(take, false)
 	}
 }
 
-// pass hands over the postings before the oldest open one.
-func (m *member) pass(take func(sequence, operation), all bool) {
+// takeReady calls take for the complete postings before the oldest open one, or for all complete
+// ones, and removes them.
+func (m *member) takeReady(take func(sequence, operation), all bool) {
 	n := 0
 	for n < len(m.postings) && (all || !m.postings[n].open) {
 		if p := &m.postings[n]; p.complete {
@@ -117,11 +122,11 @@ func (m *member) pass(take func(sequence, operation), all bool) {
 	m.postings = m.postings[n:]
 }
 
-// finish hands over the operations that wait for requests that are never complete.
-func (m *member) finish(take func(sequence, operation)) { m.pass(take, true) }
+// finish calls take for the complete postings that follow open ones.
+func (m *member) finish(take func(sequence, operation)) { m.takeReady(take, true) }
 
-// ended closes the latest open collective operation with the same id.
-func (m *member) ended(c *trace.Cursor, take func(sequence, operation)) {
+// endCall ends the latest open call with the same matching number, and calls take for it.
+func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 	i := len(m.open) - 1
 	if id := c.Op(5); id != trace.Undefined {
 		for i >= 0 && m.open[i].matching != id {
@@ -133,7 +138,7 @@ func (m *member) ended(c *trace.Cursor, take func(sequence, operation)) {
 	}
 	b := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)
-	if c.Op(1) != trace.Undefined { // the end records the operation, which overrides that of the begin
+	if c.Op(1) != trace.Undefined { // the end has the operands, which replace those of the begin
 		b.operation, b.communicator, b.root, b.sent, b.received = c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4)
 	}
 	if b.communicator != trace.Undefined {
@@ -150,20 +155,22 @@ type operations struct {
 
 // progress is the state of matching the operations of one sequence.
 type progress struct {
-	counts  []int // number of operations of each member, in descending order
-	first   int   // number of the oldest pending operation
+	counts []int // number of operations of each member in the whole trace, in descending order
+	first  int   // number of the oldest pending operation
+	// pending has the calls of the operations from first on.
 	pending [][]part
-	broken  bool   // the members have called different operations
-	last    uint64 // the root of the last operation
-	at      uint32 // the location of that root
+	broken  bool   // members called different operations
+	last    uint64 // root of the latest operation
+	at      uint32 // location of that root
 }
 
-// part is the part of a location in an operation.
+// part is a location's call of an operation.
 type part struct {
 	loc uint32
 	operation
 }
 
+// newOperations returns operations that expect the calls that the facts of c count.
 func newOperations(c *collector) operations {
 	o := operations{c, newRanks(c.defs), map[sequence]*progress{}}
 	for loc := range c.facts {
@@ -182,7 +189,8 @@ func newOperations(c *collector) operations {
 	return o
 }
 
-// take adds the next part of a location in a sequence. It logs the operations that are complete then.
+// take adds the next call of a lane's location to its operation. It logs the operations that are
+// complete with it.
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
@@ -203,24 +211,25 @@ func (o *operations) take(l *lane, s sequence, x operation) {
 		p.first++
 		p.pending = p.pending[1:]
 	}
-	// Where members disagree about an operation, records are missing, and later operations cannot be
-	// matched.
+	// If members call different operations, records are missing, and no later operation of the
+	// sequence can be matched.
 	for _, parts := range p.pending {
-		o.found(parts)
+		o.matched(parts)
 	}
 	p.pending = nil
 }
 
-// found notes that the parts of locations do not wait any more.
-func (o *operations) found(parts []part) {
+// matched counts calls that no longer wait for other members.
+func (o *operations) matched(parts []part) {
 	for _, x := range parts {
-		o.c.found(x.loc)
+		o.c.matched(x.loc)
 	}
 }
 
-// complete logs an operation of which all parts are known. It reports whether they agree.
+// complete logs an operation with the calls of all members. It returns false if the calls differ in
+// operation or root.
 func (o *operations) complete(communicator uint64, p *progress, parts []part) bool {
-	defer o.found(parts)
+	defer o.matched(parts)
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.loc, b.loc) })
 	var begins, ends []end
 	for i := range parts {
@@ -255,7 +264,8 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 	return true
 }
 
-// waits reports whether others wait for a member, and whether it waits for others.
+// waits returns which constraints a call takes part in: from is set if other members wait for its
+// begin, and to if its end waits for other members. root is set for the call of the root.
 func (o *operation) waits(root bool) (from, to bool) {
 	switch o.kind {
 	case barrier, allgather, alltoall, allreduce, reduceScatterBlock:
@@ -276,12 +286,13 @@ func (o *operation) waits(root bool) (from, to bool) {
 	return from, to
 }
 
-// ranks finds the locations of ranks.
+// ranks finds the locations of ranks of communicators.
 type ranks struct {
 	defs      *trace.Definitions
-	locations map[uint64][]uint32 // locations by communicator
+	locations map[uint64][]uint32 // by communicator: the locations in the order of their ranks
 }
 
+// newRanks returns the ranks of a trace's communicators.
 func newRanks(d *trace.Definitions) *ranks { return &ranks{d, map[uint64][]uint32{}} }
 
 // location returns the location of a rank, or NoRef if it is unknown.

@@ -11,9 +11,10 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// The clock of b is 100 µs behind that of a: what a sends at 0 µs is received 10 µs later, at -90
-// µs. The answer, sent 5 µs after that, takes 10 µs as well. The times do not determine where in
-// these 20 µs the clocks agree. The middle is correct here.
+// The clock of b is 100 µs behind that of a: a message that a sends at 0 µs is received 10 µs
+// later, when the clock of b shows -90 µs. The answer is sent 5 µs after that, and takes 10 µs too.
+// The times leave a range of 20 µs for the offset. Its middle is correct here, since both messages
+// take the same time.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node")

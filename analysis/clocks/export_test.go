@@ -1,4 +1,4 @@
 package clocks
 
-// SolveWith is Solve with a number of nodes that wait before they are searched for contradictions.
+// SolveWith makes solveWith available to tests of other packages.
 var SolveWith = solveWith

@@ -6,21 +6,23 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// maxExtensions is the number of times that a piece of a curve is extended without finding a point at
-// which it can end.
+// maxExtensions is the number of times by which a piece of a curve is extended in search of a point
+// at which it can end.
 const maxExtensions = 64
 
-// fitter finds a curve with few points that maps exactly the times from to the times to, which both
-// ascend and come one after the other. It holds few of them.
+// fitter finds a curve of few points that maps a series of times exactly. The times before and
+// after the mapping must ascend. It holds few of them in memory.
 type fitter struct {
 	curve  transform.Curve
-	differ bool            // the times are not all shifted by the same distance
-	ahead  transform.Curve // times after the last point of the curve; the piece can end at the first
-	next   int             // index of the time to examine
-	lo, hi fraction        // least and greatest slope of a line through the last point that maps all times so far
+	differ bool            // the times are not all shifted by the same number of ticks
+	ahead  transform.Curve // times after the last point of the curve; the first one is the best end of the piece so far
+	next   int             // index in ahead of the time to examine
+	// lo and hi are the least and greatest slope of a line from the last point of the curve that maps
+	// all examined times.
+	lo, hi fraction
 }
 
-// add adds a time.
+// add adds a time, in ticks, and the corrected time to which the curve must map it.
 func (f *fitter) add(read, corrected int64) {
 	p := transform.Point{Read: read, True: corrected}
 	if len(f.curve) == 0 {
@@ -34,10 +36,10 @@ func (f *fitter) add(read, corrected int64) {
 	f.advance()
 }
 
-// begin begins a piece.
+// begin begins a piece at the last point of the curve.
 func (f *fitter) begin() { f.next, f.lo, f.hi = 0, fraction{0, 1}, fraction{1, 0} }
 
-// advance examines times, and ends pieces that cannot become longer.
+// advance examines the times in ahead, and ends pieces that cannot be extended.
 func (f *fitter) advance() {
 	at := f.curve[len(f.curve)-1]
 	for f.next < len(f.ahead) {
@@ -65,14 +67,14 @@ func (f *fitter) advance() {
 	}
 }
 
-// end ends a piece.
+// end ends the piece at the first time in ahead.
 func (f *fitter) end() {
 	f.curve = append(f.curve, f.ahead[0])
 	f.ahead = append(f.ahead[:0], f.ahead[1:]...)
 	f.begin()
 }
 
-// finish returns the curve.
+// finish ends the remaining pieces after the last time, and returns the curve.
 func (f *fitter) finish() transform.Curve {
 	for len(f.ahead) > 0 {
 		f.end()
@@ -87,7 +89,7 @@ func (f *fitter) finish() transform.Curve {
 	return f.curve
 }
 
-// fraction is a / b. b may be 0.
+// fraction is the number a / b. It is infinite if b is 0.
 type fraction struct{ a, b uint64 }
 
 func (f fraction) less(g fraction) bool {

@@ -5,11 +5,12 @@ import (
 	"sort"
 )
 
-// point is a constraint between two clocks: at time received of the receiving clock, that clock must
-// be need ticks ahead of the sending one.
+// point is a constraint between two clocks: at the time received of the receiving clock, in ticks,
+// this clock must be at least need ticks ahead of the sending one.
 type point struct{ received, need int64 }
 
-// addPoint adds a point to the corners of an upper hull, which ascend in time. The hull stays exact.
+// addPoint adds a point to the corners of an upper hull, which are ordered by time. It computes
+// with exact integers.
 func addPoint(h []point, p point) []point {
 	i := len(h)
 	if i > 0 && h[i-1].received >= p.received {
@@ -53,12 +54,14 @@ type signed struct {
 	hi, lo   uint64
 }
 
+// product returns a·b.
 func product(a, b int64) signed {
 	s := signed{negative: (a < 0) != (b < 0)}
 	s.hi, s.lo = bits.Mul64(magnitude(a), magnitude(b))
 	return s
 }
 
+// magnitude returns the absolute value of a.
 func magnitude(a int64) uint64 {
 	if a < 0 {
 		return -uint64(a)
@@ -66,6 +69,7 @@ func magnitude(a int64) uint64 {
 	return uint64(a)
 }
 
+// exceeds reports whether s is greater than t.
 func (s signed) exceeds(t signed) bool {
 	switch {
 	case s.hi|s.lo|t.hi|t.lo == 0:

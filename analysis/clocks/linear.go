@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// maxDrift is the greatest drift of a clock that is considered. Those of quartzes are at most a
-// tenth of it; anything greater is not a drift.
+// maxDrift is the greatest drift that a correction can have. Quartz clocks drift by at most a tenth
+// of it. A greater difference has another cause.
 const maxDrift = 0.002
 
-// fewPairs is the greatest number of pairs of begins and ends of an operation up to which all pairs
-// are added.
+// fewPairs is the greatest number of pairs of a begin and an end of an operation for which all
+// pairs are added at first.
 const fewPairs = 256
 
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
 type line struct {
 	base, middle  int64 // ticks
-	shift         int64 // shift of all clocks in ticks; only the method at adds it
+	shift         int64 // added to all corrected clocks, only in method at
 	offset, drift float64
 }
 
@@ -27,23 +27,25 @@ func (l *line) at(t int64) int64 {
 	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
 }
 
-// corner is a corner of the hull of the bounds between two clocks: at time x of the receiving
-// clock, relative to the middle of the trace, that clock must be w ahead of the sending one. Both
-// are in ticks, after the bases are applied.
+// corner is a corner of the hull of the constraints between two clocks: at time x of the receiving
+// clock, relative to the middle of the trace, this clock must be at least w ahead of the sending
+// one. Both are in ticks, with the lines' bases applied.
 type corner struct{ x, w float64 }
 
-// pair holds the constraints of clock from on clock to.
+// pair holds the constraints between two clocks whose causes are on clock from and whose effects are
+// on clock to.
 type pair struct {
 	from, to int32
 	latency  int64   // the least latency of the constraints
 	count    int64   // number of constraints
-	worst    int64   // the greatest number of ticks by which the offsets must differ
-	points   []point // points from which the hull is computed
-	hull     []corner
+	worst    int64   // greatest number of ticks by which a constraint is violated; negative if none is
+	points   []point // corners of the hull in ticks, exact
+	// hull has the same corners relative to the lines' bases.
+	hull []corner
 }
 
-// weight returns by how much the offset of to must exceed that of from, and the corner that
-// determines it.
+// weight returns for given drifts by how many ticks the offset of clock to must exceed that of
+// clock from, and the corner that determines it.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
 	df, dt, latency := drift[p.from], drift[p.to], float64(p.latency)
@@ -62,17 +64,18 @@ type estimate struct {
 	reference int32 // clock that keeps its times
 	lines     []line
 	pairs     []pair
-	number    map[[2]int32]int32 // index in pairs, by the two clocks
-	recent    []int32            // by clock: the pair of its latest constraint on another clock
-	out, in   [][]int32          // indices in pairs, by clock
-	// component[c] is the lowest clock of the component that contains c. A clock that no constraint ties
-	// to another one is a component of its own.
+	number    map[[2]int32]int32 // index in pairs, by clocks from and to
+	recent    []int32            // by clock: index in pairs of the latest constraint whose cause is on it
+	out, in   [][]int32          // by clock: indices of the pairs with the clock as from (out), or as to (in)
+	// component has for each clock the lowest clock of its component: the clocks that constraints
+	// join, directly or through others.
 	component []int32
 	search    *search // for components
 	place     []int32 // by clock: its index in the current ring, or none
 	placed    []int32 // the clocks of the current ring
 }
 
+// newEstimate returns an estimate without constraints.
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
 	e := &estimate{q: q, opt: opt, reference: reference, number: map[[2]int32]int32{},
 		recent: make([]int32, len(q.clocks)), place: make([]int32, len(q.clocks))}
@@ -94,7 +97,7 @@ func (e *estimate) add(c *constraint) {
 		e.bound(c.from[0], c.to[0], e.q.latency)
 		return
 	}
-	if !c.many() {
+	if !c.hasManyPairs() {
 		for _, u := range c.from {
 			for _, v := range c.to {
 				e.bound(u, v, 0)
@@ -102,8 +105,8 @@ func (e *estimate) add(c *constraint) {
 		}
 		return
 	}
-	// Add each begin with the ends 1, 2, 4 … clocks further. Others follow if they turn out to be
-	// violated.
+	// Add each begin only with the ends 1, 2, 4 … clocks further. The other pairs are added later
+	// if the correction violates them.
 	for i, u := range c.from {
 		for k := 1; k < len(c.to); k *= 2 {
 			e.bound(u, c.to[(i+k)%len(c.to)], 0)
@@ -111,7 +114,8 @@ func (e *estimate) add(c *constraint) {
 	}
 }
 
-// bound adds the bound that v is not before u. It reports whether they are of different clocks.
+// bound adds the constraint that v is not before u plus the latency. It returns false if both are
+// on the same clock.
 func (e *estimate) bound(u, v node, latency int64) bool {
 	if u.clock == v.clock {
 		return false
@@ -135,7 +139,7 @@ func (e *estimate) bound(u, v node, latency int64) bool {
 	return true
 }
 
-// solve computes the lines.
+// solve computes the lines of all clocks.
 func (e *estimate) solve(ctx context.Context) error {
 	e.lines = make([]line, len(e.q.clocks))
 	e.collect()
@@ -156,7 +160,7 @@ func (e *estimate) solve(ctx context.Context) error {
 	return nil
 }
 
-// collect sorts the pairs by clocks.
+// collect sorts the pairs by clocks, and indexes them.
 func (e *estimate) collect() {
 	slices.SortFunc(e.pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	n := len(e.q.clocks)
@@ -169,7 +173,7 @@ func (e *estimate) collect() {
 	}
 }
 
-// components computes which clocks are tied to each other.
+// components computes the components of the clocks.
 func (e *estimate) components() {
 	e.component = make([]int32, len(e.q.clocks))
 	for c := range e.component {
@@ -191,8 +195,8 @@ func (e *estimate) components() {
 	}
 }
 
-// byComponent lists the clocks of each component. In the component of the reference clock, that
-// clock comes first.
+// byComponent returns the clocks of each component. The reference clock is the first one of its
+// component.
 func (e *estimate) byComponent() [][]int32 {
 	lists := make([][]int32, len(e.q.clocks))
 	for c, k := range e.component {
@@ -208,7 +212,7 @@ func (e *estimate) byComponent() [][]int32 {
 	return lists
 }
 
-// consistent reports whether no bound is violated without a correction.
+// consistent reports whether the clocks violate no constraint without a correction.
 func (e *estimate) consistent(clocks []int32) bool {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
@@ -220,8 +224,8 @@ func (e *estimate) consistent(clocks []int32) bool {
 	return true
 }
 
-// rebase sets bases that move the clocks roughly to their places, so that floats are precise enough
-// for the rest.
+// rebase sets the bases of lines so that they remove the greatest part of the offsets. The rest is
+// small enough for the precision of floats.
 func (e *estimate) rebase(clocks []int32) {
 	seen := map[int32]bool{clocks[0]: true}
 	queue := []int32{clocks[0]}
@@ -268,7 +272,7 @@ func (e *estimate) rebase(clocks []int32) {
 	}
 }
 
-// hulls computes the corners of the pairs of some clocks.
+// hulls computes the hulls of all pairs whose effects are on the given clocks.
 func (e *estimate) hulls(clocks []int32) {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
@@ -283,8 +287,8 @@ func (e *estimate) hulls(clocks []int32) {
 	}
 }
 
-// solveComponent computes the lines of clocks that are tied to each other. Clocks that are bounded
-// from only one side are moved no more than necessary.
+// solveComponent computes the lines of the clocks of a component. A clock that other clocks bound
+// from one side only is moved no more than necessary.
 func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	drift := make([]float64, len(e.q.clocks))
 	offset := make([]float64, len(e.q.clocks))
@@ -294,17 +298,18 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 		}
 		r := e.ring(l)
 		r.solve(drift, offset)
-		if l[0] != clocks[0] { // relative to the first clock
+		if l[0] != clocks[0] { // relative to the first clock of the component
 			for _, c := range l[1:] {
 				offset[c] -= float64(e.lines[l[0]].base) + offset[l[0]]
 			}
 			offset[l[0]] = -float64(e.lines[l[0]].base)
 		}
-		// Rings are ordered so that each comes after the rings it depends on.
+		// The clocks that bound this ring from outside belong to earlier rings, whose offsets are
+		// final.
 		need := 0.0
 		for _, c := range l {
 			for _, i := range e.in[c] {
-				if p := &e.pairs[i]; !r.has(p.from) {
+				if p := &e.pairs[i]; !r.contains(p.from) {
 					w, _ := p.weight(drift)
 					need = max(need, math.Ceil(offset[p.from]+w-offset[c]))
 				}
@@ -321,8 +326,8 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	return nil
 }
 
-// rings returns the sets of clocks of a component that bound each other from both sides: its
-// strongly connected components, in the order of causes.
+// rings returns the strongly connected parts of a component: sets of clocks that bound each other
+// from both sides. They are in the order of causes.
 func (e *estimate) rings(clocks []int32) (out [][]int32) {
 	for _, c := range clocks {
 		e.search.index[c] = 0
@@ -331,7 +336,7 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 		e.search.from(root, func(l []int32) {
 			l = slices.Clone(l)
 			slices.Sort(l)
-			if k := slices.Index(l, clocks[0]); k > 0 { // the reference comes first
+			if k := slices.Index(l, clocks[0]); k > 0 { // the reference is the first one
 				copy(l[1:], l[:k])
 				l[0] = clocks[0]
 			}
@@ -342,7 +347,7 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 	return out
 }
 
-// ring returns the problem for clocks that bound each other.
+// ring returns the ring of clocks that bound each other, with the pairs between them.
 func (e *estimate) ring(clocks []int32) *ring {
 	for _, c := range e.placed {
 		e.place[c] = none
@@ -354,7 +359,7 @@ func (e *estimate) ring(clocks []int32) *ring {
 	r := &ring{clocks: clocks, place: e.place, offsetOnly: e.opt.Model == Offset}
 	for _, c := range clocks {
 		for _, i := range e.out[c] {
-			if r.has(e.pairs[i].to) {
+			if r.contains(e.pairs[i].to) {
 				r.pairs = append(r.pairs, &e.pairs[i])
 			}
 		}

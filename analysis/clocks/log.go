@@ -7,25 +7,26 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// Sizes of the log of constraints: what it keeps in memory before it uses a file, and its pieces.
+// The sizes of the log in bytes: what it keeps in memory before it uses a file, and a piece of it.
 const (
 	logBytes  = 8 << 20
 	logPieces = 64 << 10
 )
 
-// constraintLog is a sequence of messages and collective operations, in a few bytes each. Each has a
-// number, from 0.
+// constraintLog is a list of messages and collective operations, packed into a few bytes each. They
+// are numbered from 0.
 type constraintLog struct {
 	store *chunks.Store
 	list  []chunks.Chunk
 	buf   []byte
-	last  []int64 // the previous time of each location
+	last  []int64 // by location: the latest time in the current piece
 	count int64
 	err   error
 }
 
 func newLog() *constraintLog { return &constraintLog{store: chunks.New(logBytes)} }
 
+// close removes the temporary file.
 func (l *constraintLog) close() { l.store.Close() }
 
 // message adds a message.
@@ -35,7 +36,7 @@ func (l *constraintLog) message(sent, received end) {
 	l.done()
 }
 
-// operation adds a collective operation of which no member ends before any member begins.
+// operation adds a collective operation: no member in ends ends before any member in begins begins.
 func (l *constraintLog) operation(begins, ends []end) {
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))
@@ -48,7 +49,7 @@ func (l *constraintLog) operation(begins, ends []end) {
 	l.done()
 }
 
-// head adds a number and the time of an end.
+// head adds a number, and the time of an end.
 func (l *constraintLog) head(x uint64, e end) {
 	for int(e.loc) >= len(l.last) {
 		l.last = append(l.last, 0)
@@ -58,6 +59,7 @@ func (l *constraintLog) head(x uint64, e end) {
 	l.last[e.loc] = e.time
 }
 
+// done ends the entry.
 func (l *constraintLog) done() {
 	l.count++
 	if len(l.buf) >= logPieces {
@@ -65,7 +67,7 @@ func (l *constraintLog) done() {
 	}
 }
 
-// flush stores the newest piece.
+// flush stores the current piece.
 func (l *constraintLog) flush() {
 	if l.err != nil || len(l.buf) == 0 {
 		return
@@ -79,14 +81,15 @@ func (l *constraintLog) flush() {
 	}
 }
 
-// record is an entry of the log. A message has one begin, its send, and one end, its receive.
+// record is an entry of the log. The only begin of a message is its send, and the only end its
+// receive.
 type record struct {
 	number       int64
 	message      bool
 	begins, ends []end
 }
 
-// each calls f for each entry, which is valid during the call.
+// each calls f for each entry in the order of the numbers. The entry is valid during the call.
 func (l *constraintLog) each(ctx context.Context, f func(r *record) error) error {
 	l.flush()
 	if l.err != nil {

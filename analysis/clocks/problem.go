@@ -10,37 +10,38 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxLength is the greatest length of a trace, in ticks, for which sums of times fit.
+// maxLength is the length in ticks that a trace must not reach, so that sums of times fit an int64.
 const maxLength = 1 << 60
 
-// ErrTimeRange is returned when the times of a trace span more than 2^60 ticks, or are too late to be
+// ErrTimeRange is the error for a trace whose times span 2^60 ticks or more, or are too late to be
 // corrected.
 var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that " +
 	"can " +
 	"be compared")
 
+// none is the index that stands for no clock, node or pair.
 const none = -1
 
 // problem holds the clocks of a trace, and reads their constraints from the log.
 type problem struct {
 	defs    *trace.Definitions
 	latency int64
-	origin  int64   // the first time of the trace; times of nodes are relative to it
-	clockOf []int32 // clock of each location; none for locations without events
+	origin  int64   // first time of the trace; times of nodes are relative to it
+	clockOf []int32 // by location; none for locations that have no clock
 	clocks  []clock
 	log     *constraintLog
-	ignored bitset // constraints that no clock can meet
+	ignored bitset // numbers of the constraints that no clock can meet
 }
 
 // clock is one clock with its locations.
 type clock struct {
 	locations   []uint32
-	first, last int64 // times of the first and the last event
-	ties        int64 // number of messages to and from the clock, and of its collective operations
+	first, last int64 // times of the first and last event, relative to the origin
+	ties        int64 // number of messages to and from other clocks, and of its collective operations
 }
 
-// node is a time of a clock at which something happens, relative to the origin. All events of that
-// time have the same corrected time.
+// node is all events of a clock at the same time, relative to the origin. They have the same
+// corrected time.
 type node struct {
 	clock int32
 	time  int64
@@ -50,21 +51,22 @@ func compareNodes(a, b node) int {
 	return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.time, b.time))
 }
 
-// constraint is a message, or a collective operation: none of the nodes to is before any of the
-// nodes from. The nodes of each side differ, and ascend.
+// constraint is a message or collective operation: none of the nodes to must be before any of the
+// nodes from. The nodes of each side are distinct and ordered.
 type constraint struct {
 	number   int64
 	message  bool
-	inside   bool // both sides are on the same clock, so a correction hardly changes it
+	inside   bool // both sides are on the same clock, so that no linear correction can meet it
 	from, to []node
 }
 
-// many reports whether an operation has so many pairs of begins and ends that they are not all added together.
-func (c *constraint) many() bool {
+// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end, so that
+// only some are added.
+func (c *constraint) hasManyPairs() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }
 
-// keyOf returns the key that the locations of a clock share.
+// keyOf returns a key that is the same for all locations with the same clock.
 func keyOf(d *trace.Definitions, level Level, loc uint32) int64 {
 	l := d.Locations.At(loc)
 	alone := -1 - int64(loc)
@@ -73,7 +75,7 @@ func keyOf(d *trace.Definitions, level Level, loc uint32) int64 {
 		return alone
 	}
 	x := d.Groups.At(g)
-	// A process may belong to a group of processes.
+	// A location that is a process can be in a group of processes.
 	below := l.Kind == trace.ProcessLocation && x.Kind != "process"
 	switch {
 	case level == ProcessClocks && below:
@@ -84,7 +86,8 @@ func keyOf(d *trace.Definitions, level Level, loc uint32) int64 {
 	return int64(g)
 }
 
-// newProblem finds the clocks of a trace.
+// newProblem returns the clocks of a trace, without constraints that were found to be
+// contradictions.
 func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem, error) {
 	q := &problem{defs: d, latency: opt.Latency, clockOf: make([]int32, len(found.spans)), log: found.log}
 	clocks := map[int64]int32{}
@@ -127,7 +130,7 @@ func newProblem(d *trace.Definitions, opt Options, found *collection) (*problem,
 	return q, nil
 }
 
-// each calls f for each constraint, which is valid during the call.
+// each calls f for each constraint. The constraint is valid during the call.
 func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
 	var c constraint
 	return q.log.each(ctx, func(r *record) error {
@@ -142,6 +145,7 @@ func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
 	})
 }
 
+// nodes appends the nodes of ends to l.
 func (q *problem) nodes(l []node, ends []end) []node {
 	for _, e := range ends {
 		l = append(l, node{q.clockOf[e.loc], e.time - q.origin})
@@ -149,20 +153,22 @@ func (q *problem) nodes(l []node, ends []end) []node {
 	return l
 }
 
+// distinct sorts nodes and removes duplicates.
 func distinct(l []node) []node {
 	slices.SortFunc(l, compareNodes)
 	return slices.Compact(l)
 }
 
-// count sets the counts of constraints, those of the clocks, and the violations before any
-// correction. It reports whether any of those is between clocks.
+// count counts the constraints of the trace and of each clock, and the violations before any
+// correction, and adds the constraints to an estimate. It reports whether any violation can be
+// corrected: the constraint is between clocks.
 func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
 	at := func(n node) int64 { return n.time }
 	return useful, q.each(ctx, func(c *constraint) error {
 		if c.inside && !c.message {
 			return nil
 		}
-		useful = q.early(&r.Before, c, at) || useful
+		useful = q.countEarly(&r.Before, c, at) || useful
 		if c.message {
 			r.Messages++
 		} else {
@@ -185,9 +191,10 @@ func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful boo
 	})
 }
 
-// early counts a constraint if it is violated. It reports whether it is, unless it is ignored or
-// within a clock.
-func (q *problem) early(v *Violations, c *constraint, at func(node) int64) bool {
+// countEarly counts a constraint in v if the times that at returns violate it. It reports whether a
+// correction is to remove the violation: it returns false for constraints within a clock, and
+// ignored ones.
+func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) bool {
 	if c.inside && !c.message {
 		return false
 	}
@@ -206,10 +213,11 @@ func (q *problem) early(v *Violations, c *constraint, at func(node) int64) bool 
 		v.Collectives++
 	}
 	v.Worst = max(v.Worst, early)
-	return !c.inside && !q.ignored.has(c.number)
+	return !c.inside && !q.ignored.contains(c.number)
 }
 
-// critical returns the latest begin and the earliest end.
+// critical returns the node of the latest begin and that of the earliest end, by the times that at
+// returns.
 func (c *constraint) critical(at func(node) int64) (from, to node) {
 	from, to = c.from[0], c.to[0]
 	if c.message {
@@ -230,12 +238,13 @@ func (c *constraint) critical(at func(node) int64) (from, to node) {
 	return from, to
 }
 
-// bitset is a set of numbers. Parts of it that are empty take no memory.
+// bitset is a set of numbers. It has pages of bits; pages without a number take no memory.
 type bitset struct{ pages [][]uint64 }
 
+// pageBits is the number of bits of a page.
 const pageBits = 1 << 15
 
-func (b *bitset) has(n int64) bool {
+func (b *bitset) contains(n int64) bool {
 	page := n / pageBits
 	if page >= int64(len(b.pages)) || b.pages[page] == nil {
 		return false

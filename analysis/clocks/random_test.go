@@ -17,23 +17,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// program is a trace that is recorded while it runs. Each location has its own clock.
+// program records a trace while it runs. Each location has its own clock.
 type program struct {
 	defs    *trace.Definitions
 	batches []*trace.Batch
 	clocks  []clockFunc
-	now     []int64
-	// pairs are the messages. rounds are the begins and ends of collective operations, of which no end
-	// is before any begin. Both have the times that the clocks show.
+	// now is the true time at each location.
+	now []int64
+	// pairs has the send and receive of each message. rounds has the begins and ends of each
+	// collective operation, no end of which is before any begin. Times are those that the clocks
+	// show.
 	pairs  [][2]moment
 	rounds [][2][]moment
 }
 
+// moment is an event of a location, at the time that its clock shows.
 type moment struct {
 	loc  int
 	time int64
 }
 
+// newProgram returns a program of locations with the given clocks.
 func newProgram(list []clockFunc) *program {
 	p := &program{defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Origin: "otf2"}, clocks: list,
 		now: make([]int64, len(list))}
@@ -50,6 +54,7 @@ func newProgram(list []clockFunc) *program {
 	return p
 }
 
+// add records an event at the current time of a location.
 func (p *program) add(loc int, k trace.Kind, ops ...uint64) moment {
 	t := p.clocks[loc](p.now[loc])
 	p.batches[loc].Add(uint32(loc), t, k, trace.NoRef)
@@ -59,14 +64,15 @@ func (p *program) add(loc int, k trace.Kind, ops ...uint64) moment {
 	return moment{loc, t}
 }
 
-// message sends and receives a message with a given transfer time.
+// message sends a message that takes the given number of ticks, and receives it.
 func (p *program) message(from, to int, takes int64) {
 	s := p.add(from, trace.Send, uint64(to), trace.Undefined, 1, 8)
 	p.now[to] = max(p.now[to], p.now[from]+takes)
 	p.pairs = append(p.pairs, [2]moment{s, p.add(to, trace.Recv, uint64(from), trace.Undefined, 1, 8)})
 }
 
-// collective runs an operation of all locations. root is ignored by operations without a root.
+// collective runs an operation of all locations, which takes the given number of ticks. Operations
+// without a root ignore root.
 func (p *program) collective(operation, root uint64, takes int64) {
 	last := slices.Max(p.now)
 	begins, ends := make([]moment, len(p.now)), make([]moment, len(p.now))
@@ -94,6 +100,7 @@ func (p *program) collective(operation, root uint64, takes int64) {
 	p.rounds = append(p.rounds, [2][]moment{begins, ends})
 }
 
+// events returns the recorded trace.
 func (p *program) events() format.Events { return &batches{defs: p.defs, list: p.batches} }
 
 func (p *program) solve(t testing.TB, opt clocks.Options) *clocks.Result {
@@ -101,7 +108,7 @@ func (p *program) solve(t testing.TB, opt clocks.Options) *clocks.Result {
 	return solve(t, p.events(), opt)
 }
 
-// check checks all properties of a correction without code of the package.
+// check checks all properties of a correction without code of package clocks.
 func (p *program) check(r *clocks.Result) error {
 	at := func(m moment) int64 { return r.Correction.Locations[strconv.Itoa(100+m.loc)].At(m.time) }
 	for _, m := range p.pairs {
@@ -158,8 +165,8 @@ func wildClock(r *rand.Rand) clockFunc {
 	}
 }
 
-// random runs a random program.
-func random(r *rand.Rand, n, steps int, list []clockFunc) *program {
+// randomProgram runs a program of random messages and operations.
+func randomProgram(r *rand.Rand, n, steps int, list []clockFunc) *program {
 	p := newProgram(list)
 	for range steps {
 		switch i, j := r.IntN(n), r.IntN(n); {
@@ -173,7 +180,7 @@ func random(r *rand.Rand, n, steps int, list []clockFunc) *program {
 	return p
 }
 
-// TestRandom corrects random programs with clocks that no line corrects.
+// TestRandom corrects random programs whose clocks no linear correction corrects.
 func TestRandom(t *testing.T) {
 	effort.Sequential(t)
 	amortised := 0
@@ -184,7 +191,7 @@ func TestRandom(t *testing.T) {
 		for range n {
 			list = append(list, wildClock(r))
 		}
-		p := random(r, n, r.IntN(400), list)
+		p := randomProgram(r, n, r.IntN(400), list)
 		opt := clocks.Options{Latency: r.Int64N(2) * r.Int64N(200), Reference: uint32(r.IntN(n)), Always: r.IntN(2) == 0}
 		x := p.solve(t, opt)
 		if err := p.check(x); err != nil {
@@ -200,7 +207,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// sameInPieces checks that the result does not depend on when nodes that wait are searched.
+// sameInPieces checks that the result is the same for any number of waiting nodes that starts a
+// search for contradictions.
 func sameInPieces(t testing.TB, p *program, opt clocks.Options, want *clocks.Result) {
 	t.Helper()
 	for _, waiting := range []int{1, 8} {
@@ -214,8 +222,8 @@ func sameInPieces(t testing.TB, p *program, opt clocks.Options, want *clocks.Res
 	}
 }
 
-// TestContradictionsInPieces leaves out events of random programs, so that messages are matched
-// wrongly and contradict each other.
+// TestContradictionsInPieces removes events of random programs. Then messages are matched wrongly
+// and contradict each other.
 func TestContradictionsInPieces(t *testing.T) {
 	contradictory := 0
 	for seed := range uint64(60) {
@@ -225,7 +233,7 @@ func TestContradictionsInPieces(t *testing.T) {
 		for range n {
 			list = append(list, wildClock(r))
 		}
-		p := random(r, n, r.IntN(300), list)
+		p := randomProgram(r, n, r.IntN(300), list)
 		for i, b := range p.batches {
 			left := &trace.Batch{}
 			left.Reset(uint32(i))
@@ -252,32 +260,34 @@ func TestContradictionsInPieces(t *testing.T) {
 	}
 }
 
-// TestInnocent checks that messages that merely come after contradictory ones are no contradictions.
+// TestInnocent checks that messages that only follow contradictory ones do not count as
+// contradictions.
 func TestInnocent(t *testing.T) {
 	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0), linear(0, 0)})
 	at := func(loc int, time int64, k trace.Kind, peer uint64) {
 		p.now[loc] = time
 		p.add(loc, k, peer, trace.Undefined, 0, 8)
 	}
-	at(0, 10, trace.Recv, 1) // 0 receives the answer before the question is sent, and so does 1
+	at(0, 10, trace.Recv, 1) // locations 0 and 1 receive an answer before they send the question
 	at(0, 20, trace.Send, 1)
 	at(1, 10, trace.Recv, 0)
 	at(1, 20, trace.Send, 0)
 	at(1, 30, trace.Send, 2)
-	at(2, 5, trace.Recv, 1) // first of its clock, before all that contradicts itself
+	at(2, 5, trace.Recv, 1) // before all contradictory events of its clock
 	r := p.solve(t, clocks.Options{})
 	if r.Contradictions.Messages != 1 || r.After.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
 }
 
-// TestNonBlocking matches non-blocking operations in the order of their requests, whatever the order
-// in which they complete. The third ones differ, so that neither they nor the fourth ones count.
+// TestNonBlocking checks that non-blocking operations are matched in the order of their requests,
+// whatever the order in which they complete. The members' third operations differ, so that neither
+// these nor the fourth ones count.
 func TestNonBlocking(t *testing.T) {
 	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0)})
 	for i, kinds := range [][]uint64{{0, 11, 0, 11}, {0, 11, 11, 11}} {
 		p.now[i] = 100
-		p.add(i, trace.CollectiveRequest, 99) // never complete
+		p.add(i, trace.CollectiveRequest, 99) // never completes
 		for k := range kinds {
 			p.add(i, trace.CollectiveRequest, uint64(k))
 		}
@@ -292,7 +302,8 @@ func TestNonBlocking(t *testing.T) {
 	}
 }
 
-// TestJump sets a clock forward while the program runs, which no line corrects.
+// TestJump corrects a clock that is set forward while the program runs, which no linear correction
+// corrects.
 func TestJump(t *testing.T) {
 	const jump = 50_000
 	jumping := func(t int64) int64 {
@@ -320,13 +331,13 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// TestNothingToCorrect checks traces without anything to correct.
+// TestNothingToCorrect checks the results for traces without violations.
 func TestNothingToCorrect(t *testing.T) {
 	r := newProgram([]clockFunc{linear(0, 0), linear(5, 0)}).solve(t, clocks.Options{})
 	if len(r.Clocks) != 0 || len(r.Correction.Locations) != 0 || r.Before.Any() {
 		t.Errorf("without events: found %+v", r)
 	}
-	// Clocks without violations are left alone, unless Always is set.
+	// Clocks without violations are not corrected, unless Always is set.
 	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0), linear(7, 0)})
 	p.now = []int64{10, 10, 10}
 	p.add(2, trace.Enter)
@@ -338,8 +349,7 @@ func TestNothingToCorrect(t *testing.T) {
 		r.Untied != 1 {
 		t.Errorf("good clocks: found %+v", r)
 	}
-	// Everything between −300 and 100 ticks is possible. The middle is 100 later, which the messages
-	// of the other direction then lose.
+	// Clock 1 can be moved by −100 to 300 ticks without a violation. The middle is 100.
 	r = p.solve(t, clocks.Options{Always: true})
 	if c := r.Clocks[1]; c.Offset != 100 || c.Drift != 0 || len(r.Correction.Locations) != 1 {
 		t.Errorf("good clocks to the middle: found %+v", r)
@@ -349,7 +359,8 @@ func TestNothingToCorrect(t *testing.T) {
 	}
 }
 
-// TestOneWay bounds a clock from one side only, so that it is moved no more than necessary.
+// TestOneWay checks that a clock that is bounded from one side only is moved no more than
+// necessary.
 func TestOneWay(t *testing.T) {
 	p := newProgram([]clockFunc{linear(1000, 0), linear(0, 0)})
 	for range 5 {
@@ -368,7 +379,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestContradiction receives the answer before the question is sent, on any clock.
+// TestContradiction checks messages whose answer is received before the question is sent, on any
+// clock.
 func TestContradiction(t *testing.T) {
 	d := newProgram([]clockFunc{linear(0, 0), linear(0, 0)}).defs
 	build := func(times ...int64) []*trace.Batch {
@@ -391,7 +403,8 @@ func TestContradiction(t *testing.T) {
 	if r := run(clocks.Options{}, 10, 20, 10, 20); r.Contradictions.Messages != 1 || r.After.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
-	// At a single time each it is possible, on clocks with ticks, but not if messages have a latency.
+	// If question and answer have equal times they can be met, since ticks are not infinitely
+	// short, but not with a latency.
 	if r := run(clocks.Options{}, 10, 10, 15, 15); r.Contradictions.Any() || r.After.Any() || r.Clocks[1].Offset != -5 {
 		t.Errorf("found %+v, expected none", r)
 	}
@@ -404,8 +417,9 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestCollectives checks which operations tie clocks. Location 1 leaves, by its clock, before
-// location 0 has entered, but not the other way round.
+// TestCollectives checks which operations constrain clocks. By its clock, location 1 leaves each
+// operation before location 0 has entered it; location 0 does not leave before location 1 has
+// entered.
 func TestCollectives(t *testing.T) {
 	for _, test := range []struct {
 		operation, root, sent uint64
@@ -444,7 +458,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// FuzzSolve builds programs from the input, with arbitrary clocks and orders.
+// FuzzSolve corrects programs that are built from the input, with arbitrary clocks and orders of
+// events.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 5, 9, 1, 2, 0, 7, 40, 1, 1, 8}, int64(0))
 	f.Add([]byte{2, 1, 0, 1, 1, 0, 1, 9, 2, 1, 3, 3, 0, 0, 1, 1}, int64(1))
@@ -500,7 +515,8 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// TestDistantTimes corrects late times, and refuses times that are too far apart.
+// TestDistantTimes checks that very late times are corrected, and that times too far apart are an
+// error.
 func TestDistantTimes(t *testing.T) {
 	const late = math.MaxInt64 - 1_000_000
 	p := newProgram([]clockFunc{linear(late, 0), linear(late-2000, 0)})

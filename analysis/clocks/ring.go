@@ -9,27 +9,33 @@ import (
 // ring is a set of clocks that bound each other from both sides, directly or through others. The
 // first clock keeps offset and drift 0.
 type ring struct {
-	clocks     []int32
-	place      []int32 // by clock: its index in clocks, or none; shared by all rings of an estimate
-	pairs      []*pair // constraints between these clocks
+	clocks []int32
+	place  []int32 // by clock: its index in clocks, or none; all rings of an estimate share it
+	pairs  []*pair // constraints between these clocks
+	// offsetOnly is set if drifts must be 0.
 	offsetOnly bool
-	out        [][]int32 // pairs by index of the sender
-	weights    []float64
-	corners    []corner
-	next       []int32 // the pair that each clock followed in the last search for the worst cycle, by index
+	out        [][]int32 // by index in clocks: indices of the pairs whose causes are on the clock
+	// weights and corners are results of pair.weight, by index in pairs.
+	weights []float64
+	corners []corner
+	// next has by index in clocks the pair that the clock followed in the last search for the worst
+	// cycle. It is nil before the first search.
+	next []int32
 }
 
-func (r *ring) has(c int32) bool { return r.place[c] != none }
+// contains reports whether clock c belongs to the ring.
+func (r *ring) contains(c int32) bool { return r.place[c] != none }
 
-// Limits on the improvement of drifts: sweeps improve each clock against all clocks that it is tied
-// to. Then rounds improve only the worst cycle, and examine no more than effort pairs.
+// The limits on the improvement of drifts. First, sweeps improve the line of each clock against all
+// clocks of its pairs. Then rounds improve only the worst cycle; together they examine no more than
+// effort pairs.
 const (
 	sweeps = 8
 	rounds = 200
 	effort = 5_000_000
 )
 
-// solve computes the drifts and offsets of the clocks, at the clocks' own indices.
+// solve computes the drifts and offsets of the ring's clocks. Both results are indexed by clock.
 func (r *ring) solve(drift, offset []float64) {
 	if len(r.clocks) == 1 {
 		return
@@ -41,12 +47,13 @@ func (r *ring) solve(drift, offset []float64) {
 	r.weights, r.corners = make([]float64, len(r.pairs)), make([]corner, len(r.pairs))
 	r.weigh(drift)
 	slack, _ := r.slack()
-	// A cycle of integer weights misses 0 by at least a fraction of its length.
+	// The mean of a violated cycle of integer weights is below 0 by at least 1 divided by its
+	// length.
 	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
 		r.integerOffsets(slack, offset)
 		return
 	}
-	// The fallback is no drift at all, with the violations that remain then.
+	// Without an improvement, all drifts are 0, and the remaining violations are accepted.
 	best, bestSlack := r.copyOf(drift), slack
 	without := slack
 	var cycle []int32
@@ -68,14 +75,14 @@ func (r *ring) solve(drift, offset []float64) {
 	}
 	good := bestSlack >= 0
 	if !good {
-		r.paste(best, drift)
+		r.restore(best, drift)
 		try()
 	}
 	for k := 0; k < min(rounds, 1+effort/len(r.pairs)) && !good && r.relax(drift, slack, cycle); k++ {
 		good = try()
 	}
 	if bestSlack < without/4 {
-		// Drifts hardly improve the worst cycle, so none are used.
+		// Drifts do not improve the worst cycle enough: use none.
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}
@@ -83,19 +90,20 @@ func (r *ring) solve(drift, offset []float64) {
 		r.integerOffsets(without, offset)
 		return
 	}
-	r.paste(best, drift)
+	r.restore(best, drift)
 	r.weigh(drift)
 	r.offsets(bestSlack, offset)
 }
 
-func (r *ring) paste(from, drift []float64) {
+// restore copies drifts of the ring's clocks, as copyOf returns them, back to drift.
+func (r *ring) restore(from, drift []float64) {
 	for i, c := range r.clocks {
 		drift[c] = from[i]
 	}
 }
 
-// sweep gives each clock in turn the best line against all clocks that it is tied to, at their
-// current lines. It finds drifts for which no single pair of clocks has enough messages.
+// sweep gives each clock in turn the best line against all clocks of its pairs, at their current
+// lines. It finds drifts even if no pair of clocks has enough messages to determine one.
 func (r *ring) sweep(drift, offset []float64) {
 	in := make([][]int32, len(r.clocks))
 	for i, p := range r.pairs {
@@ -118,7 +126,7 @@ func (r *ring) sweep(drift, offset []float64) {
 		}
 		forth, back = hull(forth), hull(back)
 		drift[c], _ = bothWays(forth, back)
-		up, down := room(forth, back, drift[c])
+		up, down := lineBounds(forth, back, drift[c])
 		offset[c] = (up - down) / 2
 	}
 	o, d := offset[r.clocks[0]], drift[r.clocks[0]]
@@ -127,7 +135,7 @@ func (r *ring) sweep(drift, offset []float64) {
 	}
 }
 
-// hull returns the corners of the upper hull in the order of x.
+// hull returns the corners of the upper hull of points, ordered by x.
 func hull(l []corner) []corner {
 	slices.SortFunc(l, func(a, b corner) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.w, b.w)) })
 	h := l[:0]
@@ -137,7 +145,7 @@ func hull(l []corner) []corner {
 	return h
 }
 
-// extend adds a corner that is not left of those of the hull.
+// extend adds a corner to a hull. Its x must not be less than those of the other corners.
 func extend(h []corner, k corner) []corner {
 	if n := len(h); n > 0 && h[n-1].x == k.x {
 		if h[n-1].w >= k.w {
@@ -155,7 +163,7 @@ func extend(h []corner, k corner) []corner {
 	return append(h, k)
 }
 
-// integerOffsets computes integer offsets for drifts of 0 and their slack.
+// integerOffsets computes integer offsets for drifts of 0, with the given slack rounded down.
 func (r *ring) integerOffsets(slack float64, offset []float64) {
 	r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
 	for _, c := range r.clocks {
@@ -163,6 +171,7 @@ func (r *ring) integerOffsets(slack float64, offset []float64) {
 	}
 }
 
+// copyOf returns the drifts of the ring's clocks, in the order of clocks.
 func (r *ring) copyOf(drift []float64) []float64 {
 	out := make([]float64, len(r.clocks))
 	for i, c := range r.clocks {
@@ -171,16 +180,16 @@ func (r *ring) copyOf(drift []float64) []float64 {
 	return out
 }
 
-// weigh computes the weights of the pairs for given drifts.
+// weigh computes the weights and corners of all pairs for given drifts.
 func (r *ring) weigh(drift []float64) {
 	for i, p := range r.pairs {
 		r.weights[i], r.corners[i] = p.weight(drift)
 	}
 }
 
-// slack returns the number of ticks that every message can have between send and receive, negative
-// if some must be violated. It also returns the cycle of pairs that limits it: the one with the
-// greatest mean weight, which Howard's algorithm finds.
+// slack returns the greatest number of ticks that can be between send and receive of every message.
+// It is negative if not all messages can be met. It also returns the cycle of pairs that limits it,
+// which has the greatest mean weight. It uses Howard's algorithm.
 func (r *ring) slack() (float64, []int32) {
 	n := len(r.clocks)
 	value := make([]float64, n)
@@ -188,7 +197,7 @@ func (r *ring) slack() (float64, []int32) {
 	for _, w := range r.weights {
 		scale = max(scale, math.Abs(w))
 	}
-	if r.next == nil { // otherwise the pairs followed for other drifts are a good start
+	if r.next == nil { // otherwise start with the pairs of the previous search
 		r.next = make([]int32, n)
 		for u := range n {
 			r.next[u] = r.out[u][0]
@@ -209,7 +218,7 @@ func (r *ring) slack() (float64, []int32) {
 	best, cycle := math.Inf(-1), []int32(nil)
 	leads := make([][]int32, n)
 	for round := range 1000 {
-		// The best of the cycles that the clocks follow.
+		// Find the best of the cycles that the clocks' pairs form.
 		clear(mark)
 		best = math.Inf(-1)
 		at := int32(none)
@@ -241,7 +250,7 @@ func (r *ring) slack() (float64, []int32) {
 				break
 			}
 		}
-		// Values of the clocks that lead to the cycle.
+		// Compute the values of the clocks that lead to the cycle.
 		for u := range leads {
 			leads[u] = leads[u][:0]
 		}
@@ -276,11 +285,11 @@ func (r *ring) slack() (float64, []int32) {
 	return -best, cycle
 }
 
-// offsets computes the offsets that give each message the slack, in the middle between the greatest
-// and the least possible ones.
+// offsets computes offsets that give each message the slack. Each offset is the middle between the
+// greatest and the least possible one.
 func (r *ring) offsets(slack float64, offset []float64) {
 	step := 1.0
-	if slack != math.Floor(slack) { // rounding must not lengthen the worst cycle
+	if slack != math.Floor(slack) { // so that rounding does not make the worst cycle positive
 		step = 0.01
 		slack -= step
 	}
@@ -298,8 +307,8 @@ func (r *ring) offsets(slack float64, offset []float64) {
 	}
 }
 
-// potentials returns the longest paths from the first clock to all others, or, if back is set, from
-// them to it. ok is false if there is a cycle of positive length.
+// potentials returns the lengths of the longest paths from the first clock to all others or, if
+// back is set, from all others to it. ok is false if there is a cycle of positive length.
 func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	far = make([]float64, len(r.clocks))
 	for i := range far {
@@ -324,8 +333,8 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	return nil, false
 }
 
-// relax moves the drifts towards what the worst cycle requires, whose mean slack is given. It
-// reports whether that was possible.
+// relax moves the drifts towards values that give the worst cycle a slack of 0; slack is its
+// present mean. It returns false if the drifts have no effect on it.
 func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
@@ -351,17 +360,19 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	return changed
 }
 
-// slope is the drift between two clocks that a pair determines, with its weight.
+// slope is the drift of clock to against clock from that their messages determine, with its weight
+// for the fit.
 type slope struct {
 	from, to      int32
 	drift, weight float64
 }
 
-// drifts computes drifts by least squares.
+// drifts sets the drifts to a least squares fit of the slopes.
 func (r *ring) drifts(drift []float64) {
 	list := r.slopes()
 	n := len(r.clocks)
-	// Conjugate gradients on the normal equations, without the first clock, whose drift is 0.
+	// This is the conjugate gradient method on the normal equations. The first clock is left out,
+	// since its drift is 0.
 	times := func(x, y []float64) {
 		clear(y)
 		for _, s := range list {
@@ -415,7 +426,7 @@ func (r *ring) drifts(drift []float64) {
 	}
 }
 
-// slopes returns the drifts that pairs of clocks determine. The greatest weight is 1.
+// slopes returns the slopes of all pairs of clocks, with weights of at most 1.
 func (r *ring) slopes() []slope {
 	reverse := map[[2]int32]*pair{}
 	for _, p := range r.pairs {
@@ -446,12 +457,12 @@ func (r *ring) slopes() []slope {
 	return out
 }
 
-// fewMessages is the number of messages of one direction up to which they determine no drift, as
-// they may all have been slow.
+// fewMessages is the greatest number of messages in one direction that do not determine a drift,
+// since all of them may have been slow.
 const fewMessages = 8
 
-// oneWay returns the drift that messages of one direction suggest: that of the hull's edge at its
-// middle, which the fastest messages form. width is its uncertainty.
+// oneWay returns the drift that messages of one direction suggest: the slope of the edge in the
+// middle of their hull, which the fastest messages form. width is its uncertainty.
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)
@@ -474,9 +485,10 @@ func oneWay(p *pair) (drift, width float64) {
 	return drift, width
 }
 
-// room returns the values that a line with a given drift must exceed, and stay below, at the
-// middle, in order to lie above the corners of forth and below the negated corners of back.
-func room(forth, back []corner, drift float64) (up, down float64) {
+// lineBounds returns bounds on the value, in the middle of the trace, of a line with the given drift. The
+// line lies above the corners of forth if that value is at least up, and below the negated corners
+// of back if it is at most −down.
+func lineBounds(forth, back []corner, drift float64) (up, down float64) {
 	up, down = math.Inf(-1), math.Inf(-1)
 	for _, c := range forth {
 		up = max(up, c.w-drift*c.x)
@@ -487,12 +499,13 @@ func room(forth, back []corner, drift float64) (up, down float64) {
 	return up, down
 }
 
-// bothWays returns a drift of the receiver of the hull forth that leaves room between the messages
-// of both directions: the middle of the possible range, or the closest drift if there is none, and
-// the width of the range. If the range is unbounded, it returns the least drift.
+// bothWays returns the drift of the receiver of hull forth that the messages of both directions
+// determine: the middle of the range of possible drifts and its width. If no drift is possible, it
+// returns the one that violates the messages least. If the range is unbounded, it returns the drift
+// closest to 0.
 func bothWays(forth, back []corner) (drift, width float64) {
 	free := func(d float64) float64 {
-		up, down := room(forth, back, d)
+		up, down := lineBounds(forth, back, d)
 		return -up - down
 	}
 	lo, hi := -maxDrift, maxDrift
@@ -529,7 +542,7 @@ func bothWays(forth, back []corner) (drift, width float64) {
 	return (low + high) / 2, max(high-low, 1e-12)
 }
 
-// extent returns the time from the first to the last corner, at least one tick.
+// extent returns the number of ticks from the first to the last corner of two hulls, at least 1.
 func extent(a, b []corner) float64 {
 	return max(1, max(a[len(a)-1].x, b[len(b)-1].x)-min(a[0].x, b[0].x))
 }

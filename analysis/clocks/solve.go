@@ -11,80 +11,83 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Result is the result of the analysis.
+// Result is the correction of a trace, and its effect.
 type Result struct {
-	// Clock is the clock of all times. Its ticks are those of the trace.
+	// Clock is the clock of the trace. All times are in its ticks.
 	Clock trace.Clock `json:"clock"`
 	Model string      `json:"model"`
-	// Latency is Options.Latency in ticks: a receive less than Latency after its send is a violation.
+	// Latency is Options.Latency in ticks. A receive less than Latency after its send is a
+	// violation.
 	Latency     int64 `json:"latency"`
 	Messages    int64 `json:"messages"`    // number of messages with a send and a receive
 	Collectives int64 `json:"collectives"` // number of collective operations that constrain clocks
-	// Before, Linear and After are the violations in the trace, after the linear correction, and after
-	// the whole correction.
+	// Before has the violations in the trace, Linear those after the linear correction, and After
+	// those after the whole correction.
 	Before Violations `json:"before"`
 	Linear Violations `json:"linear"`
 	After  Violations `json:"after"`
-	// Contradictions are constraints that no clock can meet, because they depend on themselves. They
-	// are ignored, and may remain violated. Their Worst is 0.
+	// Contradictions are the constraints that no clock can meet, because they depend on themselves.
+	// They are ignored, and can remain violated. Worst is 0.
 	Contradictions Violations `json:"contradictions"`
-	// Amortised reports whether a linear correction was not enough, so that times were moved
-	// individually. Moved is the greatest such move in ticks.
+	// Amortised reports whether times were moved individually, since the linear correction was not
+	// enough. Moved is the greatest such move in ticks.
 	Amortised bool  `json:"amortised"`
 	Moved     int64 `json:"moved"`
-	// Shift is the number of ticks by which all corrected clocks were moved later, so that no time is
-	// negative if the trace has no negative times.
+	// Shift is the number of ticks that the correction adds to all clocks that it changes. It is
+	// positive only if a time would otherwise become negative that was not negative before.
 	Shift  int64   `json:"shift"`
 	Clocks []Clock `json:"clocks"` // in the order of their first locations
-	// Untied is the number of clocks that are not tied to the reference. They keep their times, or
-	// agree only with the other clocks that they are tied to.
+	// Untied is the number of clocks without a chain of messages or operations to the reference.
+	// They are not corrected, or only against the other clocks to which they have such a chain.
 	Untied int64 `json:"untied"`
-	// Correction has a curve for each location whose times change.
+	// Correction has a curve for each location whose times change. It is ready for transform.
 	Correction *transform.Correction `json:"-"`
 }
 
-// Violations counts messages that are received too early and collective operations that a member
-// leaves too early. Worst is the greatest violation in ticks.
+// Violations counts violated constraints: messages that are received too early, and collective
+// operations that a member leaves too early. Worst is the greatest violation in ticks.
 type Violations struct {
 	Messages    int64 `json:"messages"`
 	Collectives int64 `json:"collectives"`
 	Worst       int64 `json:"worst"`
 }
 
-// Any reports whether there is a violation.
+// Any reports whether there are any violations.
 func (v Violations) Any() bool { return v.Messages+v.Collectives > 0 }
 
-// Clock is a clock and its linear correction.
+// Clock is a clock with its linear correction.
 type Clock struct {
-	Name      string   `json:"name"`      // name of its group or location
-	Locations []string `json:"locations"` // the file's own ids
-	// Reference is the clock that offset and drift refer to, as an index into the clocks. It is the
-	// clock itself if it is the first of those that are tied to each other.
+	Name      string   `json:"name"`      // name of its group or of its location
+	Locations []string `json:"locations"` // ids of its locations in the file
+	// Reference is the index in Result.Clocks of the clock to which Offset and Drift refer. It is
+	// the clock's own index if it is the first of those that constraints join with each other.
 	Reference int `json:"reference"`
-	// Offset is the number of ticks by which the linear correction moves the clock's first event
-	// later, without Result.Shift. OffsetSeconds is the same in seconds.
+	// Offset is the number of ticks that the linear correction adds at the clock's first event,
+	// without Result.Shift. OffsetSeconds is the same time in seconds.
 	Offset        int64   `json:"offset"`
 	OffsetSeconds float64 `json:"offsetSeconds"`
-	// Drift is how much faster the clock must run, in parts per million.
+	// Drift is the relative change of the clock's speed by the correction, in parts per million;
+	// positive if it must run faster.
 	Drift float64 `json:"driftPPM"`
 	// Constraints is the number of sends and receives of messages to and from other clocks, and of
 	// collective operations in which the clock takes part.
 	Constraints int64 `json:"constraints"`
-	// Moved is the greatest distance by which amortisation moved one of its times, in ticks.
+	// Moved is the greatest move of a time of the clock by amortisation, in ticks.
 	Moved int64 `json:"moved"`
 }
 
-// maxAddedRounds is the number of times that the linear correction is computed again with violated
-// bounds of operations of many members.
+// maxAddedRounds is the number of times that the linear correction is computed again with
+// additional pairs of operations of many members.
 const maxAddedRounds = 6
 
-// Solve computes the correction of a trace. An error is that of the options, the trace or the
-// context, or [ErrTimeRange].
+// Solve computes the correction of a trace. The error is that of invalid options, of the trace, or
+// of the context, or [ErrTimeRange].
 func Solve(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	return solveWith(ctx, events, opt, waitingNodes)
 }
 
-// solveWith is Solve with a number of nodes that wait before they are searched for contradictions.
+// solveWith is like [Solve], but starts the first search for contradictions when the given number
+// of nodes wait.
 func solveWith(ctx context.Context, events format.Events, opt Options, waiting int) (*Result, error) {
 	if opt.Latency < 0 || opt.Latency > MaxLatency {
 		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", opt.Latency, MaxLatency)
@@ -112,7 +115,7 @@ func solveWith(ctx context.Context, events format.Events, opt Options, waiting i
 	return s.Result, nil
 }
 
-// solution is a correction in the making.
+// solution is the state of the computation of a correction.
 type solution struct {
 	*Result
 	q         *problem
@@ -124,14 +127,15 @@ type solution struct {
 	moves     *moves            // nil without amortisation
 }
 
+// close removes the temporary files.
 func (s *solution) close() {
 	if s.moves != nil {
 		s.moves.close()
 	}
 }
 
-// run computes the correction. Constraints that no clock can meet are violated by any correction, so
-// that they are looked for only if violations remain.
+// run computes the correction. Contradictions are violated by any correction, so that it searches
+// for them only if violations remain.
 func (s *solution) run(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	useful, err := s.q.count(ctx, s.Result, s.e)
@@ -159,11 +163,12 @@ func (s *solution) run(ctx context.Context) error {
 	return s.result(ctx)
 }
 
-// withoutContradictions computes the correction again without the constraints that are ignored.
+// withoutContradictions computes the correction again, without the constraints that are
+// contradictions.
 func (s *solution) withoutContradictions(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	err := s.q.each(ctx, func(c *constraint) error {
-		if !c.inside && !s.q.ignored.has(c.number) {
+		if !c.inside && !s.q.ignored.contains(c.number) {
 			s.e.add(c)
 		}
 		return nil
@@ -183,8 +188,8 @@ func (s *solution) withoutContradictions(ctx context.Context) error {
 	return err
 }
 
-// lines computes the linear correction and its violations. It reports whether any of those is
-// between clocks and not ignored. before is whether any is without correction.
+// lines computes the linear correction and counts its violations. It reports whether any violation
+// is between clocks and not ignored. before has the same meaning for the trace without correction.
 func (s *solution) lines(ctx context.Context, before bool) (useful bool, err error) {
 	for round := 0; ; round++ {
 		if err := s.e.solve(ctx); err != nil {
@@ -200,10 +205,10 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		at := func(n node) int64 { return s.linear[n.clock].At(n.time) }
 		s.Linear, useful = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
-			useful = s.q.early(&s.Linear, c, at) || useful
-			// Violated bounds of operations of many members are added.
+			useful = s.q.countEarly(&s.Linear, c, at) || useful
+			// Add the violated pairs of operations of many members.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
-				!s.q.ignored.has(c.number) {
+				!s.q.ignored.contains(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
 					added = s.e.bound(u, v, 0) || added
 				}
@@ -216,7 +221,7 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 	}
 }
 
-// result sets the fields about the clocks, and the correction.
+// result sets the fields about clocks, and the correction.
 func (s *solution) result(ctx context.Context) error {
 	curves := make([]transform.Curve, len(s.linear))
 	for c := range curves {
@@ -230,7 +235,7 @@ func (s *solution) result(ctx context.Context) error {
 	}
 	q := s.q
 	s.Clocks = make([]Clock, len(q.clocks))
-	tied := map[int32]int32{} // the first clock of each component
+	tied := map[int32]int32{} // by component: its first clock in the result
 	for _, l := range s.e.byComponent() {
 		for _, c := range l {
 			tied[c] = l[0]
@@ -272,11 +277,11 @@ func (s *solution) result(ctx context.Context) error {
 		s.After = s.Linear
 		return nil
 	}
-	// Check the times that the curves yield, because rounding may change the computed ones.
+	// Count the violations with the final curves, since rounding can change the computed times.
 	useful := false
 	err := q.each(ctx, func(c *constraint) error {
 		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }
-		useful = q.early(&s.After, c, at) || useful
+		useful = q.countEarly(&s.After, c, at) || useful
 		return nil
 	})
 	if err == nil && useful {
@@ -286,6 +291,7 @@ func (s *solution) result(ctx context.Context) error {
 	return err
 }
 
+// name returns the name of a clock's group, or of its location.
 func (q *problem) name(level Level, c *clock) string {
 	loc := c.locations[0]
 	k := keyOf(q.defs, level, loc)
@@ -299,7 +305,8 @@ func (q *problem) name(level Level, c *clock) string {
 	return g.ID
 }
 
-// shift moves corrected clocks later if a time would otherwise become negative.
+// shift sets and returns the number of ticks to add to all corrected clocks, so that no time
+// becomes negative unless the trace has negative times.
 func (e *estimate) shift() int64 {
 	then := int64(math.MaxInt64)
 	for c := range e.lines {
@@ -311,7 +318,7 @@ func (e *estimate) shift() int64 {
 	}
 	then += e.q.origin
 	for _, l := range e.byComponent() {
-		if len(l) > 1 && e.changed(l) {
+		if len(l) > 1 && e.isCorrected(l) {
 			for _, c := range l {
 				e.lines[c].shift = -then
 			}
@@ -320,8 +327,8 @@ func (e *estimate) shift() int64 {
 	return -then
 }
 
-// changed reports whether any of the clocks is corrected.
-func (e *estimate) changed(clocks []int32) bool {
+// isCorrected reports whether the linear correction changes any of the clocks.
+func (e *estimate) isCorrected(clocks []int32) bool {
 	for _, c := range clocks {
 		if l := &e.lines[c]; float64(l.base)+l.offset != 0 || l.drift != 0 {
 			return true
@@ -330,7 +337,7 @@ func (e *estimate) changed(clocks []int32) bool {
 	return false
 }
 
-// curves returns the linear corrections, of times relative to the origin.
+// curves returns the linear corrections of all clocks. Times are relative to the origin.
 func (e *estimate) curves() []transform.Curve {
 	out := make([]transform.Curve, len(e.lines))
 	for c := range out {
@@ -339,7 +346,7 @@ func (e *estimate) curves() []transform.Curve {
 	return out
 }
 
-// curve returns the line between the times of the first and last event.
+// curve returns the curve of a line, with the times of the clock's first and last event as points.
 func (l *line) curve(first, last int64) transform.Curve {
 	a := transform.Point{Read: first, True: l.at(first)}
 	b := transform.Point{Read: last, True: l.at(last)}

@@ -14,14 +14,14 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// sortBytes is the memory in which the ends of constraints are sorted.
+// sortBytes is the memory in bytes for sorting the nodes of constraints.
 const sortBytes = 8 << 20
 
-// waitingNodes is the number of nodes that wait for their causes before they are searched for
+// waitingNodes is the number of nodes waiting for their causes at which they are searched for
 // contradictions.
 const waitingNodes = 1 << 14
 
-// Roles of a node in a constraint.
+// The roles of a node in a constraint.
 const (
 	sends    = iota // send of a message
 	receives        // receive of a message
@@ -29,31 +29,34 @@ const (
 	finishes        // end of a collective operation
 )
 
-// link is the role of a node in a constraint.
+// link is a constraint of a node, with the role of the node.
 type link struct {
 	role   uint8
 	number int64
-	// number of nodes on each side of the operation
+	// from and to are the numbers of nodes on each side of an operation, or 1.
 	from, to int32
 }
 
-// visit is a node with its time after the linear correction, and its constraints.
+// visit is a node with its time after the linear correction, in ticks, and its constraints.
 type visit struct {
 	node
 	linear int64
 	links  []link
 }
 
-// step is a time of a clock from which on its nodes are visited later by a shift.
+// step is a point of time of a clock from which on the clock's nodes are visited later, by shift
+// ticks.
 type step struct{ time, shift int64 }
 
-// Limits of the steps: their number, and the part of the trace's length by which they are exact.
+// The limits of steps: their greatest number, and the reciprocal of the error that needs no step,
+// as a part of the trace's length.
 const (
 	maxSteps  = 1 << 17
 	stepParts = 1 << 14
 )
 
-// agenda is an order in which nodes are visited: roughly that of causes, so that few of them wait.
+// agenda is the order in which nodes are visited. It is roughly that of causes, so that few nodes
+// wait.
 type agenda struct {
 	linear []transform.Curve
 	steps  [][]step // by clock, ascending in time and in shift
@@ -62,6 +65,8 @@ type agenda struct {
 // key returns the time at which a node is visited.
 func (a *agenda) key(n node) int64 { return a.linear[n.clock].At(n.time) + a.shift(n) }
 
+// shift returns the number of ticks by which a node is visited later than its time after the linear
+// correction.
 func (a *agenda) shift(n node) int64 {
 	l := a.steps[n.clock]
 	i := len(l)
@@ -74,7 +79,7 @@ func (a *agenda) shift(n node) int64 {
 	return l[i-1].shift
 }
 
-// add shifts a node and the later ones of its clock.
+// add increases the shift of a node, and of later ones of its clock, to at least shift.
 func (a *agenda) add(n node, shift int64) {
 	l := a.steps[n.clock]
 	i := sort.Search(len(l), func(k int) bool { return l[k].time >= n.time })
@@ -85,9 +90,9 @@ func (a *agenda) add(n node, shift int64) {
 	a.steps[n.clock] = slices.Replace(l, i, k, step{n.time, shift})
 }
 
-// agenda returns the order of the linear correction, in which nodes that come much before their
-// causes, and the later ones of their clocks, are put off. Where a clock was set by an hour, each
-// node would wait for an hour otherwise.
+// agenda returns the order of the times after the linear correction, plus shifts. Where a node
+// would come much before a cause, it and all later nodes of its clock are shifted. Without a shift,
+// each node of a clock that was set by an hour would wait for an hour.
 func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 	a := &agenda{linear: s.linear, steps: make([][]step, len(s.linear))}
 	length, count := int64(0), 0
@@ -95,7 +100,7 @@ func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 		length = max(length, x.last-x.first)
 	}
 	err := s.q.each(ctx, func(c *constraint) error {
-		if c.inside || s.q.ignored.has(c.number) || count >= maxSteps {
+		if c.inside || s.q.ignored.contains(c.number) || count >= maxSteps {
 			return nil
 		}
 		latest := int64(math.MinInt64)
@@ -113,8 +118,8 @@ func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 	return a, err
 }
 
-// visits calls f for each node in the order of an agenda. The nodes of a clock come in time order. A
-// visit is valid during the call.
+// visits calls f for each node in the order of an agenda, and the nodes of each clock in time
+// order. The visit is valid during the call.
 func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 	order, err := s.agenda(ctx)
 	if err != nil {
@@ -125,7 +130,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 	var data []byte
 	add := func(n node, links ...uint64) error {
 		key := order.key(n)
-		same := int64(0) // earlier ticks of the clock with the same key
+		same := int64(0) // number of ticks just before n with the same key
 		for same < 255 && order.key(node{n.clock, n.time - same - 1}) == key {
 			same++
 		}
@@ -148,7 +153,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 			for _, n := range side {
 				var err error
 				switch {
-				case c.inside || s.q.ignored.has(c.number):
+				case c.inside || s.q.ignored.contains(c.number):
 					err = add(n)
 				case c.message:
 					err = add(n, uint64(sends+i), number)
@@ -206,9 +211,10 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 	return f(&v)
 }
 
-// unpacker reads numbers from packed bytes.
+// unpacker is a sequence of packed numbers, which are read from its begin.
 type unpacker []byte
 
+// next reads an unsigned number.
 func (b *unpacker) next() uint64 {
 	if x := (*b)[0]; x < 0x80 {
 		*b = (*b)[1:]
@@ -219,73 +225,78 @@ func (b *unpacker) next() uint64 {
 	return x
 }
 
+// signed reads a signed number.
 func (b *unpacker) signed() int64 {
 	x := b.next()
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// open is a constraint of which some nodes have been visited, and others not.
+// open is a constraint of which only some nodes have been visited.
 type open struct {
 	link
-	need      int64 // the least time that its effects may have
-	begin     int32 // number of causes whose times are not final
+	need      int64 // least final time of its effects, in ticks
+	begin     int32 // number of causes without a final time
 	unseen    int32 // number of causes that have not been visited
-	end       int32 // number of effects whose times are not final
+	end       int32 // number of effects without a final time
 	ignored   bool
-	inner     bool      // some of its causes and effects share one corrected time
-	waiting   []*waiter // effects whose causes are not final
-	vertex    int32     // vertex number in the current search, or none
-	unsettled bool      // in a search: it depends on a node that has not been visited
+	inner     bool      // some of its causes and effects have the same final time
+	waiting   []*waiter // effects that wait for the causes
+	vertex    int32     // its number in the current search, or none
+	unsettled bool      // in a search: one of its causes depends on a node that has not been visited
 }
 
-// decided reports whether nothing waits for the constraint.
+// decided reports whether no node needs to wait for the constraint.
 func (o *open) decided() bool { return o.begin == 0 || o.ignored }
 
-// waiter is a node that waits.
+// waiter is a node that has been visited.
 type waiter struct {
 	node
 	linear  int64
 	links   []waiterLink
-	missing int32 // number of constraints whose causes are not final
+	missing int32 // number of constraints for which it waits
 	done    bool
-	place   int   // index in its queue, during a search
-	vertex  int32 // vertex number in the current search, or none
-	part    int32 // number of the part of the search in which nodes cause each other, or none
+	place   int   // in a search: its index in its clock's queue
+	vertex  int32 // its number in the current search, or none
+	part    int32 // in a search: the number of its strongly connected part, or none
 }
 
+// waiterLink is a constraint of a waiting node.
 type waiterLink struct {
 	*open
-	cause bool // the node is a cause
+	cause bool // the node is a cause, and not an effect
 }
 
-// clockState is the state of a clock: its nodes that wait, and the latest node that was moved.
+// clockState is the state of a clock: its waiting nodes in time order, and the latest node that was
+// moved.
 type clockState struct {
 	queue  []*waiter
-	moved  bool // the shift of the anchor still applies to later nodes
+	moved  bool // later nodes are still moved, because the anchor was
 	anchor moment
 }
 
-// moment is a time after the linear correction, and after all.
+// moment is a time after the linear correction, and the final time, in ticks.
 type moment struct{ linear, out int64 }
 
-// forward moves nodes later, in the order of causes: nodes wait until all their causes are done.
+// forward moves nodes later, in the order of causes. A node waits until all its causes have final
+// times.
 type forward struct {
-	s       *solution
-	clocks  []clockState
-	open    map[int64]*open
-	free    []*open
+	s      *solution
+	clocks []clockState
+	open   map[int64]*open
+	free   []*open
+	// ready has nodes that can be processed.
 	ready   []*waiter
 	waiting int // number of waiting nodes
 	limit   int // number of waiting nodes at which a search for contradictions starts
 	out     *moves
-	found   Violations // contradictions
+	found   Violations // counts of contradictions
 	fronts  fronts
-	part    int32 // number of the current part of the search, or none
+	part    int32 // in a search: number of the current part, or none
 	links   []waiterLink
 }
 
-// move moves the nodes so that no effect is before its cause. Constraints that no clock can meet are
-// ignored, and counted. If there are any, or if only lines are wanted, there are no moves.
+// move moves the nodes so that no effect is before its cause. It ignores and counts contradictions.
+// It returns nil instead of moves if there are any, or if the model is linear.
 func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	f := &forward{s: s, clocks: make([]clockState, len(s.q.clocks)), open: map[int64]*open{}, limit: s.waiting, part: none}
 	if s.opt.Model == Full {
@@ -305,11 +316,12 @@ func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	return f.out, f.found, err
 }
 
+// errNoOrder reports that nodes still wait after all contradictions were ignored.
 var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict " +
 	"the others")
 
-// get returns the open constraint of a link.
-func (f *forward) get(l *link) *open {
+// openOf returns the open constraint of a link, which it creates if needed.
+func (f *forward) openOf(l *link) *open {
 	o := f.open[l.number]
 	if o == nil {
 		if n := len(f.free); n > 0 {
@@ -323,11 +335,11 @@ func (f *forward) get(l *link) *open {
 	return o
 }
 
-// visit takes the next node.
+// visit adds the next node.
 func (f *forward) visit(v *visit) error {
 	links, missing := f.links[:0], int32(0)
 	for i := range v.links {
-		o := f.get(&v.links[i])
+		o := f.openOf(&v.links[i])
 		cause := v.links[i].role == sends || v.links[i].role == begins
 		if cause {
 			o.unseen--
@@ -340,7 +352,7 @@ func (f *forward) visit(v *visit) error {
 	c := &f.clocks[v.clock]
 	w := waiter{node: v.node, linear: v.linear, links: links, missing: missing}
 	if missing == 0 && len(c.queue) == 0 {
-		if err := f.process(&w, f.time(&w), false); err != nil {
+		if err := f.process(&w, f.leastTime(&w), false); err != nil {
 			return err
 		}
 		return f.drain()
@@ -362,8 +374,9 @@ func (f *forward) visit(v *visit) error {
 	return err
 }
 
-// time returns the least time of a node by the causes that are done, and by its clock.
-func (f *forward) time(w *waiter) int64 {
+// leastTime returns the least time that a node can have by its causes and by the earlier nodes of its
+// clock, in ticks.
+func (f *forward) leastTime(w *waiter) int64 {
 	t := f.clocks[w.clock].decayed(w.linear)
 	for _, l := range w.links {
 		if !l.cause && !l.ignored {
@@ -373,7 +386,8 @@ func (f *forward) time(w *waiter) int64 {
 	return t
 }
 
-// decayed returns the time of a node on a clock that runs slower since its anchor was moved.
+// decayed returns the least time of a node, whose time after the linear correction is given, since
+// the clock runs slower after its anchor was moved.
 func (c *clockState) decayed(linear int64) int64 {
 	if !c.moved {
 		return linear
@@ -382,7 +396,7 @@ func (c *clockState) decayed(linear int64) int64 {
 	return max(linear, c.anchor.out+d-d/amortisationDivisor)
 }
 
-// drain processes the nodes that wait for nothing.
+// drain processes all ready nodes, and those that become ready.
 func (f *forward) drain() error {
 	for len(f.ready) > 0 {
 		w := f.ready[len(f.ready)-1]
@@ -390,14 +404,15 @@ func (f *forward) drain() error {
 		if w.done {
 			continue
 		}
-		if err := f.process(w, f.time(w), false); err != nil {
+		if err := f.process(w, f.leastTime(w), false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// process finishes a node.
+// process makes t the final time of a node. unit is set if nodes that cause each other get the same
+// time.
 func (f *forward) process(w *waiter, t int64, unit bool) error {
 	w.done = true
 	c := &f.clocks[w.clock]
@@ -446,7 +461,7 @@ func (f *forward) process(w *waiter, t int64, unit bool) error {
 	return nil
 }
 
-// wake releases the nodes that wait for a constraint.
+// wake takes a constraint off the nodes that wait for it.
 func (f *forward) wake(o *open) {
 	for _, x := range o.waiting {
 		x.missing--
@@ -455,15 +470,15 @@ func (f *forward) wake(o *open) {
 	o.waiting = o.waiting[:0]
 }
 
-// release makes a node ready if it waits for nothing.
+// release adds a node to the ready ones if it waits for nothing and is the first of its clock.
 func (f *forward) release(w *waiter) {
 	if w.missing == 0 && !w.done && f.clocks[w.clock].queue[0] == w {
 		f.ready = append(f.ready, w)
 	}
 }
 
-// search finds the waiting nodes that cause each other, and processes them. Nodes that depend on a node
-// that has not been visited keep waiting.
+// search finds the sets of waiting nodes that cause each other, and processes them. Nodes that
+// depend on nodes that have not been visited continue to wait.
 func (f *forward) search() error {
 	settled := f.settled()
 	var nodes []*waiter
@@ -507,7 +522,7 @@ func (f *forward) search() error {
 			}
 		})
 	}
-	slices.Reverse(parts) // in the order of causes
+	slices.Reverse(parts) // now in the order of causes
 	for i, l := range parts {
 		if err := f.drain(); err != nil {
 			return err
@@ -519,8 +534,8 @@ func (f *forward) search() error {
 	return f.drain()
 }
 
-// settled returns for each clock the number of waiting nodes all of whose causes, and their causes,
-// are visited. It also marks the constraints that wait for others.
+// settled returns for each clock the number of waiting nodes that depend only on visited nodes,
+// directly and indirectly. It also sets the field unsettled of constraints.
 func (f *forward) settled() []int {
 	settled := make([]int, len(f.clocks))
 	var list []*open
@@ -555,7 +570,8 @@ func (f *forward) settled() []int {
 	return settled
 }
 
-// successors returns what nodes, and operations after them, lead to.
+// successors returns the edges of the graph of a search: for each node and then for each operation
+// in groups, the vertices that it causes.
 func (f *forward) successors(nodes []*waiter, groups []*open, settled []int) [][]int32 {
 	next := make([][]int32, len(nodes)+len(groups))
 	for c := range f.clocks {
@@ -585,6 +601,7 @@ func (f *forward) successors(nodes []*waiter, groups []*open, settled []int) [][
 	return next
 }
 
+// appendVertices appends the vertices of the nodes that wait for a constraint.
 func appendVertices(l []int32, o *open) []int32 {
 	for _, x := range o.waiting {
 		if x.vertex != none {
@@ -594,9 +611,9 @@ func appendVertices(l []int32, o *open) []int32 {
 	return l
 }
 
-// resolve processes nodes that cause each other, all of whose other causes are done. That they do is
-// possible at a single time of each clock, because clocks have ticks. Otherwise some constraints are
-// ignored.
+// resolve processes the part l of the search, whose nodes cause each other. All their other causes
+// have final times. If each of the nodes is on a clock of its own, all can have the same final
+// time, because ticks are not infinitely short. Otherwise it ignores some of the constraints.
 func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32) error {
 	var members []*waiter
 	var inner []*open
@@ -630,8 +647,8 @@ func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32
 	}
 }
 
-// joins reports whether no two nodes are of the same clock and no message between them has a
-// latency.
+// joins reports whether nodes that cause each other can have the same final time: no two are on the
+// same clock, and no message between them has a latency.
 func (f *forward) joins(members []*waiter) bool {
 	slices.SortFunc(members, func(a, b *waiter) int { return compareNodes(a.node, b.node) })
 	for i, w := range members {
@@ -648,15 +665,15 @@ func (f *forward) joins(members []*waiter) bool {
 	return true
 }
 
-// join processes nodes that happen at one time, with the operations among them.
+// join processes nodes with the same final time, with the operations among them.
 func (f *forward) join(members []*waiter, inner []*open) error {
 	t := int64(math.MinInt64)
 	for _, w := range members {
-		t = max(t, f.time(w))
+		t = max(t, f.leastTime(w))
 	}
 	for _, o := range inner {
 		t = max(t, o.need)
-		o.from -= o.begin // these causes are among the members
+		o.from -= o.begin // the other causes are members
 		o.inner = true
 	}
 	for _, w := range members {
@@ -674,7 +691,8 @@ func (f *forward) join(members []*waiter, inner []*open) error {
 	return nil
 }
 
-// ignoreCauses ignores those causes of a node that are not done.
+// ignoreCauses ignores the constraints whose causes a node still waits for. They are
+// contradictions.
 func (f *forward) ignoreCauses(w *waiter) {
 	for _, l := range w.links {
 		if l.cause || l.decided() {
@@ -691,10 +709,11 @@ func (f *forward) ignoreCauses(w *waiter) {
 	}
 }
 
-// fronts is a heap of the nodes that wait only for messages and operations, by the time since the
-// first event of their clock.
+// fronts is a heap of nodes that are the first of their clock and wait for constraints. It is
+// ordered by the time since the first event of their clock.
 type fronts struct{ list []front }
 
+// front is an entry: a node, and its time in ticks since the first event of its clock.
 type front struct {
 	after int64
 	*waiter
@@ -722,11 +741,12 @@ func (f *fronts) Pop() any {
 	return x
 }
 
+// push adds the node w.
 func (f *fronts) push(s *forward, w *waiter) {
 	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
 }
 
-// pop removes and returns the first entry that is not done, or nil.
+// pop removes and returns the first node without a final time, or nil if there is none.
 func (f *fronts) pop() *waiter {
 	for f.Len() > 0 {
 		if x := heap.Pop(f).(front); !x.done {
@@ -736,12 +756,12 @@ func (f *fronts) pop() *waiter {
 	return nil
 }
 
-// search finds strongly connected components by Tarjan's algorithm.
+// search finds strongly connected components of a graph by Tarjan's algorithm.
 type search struct {
 	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
-	index []int32                // the number at which a node was found; nodes with an index are skipped
+	index []int32                // by node: the order in which it was found; nodes with an index other than 0 are skipped
 	low   []int32
-	on    []bool // whether a node is on the stack
+	on    []bool // by node: it is on the stack
 	stack []int32
 	count int32
 }
@@ -750,8 +770,9 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// from finds the components that are reachable from a node, except for those found before. It calls
-// found for each component before those that lead to it. component is valid during the call.
+// from finds the components that are reachable from root, except those that were found before. It
+// calls found for each component, before it does so for components that lead to it. The component
+// is valid during the call.
 func (s *search) from(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
 	var calls []step

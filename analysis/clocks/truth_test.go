@@ -16,16 +16,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// clockFunc returns what a clock shows at a time.
+// clockFunc returns the time that a clock shows at the true time t, in ticks.
 type clockFunc func(t int64) int64
 
-// skewed is a trace as it would have been recorded with clocks that differ.
+// skewed is a trace as it would be recorded with clocks that differ.
 type skewed struct {
 	*generate.Trace
 	clocks []clockFunc
 }
 
-// Scan delivers the events with the times of their locations' clocks.
+// Scan delivers the events with the times that the clocks of their locations show.
 func (s *skewed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	return s.Trace.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		c := b.Clone()
@@ -36,12 +36,13 @@ func (s *skewed) Scan(ctx context.Context, sel trace.Selection, order format.Ord
 	}})
 }
 
-// ScanParallel delivers them from one goroutine.
+// ScanParallel delivers the events in one goroutine.
 func (s *skewed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, s, sel, begin)
 }
 
-func made(t testing.TB, o generate.Options) *generate.Trace {
+// generated returns a generated trace.
+func generated(t testing.TB, o generate.Options) *generate.Trace {
 	t.Helper()
 	g, err := generate.New(o)
 	if err != nil {
@@ -50,8 +51,8 @@ func made(t testing.TB, o generate.Options) *generate.Trace {
 	return g
 }
 
-// deviation returns the greatest difference of the corrected times of any location from the true
-// ones, after removing a common offset, since no message determines the absolute time.
+// deviation returns the greatest difference between corrected and true times of any location, in
+// ticks. A common offset of all locations does not count, since messages do not determine it.
 func deviation(t *testing.T, s *skewed, r *clocks.Result) int64 {
 	t.Helper()
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
@@ -71,13 +72,14 @@ func deviation(t *testing.T, s *skewed, r *clocks.Result) int64 {
 	return (most - least + 1) / 2
 }
 
+// linear returns a clock with an offset in ticks and a relative drift.
 func linear(offset int64, drift float64) clockFunc {
 	return func(t int64) int64 { return t + offset + int64(math.Floor(drift*float64(t))) }
 }
 
-// reach returns the greatest possible error of a clock if no message is received before it is sent:
-// the length of the shortest path to it, or back, from the first clock, along the fastest messages
-// that were sent. It is the greatest of those lengths.
+// reach returns the greatest error, in ticks, that a clock can have if no message is received
+// before it is sent. For each clock, it is the length of the shortest path from the first clock to
+// it, or back, where an edge is the time of the fastest message.
 func reach(t *testing.T, g *generate.Trace) int64 {
 	t.Helper()
 	n := g.Defs().Locations.Len()
@@ -111,16 +113,16 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 	return most
 }
 
-// TestSkewedClocks compares the result with the clocks that the trace was recorded with. Messages
-// determine the result only within the reach of the fastest ones. A line that is within it at the
-// messages can be twice as far off at the ends.
+// TestSkewedClocks compares the result with the true clocks of the trace. Messages determine clocks
+// only within their reach. A line that is within the reach at the messages can be twice as far off
+// at the ends of the trace.
 func TestSkewedClocks(t *testing.T) {
 	effort.Sequential(t)
 	for _, test := range []struct {
 		workload  string
 		locations int
 		events    int64
-		drift     float64 // the greatest drift
+		drift     float64 // greatest drift of a clock
 		model     clocks.Model
 	}{
 		{"ring", 8, 100_000, 0, clocks.Full},
@@ -135,7 +137,7 @@ func TestSkewedClocks(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d %g %v", test.workload, test.locations, test.drift, test.model), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
-			s := &skewed{Trace: made(t, generate.Options{Workload: test.workload, Locations: test.locations,
+			s := &skewed{Trace: generated(t, generate.Options{Workload: test.workload, Locations: test.locations,
 				Events: test.events})}
 			s.clocks = []clockFunc{linear(0, 0)}
 			drifts := []float64{0}
@@ -158,7 +160,7 @@ func TestSkewedClocks(t *testing.T) {
 			}
 			worst := 0.0
 			for i, c := range x.Clocks {
-				// A clock that runs faster by d must run slower by d/(1+d).
+				// The correction of a clock that is faster by d slows it by d/(1+d).
 				worst = max(worst, math.Abs(c.Drift+1e6*drifts[i]/(1+drifts[i])))
 				if test.drift == 0 && c.Drift != 0 {
 					t.Errorf("found a drift of %g ppm of clock %s, expected none", c.Drift, c.Name)

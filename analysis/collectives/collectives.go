@@ -31,13 +31,13 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window selects the calls that begin in it, and the operations whose first member begins in it.
-	// Nil counts all. The part needs all events in any case.
+	// Window limits the result to calls that begin in it, and to operations whose first member
+	// begins in it. Nil means the whole trace. The part needs all events even with a window.
 	Window *trace.Window
 }
 
-// WaitsForAll reports whether no member can leave an operation of this name before all members have
-// entered it.
+// WaitsForAll reports whether an operation of this name, such as "barrier", makes all members wait
+// for each other: no member can leave it before all have entered it.
 func WaitsForAll(name string) bool {
 	switch name {
 	case "barrier", "allgather", "alltoall", "allreduce", "reduce-scatter-block":
@@ -46,65 +46,76 @@ func WaitsForAll(name string) bool {
 	return false
 }
 
-// call is one member's part in an operation.
+// call is one member's part in an operation. Times are in ticks.
 type call struct {
 	operation, communicator, root uint64
 	sent, received                uint64
 	begin, end                    int64
-	known                         bool // the begin of the call is in the trace
+	known                         bool // begin is the time of a record, and not merely that of the end
 	posted                        bool // the operation is non-blocking
 	matching                      uint64
-	done                          bool // for posted calls: completed, or known never to complete
-	lost                          bool
+	// done is set for a non-blocking call that is complete, or whose request number was reused
+	// before.
+	done bool
+	// lost is set if the request number was reused before the call was complete.
+	lost bool
 }
 
-// queue holds the posted operations of a location that are not complete, or follow such ones. Their
-// communicator is known only at their end.
+// queue holds the non-blocking calls of a location in the order in which they were posted, from the
+// first incomplete one on. They wait in it because only the completion has their communicator.
 type queue struct {
 	calls []call
 	first int64            // the number of the first call in calls
-	open  map[uint64]int64 // call number of each open request
+	open  map[uint64]int64 // number of the call of each open request, counted from the first call of the location
 }
 
-// kind is the key under which calls are counted.
-type kind struct {
+// callKey is the key under which calls are summed.
+type callKey struct {
 	communicator, operation uint64
 	posted                  bool
 }
 
+// sums are the sums of the calls with the same key: bytes, and durations in ticks.
 type sums struct {
 	calls          int64
 	sent, received uint64
 	time           durations.Total
 }
 
-// operation sums the calls of the members that have reached an operation.
+// operation sums the calls of the members that have reached it. Times are in ticks.
 type operation struct {
 	operation, root uint64
 	members         int
-	known           int // members whose begin is known
-	first, last     int64
-	firstEnd        int64
+	known           int // members whose call has a recorded begin
+	// first and last are the earliest and latest begin, and firstEnd is the earliest end.
+	first, last int64
+	firstEnd    int64
 }
 
-// matched counts operations.
+// matched sums the matched operations of one name on a communicator: how many, how many of them
+// with a member that left before another entered, and the waiting times in ticks.
 type matched struct {
 	count, early int64
 	waiting      durations.Total
 }
 
+// sequenceKey identifies a sequence: the operations of a communicator, blocking ones and
+// non-blocking ones apart.
 type sequenceKey struct {
 	communicator uint64
 	posted       bool
 }
 
-// sequence holds the operations of a communicator in order.
+// sequence holds the operations of a communicator in the order in which the members call them.
 type sequence struct {
-	counts  map[uint32]int64 // number of calls of each location
+	counts  map[uint32]int64 // number of calls of each location so far
 	members int              // number of members; 0 if unknown
 	done    int64            // number of operations that are complete and counted
 	list    []operation      // the operations that follow the counted ones
-	limit   int64            // number of the first operation in which members called different operations
+	// limit is the number of the first operation that differs between members. It and all later ones
+	// are unmatched.
+	limit int64
+	// matched sums the counted operations by operation number.
 	matched map[uint64]*matched
 }
 
@@ -112,27 +123,27 @@ type sequence struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	open      map[uint32][]call // by location, the innermost last
+	open      map[uint32][]call // by location; the call that began last is the last
 	queues    map[uint32]*queue
-	sums      map[kind]*sums
+	sums      map[callKey]*sums
 	sequences map[sequenceKey]*sequence
 	seen      map[uint32]bool // locations with calls
-	orphans   int64
-	lost      int64 // requests whose number was reused before they were complete
+	orphans   int64           // ends without a begin
+	lost      int64           // requests whose number was reused before they were complete
 
 	communicators communicators
 }
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[kind]*sums{},
+	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[callKey]*sums{},
 		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}}
 }
 
-// Links are no operations.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+// Needs reports whether the analysis uses events of kind k. A scan can leave out all others.
 func Needs(k trace.Kind) bool {
 	switch k {
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective, trace.CollectiveRequest, trace.CollectiveComplete:
@@ -154,30 +165,30 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.seen[loc] = true
 		switch c.Kind() {
 		case trace.CollectiveBegin:
-			x := recorded(&c)
+			x := callOf(&c)
 			x.begin, x.known, x.matching = t, true, c.Op(5)
 			p.open[loc] = append(p.open[loc], x)
 		case trace.CollectiveEnd:
-			p.ended(loc, t, &c)
+			p.endCall(loc, t, &c)
 		case trace.Collective:
-			x := recorded(&c)
+			x := callOf(&c)
 			x.begin, x.end, x.known = t, t, true
 			if d := c.Op(5); d != trace.Undefined {
 				x.end = addDuration(t, d)
 			}
-			p.take(loc, x)
+			p.addCall(loc, x)
 		case trace.CollectiveRequest:
 			if p.queue(loc).post(c.Op(0), t) {
 				p.lost++
 			}
 		case trace.CollectiveComplete:
-			x := recorded(&c)
+			x := callOf(&c)
 			x.end, x.posted, x.done = t, true, true
 			q := p.queue(loc)
 			if !q.complete(c.Op(5), x) {
 				p.orphans++
 			}
-			p.unload(loc, q, false)
+			p.countCompleted(loc, q, false)
 		}
 	}
 	return nil
@@ -191,14 +202,15 @@ func addDuration(t int64, d uint64) int64 {
 	return t + int64(d)
 }
 
-// recorded returns the call that a record describes.
-func recorded(c *trace.Cursor) call {
+// callOf returns the call that the operands of a record describe.
+func callOf(c *trace.Cursor) call {
 	return call{operation: c.Op(0), communicator: c.Op(1), root: c.Op(2), sent: durations.Bytes(c.Op(3)),
 		received: durations.Bytes(c.Op(4))}
 }
 
-// ended closes the latest open call with the same id.
-func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
+// endCall ends the latest open call with the same matching number, or the latest open one if the
+// record has no number.
+func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
 	open := p.open[loc]
 	i := len(open) - 1
 	if id := c.Op(5); id != trace.Undefined {
@@ -206,22 +218,23 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 			i--
 		}
 	}
-	x := recorded(c)
+	x := callOf(c)
 	if i < 0 {
 		p.orphans++
 		x.begin, x.end = t, t
-		p.take(loc, x)
+		p.addCall(loc, x)
 		return
 	}
 	b := open[i]
 	p.open[loc] = slices.Delete(open, i, i+1)
-	if x.operation == trace.Undefined { // with OTF the begin determines the operation
+	if x.operation == trace.Undefined { // in OTF only the begin has the operation
 		x = b
 	}
 	x.begin, x.end, x.known = b.begin, t, true
-	p.take(loc, x)
+	p.addCall(loc, x)
 }
 
+// queue returns the queue of a location, which it creates if needed.
 func (p *Part) queue(loc uint32) *queue {
 	q := p.queues[loc]
 	if q == nil {
@@ -231,8 +244,8 @@ func (p *Part) queue(loc uint32) *queue {
 	return q
 }
 
-// post adds a request. It reports whether an open request with the same number was lost, which is
-// then never completed.
+// post appends a call with a request number that begins at time t. It reports whether an open call
+// had the same number, which is then lost: it never completes.
 func (q *queue) post(request uint64, t int64) (lost bool) {
 	n, lost := q.open[request]
 	if lost {
@@ -244,8 +257,8 @@ func (q *queue) post(request uint64, t int64) (lost bool) {
 	return lost
 }
 
-// complete sets what is known at the end of a call. A call that was never posted follows all posted
-// ones.
+// complete sets the open call of a request to x, but for its begin, and reports whether there was
+// one. Without one it appends x to the queue, with its end as begin.
 func (q *queue) complete(request uint64, x call) bool {
 	n, ok := q.open[request]
 	if !ok {
@@ -260,22 +273,24 @@ func (q *queue) complete(request uint64, x call) bool {
 	return true
 }
 
-// unload counts the complete calls of a queue up to the first incomplete one, and at the end all.
-func (p *Part) unload(loc uint32, q *queue, end bool) {
+// countCompleted counts the calls of a queue up to the first incomplete one, and removes them. At
+// the end of the trace it skips incomplete calls instead.
+func (p *Part) countCompleted(loc uint32, q *queue, end bool) {
 	n := 0
 	for ; n < len(q.calls) && (end || q.calls[n].done); n++ {
 		if x := q.calls[n]; x.done && !x.lost {
-			p.take(loc, x)
+			p.addCall(loc, x)
 		}
 	}
 	q.calls, q.first = q.calls[n:], q.first+int64(n)
 }
 
-// take counts a call and adds it to its operation.
-func (p *Part) take(loc uint32, x call) {
-	x.communicator = p.same(x.communicator)
+// addCall counts a call, and adds it to the operation that is the location's next one on the
+// communicator.
+func (p *Part) addCall(loc uint32, x call) {
+	x.communicator = p.firstEqual(x.communicator)
 	if p.opt.Window.Has(x.begin) {
-		k := kind{x.communicator, x.operation, x.posted}
+		k := callKey{x.communicator, x.operation, x.posted}
 		s := p.sums[k]
 		if s == nil {
 			s = &sums{}
@@ -301,16 +316,17 @@ func (p *Part) take(loc uint32, x call) {
 	s.counts[loc]++
 	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end}
 	if p.connectsGroups(x.communicator) {
-		o.root = trace.Undefined // the sides disagree
+		o.root = trace.Undefined // the two groups record different roots
 	}
 	if x.known {
 		o.known = 1
 	}
-	s.put(n, o)
-	p.count(s, s.members)
+	s.add(n, o)
+	p.countMatched(s, s.members)
 }
 
-// members returns the locations of a communicator, or none if they are unknown.
+// members returns the sorted locations of a communicator. It returns nil if they are unknown, or if
+// the communicator connects two groups.
 func (p *Part) members(communicator uint64) []uint32 {
 	if p.connectsGroups(communicator) {
 		return nil
@@ -323,17 +339,18 @@ func (p *Part) members(communicator uint64) []uint32 {
 	return slices.Compact(l)
 }
 
-// connectsGroups reports whether a communicator connects two groups.
+// connectsGroups reports whether a communicator connects two groups of locations (an MPI
+// intercommunicator).
 func (p *Part) connectsGroups(communicator uint64) bool {
 	return slices.ContainsFunc(p.defs.Communicator.At(uint32(communicator)).Attrs,
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// put adds the calls of some members to the n-th operation.
-func (s *sequence) put(n int64, o operation) {
+// add adds calls of some members, summed as o, to operation number n.
+func (s *sequence) add(n int64, o operation) {
 	i := n - s.done
 	if i < 0 || n >= s.limit {
-		return // it is unmatched, or a location took part that is no member
+		return // unmatched, or already counted with all members: then a location that is no member took part
 	}
 	for int64(len(s.list)) <= i {
 		s.list = append(s.list, operation{})
@@ -351,12 +368,12 @@ func (s *sequence) put(n int64, o operation) {
 	}
 }
 
-// count counts the operations in which the given number of members took part, up to the first other
-// one.
-func (p *Part) count(s *sequence, members int) {
+// countMatched counts and removes the operations at the begin of the sequence that as many
+// locations took part in as members says. It stops at the first other operation.
+func (p *Part) countMatched(s *sequence, members int) {
 	n := 0
 	for n < len(s.list) && members > 0 && s.list[n].members == members {
-		p.countOne(s.matched, &s.list[n])
+		p.countOperation(s.matched, &s.list[n])
 		n++
 	}
 	s.done += int64(n)
@@ -367,7 +384,9 @@ func (p *Part) count(s *sequence, members int) {
 	}
 }
 
-func (p *Part) countOne(to map[uint64]*matched, o *operation) {
+// countOperation counts an operation with all members, unless its first member began outside the
+// window.
+func (p *Part) countOperation(to map[uint64]*matched, o *operation) {
 	if !p.opt.Window.Has(o.first) {
 		return
 	}
@@ -435,23 +454,23 @@ func (p *Part) Merge(o *Part) error {
 			continue
 		}
 		x.merge(y)
-		p.count(x, x.members)
+		p.countMatched(x, x.members)
 	}
 	return nil
 }
 
-// merge adds the operations of other members. Operations that were counted had all members, so that
-// at most one of both has counted any. Otherwise a location took part that is no member, and none
-// counts.
+// merge adds the operations of other members. A sequence counts an operation only once all members
+// are in it, so that only one of the two sequences can have counted any, unless a location took
+// part that is no member. Result discards all matched operations in that case.
 func (s *sequence) merge(o *sequence) {
 	maps.Copy(s.counts, o.counts)
 	s.members = max(s.members, o.members)
-	if o.limit < s.limit { // later operations need not be kept
+	if o.limit < s.limit { // drop the operations from the new limit on
 		s.limit = o.limit
 		s.list = s.list[:min(int64(len(s.list)), max(0, s.limit-s.done))]
 	}
 	for i, x := range o.list {
-		s.put(o.done+int64(i), x)
+		s.add(o.done+int64(i), x)
 	}
 	for k, m := range o.matched {
 		if s.matched[k] == nil {
@@ -463,42 +482,44 @@ func (s *sequence) merge(o *sequence) {
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Operations are those of each communicator, in the order of the definitions and of their numbers.
-	// Communicators with the same name and members are listed as the first of them.
+	// Operations has the sums by communicator and operation, in the order of the communicators'
+	// definitions and then of the operations' numbers. Communicators with the same name and members
+	// are one, listed as the first of them.
 	Operations []Operation `json:"operations"`
 	Unclosed   int64       `json:"unclosed"` // calls without an end
 	Orphans    int64       `json:"orphans"`  // ends of calls that never began; they count as calls without a time
 }
 
-// Operation sums the calls of an operation on a communicator.
+// Operation sums the calls of one kind of operation, such as broadcast, on a communicator.
+// Durations are in ticks.
 type Operation struct {
 	Communicator     uint32 `json:"communicator"` // index into Definitions.Communicator, NoRef when unknown
 	CommunicatorID   string `json:"communicatorId,omitempty"`
 	CommunicatorName string `json:"communicatorName,omitempty"`
-	// Label is the displayed name or id of the communicator, with the id where another listed
-	// communicator has the same name.
+	// Label is the name of the communicator, or its id if it has no name. The id follows in
+	// parentheses if another listed communicator has the same label.
 	Label string `json:"-"`
-	// Number is the number of the operation in the trace: that of OTF2, except in OTF 1 traces. It is
-	// -1 when unknown.
+	// Number is the number that the events have for the operation: that of OTF2, or of the trace's
+	// own definition if the trace numbers operations itself, as in OTF. It is -1 when unknown.
 	Number      int64  `json:"operation"`
 	Name        string `json:"name"`
 	NonBlocking bool   `json:"nonBlocking"`
-	Members     int    `json:"members"` // locations with any operation on the communicator
+	Members     int    `json:"members"` // number of locations with calls on the communicator
 	Calls       int64  `json:"calls"`
 	Sent        uint64 `json:"sentBytes"`
 	Received    uint64 `json:"receivedBytes"`
 	// Time sums the durations of the calls with begin and end.
 	Time Durations `json:"time"`
-	// Matched is the number of operations of which all calls are known. Waiting sums the times from
-	// their first begin to their last.
+	// Matched is the number of operations with all members. Waiting sums, over those whose calls
+	// all have a begin, the time from their first begin to their last.
 	Matched int64     `json:"matched"`
 	Waiting Durations `json:"waiting"`
-	// Early counts operations that a member left before another one had entered, although they wait
-	// for all members. The clocks differ then.
+	// Early is the number of matched operations that one member left before another one entered,
+	// although all must wait for each other. The clocks of the members differ then.
 	Early int64 `json:"leftBeforeEntered"`
 }
 
-// Durations have a number, a sum, and the least and greatest duration in ticks.
+// Durations is a number of durations with their sum, and the least and greatest one, in ticks.
 type Durations struct {
 	Count int64       `json:"count"`
 	Sum   trace.Ticks `json:"sum"`
@@ -508,7 +529,7 @@ type Durations struct {
 
 func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum(), t.Min, t.Max} }
 
-// Result returns the result. The part must not be used afterwards.
+// Result returns the sums over all calls so far. The part must not be used afterwards.
 func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
@@ -520,7 +541,7 @@ func (p *Part) Result() *Result {
 				r.Unclosed++
 			}
 		}
-		p.unload(loc, q, true)
+		p.countCompleted(loc, q, true)
 	}
 	for k, s := range p.sequences {
 		members := p.members(k.communicator)
@@ -529,7 +550,7 @@ func (p *Part) Result() *Result {
 				s.matched, s.list = nil, nil
 			}
 		}
-		p.count(s, len(s.counts))
+		p.countMatched(s, len(s.counts))
 	}
 	for k, s := range p.sums {
 		o := Operation{Communicator: trace.NoRef, Number: -1, Name: p.name(k.operation), NonBlocking: k.posted,

@@ -38,7 +38,8 @@ func row(loc uint32, t int64, k trace.Kind, ops ...uint64) testtrace.Row {
 	return testtrace.Row{Loc: loc, Time: t, Kind: k, Ref: trace.NoRef, Ops: ops}
 }
 
-// callRows returns a call in the form of OTF2.
+// callRows returns the events of a call as OTF2 records it: a begin without operands, and an end
+// with all of them.
 func callRows(loc uint32, begin, end int64, operation, communicator, root, sent, received uint64) []testtrace.Row {
 	return []testtrace.Row{row(loc, begin, trace.CollectiveBegin),
 		row(loc, end, trace.CollectiveEnd, operation, communicator, root, sent, received)}
@@ -46,8 +47,9 @@ func callRows(loc uint32, begin, end int64, operation, communicator, root, sent,
 
 func join(l ...[]testtrace.Row) []testtrace.Row { return slices.Concat(l...) }
 
-// lines formats each operation as communicator name calls sent/received time(count sum min max)
-// matched waiting(count sum min max) early.
+// lines formats each operation as "communicator operation calls sent/received {time} matched
+// {waiting} early", with durations as {count sum min max}, and at the end a line "unclosed
+// orphans".
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, o := range r.Operations {
@@ -113,7 +115,8 @@ func TestOperations(t *testing.T) {
 			callRows(0, 1, 12, 0, 1, none, 1, 1), callRows(2, 10, 12, 0, 1, none, 1, 1), callRows(0, 29, 40, 0, 1, none, 1, 1),
 			callRows(2, 35, 41, 0, 1, none, 1, 1)),
 			"1 barrier 2 2/2 {2 13 2 11} 1 {1 6 6 6} 0\n0 0"},
-		// Completed in another order than posted. 3 is never complete, and 4 is used twice.
+		// The requests complete in another order than posted. Number 3 never completes, and number
+		// 4 is posted twice.
 		{"posted", nil, "", []testtrace.Row{
 			row(0, 1, trace.CollectiveRequest, 1), row(0, 2, trace.CollectiveRequest, 2),
 			row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2), row(0, 9, trace.CollectiveComplete, 0, 1, none, 0, 0, 1),
@@ -138,8 +141,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestNames checks the names of operations that the trace defines. Functions of MPI have the names
-// of their operations.
+// TestNames checks that an operation that the trace defines has the name of its definition, and
+// that an MPI function's name becomes the name of its operation.
 func TestNames(t *testing.T) {
 	d := defs(2)
 	d.Conventions.OwnOperations = true
@@ -156,14 +159,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// program is a random sequence of operations with known results. Some members stop early, or record
-// another operation than the others.
+// program is a random sequence of operations with the expected sums. Some members stop early, or
+// record another operation than the others.
 type program struct {
 	rows []testtrace.Row
-	want map[string]*figures // by communicator, name and whether it is non-blocking
+	want map[string]*expected // by communicator, operation number and whether it is non-blocking
 }
 
-type figures struct {
+// expected has the expected sums of an operation on a communicator: byte counts, and durations in ticks.
+type expected struct {
 	calls          int64
 	sent, received uint64
 	times          []int64
@@ -171,21 +175,23 @@ type figures struct {
 	early          int64
 }
 
-func (p *program) of(comm int, operation uint64, posted bool) *figures {
+// expectedOf returns the expected sums of an operation, which it creates if needed.
+func (p *program) expectedOf(comm int, operation uint64, posted bool) *expected {
 	k := fmt.Sprint(comm, operation, posted)
 	if p.want[k] == nil {
-		p.want[k] = &figures{}
+		p.want[k] = &expected{}
 	}
 	return p.want[k]
 }
 
-func random(rng *rand.Rand, locations int) *program {
-	p := &program{want: map[string]*figures{}}
+// randomProgram returns a random program on the communicators of defs.
+func randomProgram(rng *rand.Rand, locations int) *program {
+	p := &program{want: map[string]*expected{}}
 	now := make([]int64, locations)
 	for i := range now {
-		now[i] = rng.Int64N(50) // clocks differ
+		now[i] = rng.Int64N(50) // each location's clock has its own offset
 	}
-	begun, dead := map[string]bool{}, map[string]bool{} // members of a series
+	begun, dead := map[string]bool{}, map[string]bool{} // by series and member: has a call, makes no further calls
 	broken := map[string]bool{}
 	for range 60 {
 		comm, operation, posted := rng.IntN(3), []uint64{0, 1, 8, 11}[rng.IntN(4)], rng.IntN(4) == 0
@@ -202,7 +208,8 @@ func random(rng *rand.Rand, locations int) *program {
 			wrong = m
 			broken[series] = true
 		}
-		// A member without any call would not be missed.
+		// Only a member with a call can stop: the analysis does not expect members without any
+		// call.
 		if m := fmt.Sprint(series, members[rng.IntN(len(members))]); rng.IntN(40) == 0 && begun[m] {
 			dead[m] = true
 			broken[series] = true
@@ -225,14 +232,14 @@ func random(rng *rand.Rand, locations int) *program {
 			} else {
 				p.rows = append(p.rows, callRows(uint32(i), b, e, o, uint64(comm), none, sent, received)...)
 			}
-			f := p.of(comm, o, posted)
+			f := p.expectedOf(comm, o, posted)
 			f.calls, f.sent, f.received, f.times = f.calls+1, f.sent+sent, f.received+received, append(f.times, e-b)
 			begins, ends = append(begins, b), append(ends, e)
 		}
 		if broken[series] || len(begins) == 0 {
 			continue
 		}
-		f := p.of(comm, operation, posted)
+		f := p.expectedOf(comm, operation, posted)
 		f.waits = append(f.waits, slices.Max(begins)-slices.Min(begins))
 		if slices.Min(ends) < slices.Max(begins) && operation != 1 {
 			f.early++
@@ -242,7 +249,8 @@ func random(rng *rand.Rand, locations int) *program {
 	return p
 }
 
-func spread(l []int64) Durations {
+// summarize returns the number, sum and extremes of durations.
+func summarize(l []int64) Durations {
 	d := Durations{Count: int64(len(l))}
 	for i, x := range l {
 		if i == 0 {
@@ -254,13 +262,13 @@ func spread(l []int64) Durations {
 	return d
 }
 
-// TestPrograms compares with the known results of programs. Parts that saw some of the locations,
-// in any order, merged in any order, give the same result as one part in time order.
+// TestPrograms compares the result of random programs with the expected sums, for one part in time
+// order and for parts of some locations each, filled and merged in any order.
 func TestPrograms(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 10))
 		const locations = 5
-		d, p := defs(locations), random(rng, locations)
+		d, p := defs(locations), randomProgram(rng, locations)
 		one := New(d, Options{})
 		if err := one.Batch(testtrace.Mixed(d, p.rows)); err != nil {
 			t.Fatal(err)
@@ -273,8 +281,8 @@ func TestPrograms(t *testing.T) {
 				t.Fatalf("seed %d: found %+v, expected none", seed, o)
 			}
 			delete(p.want, k)
-			if o.Calls != f.calls || o.Sent != f.sent || o.Received != f.received || o.Time != spread(f.times) ||
-				o.Matched != int64(len(f.waits)) || o.Waiting != spread(f.waits) || o.Early != f.early {
+			if o.Calls != f.calls || o.Sent != f.sent || o.Received != f.received || o.Time != summarize(f.times) ||
+				o.Matched != int64(len(f.waits)) || o.Waiting != summarize(f.waits) || o.Early != f.early {
 				t.Errorf("seed %d: found %+v, expected %+v", seed, o, f)
 			}
 		}
@@ -291,7 +299,7 @@ func TestPrograms(t *testing.T) {
 		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		a, b, c := parts[0], parts[1], parts[2]
 		if rng.IntN(2) == 0 {
-			a, b, c = b, c, a // the first part is merged into the others
+			a, b, c = b, c, a // change the order of the two merges below
 		}
 		for _, m := range [][2]*Part{{a, b}, {c, a}} {
 			if err := m[0].Merge(m[1]); err != nil {
@@ -306,7 +314,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestBounded checks that, in time order, complete operations use no memory.
+// TestBounded checks that a part in time order does not keep complete operations.
 func TestBounded(t *testing.T) {
 	d := defs(4)
 	p := New(d, Options{})
@@ -349,8 +357,9 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
-// TestCommunicatorsOfOneName checks that a communicator that each process defines anew is one.
-// Another communicator of the same name with other members is told apart by its id.
+// TestCommunicatorsOfOneName checks that equal definitions of a communicator by several processes
+// count as one, and that another communicator with the same name and other members has its id in
+// its label.
 func TestCommunicatorsOfOneName(t *testing.T) {
 	d := defs(4)
 	again := uint64(d.Communicator.Add(trace.Communicator{ID: "3", Name: "world",

@@ -12,8 +12,10 @@ import (
 // communicators maps communicators to the first one with the same name and the same members in the
 // same order. Some recorders, and merged traces, define a communicator anew in each process.
 type communicators struct {
-	firstOf []uint32 // the first one, by communicator
-	first   map[communicatorKey][]uint32
+	firstOf []uint32 // index of the first equal communicator, by communicator
+	// first has the first communicators of each key; several if different members have the same
+	// hash.
+	first map[communicatorKey][]uint32
 }
 
 // communicatorKey holds the properties that equal communicators share.
@@ -23,8 +25,8 @@ type communicatorKey struct {
 	sum     uint64 // hash of the members
 }
 
-// same returns the first communicator that is equal to the given one.
-func (p *Part) same(communicator uint64) uint64 {
+// firstEqual returns the first communicator that is equal to the given one.
+func (p *Part) firstEqual(communicator uint64) uint64 {
 	c := &p.communicators
 	if communicator >= uint64(p.defs.Communicator.Len()) {
 		return communicator
@@ -61,9 +63,9 @@ func (c *communicators) find(p *Part, i uint32) uint32 {
 	return i
 }
 
-// label sets the communicator labels of operations.
+// label sets the field Label of all operations.
 func label(list []Operation) {
-	names := map[string]map[uint32]bool{} // the communicators of each name
+	names := map[string]map[uint32]bool{} // set of the communicators with each name or id
 	for i := range list {
 		o := &list[i]
 		if o.Communicator == trace.NoRef {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The collective operations of a program. otf2-print shows the same: 80 ends of barriers, and 80 of
-// broadcasts of 4 bytes, at four locations.
+// The result agrees with the output of otf2-print: 80 ends of barriers, and 80 of broadcasts of 4
+// bytes, at four locations.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/ring/eztrace_log.otf2", nil)

@@ -2,13 +2,14 @@
 // determines how long the trace takes, from the constraints between them. It is the analysis of
 // Eclipse TRACE4CPS.
 //
-// The nodes of the graph are the starts and ends of claims. A claim keeps its duration: its end is so
-// much after its start, and no later. A dependency of the trace, or one that is inferred because a
-// claim starts at most a tolerance after another one has ended, lets one node follow another. A claim
-// without a predecessor starts when it does in the trace. A claim is critical if it lies on a longest
-// path. docs/analyses/path.md has the definitions.
+// The graph has two nodes per claim, its start and its end. Its edges are of three sorts. The end
+// of a claim is exactly its duration after its start. A dependency of the trace requires that one
+// node is not before another. An inferred dependency requires the same where a claim starts at most
+// a tolerance after another one has ended. A claim that follows no other one starts when it does in
+// the trace. A claim is critical if it lies on a longest path. docs/analyses/path.md has the
+// definitions.
 //
-// A part holds 80 bytes per claim and 40 per dependency.
+// Find uses 80 bytes per claim and 40 per dependency.
 package constraints
 
 import (
@@ -22,45 +23,47 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Use is the way in which the dependencies of the trace are used.
+// Use selects which dependencies the graph has: inferred ones, those that the trace stores, or
+// both.
 type Use uint8
 
-// The ways in which dependencies of the trace are combined with inferred ones.
+// The values of Use.
 const (
 	// None uses inferred dependencies alone.
 	None Use = iota
 	// Initial adds the dependencies of the trace to the inferred ones.
 	Initial
-	// Full infers dependencies only for claims to which no dependency of the trace leads.
+	// Full infers dependencies only for claims at which no dependency of the trace ends.
 	Full
 )
 
-// Uses returns the names of the uses, by value.
+// Uses returns the names of the values of Use: the name of None at index 0, and so on.
 func Uses() []string { return []string{"none", "initial", "full"} }
 
 // Options are the settings of the analysis.
 type Options struct {
 	Use Use
-	// Tolerance is the greatest time in ticks between the end of a claim and the start of another one
-	// that is inferred to depend on it. A negative tolerance infers none.
+	// Tolerance is the greatest time in ticks from the end of a claim to the start of another one
+	// that is inferred to depend on it. With a negative tolerance no dependencies are inferred.
 	Tolerance int64
 }
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Length is that of a longest path: from the first start to the last end, if the constraints are
-	// those of the trace.
+	// Length is the length of a longest path. It equals the time from the first start to the last
+	// end of a claim if the edges of the graph explain all start times of the trace.
 	Length       int64 `json:"length"`
-	Claims       int   `json:"claims"`       // all of them
-	Dependencies int   `json:"dependencies"` // of the trace, between claims
-	Inferred     int   `json:"inferred"`
-	// Critical are the claims on a longest path, by start.
+	Claims       int   `json:"claims"`       // of the trace
+	Dependencies int   `json:"dependencies"` // of the trace, between two claims
+	// Inferred is the number of inferred dependencies.
+	Inferred int `json:"inferred"`
+	// Critical has the claims on a longest path, ordered by start.
 	Critical []Claim `json:"critical"`
-	// Regions are the times of critical claims by activity, by descending time.
+	// Regions has the sums of the critical claims by activity, ordered by descending time.
 	Regions []Region `json:"regions"`
 }
 
-// Claim is a critical claim.
+// Claim is a critical claim. Times are in ticks.
 type Claim struct {
 	ID       int64  `json:"id"`
 	Region   string `json:"region"`
@@ -70,52 +73,55 @@ type Claim struct {
 	End      int64  `json:"end"`
 }
 
-// Region is the time of an activity in critical claims.
+// Region is the sum of the critical claims of an activity: their number and their total duration in
+// ticks.
 type Region struct {
 	Region string      `json:"region"`
 	Claims int         `json:"claims"`
 	Time   trace.Ticks `json:"time"`
 }
 
-// CycleError reports constraints that contradict each other: a cycle of them in which each node is
-// after itself.
+// CycleError reports a cycle of dependencies that no times can fulfil: each node of it would have
+// to be after itself.
 type CycleError struct {
 	Claims []int64 // ids of the claims in the cycle
 	By     int64   // the length of the cycle in ticks
 }
 
-// Error names the claims.
+// Error names the claims, and by how many ticks each would be after itself.
 func (e *CycleError) Error() string {
 	return fmt.Sprintf("found a cycle of dependencies among the claims %v, each of which is %d ticks after itself; "+
 		"expected none", e.Claims, e.By)
 }
 
-// ErrNoClaims is returned for a trace without claims.
+// ErrNoClaims is the error of [Find] for a trace without claims.
 var ErrNoClaims = errors.New("found no claims, expected some; the trace has no constraint graph")
 
-// claim is a claim of the trace. Its start is node 2·i, and its end 2·i + 1.
+// claim is claim i of the trace. Its start is node 2·i of the graph, and its end node 2·i + 1.
 type claim struct {
 	id               int64
 	region, resource uint32
 	start, end       int64
 }
 
-// edge lets node to be at least weight after node from.
+// edge requires that node to is at least weight ticks after node from.
 type edge struct {
 	from, to int32
 	weight   int64
 }
 
-// graph is a constraint graph.
+// graph has the constraints between the starts and ends of claims.
 type graph struct {
-	claims       []claim
-	edges        []edge
+	claims []claim
+	edges  []edge
+	// inferred and dependencies are the numbers of inferred and of stored dependencies.
 	inferred     int
 	dependencies int
-	follows      []bool // by claim: a constraint lets it follow another one
+	follows      []bool // by claim: a dependency ends at it
 }
 
-// Find finds the critical path. The error is [ErrNoClaims], a [CycleError], or that of the scan.
+// Find returns the critical path of a trace of claims. The error is [ErrNoClaims], a [CycleError],
+// or an error of the scan.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	c := &collector{open: map[key]int32{}, byID: map[int64]int32{}}
 	if err := events.Scan(ctx, trace.Everything(), format.GlobalOrder, c); err != nil {
@@ -125,12 +131,12 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, ErrNoClaims
 	}
 	for _, i := range c.open {
-		c.claims[i].end = max(c.last, c.claims[i].start) // it never ends
+		c.claims[i].end = max(c.last, c.claims[i].start) // an open claim ends with the trace
 	}
 	g := &graph{claims: c.claims, follows: make([]bool, len(c.claims))}
-	g.durations()
+	g.addDurations()
 	if opt.Use != None {
-		g.depend(c.links, c.byID)
+		g.addDependencies(c.links, c.byID)
 	}
 	if opt.Tolerance >= 0 {
 		g.infer(opt)
@@ -144,16 +150,17 @@ type key struct {
 	location uint32
 }
 
-// collector collects claims and dependencies.
+// collector collects the claims and dependencies of a trace.
 type collector struct {
 	claims []claim
-	open   map[key]int32
-	byID   map[int64]int32
-	links  []trace.Link
-	last   int64
+	open   map[key]int32   // index in claims
+	byID   map[int64]int32 // index in claims of the last claim with an id
+	// links are the links without their attributes.
+	links []trace.Link
+	last  int64 // latest time of an event, in ticks
 }
 
-// Batch collects claims.
+// Batch collects the claims of a batch in the order of time.
 func (c *collector) Batch(b *trace.Batch) error {
 	for x := b.Cursor(); x.Next(); {
 		c.last = max(c.last, x.Time())
@@ -178,7 +185,7 @@ func (c *collector) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links collects dependencies.
+// Links collects links, without their attributes.
 func (c *collector) Links(l []trace.Link) error {
 	for _, x := range l {
 		x.Attrs = nil
@@ -187,8 +194,9 @@ func (c *collector) Links(l []trace.Link) error {
 	return nil
 }
 
-// durations adds the constraints that a claim keeps its duration.
-func (g *graph) durations() {
+// addDurations adds edges that keep the duration of each claim: its end is neither earlier nor
+// later than in the trace.
+func (g *graph) addDurations() {
 	for i, c := range g.claims {
 		d := c.end - c.start
 		g.edges = append(g.edges, edge{int32(2 * i), int32(2*i + 1), d}, edge{int32(2*i + 1), int32(2 * i), -d})
@@ -204,8 +212,8 @@ func (g *graph) time(node int32) int64 {
 	return c.end
 }
 
-// depend adds the dependencies of the trace between claims.
-func (g *graph) depend(links []trace.Link, byID map[int64]int32) {
+// addDependencies adds the dependencies of the trace whose two ends are starts or ends of claims.
+func (g *graph) addDependencies(links []trace.Link, byID map[int64]int32) {
 	node := func(e trace.End) (int32, bool) {
 		i, ok := byID[e.ID]
 		switch {
@@ -229,15 +237,16 @@ func (g *graph) depend(links []trace.Link, byID map[int64]int32) {
 	}
 }
 
-// infer adds dependencies of claims that start at most a tolerance after others have ended. With
-// Full, claims that follow others by the trace get none.
+// infer adds edges to each claim from all claims that end at its start, or at most the tolerance
+// before it. With Full, claims at which a dependency of the trace ends get no such edges.
 func (g *graph) infer(opt Options) {
 	ends := make([]int32, len(g.claims))
 	for i := range ends {
 		ends[i] = int32(i)
 	}
 	slices.SortStableFunc(ends, func(a, b int32) int { return cmp.Compare(g.claims[a].end, g.claims[b].end) })
-	// Claims that end at the same time share a node, which keeps the number of edges low.
+	// Claims that end at the same time share an additional node, which keeps the number of edges
+	// low.
 	joint := int32(2 * len(g.claims))
 	var times []int64
 	var counts []int
@@ -256,7 +265,7 @@ func (g *graph) infer(opt Options) {
 		from, _ := slices.BinarySearch(times, trace.Add(c.start, -opt.Tolerance))
 		for ; from < len(times) && times[from] <= c.start; from++ {
 			if times[from] == c.end && counts[from] == 1 {
-				continue // its own end
+				continue // the claim itself, of length 0
 			}
 			g.edges = append(g.edges, edge{joint + int32(from), int32(2 * i), 0})
 			found[i] = true
@@ -268,7 +277,8 @@ func (g *graph) infer(opt Options) {
 	}
 }
 
-// solve finds longest paths from and to each node.
+// solve finds the longest paths to and from each node, and returns the claims on a path of the
+// greatest length.
 func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error) {
 	n := 2 * len(g.claims)
 	for _, e := range g.edges {
@@ -289,7 +299,7 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	for i := range g.claims { // claims that follow only each other
+	for i := range g.claims { // claims that no longest path reaches so far, since they follow only each other
 		if from[2*i] == unreached {
 			from[2*i] = g.claims[i].start - first
 		}
@@ -344,12 +354,12 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	return r, nil
 }
 
-// unreached is the length of no path.
+// unreached is the length to a node that no path reaches.
 const unreached = -1 << 62
 
-// longest returns the lengths of longest paths to each node from those with a length, or backward from
-// them. It visits nodes again when a longer path to them is found, and reports a cycle when a path
-// becomes longer than all nodes together.
+// longest returns the length of a longest path to each node from the nodes with a length, or, if
+// backward is set, from each node to them. It visits a node again whenever it finds a longer path.
+// It returns a [CycleError] if the graph has a cycle of positive length.
 func (g *graph) longest(ctx context.Context, length []int64, backward bool) ([]int64, error) {
 	n := len(length)
 	start := make([]int32, n+1)
@@ -373,13 +383,13 @@ func (g *graph) longest(ctx context.Context, length []int64, backward bool) ([]i
 		out[next[u]] = int32(i)
 		next[u]++
 	}
-	// Nodes are visited in the order of time, which is that of most constraints.
+	// Nodes are visited in the order of time, since most edges lead to later nodes.
 	order := g.order(n, backward)
 	place := make([]int32, n)
 	for i, u := range order {
 		place[u] = int32(i)
 	}
-	previous := make([]int32, n) // the edge by which a longest path reaches a node
+	previous := make([]int32, n) // the last edge of a longest path to each node
 	for i := range previous {
 		previous[i] = -1
 	}
@@ -416,7 +426,8 @@ func (g *graph) longest(ctx context.Context, length []int64, backward bool) ([]i
 	}
 }
 
-// order returns the nodes by time; joint nodes of inferred dependencies follow the ends before them.
+// order returns the nodes ordered by time, descending if backward is set. At the same time, ends
+// precede the additional nodes of inferred dependencies, and these precede starts.
 func (g *graph) order(n int, backward bool) []int32 {
 	type at struct {
 		time int64
@@ -446,9 +457,10 @@ func (g *graph) order(n int, backward bool) []int32 {
 	return order
 }
 
-// cycle returns a [CycleError] if the edges by which nodes are reached contain a cycle.
+// cycle returns a [CycleError] if the last edges of the longest paths contain a cycle, and nil
+// otherwise.
 func (g *graph) cycle(previous []int32, source func(*edge) (int32, int32)) error {
-	seen := make([]int32, len(previous)) // number of the walk that reached each node; 0 if none has
+	seen := make([]int32, len(previous)) // number of the walk that reached each node; 0 if no walk has
 	for i := range previous {
 		u := int32(i)
 		for seen[u] == 0 && previous[u] >= 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// claims records claims of one resource: A [0, 10), B [2, 5), C [10, 14), D [14, 20), E [16, 18).
+// claims returns a trace of claims of one resource, and their ids by name: A [0, 10), B [2, 5), C
+// [10, 14), D [14, 20), E [16, 18).
 func claims() (r *trace.Recorder, ids map[string]int64) {
 	r = trace.NewRecorder(trace.Seconds(1000))
 	cpu := r.Resource("cpu", 9, "")
@@ -32,10 +33,12 @@ func claims() (r *trace.Recorder, ids map[string]int64) {
 	return r, ids
 }
 
+// link adds a dependency from the end of claim from to the start of claim to.
 func link(r *trace.Recorder, from, to int64) {
 	r.Link(trace.End{Kind: trace.AtClaimEnd, ID: from}, trace.End{Kind: trace.AtClaimStart, ID: to})
 }
 
+// names returns "length:names" of the critical path, with the names of the claims by start.
 func names(t *testing.T, r *trace.Recorder, opt constraints.Options) string {
 	t.Helper()
 	x, err := constraints.Find(context.Background(), format.Recorded(r), opt)
@@ -49,10 +52,10 @@ func names(t *testing.T, r *trace.Recorder, opt constraints.Options) string {
 	return s
 }
 
-// TestCritical follows longest paths by hand.
+// TestCritical compares critical paths with those that were found by hand.
 func TestCritical(t *testing.T) {
-	// Without dependencies A, C and D follow one another at once, and so do B and E if 11 ticks between
-	// them are tolerated.
+	// Without dependencies of the trace, A, C and D follow one another immediately. With a
+	// tolerance of 11 ticks, E also follows B.
 	r, _ := claims()
 	for _, x := range []struct {
 		opt  constraints.Options
@@ -60,14 +63,15 @@ func TestCritical(t *testing.T) {
 	}{
 		{constraints.Options{}, "20:ACD"},
 		{constraints.Options{Tolerance: 11}, "20:ACD"},
-		// Nothing follows anything: the path is the longest claim with its start.
+		// No claim follows another one: the path is the claim with the latest end alone.
 		{constraints.Options{Tolerance: -1}, "20:D"},
 	} {
 		if got := names(t, r, x.opt); got != x.want {
 			t.Errorf("%+v: found %s, expected %s", x.opt, got, x.want)
 		}
 	}
-	// With the dependency B to D alone, D does not follow C: it can start at 5. E starts at 16 in any case.
+	// With the dependency from B to D alone, D does not follow C, and can start at 5. So E, which
+	// starts at 16, ends last.
 	r, ids := claims()
 	link(r, ids["B"], ids["D"])
 	if got := names(t, r, constraints.Options{Use: constraints.Full}); got != "18:E" {
@@ -78,7 +82,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// TestCycle checks that constraints that contradict each other are reported.
+// TestCycle checks that dependencies in a cycle are a CycleError.
 func TestCycle(t *testing.T) {
 	r, ids := claims()
 	link(r, ids["A"], ids["C"])

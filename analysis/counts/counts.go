@@ -1,8 +1,8 @@
 // Package counts counts the events of a trace: by kind, by region, by location and by attribute.
 //
-// Derived rows repeat information of another row of the same record. They are counted only in
-// Derived. A metric event of several members has a row for each member and counts once. So Events
-// is the number of records. Definitions are not events: records that only define are not counted.
+// Derived rows repeat information of another row of the same record; only the fields Derived count
+// them. A metric event of several members has a row for each member and counts once. So the fields
+// Events are numbers of records. Definition records are not counted.
 //
 // A part does not need an order across locations. Its memory is proportional to the definitions.
 package counts
@@ -17,21 +17,25 @@ import (
 
 // Part counts the events of some locations of a trace.
 type Part struct {
-	defs      *trace.Definitions
-	kinds     []kind // by Kind
+	defs  *trace.Definitions
+	kinds []kind // by trace.Kind
+	// regions are the events by region index plus 1, with unknown regions at 0.
 	regions   []int64
 	locations []location
 	attrs     []int64
 	links     int64
 }
 
+// kind counts the rows of a kind, and has the properties of the kind that Batch needs.
 type kind struct {
 	events, derived int64
-	region          bool // Ref is a region
-	lasts           bool
-	known           bool
+	region          bool // Ref is a region in events of the kind
+	// lasts is set if events of the kind have an end time, and known if the fields are set.
+	lasts bool
+	known bool
 }
 
+// location counts the rows of a location. Times are in ticks.
 type location struct {
 	rows, derived int64
 	members       int64 // rows of metric events after the first
@@ -48,17 +52,17 @@ func (p *Part) Batch(b *trace.Batch) error {
 	}
 	if b.Loc == trace.MixedLoc {
 		for i, loc := range b.Locs[:b.Len()] {
-			if err := p.rows(loc, b.Time[i], b.Time[i], 1); err != nil {
+			if err := p.countRows(loc, b.Time[i], b.Time[i], 1); err != nil {
 				return err
 			}
 		}
-	} else if err := p.rows(b.Loc, b.Time[0], b.Time[b.Len()-1], b.Len()); err != nil {
+	} else if err := p.countRows(b.Loc, b.Time[0], b.Time[b.Len()-1], b.Len()); err != nil {
 		return err
 	}
 	next, lasts, values := 0, false, p.metricEvents()
 	for i, k := range b.Kind {
 		if int(k) >= len(p.kinds) || !p.kinds[k].known {
-			p.meet(k)
+			p.register(k)
 		}
 		x := &p.kinds[k]
 		lasts = lasts || x.lasts
@@ -70,7 +74,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 		x.events++
 		if x.region {
-			// One is added so that NoRef becomes index 0.
+			// Adding one makes NoRef index 0.
 			r := b.Ref[i] + 1
 			if int(r) >= len(p.regions) {
 				r = p.grow(r)
@@ -85,7 +89,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 	}
 	if p.metricEvents() > values {
-		p.members(b)
+		p.mergeMembers(b)
 	}
 	for _, k := range b.AttrKey {
 		if int(k) >= len(p.attrs) {
@@ -100,7 +104,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// metricEvents returns the number of metric events.
+// metricEvents returns the number of metric events counted so far.
 func (p *Part) metricEvents() int64 {
 	if int(trace.Metric) >= len(p.kinds) {
 		return 0
@@ -108,8 +112,9 @@ func (p *Part) metricEvents() int64 {
 	return p.kinds[trace.Metric].events
 }
 
-// members subtracts the rows of metric events after the first of each.
-func (p *Part) members(b *trace.Batch) {
+// mergeMembers corrects the counts for metric events of several members, of which only the first
+// row counts.
+func (p *Part) mergeMembers(b *trace.Batch) {
 	from := uint32(0)
 	for i, row := range b.OpRow {
 		ops := b.Op[from:b.OpEnd[i]]
@@ -125,8 +130,8 @@ func (p *Part) members(b *trace.Batch) {
 	}
 }
 
-// rows counts n rows of a location.
-func (p *Part) rows(loc uint32, first, last int64, n int) error {
+// countRows counts n rows of a location, between the times first and last.
+func (p *Part) countRows(loc uint32, first, last int64, n int) error {
 	if int(loc) >= len(p.locations) {
 		n := p.defs.Locations.Len()
 		if int(loc) >= n {
@@ -143,7 +148,8 @@ func (p *Part) rows(loc uint32, first, last int64, n int) error {
 	return nil
 }
 
-func (p *Part) meet(k trace.Kind) {
+// register sets the properties of kind k.
+func (p *Part) register(k trace.Kind) {
 	if n := int(k) + 1; n > len(p.kinds) {
 		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
 	}
@@ -151,8 +157,7 @@ func (p *Part) meet(k trace.Kind) {
 	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
 }
 
-// grow makes room for all regions defined so far. It returns the index of the unknown region for an
-// undefined one.
+// grow extends regions to all regions defined so far. It returns r, or 0 if region r is undefined.
 func (p *Part) grow(r uint32) uint32 {
 	n := p.defs.Regions.Len() + 1
 	p.regions = append(p.regions, make([]int64, n-len(p.regions))...)
@@ -168,15 +173,15 @@ func (p *Part) Links(l []trace.Link) error {
 	return nil
 }
 
-// Merge adds another part of the same trace, which must have seen other events. They may be of the
-// same locations.
+// Merge adds another part of the same trace, which must have processed other events. Both can have
+// events of the same locations. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs {
 		return fmt.Errorf("counts: found parts of different traces")
 	}
 	for k, x := range o.kinds {
 		if x.known {
-			p.meet(trace.Kind(k))
+			p.register(trace.Kind(k))
 			p.kinds[k].events += x.events
 			p.kinds[k].derived += x.derived
 		}
@@ -187,7 +192,7 @@ func (p *Part) Merge(o *Part) error {
 		if x.rows == 0 {
 			continue
 		}
-		if err := p.rows(uint32(i), x.first, x.last, int(x.rows)); err != nil {
+		if err := p.countRows(uint32(i), x.first, x.last, int(x.rows)); err != nil {
 			return err
 		}
 		p.locations[i].derived += x.derived
@@ -197,6 +202,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
+// add returns the sums of two lists of counts by index. It may change a.
 func add(a, b []int64) []int64 {
 	if len(b) > len(a) {
 		a = append(a, make([]int64, len(b)-len(a))...)
@@ -207,20 +213,20 @@ func add(a, b []int64) []int64 {
 	return a
 }
 
-// Result has the counts of a trace. Times are in ticks of Clock.
+// Result holds the counts of a trace. Times are in ticks of Clock.
 type Result struct {
 	Clock   trace.Clock `json:"clock"`
 	Events  int64       `json:"events"`  // records, without derived rows
 	Derived int64       `json:"derived"` // rows that repeat information of another row
-	Links   int64       `json:"links"`   // stored arrows
+	Links   int64       `json:"links"`   // dependencies and other links
 	// First is the time of the first event, Last the latest end of an event ([trace.Cursor.End]). Both
 	// are valid only when there are events.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 
-	Kinds      []Kind      `json:"kinds"`                // kinds that occur, common ones first
-	Regions    []Region    `json:"regions,omitempty"`    // regions that events refer to, in the order of the definitions
-	Locations  []Location  `json:"locations"`            // locations that have events
+	Kinds      []Kind      `json:"kinds"`                // kinds that occur, in ascending order of Kind
+	Regions    []Region    `json:"regions,omitempty"`    // regions with events, in the order of the definitions
+	Locations  []Location  `json:"locations"`            // locations with events
 	Attributes []Attribute `json:"attributes,omitempty"` // attributes of events
 }
 
@@ -232,7 +238,7 @@ type Kind struct {
 	Derived int64      `json:"derived"`
 }
 
-// Region counts the events of all kinds that name a region.
+// Region counts the events that refer to a region.
 type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef for events without a region
 	ID     string `json:"id,omitempty"`
@@ -248,17 +254,17 @@ type Location struct {
 	Events   int64  `json:"events"`
 	Derived  int64  `json:"derived"`
 	First    int64  `json:"first"` // time of its first event
-	Last     int64  `json:"last"`  // end of its last event
+	Last     int64  `json:"last"`  // latest end of its events
 }
 
 // Attribute counts the events with an attribute.
 type Attribute struct {
 	Attribute uint32 `json:"attribute"` // index into Definitions.Attributes
 	Name      string `json:"name"`
-	Uses      int64  `json:"uses"` // including derived rows
+	Uses      int64  `json:"uses"` // events and derived rows with the attribute
 }
 
-// Result returns the counts so far. The part can continue.
+// Result returns the counts so far. The part can process further events.
 func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Kinds: []Kind{}, Locations: []Location{}, Links: p.links}
 	for k, x := range p.kinds {

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestMembersOfMetricEvents checks that a metric event of several members counts once, and a
-// derived value does not count.
+// TestMembersOfMetricEvents checks that a metric event of several members counts once, and that
+// derived rows do not count as events.
 func TestMembersOfMetricEvents(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	d.Metrics.Add(trace.MetricDef{ID: "m", Type: trace.Uint64})

@@ -1,11 +1,12 @@
-// Package criticalpath finds the critical path of a run: the chain of activities, through the calls
-// in which locations wait for each other, that determines how long the run takes. Only what lies on
-// it can make the run shorter.
+// Package criticalpath finds the critical path of a run: the chain of calls and of work between
+// them that determines how long the run takes. Where locations wait for each other, the path goes
+// from one to the other. Only a change of the work on the path can make the run shorter.
 //
-// The path is followed backward from the last location to enter MPI_Finalize, or, in a trace without
-// it, to have an event. At a wait the path continues at the location that is waited for, at the time
-// at which the wait ends. It ends at the begin of MPI_Init, or at the location's first event. Its
-// pieces follow one another without a gap, so that their lengths add up to the length of the path.
+// The path is followed backward. It ends at the last location that enters MPI_Finalize or, in a
+// trace without it, at the last event. Where a location has waited, the path continues at the
+// location that it waited for, at the time at which the wait ends. It begins at the begin of
+// MPI_Init, or at the first event of the location that it has reached. Its pieces follow one
+// another without a gap, so that their lengths add up to the length of the path.
 // docs/analyses/path.md has the formulas of the other figures, which are Scalasca's.
 //
 // [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per wait.
@@ -29,43 +30,46 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// WhatIf are changes for which the runtime is computed.
+	// WhatIf lists changes of regions. Result.WhatIf is the runtime with all of them.
 	WhatIf []Change
 	// Gains is the number of regions for which Result.Gains has the runtime with half of their time.
 	Gains int
 }
 
-// Change is a factor of the exclusive times, waits left out, of the regions with a name. Communication
-// stands for the time that all calls of communication libraries take themselves.
+// Change multiplies the exclusive times, without waits, of all regions with a name by a factor. The
+// name [Communication] stands for the time that all calls of communication libraries take
+// themselves.
 type Change struct {
 	Region string  `json:"region"`
 	Factor float64 `json:"factor"`
 }
 
-// Communication is the Region of a [Change] of the network.
+// Communication is the Region of a [Change] that applies to the time of communication itself.
 const Communication = "latency"
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Begin and End are the times at which the path begins and ends. Length is End - Begin.
+	// Begin and End are the times at which the path begins and ends, and Length is End - Begin.
 	Begin  int64 `json:"begin"`
 	End    int64 `json:"end"`
 	Length int64 `json:"length"`
-	// Regions, Paths and Locations have the parts of the path, by descending time.
+	// Regions, Paths and Locations divide the path by region, by call path and location, and by
+	// location. Each is in descending order of time.
 	Regions   []Region   `json:"regions"`
 	Paths     []Path     `json:"paths"`
 	Locations []Location `json:"locations"`
-	// Pieces are the path in the order of time.
+	// Pieces has the pieces of the path in the order of time.
 	Pieces []Piece `json:"pieces"`
 	// Runtime is the time from the first event of the trace to the last one.
 	Runtime int64 `json:"runtime"`
-	// WhatIf is the runtime with Options.WhatIf, nil without.
+	// WhatIf is the runtime with all changes of Options.WhatIf. It is nil if there are none.
 	WhatIf *int64 `json:"whatIf,omitempty"`
-	// Gains are the regions with the most time on the path, by descending gain.
+	// Gains has the gains of the regions with the most time on the path, in descending order of
+	// Half.
 	Gains []Gain `json:"gains,omitempty"`
 }
 
-// Missing says why a trace has no critical path. It returns "" if it has one.
+// Missing returns the reason why a trace has no critical path, or "" if it has one.
 func (r *Result) Missing() string {
 	if len(r.Regions) == 0 || len(r.Regions) == 1 && r.Regions[0].Region == "" {
 		return "found no calls of regions, expected some; the trace has no critical path"
@@ -73,77 +77,81 @@ func (r *Result) Missing() string {
 	return ""
 }
 
-// Gain is how much shorter the run would be if a region took less time.
+// Gain has the effect of a region's time on the runtime, in ticks.
 type Gain struct {
 	Region string `json:"region"`
 	// Half is the time by which the run would be shorter if the region took half of its time.
 	Half int64 `json:"half"`
-	// Curve are the runtimes with the factors [Factors] of the region's time.
+	// Curve has the runtimes with the region's time multiplied by each of [Factors].
 	Curve []int64 `json:"curve"`
 }
 
-// Factors are those of [Gain.Curve].
+// Factors returns the factors to which the runtimes in [Gain.Curve] belong.
 func Factors() []float64 { return []float64{0.9, 0.75, 0.5, 0.25, 0} }
 
-// RegionError reports a region of a change that the trace does not have.
+// RegionError reports a region in Options.WhatIf that the trace does not have.
 type RegionError struct{ Region string }
 
-// Error names the region.
+// Error returns a message with the name of the region.
 func (e *RegionError) Error() string {
 	return "found no region " + strconv.Quote(e.Region) + " in the trace, expected one that it has"
 }
 
-// Region is the part of a region on the path.
+// Region is the time of the critical path in a region, in ticks.
 type Region struct {
 	Region string `json:"region"` // "" outside of all regions
 	Time   int64  `json:"time"`
-	// Imbalance is the part of Time by which it exceeds the mean of all locations' time in the region,
-	// without waits.
+	// Imbalance is the difference between Time and the mean over all locations of their time in the
+	// region, without waits; 0 if Time is less.
 	Imbalance float64 `json:"imbalance"`
 }
 
-// Path is the part of a call path at a location.
+// Path compares the time of the critical path in a call path with that of a location. Times are in
+// ticks.
 type Path struct {
 	Path         []string `json:"path"` // the outermost region first
 	Location     uint32   `json:"location"`
 	LocationName string   `json:"locationName"`
-	// Critical is the time on the critical path.
+	// Critical is the time of the critical path in the call path at the location.
 	Critical int64 `json:"critical"`
-	// Activities is the part of the location's own time in the call path, without waits, that is not
-	// more than the critical path spends in it. NonCritical is the rest.
+	// Activities and NonCritical divide the location's time in the call path, without waits:
+	// Activities is the part that does not exceed the time that the whole critical path spends in
+	// the call path, and NonCritical the rest.
 	Activities  int64 `json:"activities"`
 	NonCritical int64 `json:"nonCritical"`
-	// Impact is the time that all locations lose because this part of the critical path is longer than
-	// their own time in the call path.
+	// Impact is the time that all locations lose because the critical path spends more time in the
+	// call path than they do.
 	Impact float64 `json:"impact"`
 }
 
-// Location is the part of a location on the path.
+// Location is the time of the critical path at a location, in ticks.
 type Location struct {
 	Location     uint32 `json:"location"`
 	LocationName string `json:"locationName"`
 	Time         int64  `json:"time"`
 }
 
-// Piece is a part of the path at one location. The path reaches it from the piece before it by the
-// given pattern of wait state, or by the start of threads.
+// Piece is a part of the path at one location, from one time to another in ticks.
 type Piece struct {
 	Location     uint32 `json:"location"`
 	LocationName string `json:"locationName"`
 	From         int64  `json:"from"`
 	To           int64  `json:"to"`
-	By           string `json:"by,omitempty"` // what the path waited for at the begin of the piece; "" for the first piece
+	// By is the wait pattern by which the path reaches the piece from the previous one, or "fork" for
+	// the start of threads. It is "" for the first piece.
+	By string `json:"by,omitempty"`
 }
 
-// walker follows the path backward.
+// walker follows the path backward. It collects the pieces, and the time of each path at each
+// location.
 type walker struct {
 	h      *history.History
 	times  map[history.PathLocation]int64
 	pieces []Piece
 }
 
-// Find finds the critical path of a trace. An error is a [RegionError], analysis.ErrTimeRange, or that of the
-// scan, of the temporary file, or of the context.
+// Find finds the critical path of a trace. The error is a [RegionError], analysis.ErrTimeRange, or
+// an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
@@ -152,11 +160,11 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return FromHistory(ctx, h, opt)
 }
 
-// FromHistory finds the critical path of a history. An error is a [RegionError] or that of the context.
+// FromHistory finds the critical path of a history. The error is a [RegionError], or the context's.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
-	if at, t, ok := w.start(); ok {
+	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error
 		if r.Begin, err = w.walk(ctx, at, t); err != nil {
@@ -164,13 +172,14 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 		}
 		r.Length = r.End - r.Begin
 	}
-	w.fill(r, opt)
+	w.setDivisions(r, opt)
 	r.Runtime = max(0, h.Log.Last-h.Log.First)
 	return r, whatIf(ctx, h, r, opt)
 }
 
-// start returns the location and the time at which the path ends.
-func (w *walker) start() (loc uint32, t int64, ok bool) {
+// pathEnd returns the location and the time at which the path ends, where the walk starts. ok is
+// false without events.
+func (w *walker) pathEnd() (loc uint32, t int64, ok bool) {
 	if f := w.h.Finalize; f != nil {
 		return f.Last.Location, w.h.At(f.Last).Enter, true
 	}
@@ -182,9 +191,10 @@ func (w *walker) start() (loc uint32, t int64, ok bool) {
 	return loc, t, ok
 }
 
-// walk follows the path from a time of a location and returns the time at which it begins.
+// walk follows the path backward from a time of a location, and returns the time at which it
+// begins.
 func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, err error) {
-	still := 0 // jumps since the path last went back in time
+	still := 0 // number of pieces without length since the last one with a length
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -205,12 +215,14 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 	}
 }
 
-// piece goes back from a time of a location to the end of a wait, or to the begin of the path. It
-// counts what the location did, and returns the time at which the piece begins, and the location at
-// which the path continues, or trace.NoRef. Without jump it passes by waits that end at t.
+// piece follows the path backward at a location, from time t to the end of the latest wait, or to
+// the begin of the path. It adds the times of the piece. It returns the begin of the piece, the
+// location at which the path continues, and how the path gets there (Piece.By). The location is
+// trace.NoRef at the begin of the path. Unless jump is set, it ignores waits that end at t, so that
+// the walk cannot loop.
 func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32, by string) {
 	l := w.h.Locations[loc]
-	// The first call that ends after t. It may have begun before.
+	// Find the first call that ends after t. It can begin before t.
 	n, _ := slices.BinarySearchFunc(l.Calls, t, func(c history.Call, t int64) int {
 		if c.Leave <= t {
 			return -1
@@ -218,7 +230,7 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 		return 1
 	})
 	if n < len(l.Calls) {
-		if wait := w.last(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
+		if wait := w.lastWait(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
 			w.inside(l, loc, int32(n), t)
 			w.add(wait.Path, loc, -wait.Length)
@@ -229,7 +241,7 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	for n--; n >= 0; n-- {
 		c := &l.Calls[n]
 		w.addAll(loc, l.Inside(int32(n)))
-		if wait := w.last(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
+		if wait := w.lastWait(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
 			w.add(wait.Path, loc, -wait.Length)
 			return wait.Begin + wait.Length, wait.Cause.Location, wait.Pattern.String()
 		}
@@ -247,9 +259,9 @@ func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32,
 	return min(t, l.First), trace.NoRef, ""
 }
 
-// last returns the wait of a call that ends last, or nil. Of a reduction that is the wait for its last
-// member.
-func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
+// lastWait returns the wait of a call that ends last, or nil. Of the waits of a reduction it ignores
+// EarlyReduce, so that it finds the wait for the last member.
+func (w *walker) lastWait(c *history.Call) (last *waitstate.Wait) {
 	w.h.WaitsOf(c, func(i int) {
 		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil ||
 			x.Begin+x.Length > last.Begin+last.Length) {
@@ -259,8 +271,8 @@ func (w *walker) last(c *history.Call) (last *waitstate.Wait) {
 	return last
 }
 
-// partial counts what a location did from the end of the call before the n-th one to t, which is
-// before the end of the n-th one.
+// partial adds the times of a location from the end of call n-1 to t, which is before the end of
+// call n.
 func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 	c := &l.Calls[n]
 	switch {
@@ -274,16 +286,16 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 	}
 }
 
-// inside counts what a location did in its n-th call up to t: from there to the end, all time is the
-// call's own.
+// inside adds the times of a location in call n up to t. The time from t to the end of the call is
+// subtracted from the time outside of nested regions.
 func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
 	c := &l.Calls[n]
 	w.addAll(loc, l.Inside(n))
 	w.add(c.Path, loc, t-c.Leave)
 }
 
-// parallel returns the path of the parallel region in which a thread begins to work with its n-th
-// call.
+// parallel returns the path of the parallel region in which a thread begins to work with call n,
+// its first call there, or synclog.NoPath.
 func (w *walker) parallel(l *history.Location, n int32) uint32 {
 	for _, c := range l.Calls[n+1:] {
 		for p := c.Path; p != synclog.NoPath; p = w.h.Log.Paths[p].Parent {
@@ -298,6 +310,7 @@ func (w *walker) parallel(l *history.Location, n int32) uint32 {
 	return synclog.NoPath
 }
 
+// add adds time to a path at a location.
 func (w *walker) add(path, loc uint32, time int64) {
 	w.times[history.PathLocation{Path: path, Location: loc}] += time
 }
@@ -308,8 +321,8 @@ func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
 	}
 }
 
-// addLess adds times of which the given amount, which lies behind the path, is left out. It is unknown
-// of which paths that is, so that the longest times are shortened.
+// addLess adds times but for less ticks, which lie after the piece. It is unknown to which paths
+// these ticks belong, so that it takes them off the longest times.
 func (w *walker) addLess(loc uint32, list []synclog.PathTime, less int64) {
 	if less > 0 {
 		list = slices.Clone(list)
@@ -323,8 +336,8 @@ func (w *walker) addLess(loc uint32, list []synclog.PathTime, less int64) {
 	w.addAll(loc, list)
 }
 
-// fill sets the fields of a result but for the length.
-func (w *walker) fill(r *Result, opt Options) {
+// setDivisions sets the fields that divide the path, and its pieces.
+func (w *walker) setDivisions(r *Result, opt Options) {
 	log := w.h.Log
 	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)
 	name := func(loc uint32) string {
@@ -335,7 +348,7 @@ func (w *walker) fill(r *Result, opt Options) {
 	}
 	own := w.h.ExclusiveTimes()
 	for k := range w.times {
-		own[k] += 0 // every path on the critical path has an entry
+		own[k] += 0 // so that each path and location on the critical path has an entry
 	}
 	locations := log.Locations()
 	critical := map[uint32]int64{} // by path
@@ -375,8 +388,8 @@ func (w *walker) fill(r *Result, opt Options) {
 }
 
 // impact returns for each path the time that locations lose because the critical path spends more
-// time in it than they do: what a location has less to do than the critical path is divided among
-// the paths in which it has less to do.
+// time in it than they do. For each location, the difference between its own work and the length of
+// the critical path is divided among the paths in which it spends less time than the critical path.
 func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
 	out := map[uint32]float64{}
@@ -384,7 +397,7 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 	for p := range critical {
 		paths = append(paths, p)
 	}
-	slices.Sort(paths) // sums of floats must not depend on the order of the map
+	slices.Sort(paths) // the order of adding floats must not depend on that of the map
 	busy := map[uint32]int64{}
 	for k, t := range own {
 		busy[k.Location] += t
@@ -409,7 +422,7 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 	return out
 }
 
-// regions sums up the path by region.
+// regions returns the times of the path by region, in descending order.
 func (w *walker) regions(own map[history.PathLocation]int64, locations int, names []string) []Region {
 	region := func(path uint32) uint32 {
 		if path == synclog.NoPath {

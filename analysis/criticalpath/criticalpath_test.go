@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestScout compares with the figures of Scalasca's analyser.
+// TestScout compares the results with those of Scalasca's analyser.
 func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := "../waits/testdata/" + name
@@ -25,7 +25,7 @@ func TestScout(t *testing.T) {
 				length += f.Value
 			case "critical_path_activities", "critical_imbalance_impact", "non_critical_path_activities":
 				if name == "omp" {
-					continue // docs/analyses/path.md has the differences
+					continue // docs/analyses/path.md explains these differences
 				}
 			default:
 				continue
@@ -71,6 +71,7 @@ func TestScout(t *testing.T) {
 	}
 }
 
+// find returns the critical path of the trace in a file.
 func find(t *testing.T, path string) *criticalpath.Result {
 	t.Helper()
 	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})

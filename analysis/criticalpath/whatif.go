@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 )
 
-// whatIf computes the runtimes with other times of regions.
+// whatIf sets WhatIf and Gains of a result, by computing the runtime with other times of regions.
 func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) error {
 	names := h.Log.Defs.RegionNames(opt.Rows)
 	if len(opt.WhatIf) > 0 {
@@ -51,7 +51,8 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 	return nil
 }
 
-// scale returns the factor of each path: that of its last region, by name.
+// scale returns a function that returns the factor of a path: that of the name of its last region,
+// or 1.
 func scale(h *history.History, names []string, factors map[string]float64) func(path uint32) float64 {
 	return func(path uint32) float64 {
 		if path == synclog.NoPath {

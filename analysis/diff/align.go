@@ -5,14 +5,17 @@ import (
 	"slices"
 )
 
-// pair is a row of both sides: a path, or a region by its key. -1 stands for none.
+// pair is a path of side A and one of side B that are compared, as indices, or two regions, as
+// keys. The index or key of a side without a partner is -1.
 type pair struct{ of [2]int32 }
 
+// The limits of the search for renamed and moved paths.
 const (
-	// similar is the least similarity of paths that are matched though they were renamed or moved.
-	// similarLeaves is that of paths of different names inside of which is nothing to compare.
+	// similar is the least similarity of paths that are matched although they were renamed or
+	// moved. similarLeaves is the least similarity if their names differ and neither has a path
+	// inside of it.
 	similar, similarLeaves = 0.5, 0.8
-	// mostLooks bounds how many paths are looked at to find similar ones.
+	// mostLooks is the greatest number of paths that the search examines.
 	mostLooks = 1 << 20
 )
 
@@ -20,9 +23,9 @@ const (
 type alignment struct {
 	sides   *[2]side
 	names   *names
-	partner [2][]int32 // of each path on the other side, or -1
-	wait    []pair     // matched paths whose children are not matched yet
-	looks   int        // how many of mostLooks are left
+	partner [2][]int32 // by side and path: its partner on the other side, or -1
+	wait    []pair     // matched paths whose inner paths are not matched so far
+	looks   int        // number of paths that the search may still examine
 }
 
 // align matches the paths of both sides.
@@ -36,27 +39,28 @@ func align(c *Comparison) *alignment {
 	}
 	x.wait = append(x.wait, pair{[2]int32{-1, -1}})
 	x.descend()
-	x.moved()
+	x.matchMoved()
 	return x
 }
 
+// match makes path a of side A and path b of side B partners.
 func (x *alignment) match(a, b int32) {
 	x.partner[A][a], x.partner[B][b] = b, a
 	x.wait = append(x.wait, pair{[2]int32{a, b}})
 }
 
-// descend matches what is inside of matched paths. Paths can be as deep as recursion goes, so that a
-// list holds the pending ones instead of the call stack.
+// descend matches the paths directly inside of matched paths. A list holds the pending pairs
+// instead of the call stack, since recursive programs make very deep paths.
 func (x *alignment) descend() {
 	for len(x.wait) > 0 {
 		p := x.wait[len(x.wait)-1]
 		x.wait = x.wait[:len(x.wait)-1]
-		x.siblings(x.free(A, x.sides[A].children(p.of[A])), x.free(B, x.sides[B].children(p.of[B])))
+		x.matchSiblings(x.unmatched(A, x.sides[A].children(p.of[A])), x.unmatched(B, x.sides[B].children(p.of[B])))
 	}
 }
 
-// free returns the paths of a list that have no partner.
-func (x *alignment) free(s Side, list []int32) (out []int32) {
+// unmatched returns the paths of a list that have no partner.
+func (x *alignment) unmatched(s Side, list []int32) (out []int32) {
 	for _, i := range list {
 		if x.partner[s][i] < 0 {
 			out = append(out, i)
@@ -65,11 +69,13 @@ func (x *alignment) free(s Side, list []int32) (out []int32) {
 	return out
 }
 
+// name returns the name of the last region of a path.
 func (x *alignment) name(s Side, i int32) name { return x.names.list[x.sides[s].nodes[i].key] }
 
-// siblings matches paths inside of the same path: by name, file and line; then by name, in their
-// order; then, between those that have the same order on both sides, by similarity.
-func (x *alignment) siblings(as, bs []int32) {
+// matchSiblings matches the paths directly inside of two matched paths. It first matches paths with the
+// same name, file and line; then paths with the same name, in their order; and then, between paths
+// matched in the same order on both sides, the most similar ones.
+func (x *alignment) matchSiblings(as, bs []int32) {
 	if len(as) == 0 || len(bs) == 0 {
 		return
 	}
@@ -108,15 +114,16 @@ func (x *alignment) siblings(as, bs []int32) {
 	}
 	from := pair{}
 	for _, anchor := range append(common(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
-		x.renamed(x.free(A, as[from.of[A]:anchor.of[A]]), x.free(B, bs[from.of[B]:anchor.of[B]]))
+		x.matchRenamed(x.unmatched(A, as[from.of[A]:anchor.of[A]]), x.unmatched(B, bs[from.of[B]:anchor.of[B]]))
 		from = pair{[2]int32{anchor.of[A] + 1, anchor.of[B] + 1}}
 	}
 }
 
-// common returns the longest common subsequence of two lists, of which the elements of the first have
-// different partners in the second, or -1: the longest part of partners that ascends.
+// common returns the longest common subsequence of two lists, as pairs of indices. Element i of the
+// first list equals element partner[i] of the second, or none if that is -1. So it is the longest
+// ascending subsequence of partner.
 func common(partner []int) []pair {
-	var ends []int // index in partner of the least last element of an ascending part, by length - 1
+	var ends []int // ends[n] is the index in partner of the least last element of an ascending subsequence of length n+1
 	before := make([]int, len(partner))
 	for i, j := range partner {
 		if j < 0 {
@@ -137,14 +144,14 @@ func common(partner []int) []pair {
 	return list
 }
 
-// candidate is a pair of paths that may be the same.
+// candidate is a pair of paths that can be partners.
 type candidate struct {
 	pair
 	similarity float64
 }
 
-// renamed matches the most similar paths first.
-func (x *alignment) renamed(as, bs []int32) {
+// matchRenamed matches paths that may have been renamed, the most similar pairs first.
+func (x *alignment) matchRenamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
@@ -168,9 +175,9 @@ func (x *alignment) renamed(as, bs []int32) {
 	}
 }
 
-// moved matches paths without a partner to the most similar one of the same name anywhere on the other
-// side, the outer ones first.
-func (x *alignment) moved() {
+// matchMoved matches each path without a partner to the most similar path of the same name anywhere on
+// the other side. Outer paths come first.
+func (x *alignment) matchMoved() {
 	byName := map[string][]int32{}
 	for _, b := range x.preorder(B) {
 		if x.partner[B][b] < 0 {
@@ -204,14 +211,14 @@ func (x *alignment) moved() {
 	}
 }
 
-// preorder returns the paths of a side, each before those inside of it.
+// preorder returns the paths of a side, each before the paths inside of it.
 func (x *alignment) preorder(s Side) []int32 {
 	out := make([]int32, 0, len(x.sides[s].nodes))
 	x.sides[s].walk(func(i int32) { out = append(out, i) })
 	return out
 }
 
-// walk calls f for each path, outer ones first.
+// walk calls f for each path of a side, in the order of preorder.
 func (s *side) walk(f func(i int32)) {
 	wait := slices.Clone(s.outside)
 	slices.Reverse(wait)
@@ -225,9 +232,10 @@ func (s *side) walk(f func(i int32)) {
 	}
 }
 
-// similarity compares the profiles of two paths with all that is inside of them: the sum of the lesser
-// ones divided by the sum of the greater ones, of the exclusive times and of the visits of each name,
-// whichever is less. The names of both paths themselves count as the same.
+// similarity returns the similarity of two paths, from 0 to 1, by the profiles of all paths inside
+// of them. It is the sum, over all names, of the lesser figure of both sides divided by the sum of
+// the greater one. It is computed for exclusive times and for visits, and the lesser result counts.
+// The last names of the two paths count as equal.
 func (x *alignment) similarity(a, b int32) float64 {
 	type figures struct{ time, visits [2]float64 }
 	sum := map[string]*figures{}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Result compares the runs that were added. No run can be added afterwards.
+// Result compares the runs of both sides. No runs must be added afterwards.
 func (c *Comparison) Result() *Result {
 	r := &Result{Clock: c.clock, Metric: c.opt.Metric, Change: c.opt.Change, Unit: c.unit, comparison: c,
 		Regions: []Row{}, Paths: []Row{}}
@@ -29,7 +29,7 @@ func (c *Comparison) Result() *Result {
 	if c.unit == Runs {
 		t := mannWhitney(slices.Clone(c.sides[A].runtimes), slices.Clone(c.sides[B].runtimes), exact)
 		t.shift(exact)
-		correct([]*Test{t})
+		adjust([]*Test{t})
 		r.RuntimeTest = t
 	}
 	x := align(c)
@@ -41,7 +41,8 @@ func (c *Comparison) Result() *Result {
 	return r
 }
 
-// pairs returns all paths: those of B, each behind the one around it, then those of A without a partner.
+// pairs returns all paths: those of B with their partners, outer paths first, then those of A
+// without a partner.
 func (x *alignment) pairs() (list []pair) {
 	x.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{x.partner[B][i], i}}) })
 	x.sides[A].walk(func(i int32) {
@@ -52,8 +53,8 @@ func (x *alignment) pairs() (list []pair) {
 	return list
 }
 
-// regions matches the regions of both sides: by name, file and line; by name; and as most of their paths
-// are matched.
+// regions matches the regions of both sides: first by name, file and line, then by name, and then
+// as the paths that end in them are matched, the pair with the most time first.
 func (x *alignment) regions(paths []pair) []pair {
 	var left [2][]int32
 	var list []pair
@@ -68,7 +69,7 @@ func (x *alignment) regions(paths []pair) []pair {
 			left[B] = append(left[B], k)
 		}
 	}
-	partner := map[int32]int32{} // of keys of A
+	partner := map[int32]int32{} // by key of a region of A
 	taken := map[int32]bool{}
 	byName := map[string][]int32{}
 	for _, k := range left[B] {
@@ -125,7 +126,9 @@ func (x *alignment) regions(paths []pair) []pair {
 	return list
 }
 
-// list returns the rows that are reported of all pairs.
+// list returns the rows of the pairs whose difference is to be reported, sorted by class and
+// difference. Function of returns the times of an element of a side, and describe sets the fields
+// of a row that name it.
 func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *times, describe func(pair, *Row)) []Row {
 	rows := []Row{}
 	var tests []*Test
@@ -158,7 +161,7 @@ func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *tim
 		}
 		rows = append(rows, row)
 	}
-	correct(tests)
+	adjust(tests)
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(class(&a), class(&b)),
 			cmp.Compare(math.Abs(r.metric(&b).Difference), math.Abs(r.metric(&a).Difference)),
@@ -167,7 +170,7 @@ func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *tim
 	return rows
 }
 
-// metric returns the change that counts.
+// metric returns the change of the time that is tested and ranked.
 func (r *Result) metric(row *Row) *Change {
 	if r.Metric == Inclusive {
 		return &row.Inclusive
@@ -175,7 +178,8 @@ func (r *Result) metric(row *Row) *Change {
 	return &row.Exclusive
 }
 
-// class orders rows: what is slower, what is faster, what differs by chance.
+// class returns the rank of a row in lists: first significant regressions, then significant
+// improvements, then differences that are not significant.
 func class(row *Row) int {
 	switch {
 	case !row.Significant():
@@ -186,7 +190,7 @@ func class(row *Row) int {
 	return 1
 }
 
-// reports reports whether a row differs by both thresholds, and sets how.
+// reports sets the kind of a row, and reports whether its difference reaches both thresholds.
 func (r *Result) reports(p pair, row *Row) bool {
 	c := r.metric(row)
 	switch {
@@ -206,15 +210,15 @@ func (r *Result) reports(p pair, row *Row) bool {
 	return math.Abs(c.Difference) >= r.Least && (c.Ratio == nil || math.Abs(*c.Ratio-1) >= r.Change)
 }
 
-// test compares the observations of a row; nil if there are too few.
+// test tests the observations of both sides of a row. It returns nil if there are too few.
 func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	var values [2][]float64
 	switch r.Unit {
 	case Locations:
-		values = matched(both, min(r.Samples[A], r.Samples[B]))
+		values = pairedTimes(both, min(r.Samples[A], r.Samples[B]))
 	case Iterations:
 		if len(both[A].samples)+len(both[B].samples) == 0 {
-			return nil // outside of the loop
+			return nil // the row is outside of the loop
 		}
 		fallthrough
 	default:
@@ -231,9 +235,9 @@ func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	return mannWhitney(values[A], values[B], exact)
 }
 
-// matched returns the times of the first n locations, without those in which a row occurs on neither
-// side.
-func matched(both *[2]times, n int) (values [2][]float64) {
+// pairedTimes returns the times of a row at the first n locations of both sides, except locations at
+// which the row occurs on neither side.
+func pairedTimes(both *[2]times, n int) (values [2][]float64) {
 	a, b := both[A].samples, both[B].samples
 	for len(a)+len(b) > 0 {
 		unit := int32(math.MaxInt32)
@@ -259,7 +263,7 @@ func matched(both *[2]times, n int) (values [2][]float64) {
 	return values
 }
 
-// path describes a path.
+// path sets the fields of a row that name a path.
 func (r *Result) path(p pair, row *Row) {
 	c := r.comparison
 	s := B
@@ -277,7 +281,8 @@ func (r *Result) path(p pair, row *Row) {
 	}
 }
 
-// sameNames reports whether two paths have the same names, as far as they are listed.
+// sameNames reports whether two paths of A and B have the same length and the same names in the
+// last deepestPath regions.
 func (c *Comparison) sameNames(a, b int32) bool {
 	if c.sides[A].nodes[a].depth != c.sides[B].nodes[b].depth {
 		return false
@@ -295,7 +300,7 @@ func (c *Comparison) sameNames(a, b int32) bool {
 	return true
 }
 
-// region describes a region.
+// region sets the fields of a row that name a region.
 func (r *Result) region(p pair, row *Row) {
 	c := r.comparison
 	s := B
@@ -309,12 +314,13 @@ func (r *Result) region(p pair, row *Row) {
 	}
 }
 
-// Stacks calls f for each call path with its exclusive times on both sides, whether it is reported or
-// not. A path that was renamed or moved has the names of side B. Calls deeper than deepest are added
-// up for each path that is so deep, and come last, with deeper set.
+// Stacks calls f for each call path of both sides with its exclusive time on each, in ticks,
+// whether the path is reported or not. A matched path has the names of side B. The times of paths
+// longer than deepest names are summed for their first deepest names, and passed to f last, with
+// deeper set. Stacks returns the first error of f.
 func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
-	c := r.comparison
-	var around [2][]int32 // the path itself, or the one around it that is as deep as stacks go
+	c := r.comparison     // by side and path: the path itself, or the enclosing one with deepest names
+	var around [2][]int32 // by side and path: the path itself, or the enclosing one with deepest names
 	for s := range c.sides {
 		nodes := c.sides[s].nodes
 		around[s] = make([]int32, len(nodes))

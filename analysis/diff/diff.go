@@ -6,11 +6,12 @@
 //	err = c.Scan(ctx, diff.B, after, trace.NewRows(after.Defs()))
 //	r := c.Result()
 //
-// A program that scans a trace for several analyses at once fills a [Part], and hands it to
-// [Comparison.Add] in place of [Comparison.Scan].
+// A program that scans a trace for several analyses at once fills a [Part], and adds it with
+// [Comparison.Add] instead of [Comparison.Scan].
 //
-// Call paths and times are those of packages calltree and profile: a leave closes the latest open
-// enter of its region, and what never ends is closed at the last event of its location.
+// Call paths and times are defined as in packages calltree and profile: a leave closes the latest
+// open enter of its region, and regions that are never left are closed at the last event of their
+// location.
 //
 // A part uses about 130 bytes per call path and location, and 32 bytes per iteration of each path in
 // the loop that [Options.Loop] names. A comparison uses about 150 bytes per call path of a side, and
@@ -36,43 +37,46 @@ const (
 	B
 )
 
-// Metric is the time that is tested and ranked.
+// Metric is the sort of time by which rows are tested and ranked.
 type Metric string
 
-// The times that can be compared.
+// The values of Metric.
 const (
-	Exclusive Metric = "exclusive" // time in which nothing below the path or region is open
+	Exclusive Metric = "exclusive" // time in which the path or region is the innermost open one
 	Inclusive Metric = "inclusive" // time in which the path or region is open
 )
 
-// Unit is what counts as one observation of the statistics.
+// Unit is the sort of observation on which the statistics are based.
 type Unit string
 
-// The units, in the order of trust. Visits are no unit: those of one run depend on each other.
+// The values of Unit, the most reliable first. Visits are not among them, since the visits of a run
+// are not independent.
 const (
 	Runs       Unit = "runs"
 	Iterations Unit = "iterations"
 	Locations  Unit = "locations"
 )
 
-// LeastSample is the least number of observations on each side for a test. With fewer, no outcome
-// has a p-value below 0.05.
+// LeastSample is the least number of observations on each side for a test. With fewer, no p-value
+// can be below 0.05.
 const LeastSample = 4
 
 // Options are the settings of a comparison.
 type Options struct {
-	// Runs are the numbers of runs that will be added to each side.
+	// Runs has the numbers of runs that will be added to each side.
 	Runs [2]int
-	// Loop is the name of the region of which each visit is an iteration. "" means none.
+	// Loop is the name of a region each of whose visits is an iteration. "" means that there are no
+	// iterations.
 	Loop string
-	// Metric is the time that is tested and ranked. "" means Exclusive.
+	// Metric is the time by which rows are tested and ranked. "" means Exclusive.
 	Metric Metric
-	// Least is the least difference that is reported, as a share of the time of side A: the sum of all
-	// exclusive times. Change is the least |ratio - 1|. What is reported reaches both.
+	// Least is the least difference of a reported row, as a share of the sum of all exclusive times
+	// of side A. Change is the least |ratio - 1| of a reported row. A row is reported if it reaches
+	// both.
 	Least, Change float64
 }
 
-// unit returns the unit of the statistics.
+// unit returns the unit of the statistics that the options allow.
 func (o *Options) unit() Unit {
 	switch {
 	case min(o.Runs[A], o.Runs[B]) >= LeastSample:
@@ -83,12 +87,12 @@ func (o *Options) unit() Unit {
 	return Locations
 }
 
-// Comparison compares two sides. Runs are added one after the other.
+// Comparison collects the runs of two sides, and compares them.
 type Comparison struct {
 	opt   Options
 	unit  Unit
 	names names
-	clock trace.Clock // of the first run
+	clock trace.Clock // clock of the first run that was added
 	sides [2]side
 }
 
@@ -100,7 +104,7 @@ func New(opt Options) *Comparison {
 	return &Comparison{opt: opt, unit: opt.unit(), names: names{index: map[name]int32{}}}
 }
 
-// Scan reads the events of a run on all cores, and adds the run to a side. Rows are as in
+// Scan scans a run on several cores, and adds it to a side. Rows has the same meaning as in
 // [NewPart].
 func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, rows *trace.Rows) error {
 	fresh := func() *Part { return NewPart(events.Defs(), rows, c.opt.Loop) }
@@ -111,8 +115,8 @@ func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, row
 	return c.Add(s, p)
 }
 
-// Add adds a run to a side. The part must hold the whole run, and must have the loop of the
-// comparison's options.
+// Add adds a run to a side. The part must hold all locations of the run, and must have been made
+// with the same loop as the comparison. It must not be used afterwards.
 func (c *Comparison) Add(s Side, p *Part) error {
 	if p.loop != c.opt.Loop {
 		return errors.New("diff: found a part with another loop than that of the comparison")
@@ -124,80 +128,86 @@ func (c *Comparison) Add(s Side, p *Part) error {
 	return nil
 }
 
-// Empty reports whether no run of a side has visits of regions.
+// Empty reports whether no run that was added to a side has visits of regions.
 func (c *Comparison) Empty(s Side) bool { return len(c.sides[s].nodes) == 0 }
 
-// Result is a comparison. Times are in ticks of Clock, that of the first run. They have fractions
-// where they are means of several runs, or the clocks differ.
+// Result is the result of a comparison. Times are in ticks of Clock, the clock of the first run.
+// They can have fractions, as means of several runs or if clocks differ.
 type Result struct {
 	Clock trace.Clock `json:"-"`
 	// Metric is the time by which rows are tested, ranked and reported.
 	Metric Metric `json:"metric"`
-	// Least is the least difference of reported rows, in ticks. Change is the least |ratio - 1|.
+	// Least is the least difference of reported rows, in ticks, and Change their least |ratio - 1|.
 	Least  float64 `json:"least"`
 	Change float64 `json:"change"`
-	// Unit is what counts as one observation, and Samples how many there are of A and of B. Rows may
-	// have fewer: locations that do not visit a row on either side are left out.
+	// Unit is the unit of the statistics, and Samples has the numbers of observations of A and of
+	// B. A row can have fewer observations: locations that visit it on neither side are left out.
 	Unit    Unit   `json:"unit"`
 	Samples [2]int `json:"samples"`
-	// Runtime is the time from the first event to the last one, as a mean over the runs.
+	// Runtime compares the times from the first event to the last one, as means over the runs.
 	Runtime Change `json:"runtime"`
-	// RuntimeTest is set if the unit is runs.
+	// RuntimeTest is the test of the runtimes. It is nil unless Unit is Runs.
 	RuntimeTest *Test `json:"runtimeTest,omitempty"`
-	// Time is the sum of all exclusive times, as a mean over the runs.
+	// Time compares the sums of all exclusive times, as means over the runs.
 	Time Change `json:"time"`
-	// Regions and Paths are the rows that differ: regressions and added rows first, then improvements and
-	// removed rows, then those whose difference is not significant, each by descending difference.
+	// Regions and Paths are the reported rows: first regressions and added rows, then improvements
+	// and removed rows, then rows whose difference is not significant. Each group is in descending
+	// order of the difference.
 	Regions []Row `json:"regions"`
 	Paths   []Row `json:"paths"`
-	// ComparedRegions and ComparedPaths are the numbers of all rows.
+	// ComparedRegions and ComparedPaths are the numbers of all compared rows, whether reported or
+	// not.
 	ComparedRegions int `json:"comparedRegions"`
 	ComparedPaths   int `json:"comparedPaths"`
 
 	comparison  *Comparison
-	paths, rows []pair // all, of regions by key
+	paths, rows []pair // all compared paths, and all compared regions by key
 }
 
-// Kind is how a row differs.
+// Kind is the sort of a row's difference.
 type Kind string
 
-// The kinds of rows. A row of A without a partner is removed, one of B is added.
+// The values of Kind. A row of A without a partner is Removed, and one of B without a partner is
+// Added.
 const (
 	Regression  Kind = "regression"
 	Improvement Kind = "improvement"
 	Added       Kind = "added"
 	Removed     Kind = "removed"
-	// Visited is the kind of a row that takes as long as before, with other visits. Only thresholds of 0
-	// report it.
+	// Visited is the kind of a row with equal times and different visits. It is reported only if
+	// both thresholds are 0.
 	Visited Kind = "visits"
 )
 
-// Row compares a region or a call path. Times and visits are sums over all locations, and means over
-// the runs of a side.
+// Row compares a region or a call path. Times, in ticks, and visits are sums over all locations,
+// and means over the runs of a side.
 type Row struct {
 	Kind   Kind   `json:"kind"`
-	Region string `json:"region"` // name of the region, of a path that of its last one
+	Region string `json:"region"` // name of the region, or of the last region of the path
 	File   string `json:"file,omitempty"`
 	Line   int64  `json:"line,omitempty"`
-	// Path is the call path from the outermost region on, on side B unless it was removed. Of more than
-	// 200 names those in the middle are left out. It is nil for regions.
+	// Path has the names of a call path from the outermost region on, as on side B, or as on side A
+	// if it was removed. Of a path of more than 200 names those in the middle are left out. It is
+	// nil for regions.
 	Path []string `json:"path,omitempty"`
-	// Was is the path or region of A, if it was renamed or moved.
+	// Was is the path or region on side A if it was renamed or moved, and otherwise nil.
 	Was []string `json:"was,omitempty"`
-	// Exclusive is the time in which nothing below was open. Inclusive is the time in which the row was
-	// open; recursive visits of a region do not count twice.
+	// Exclusive is the time in which the region or path is the innermost open one. Inclusive is the
+	// time in which it is open; time in recursive visits of a region counts once.
 	Exclusive Change `json:"exclusive"`
 	Inclusive Change `json:"inclusive"`
 	Visits    Change `json:"visits"`
-	PerVisit  Change `json:"perVisit"` // inclusive time per visit: an effect size without a test
-	// Test is nil if there are fewer than [LeastSample] observations on a side.
+	PerVisit  Change `json:"perVisit"` // inclusive time per visit; it is not tested
+	// Test is the test of the metric. It is nil if there are fewer than [LeastSample] observations
+	// on a side.
 	Test *Test `json:"test,omitempty"`
 }
 
-// Significant reports whether a row differs by more than chance, as far as that was tested.
+// Significant reports whether the difference of a row is significant. It returns true for a row
+// without a test.
 func (r *Row) Significant() bool { return r.Test == nil || r.Test.Significant }
 
-// Change is a figure on both sides.
+// Change compares the values of a figure on both sides.
 type Change struct {
 	A          float64 `json:"a"`
 	B          float64 `json:"b"`
@@ -216,12 +226,12 @@ func changeOf(a, b float64) Change {
 	return c
 }
 
-// Grows reports whether B exceeds A by more than a share of A: 0.05 is 5 %. A negative share asks
-// whether B shrinks by less.
+// Grows reports whether B exceeds A by more than the given share of A: 0.05 means 5 %. With a
+// negative share it reports whether B is more than A reduced by that share.
 func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 
-// Region compares the inclusive time of all regions with a name on one of the sides, whether they are
-// reported or not. ok is false if there is none.
+// Region compares the sums of the inclusive times of all regions with a name on either side,
+// whether they are reported or not. ok is false if no region has that name.
 func (r *Result) Region(name string) (c Change, ok bool) {
 	called := func(s Side, k int32) bool {
 		return k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name)

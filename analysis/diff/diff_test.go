@@ -19,10 +19,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// tokens matches the elements of a text for run: a call with its begin, or a "]".
 var tokens = regexp.MustCompile(`([A-Za-z_]+)(?:@(\d+))?:(\d+)(\[?)|\]`)
 
-// run returns a trace with a text for each location: "main:10[solve@7:5]" is a call of main in which
-// 10 ticks pass, then one of solve, which stands in line 7 of x.c, in which 5 pass.
+// run returns a trace with one location per text. In "main:10[solve@7:5]", main is called and 10
+// ticks pass; then solve, from line 7 of x.c, is called and 5 ticks pass.
 func run(locations ...string) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	regions := map[string]uint32{}
@@ -59,7 +60,7 @@ func run(locations ...string) *trace.Recorder {
 	return r
 }
 
-// compare compares runs.
+// compare returns the comparison of the runs a with the runs b.
 func compare(t *testing.T, opt diff.Options, a, b []*trace.Recorder) *diff.Result {
 	t.Helper()
 	opt.Runs = [2]int{len(a), len(b)}
@@ -74,9 +75,10 @@ func compare(t *testing.T, opt diff.Options, a, b []*trace.Recorder) *diff.Resul
 	return c.Result()
 }
 
+// one returns a list of one run.
 func one(r *trace.Recorder) []*trace.Recorder { return []*trace.Recorder{r} }
 
-// lines returns a row as "kind path (was path) exclusive a>b inclusive a>b visits a>b".
+// lines returns each row as "kind path (was path) exclusive a>b inclusive a>b visits a>b".
 func lines(rows []diff.Row) (list []string) {
 	for i := range rows {
 		r := &rows[i]
@@ -93,6 +95,7 @@ func lines(rows []diff.Row) (list []string) {
 	return list
 }
 
+// check checks that lists of lines are equal.
 func check(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -100,7 +103,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestExample checks the example of docs/analyses/diff.md.
+// TestExample checks the numbers of the example in docs/analyses/diff.md.
 func TestExample(t *testing.T) {
 	a := run("main:10[init:20 solve:100[send:10] solve:100[send:10] io:50]")
 	b := run("main:10[init:20 calc:120[send:10] calc:130[send:10] check:30 ]")
@@ -124,7 +127,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestAlign checks how paths are matched.
+// TestAlign checks which paths are matched.
 func TestAlign(t *testing.T) {
 	for _, x := range []struct {
 		what, a, b string
@@ -157,8 +160,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// TestRegionsOfPaths checks that a region that is on both sides is not another one, though one of its
-// paths was renamed.
+// TestRegionsOfPaths checks that a region that exists on both sides does not count as renamed if
+// one of its paths was renamed.
 func TestRegionsOfPaths(t *testing.T) {
 	r := compare(t, diff.Options{}, one(run("main:1[f:50[x:9] w:1[f:9]]")), one(run("main:1[g:50[x:9] w:1[f:10]]")))
 	check(t, "regions", lines(r.Regions), "added g 0>50 0>59 0>1", "improvement f 59>10 68>10 2>1")
@@ -166,7 +169,8 @@ func TestRegionsOfPaths(t *testing.T) {
 	check(t, "regions", lines(r.Regions), "regression g 9>60 9>69 1>2", "removed f 50>0 59>0 1>0")
 }
 
-// TestThresholds checks that both thresholds must be reached. The time of A is 100000.
+// TestThresholds checks that a row is reported only if it reaches both thresholds. The time of A is
+// 100000.
 func TestThresholds(t *testing.T) {
 	a := run("main:96900[f:2000 g:1000 h:100]")
 	b := run("main:96900[f:2100 g:1099 h:199]")
@@ -180,8 +184,8 @@ func TestThresholds(t *testing.T) {
 		"visits f 6>6 6>6 1>2")
 }
 
-// TestUnits checks what the observations are. All p-values are those of 4 and 4 values of which each of B
-// is greater: 2/70; see TestMannWhitney.
+// TestUnits checks the observations of each unit. All p-values are 2/70, that of 4 and 4
+// observations where each of B is greater than each of A; see TestMannWhitney.
 func TestUnits(t *testing.T) {
 	test := func(what string, r *diff.Result, unit diff.Unit, samples [2]int, u, p, shift float64) {
 		t.Helper()
@@ -214,7 +218,8 @@ func TestUnits(t *testing.T) {
 		t.Errorf("found q = %g, expected p doubled: there are two regions, and main is the same", q)
 	}
 
-	// The fifth location has no partner, the first one no f. Idle locations do not count.
+	// The fifth location of B has no partner in A, and f is not called at the first one of either
+	// side. Locations that do not call f on either side do not count.
 	a := run("main:1", "main:1[f:1]", "main:1[f:2]", "main:1[f:3]", "main:1[f:4]")
 	b := run("main:1", "main:1[f:15]", "main:1[f:16]", "main:1[f:17]", "main:1[f:18]", "main:1[f:1000]")
 	test("locations", compare(t, diff.Options{}, one(a), one(b)), diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
@@ -223,7 +228,8 @@ func TestUnits(t *testing.T) {
 	several.Regions = several.Paths
 	test("paths at locations of several runs", several, diff.Locations, [2]int{5, 6}, 16, 2.0/70, 14)
 
-	// An iteration sums the visits of all locations. Rows outside of the loop have no test.
+	// An iteration is the sum of the visits at all locations. Rows outside of the loop have no
+	// test.
 	a = run("main:1[f:9 step:0[f:1] step:0[f:1] step:0[f:1] step:0[f:2]]",
 		"main:1[step:0 step:0[f:1] step:0[f:2] step:0[f:2]]")
 	b = run("main:1[f:9 step:0[f:15] step:0[f:8] f:100 step:0[f:17] step:0[f:18]]", "main:1[step:0 step:0[f:8]]")
@@ -238,7 +244,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestIterationsOfRuns checks that each run has iterations of its own.
+// TestIterationsOfRuns checks that the iterations of different runs are different observations.
 func TestIterationsOfRuns(t *testing.T) {
 	r := compare(t, diff.Options{Loop: "s"}, []*trace.Recorder{run("s:1 s:2"), run("s:3 s:4")},
 		one(run("s:15 s:16 s:17 s:18")))
@@ -247,7 +253,7 @@ func TestIterationsOfRuns(t *testing.T) {
 	}
 }
 
-// TestRecursion checks that time in nested visits counts once for a region, also in the tests.
+// TestRecursion checks that the time in nested visits of a region counts once, also in the tests.
 func TestRecursion(t *testing.T) {
 	var a, b []string
 	for i := range 4 {
@@ -262,7 +268,7 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
-// TestOrder checks that what is not significant comes last, whatever its difference.
+// TestOrder checks that rows that are not significant come last, whatever their difference.
 func TestOrder(t *testing.T) {
 	a := run("f:1 g:1000 h:5", "f:2 g:2000 h:6", "f:3 g:3000 h:7", "f:4 g:4000 h:8")
 	b := run("f:11 g:2500 h:1", "f:12 g:3500 h:2", "f:13 g:1500 h:3", "f:14 g:4500 h:4")
@@ -270,8 +276,8 @@ func TestOrder(t *testing.T) {
 		"improvement h 26>10 26>10 4>4", "regression g 10000>12000 10000>12000 4>4")
 }
 
-// random returns a trace in which regions overlap, are left without an enter, and stay open.
-func random(seed uint64) *trace.Recorder {
+// randomTrace returns a trace in which regions overlap, are left without an enter, and stay open.
+func randomTrace(seed uint64) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	g := rand.New(rand.NewPCG(seed, 1))
 	var regions []uint32
@@ -292,10 +298,10 @@ func random(seed uint64) *trace.Recorder {
 	return r
 }
 
-// TestSelf checks that a trace does not differ from itself, whatever is compared.
+// TestSelf checks that the comparison of a trace with itself reports no row, with any options.
 func TestSelf(t *testing.T) {
 	for seed := range uint64(effort.Rounds(30)) {
-		r := random(seed)
+		r := randomTrace(seed)
 		for _, opt := range []diff.Options{{}, {Loop: "a"}, {Metric: diff.Inclusive}, {Loop: "b", Metric: diff.Inclusive}} {
 			x := compare(t, opt, one(r), one(r))
 			if len(x.Regions)+len(x.Paths) > 0 || x.Time.Difference != 0 || x.Runtime.Difference != 0 {
@@ -308,12 +314,11 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestProfile checks times and visits against those of package profile, whose definitions are the
-// same.
+// TestProfile checks that times and visits equal those of package profile.
 func TestProfile(t *testing.T) {
 	nothing := run("main:0")
 	for seed := range uint64(effort.Rounds(50)) {
-		r := random(seed)
+		r := randomTrace(seed)
 		p := profile.New(r.Defs(), profile.Options{})
 		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
@@ -352,13 +357,13 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestParts checks that the result does not depend on which parts have which locations.
+// TestParts checks that the result does not depend on how locations are distributed over parts.
 func TestParts(t *testing.T) {
 	result := func(parts int, opt diff.Options) string {
 		opt.Runs = [2]int{1, 1}
 		c := diff.New(opt)
 		for s := range 2 {
-			r := random(uint64(s))
+			r := randomTrace(uint64(s))
 			rows := trace.NewRows(r.Defs())
 			list := make([]*diff.Part, parts)
 			for i := range list {
@@ -396,7 +401,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestClocks checks that times of another clock are those of the first.
+// TestClocks checks that times of a run with another clock are converted to the clock of the first
+// run.
 func TestClocks(t *testing.T) {
 	a, b := run("main:10[f:20]"), trace.NewRecorder(trace.Seconds(4000))
 	loc, m, f := b.Location("p"), b.Region("main"), b.Region("f")
@@ -407,7 +413,8 @@ func TestClocks(t *testing.T) {
 	check(t, "clocks", lines(compare(t, diff.Options{}, one(a), one(b)).Paths), "regression main;f 20>22.5 20>22.5 1>1")
 }
 
-// TestDeep checks that deep recursion takes neither the call stack nor much time.
+// TestDeep checks that paths of deep recursion are compared without deep recursion, and in little
+// time.
 func TestDeep(t *testing.T) {
 	deep := func(n int, last int64) *trace.Recorder {
 		r := trace.NewRecorder(trace.Seconds(1000))
@@ -427,7 +434,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestJSON checks that a result without differences has lists, not null.
+// TestJSON checks that lists without rows are [] in JSON, and not null.
 func TestJSON(t *testing.T) {
 	r := run("main:10")
 	text, err := json.Marshal(compare(t, diff.Options{}, one(r), one(r)))

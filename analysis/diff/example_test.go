@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The call paths that take longer in another run. The times of both are those of
-// analysis/waits/testdata: MPI_Finalize takes 240 and 450 µs.
+// The call paths that take longer in the second run. The times of MPI_Finalize, 240 and 450 ticks
+// (µs), agree with the files in analysis/waits/testdata.
 func Example() {
 	ctx := context.Background()
 	c := diff.New(diff.Options{Runs: [2]int{1, 1}, Least: 0.001, Change: 0.02})

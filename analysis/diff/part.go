@@ -10,67 +10,71 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part has the call paths of some locations of a run, each location by itself.
+// Part holds the call paths of some locations of a run, with times for each location.
 type Part struct {
-	defs  *trace.Definitions
-	rows  *trace.Rows
-	loop  string
-	trees []*tree  // by location
-	refs  []uint32 // rows of the regions of a batch
+	defs    *trace.Definitions
+	rows    *trace.Rows
+	loop    string
+	trees   []*tree  // by location
+	scratch []uint32 // the rows of the regions of a batch
 }
 
-// tree has the call paths of a location.
+// tree has the call paths of a location. Times are in ticks.
 type tree struct {
 	nodes       []node
 	index       map[edge]int32
 	root        int32 // the outermost path that was entered last
 	stack       []frame
-	open        openset.Index[uint32] // the regions of stack
+	open        openset.Index[uint32] // index of the regions of stack
 	since       int64
 	first, last int64
-	iteration   int32 // of the loop, -1 before the first one
+	iteration   int32 // number of the current iteration of the loop, or -1 before the first one
 }
 
+// edge identifies a call path by its parent and its last region.
 type edge struct {
-	parent int32 // -1 for the outermost paths
+	parent int32 // index of the parent, or -1 for an outermost path
 	region uint32
 }
 
-// node is a call path.
+// node is a call path with its sums, in ticks.
 type node struct {
 	edge
-	last, next int32 // the child that was entered last, and the sibling that was entered after this one
+	// last is the inner path that was entered last, and next the sibling that was entered after this
+	// path; -1 if there is none.
+	last, next int32
 	flags      uint8
-	around     uint64 // bit region mod 64 is set for each region of the path
+	around     uint64 // has bit region mod 64 set for each region of the path
 	first      int64  // time of the first enter
 	count      int64
 	exclusive  int64
 	inclusive  int64
-	outer      int64 // inclusive time of visits that are not inside others of the region
+	outer      int64 // inclusive time of visits that are not inside another visit of the region
 	iterations []iteration
 }
 
 // The flags of a node.
 const (
-	recursive = 1 << iota // its region may be in the path around it
-	loop                  // each visit is an iteration
-	inLoop                // the path is the loop, or inside of it
+	recursive = 1 << iota // the path around it may contain its region
+	loop                  // each visit is an iteration of the loop
+	inLoop                // the path is that of the loop, or inside of it
 )
 
-// iteration has the times of a path in an iteration.
+// iteration has the times of a path in an iteration, in ticks, like the fields of node.
 type iteration struct {
 	number                      int32
 	exclusive, inclusive, outer int64
 }
 
+// frame is an open visit: its path as index into nodes, and the time of its enter.
 type frame struct {
 	node  int32
 	enter int64
 }
 
-// NewPart returns an empty part for a run. Rows maps regions to the rows that count as one; nil
-// counts each region by itself. Each visit of a region with the name loop is an iteration, unless
-// loop is "".
+// NewPart returns an empty part for a run. Rows maps each region to the row that stands for all
+// regions counted together with it; nil counts each region by itself. Each visit of a region with
+// the name loop is an iteration, unless loop is "".
 func NewPart(d *trace.Definitions, rows *trace.Rows, loop string) *Part {
 	return &Part{defs: d, rows: rows, loop: loop}
 }
@@ -80,7 +84,7 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
-	refs := p.rows.Map(&p.refs, b.Ref)
+	refs := p.rows.Map(&p.scratch, b.Ref)
 	times := b.Time[:len(b.Kind)]
 	var t *tree
 	for i, k := range b.Kind {
@@ -104,6 +108,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// tree returns the tree of a location, which it creates if needed with now as the time of the first
+// event.
 func (p *Part) tree(loc uint32, now int64) (*tree, error) {
 	if n := p.defs.Locations.Len(); int(loc) >= n {
 		return nil, fmt.Errorf("diff: found an event at location %d, expected one of the %d locations of the trace", loc, n)
@@ -117,20 +123,20 @@ func (p *Part) tree(loc uint32, now int64) (*tree, error) {
 	return p.trees[loc], nil
 }
 
-// pass adds the time since the last enter or leave to the innermost path.
-func (t *tree) pass(now int64) {
+// addTime adds the time since the last enter or leave to the innermost path.
+func (t *tree) addTime(now int64) {
 	if n := len(t.stack); n > 0 {
 		x := &t.nodes[t.stack[n-1].node]
 		x.exclusive += now - t.since
 		if x.flags&inLoop != 0 {
-			x.in(t.iteration).exclusive += now - t.since
+			x.inIteration(t.iteration).exclusive += now - t.since
 		}
 	}
 	t.since = now
 }
 
-// in returns the times of a path in the latest iteration.
-func (x *node) in(number int32) *iteration {
+// inIteration returns the times of a path in iteration number, the latest one. It adds them if needed.
+func (x *node) inIteration(number int32) *iteration {
 	if n := len(x.iterations); n == 0 || x.iterations[n-1].number != number {
 		x.iterations = append(x.iterations, iteration{number: number})
 	}
@@ -138,7 +144,7 @@ func (x *node) in(number int32) *iteration {
 }
 
 func (t *tree) enter(p *Part, now int64, region uint32) {
-	t.pass(now)
+	t.addTime(now)
 	parent := int32(-1)
 	if n := len(t.stack); n > 0 {
 		parent = t.stack[n-1].node
@@ -153,8 +159,9 @@ func (t *tree) enter(p *Part, now int64, region uint32) {
 	}
 }
 
-// child returns the path of a region below another path. Most paths are entered in the order in which
-// they were entered before.
+// child returns the index of the path that leads from parent to a region, which it creates if
+// needed. It first tries the path that followed the previous one before, since most loops repeat
+// their calls in the same order.
 func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 	latest := &t.root
 	if parent >= 0 {
@@ -181,14 +188,14 @@ func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 		t.nodes[before].next = i
 	}
 	if parent >= 0 {
-		t.nodes[parent].last = i // append may have moved the nodes, so index them again
+		t.nodes[parent].last = i // append may have moved the nodes
 	} else {
 		t.root = i
 	}
 	return i
 }
 
-// path returns a new path.
+// path returns a new path that begins at time now.
 func (t *tree) path(p *Part, e edge, now int64) node {
 	x := node{edge: e, last: -1, next: -1, first: now, around: 1 << (e.region & 63)}
 	if p.loop != "" && p.defs.Regions.Has(e.region) && p.defs.Regions.At(e.region).Name == p.loop {
@@ -213,7 +220,7 @@ func (t *tree) leave(now int64, region uint32) {
 	if i < 0 {
 		return // not open
 	}
-	t.pass(now)
+	t.addTime(now)
 	f := t.stack[i]
 	if i == len(t.stack)-1 && !t.open.Mapped() {
 		t.stack = t.stack[:i]
@@ -228,26 +235,26 @@ func (t *tree) leave(now int64, region uint32) {
 	x.inclusive += d
 	x.outer += outer
 	if x.flags&inLoop != 0 {
-		in := x.in(t.iteration)
+		in := x.inIteration(t.iteration)
 		in.inclusive += d
 		in.outer += outer
 	}
 }
 
-// find returns the latest open frame of a region, or -1.
+// find returns the index of the latest open visit of a region, or -1.
 func (t *tree) find(region uint32) int {
 	return t.open.Find(region, len(t.stack), func(i int) uint32 { return t.nodes[t.stack[i].node].region })
 }
 
-// finish closes what is open at the last event.
+// finish closes the open visits at the last event.
 func (t *tree) finish() {
 	for len(t.stack) > 0 {
 		t.leave(t.last, t.nodes[t.stack[len(t.stack)-1].node].region)
 	}
 }
 
-// Merge adds another part of the same run, which must have seen other locations and have the same rows and loop.
-// The other part must not be used afterwards.
+// Merge adds another part of the same run. Both must have the same rows and loop, and have
+// processed different locations. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.rows != o.rows || p.loop != o.loop {
 		return errors.New("diff: found parts of different traces or options")

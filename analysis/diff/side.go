@@ -9,19 +9,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// name is what regions of both sides are matched by.
+// name holds the properties of a region by which regions of both sides are matched.
 type name struct {
 	name, file string
 	line       int64
 }
 
-// names numbers the names of both sides.
+// names assigns a number, the key, to each name of both sides.
 type names struct {
 	index map[name]int32
 	list  []name
 }
 
-func (n *names) of(x name) int32 {
+// keyOf returns the key of a name, which it adds if needed.
+func (n *names) keyOf(x name) int32 {
 	k, ok := n.index[x]
 	if !ok {
 		k = int32(len(n.list))
@@ -31,7 +32,7 @@ func (n *names) of(x name) int32 {
 	return k
 }
 
-// nameOf returns the name of a region.
+// nameOf returns the name of a region of a trace.
 func nameOf(d *trace.Definitions, region uint32) name {
 	if !d.Regions.Has(region) {
 		return name{name: "unknown"}
@@ -40,48 +41,52 @@ func nameOf(d *trace.Definitions, region uint32) name {
 	return name{cmp.Or(x.Name, x.ID), x.File, x.Line}
 }
 
-// side has the call paths of all runs of a side. Times are sums over the runs, in ticks of the clock
-// of the comparison.
+// side has the call paths of all runs of a side. Times are sums over the runs until finish, and
+// then means, in ticks of the clock of the comparison.
 type side struct {
 	names    *names
 	nodes    []path
-	index    map[edge]int32 // with numbers of names as regions
+	index    map[edge]int32 // the region of an edge is a key here
 	runs     int
 	runtimes []float64
-	// samples is the number of observations: iterations of all runs, or the locations that have
+	// samples is the number of observations: of iterations of all runs, or of locations that have
 	// regions in each run.
 	samples int
 
-	// What finish computes:
-	inside  [][]int32 // the paths inside of a path, in the order of their first visits
+	// finish sets the following fields.
+	inside  [][]int32 // by path: the paths directly inside of it, in the order of their first visits
 	outside []int32   // the outermost paths
+	// regions has the times of each region, by key.
 	regions map[int32]*times
-	several map[string]int // how many names are the same but for file and line
+	several map[string]int // by name: number of keys with it
 }
 
-// times are the times of a path or a region.
+// times has the visits and times of a path or region, the times in ticks.
 type times struct {
 	visits, exclusive, inclusive float64
-	samples                      []sample // of the metric, by unit
+	samples                      []sample // observations of the metric, by unit
 }
 
-// path is a call path of a side.
+// path is a call path of a side. Its parent is an index into side.nodes, and key that of its last
+// region.
 type path struct {
 	times
-	parent, key  int32
-	depth, top   int32   // how many paths are around it, and the outermost of them
-	first        float64 // least time from the begin of a run to a visit
+	parent, key int32
+	depth, top  int32   // number of paths around it, and index of the outermost of them
+	first       float64 // least time from the begin of a run to its first visit, in ticks
+	// outer is the inclusive time of visits that are not inside another visit of the region.
 	outer        float64
-	outerSamples []sample // of a recursive path, if the metric is inclusive
+	outerSamples []sample // observations of outer, for a recursive path if the metric is inclusive
 }
 
-// sample is the time in a run, an iteration or at a location.
+// sample is an observation: the time, in ticks, in a run, in an iteration, or at a location, with
+// its number as unit.
 type sample struct {
 	unit int32
 	time float64
 }
 
-// add adds samples in the order of their units.
+// add returns the sum of two lists of samples, both ordered by unit. It may change list.
 func add(list, more []sample) []sample {
 	switch {
 	case len(more) == 0:
@@ -111,7 +116,7 @@ func add(list, more []sample) []sample {
 	return append(append(out, list...), more...)
 }
 
-// add adds a run.
+// add adds a run to a side.
 func (s *side) add(c *Comparison, p *Part) {
 	if s.index == nil {
 		s.names, s.index = &c.names, map[edge]int32{}
@@ -130,11 +135,11 @@ func (s *side) add(c *Comparison, p *Part) {
 		begin, end = 0, 0
 	}
 	s.runtimes = append(s.runtimes, float64(end-begin)*scale)
-	keys := map[uint32]int32{} // of regions
+	keys := map[uint32]int32{} // by region of the run
 	key := func(region uint32) int32 {
 		k, ok := keys[region]
 		if !ok {
-			k = c.names.of(nameOf(p.defs, region))
+			k = c.names.keyOf(nameOf(p.defs, region))
 			keys[region] = k
 		}
 		return k
@@ -154,7 +159,7 @@ func (s *side) add(c *Comparison, p *Part) {
 		}
 		s.addTree(c, t, key, unit, begin, scale)
 		locations, iterations = locations+1, max(iterations, int(t.iteration+1))
-		p.trees[i] = nil // gives memory back
+		p.trees[i] = nil // free its memory
 	}
 	switch {
 	case c.unit == Runs:
@@ -169,7 +174,8 @@ func (s *side) add(c *Comparison, p *Part) {
 	s.runs++
 }
 
-// addTree adds the paths of a location.
+// addTree adds the paths of a location. Function key returns the key of a region, begin is the time
+// at which the run begins, and scale converts ticks to those of the comparison.
 func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int32, begin int64, scale float64) {
 	place := make([]int32, len(t.nodes))
 	for i := range t.nodes {
@@ -196,12 +202,12 @@ func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int3
 		x.inclusive += float64(n.inclusive) * scale
 		x.outer += float64(n.outer) * scale
 		x.first = min(x.first, float64(n.first-begin)*scale)
-		s.sample(c, x, n, unit, scale)
+		s.addSamples(c, x, n, unit, scale)
 	}
 }
 
-// sample adds what the statistics need of a path of a location.
-func (s *side) sample(c *Comparison, x *path, n *node, unit int32, scale float64) {
+// addSamples adds the observations in a path of a location. The number of the location or run is unit.
+func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale float64) {
 	outer := c.opt.Metric == Inclusive && n.flags&recursive != 0
 	if c.unit != Iterations {
 		t := n.exclusive
@@ -231,7 +237,7 @@ func (s *side) sample(c *Comparison, x *path, n *node, unit int32, scale float64
 	}
 }
 
-// finish computes means over the runs, regions, and the order of paths.
+// finish computes the means over the runs, the times of regions, and the order of paths.
 func (s *side) finish(c *Comparison) {
 	s.inside, s.outside = make([][]int32, len(s.nodes)), nil
 	s.regions, s.several = map[int32]*times{}, map[string]int{}
@@ -281,7 +287,7 @@ func (s *side) finish(c *Comparison) {
 	}
 }
 
-// children returns the paths directly inside of a path; -1 stands for what is around all.
+// children returns the paths directly inside of path i, or the outermost paths if i is -1.
 func (s *side) children(i int32) []int32 {
 	if i < 0 {
 		return s.outside
@@ -289,8 +295,8 @@ func (s *side) children(i int32) []int32 {
 	return s.inside[i]
 }
 
-// display returns the name of a region as people see it: with its place if the side has several of
-// the same name.
+// display returns the name of a region for output: with file and line if other regions of the side
+// have the same name.
 func (s *side) display(k int32) string {
 	x := s.names.list[k]
 	if s.several[x.name] < 2 {
@@ -299,10 +305,11 @@ func (s *side) display(k int32) string {
 	return x.name + " (" + trace.Region{File: x.file, Line: x.line}.Place() + ")"
 }
 
-// deepestPath is the number of names of the longest path that is listed in full.
+// deepestPath is the greatest number of names of a path that are listed.
 const deepestPath = 200
 
-// path returns the names of a path from the outermost region on.
+// path returns the names of a path from the outermost region on. In a longer path than deepestPath,
+// one element stands for the regions in the middle.
 func (s *side) path(i int32) []string {
 	n := int(s.nodes[i].depth) + 1
 	list := make([]string, min(n, deepestPath))
@@ -318,5 +325,5 @@ func (s *side) path(i int32) []string {
 	return list
 }
 
-// calls stands for calls in the middle of a path.
+// calls returns the text that stands for n regions in the middle of a path.
 func calls(n int) string { return fmt.Sprintf("[%d calls]", n) }

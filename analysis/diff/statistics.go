@@ -6,39 +6,45 @@ import (
 	"slices"
 )
 
-// Test compares the observations of both sides: a two-sided Mann-Whitney U test, and the
-// Hodges-Lehmann shift.
+// Test compares the observations of both sides by a two-sided Mann-Whitney U test, and has the
+// Hodges-Lehmann shift between them.
 type Test struct {
-	Samples [2]int `json:"samples"` // observations of A and of B
-	// U is the number of pairs of observations of which that of B is greater, plus half the number of those that
-	// are equal.
+	Samples [2]int `json:"samples"` // numbers of observations of A and of B
+	// U is the number of pairs of an observation of each side in which that of B is greater, plus
+	// half the number of pairs in which both are equal.
 	U float64 `json:"u"`
+	// P is the probability of a difference at least as large if both sides have the same
+	// distribution.
 	P float64 `json:"p"`
-	// Exact is set if P comes from the exact distribution of U, and not from the normal one.
+	// Exact is set if P comes from the exact distribution of U. Otherwise it comes from the normal
+	// approximation.
 	Exact bool `json:"exact"`
-	// Q is P corrected for the number of tests of the list by Benjamini and Hochberg. Significant is set
-	// if it is at most 0.05.
+	// Q is P corrected for the number of tests of the list, by the method of Benjamini and
+	// Hochberg. Significant is set if Q is at most 0.05.
 	Q           float64 `json:"q"`
 	Significant bool    `json:"significant"`
-	// Shift is the median of the differences of all pairs, B - A. It lies between Low and High with the
-	// probability Confidence, which is at least about 0.95. They are set for reported rows.
+	// Shift is the median of the differences B - A of all pairs. The true shift lies between Low
+	// and High with the probability Confidence, which is at least about 0.95. These four fields are
+	// set only for reported rows, in ticks.
 	Shift      float64 `json:"shift"`
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
 	Confidence float64 `json:"confidence"`
 
-	a, b []float64 // sorted, until the shift is computed
+	a, b []float64 // sorted observations; nil once the shift is computed
 }
 
+// The parameters of the tests.
 const (
-	// falseDiscovery is the share of false rows among the significant ones.
+	// falseDiscovery is the greatest Q of a significant row: the expected share of false ones among
+	// them.
 	falseDiscovery = 0.05
-	// exactLimit is the greatest number of observations of a side for which the distribution of U is
-	// exact.
+	// exactLimit is the greatest number of observations of each side for which the distribution of
+	// U is computed exactly.
 	exactLimit = 50
 )
 
-// mannWhitney tests whether b is greater or less than a. It sorts both.
+// mannWhitney tests whether the values of b are greater or less than those of a. It sorts both.
 func mannWhitney(a, b []float64, exact *exactU) *Test {
 	slices.Sort(a)
 	slices.Sort(b)
@@ -68,7 +74,7 @@ func mannWhitney(a, b []float64, exact *exactU) *Test {
 	low := min(t.U, n*m-t.U)
 	if ties == 0 && max(len(a), len(b)) <= exactLimit {
 		t.Exact = true
-		t.P = min(1, 2*exact.below(len(a), len(b), int(low)))
+		t.P = min(1, 2*exact.atMost(len(a), len(b), int(low)))
 		return t
 	}
 	if d := deviation(n, m, ties); d > 0 {
@@ -79,26 +85,30 @@ func mannWhitney(a, b []float64, exact *exactU) *Test {
 	return t
 }
 
-// deviation is the standard deviation of U. ties is the sum of t^3 - t over all values that occur t times.
+// deviation returns the standard deviation of U for n and m observations. Parameter ties is the sum
+// of t^3 - t over all values that occur t times.
 func deviation(n, m, ties float64) float64 {
 	all := n + m
 	return math.Sqrt(max(0, n*m/12*(all+1-ties/(all*(all-1)))))
 }
 
-// exactU has the distributions of U without ties.
+// exactU computes and keeps the distributions of U for observations that all differ.
 type exactU struct {
-	distributions map[[2]int][]float64 // probability of each U or less
+	// distributions has the probability of at most each value of U, by the numbers of observations,
+	// the lesser first.
+	distributions map[[2]int][]float64
 }
 
-// of returns the probability of each U or less.
-func (e *exactU) of(n, m int) []float64 {
+// distribution returns the probabilities of at most each value of U, from 0 on, for n and m observations.
+func (e *exactU) distribution(n, m int) []float64 {
 	key := [2]int{min(n, m), max(n, m)}
 	if d := e.distributions[key]; d != nil {
 		return d
 	}
 	n, m = key[0], key[1]
-	// ways[k][u] is the number of ways to choose k of the values so far with the given U. The value with
-	// the number j, from 0 on, is above j-k of those that are not chosen if it is the (k+1)-th that is.
+	// ways[k][u] is the number of ways to choose k of the values so far such that U is u. If value
+	// number j, from 0 on, is the (k+1)-th that is chosen, it is greater than j-k values that are
+	// not chosen.
 	ways := make([][]float64, n+1)
 	for k := range ways {
 		ways[k] = make([]float64, k*m+1)
@@ -129,28 +139,28 @@ func (e *exactU) of(n, m int) []float64 {
 	return d
 }
 
-// below returns the probability that U is at most u.
-func (e *exactU) below(n, m, u int) float64 {
+// atMost returns the probability that U is at most u, for n and m observations.
+func (e *exactU) atMost(n, m, u int) float64 {
 	if u < 0 {
 		return 0
 	}
-	return e.of(n, m)[min(u, n*m)]
+	return e.distribution(n, m)[min(u, n*m)]
 }
 
-// shift computes the Hodges-Lehmann shift and its confidence interval.
+// shift sets the Hodges-Lehmann shift and its confidence interval.
 func (t *Test) shift(exact *exactU) {
 	a, b := t.a, t.b
 	n, m := len(a), len(b)
 	pairs := n * m
 	t.Shift = (difference(a, b, (pairs+1)/2) + difference(a, b, pairs/2+1)) / 2
-	// The interval leaves away the k-1 least and greatest differences. k is the least number with
-	// P(U <= k) >= 2.5 %, but at least 1.
+	// The interval leaves out the k-1 least and the k-1 greatest differences, where k is the least
+	// number with P(U <= k) >= 2.5 %, but at least 1.
 	k := 1
 	if max(n, m) <= exactLimit {
-		d := exact.of(n, m)
+		d := exact.distribution(n, m)
 		u, _ := slices.BinarySearch(d, 0.025)
 		k = max(1, u)
-		t.Confidence = 1 - 2*exact.below(n, m, k-1)
+		t.Confidence = 1 - 2*exact.atMost(n, m, k-1)
 	} else {
 		const z = 1.9599639845400542
 		k = max(1, int(float64(pairs)/2-z*deviation(float64(n), float64(m), 0)))
@@ -159,7 +169,8 @@ func (t *Test) shift(exact *exactU) {
 	t.Low, t.High = difference(a, b, k), difference(a, b, pairs+1-k)
 }
 
-// difference returns the k-th least, from 1 on, of the differences b - a of all pairs of sorted values.
+// difference returns the k-th least, from 1 on, of the differences b - a of all pairs. Both lists
+// must be sorted.
 func difference(a, b []float64, k int) float64 {
 	low, high := ordinal(b[0]-a[len(a)-1]), ordinal(b[len(b)-1]-a[0])
 	for low < high {
@@ -180,7 +191,8 @@ func difference(a, b []float64, k int) float64 {
 	return value(low)
 }
 
-// ordinal numbers all numbers in ascending order.
+// ordinal maps floats to integers in the same order, with consecutive integers for neighbouring
+// floats.
 func ordinal(x float64) int64 {
 	i := int64(math.Float64bits(x + 0)) // -0 is 0
 	if i < 0 {
@@ -189,7 +201,7 @@ func ordinal(x float64) int64 {
 	return i
 }
 
-// value is the number with an ordinal.
+// value is the inverse of ordinal.
 func value(i int64) float64 {
 	if i < 0 {
 		i ^= math.MaxInt64
@@ -197,11 +209,11 @@ func value(i int64) float64 {
 	return math.Float64frombits(uint64(i)) + 0
 }
 
-// correct sets Q and Significant of all tests of a list.
-func correct(tests []*Test) {
+// adjust sets Q and Significant of all tests of a list. It changes the order of the list.
+func adjust(tests []*Test) {
 	slices.SortStableFunc(tests, func(x, y *Test) int { return cmp.Compare(y.P, x.P) })
 	q := 1.0
-	for i, t := range tests { // the greatest p first
+	for i, t := range tests { // in descending order of P
 		q = min(q, t.P*float64(len(tests))/float64(len(tests)-i))
 		t.Q, t.Significant = q, q <= falseDiscovery
 	}

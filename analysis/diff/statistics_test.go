@@ -12,17 +12,18 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
+// near reports whether two numbers are equal but for rounding errors.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) }
 
-// Values of R: wilcox.test's documentation (permeability, two-sided), and figures by which R is known
-// to treat ties.
+// The example of R's documentation of wilcox.test (permeability, two-sided), for which R's results
+// are known.
 var (
 	permeabilityX = []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	permeabilityY = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
 )
 
-// TestMannWhitney checks U and p. The exact ones were counted by listing all ways to divide the
-// values, the others follow from the formula of the normal distribution with corrections for
+// TestMannWhitney checks U and P. The exact values of P were counted by listing all ways to divide
+// the values. The others follow from the formula of the normal approximation, with corrections for
 // continuity and ties.
 func TestMannWhitney(t *testing.T) {
 	even, odd := make([]float64, 60), make([]float64, 60)
@@ -55,7 +56,8 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// TestShift checks the shift and the interval that R has for its example: 0.305 from -0.15 to 0.76.
+// TestShift checks the shift and the interval against those of R for its example: 0.305, from -0.15
+// to 0.76.
 func TestShift(t *testing.T) {
 	e := &exactU{}
 	x := mannWhitney(slices.Clone(permeabilityY), slices.Clone(permeabilityX), e)
@@ -64,7 +66,7 @@ func TestShift(t *testing.T) {
 		t.Errorf("found %g from %g to %g with %g, expected 0.305 from -0.15 to 0.76 with 0.96004", x.Shift, x.Low, x.High,
 			x.Confidence)
 	}
-	// Of 4 and 4 values the interval has all differences, with 1 - 2/70.
+	// With 4 and 4 values the interval covers all differences. Its confidence is 1 - 2/70.
 	x = mannWhitney([]float64{1, 2, 3, 4}, []float64{15, 16, 17, 18}, e)
 	x.shift(e)
 	if x.Shift != 14 || x.Low != 11 || x.High != 17 || !near(x.Confidence, 1-2.0/70) {
@@ -72,7 +74,7 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// TestDifference compares with a sorted list of all differences.
+// TestDifference compares difference with a sorted list of all differences.
 func TestDifference(t *testing.T) {
 	g := rand.New(rand.NewPCG(1, 2))
 	for range effort.Rounds(200) {
@@ -98,7 +100,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestExact compares the distribution of U with a list of all ways to choose values.
+// TestExact compares the exact distribution of U with counts of all ways to choose values.
 func TestExact(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		for m := 1; m <= 6; m++ {
@@ -120,7 +122,7 @@ func TestExact(t *testing.T) {
 			sum := 0.0
 			for u, w := range ways {
 				sum += w
-				if got := (&exactU{}).below(n, m, u); !near(got, sum/all) {
+				if got := (&exactU{}).atMost(n, m, u); !near(got, sum/all) {
 					t.Errorf("%d and %d values: found P(U <= %d) = %g, expected %g", n, m, u, got, sum/all)
 				}
 			}
@@ -128,7 +130,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestCorrect checks q-values against R's p.adjust, and by hand.
+// TestCorrect checks Q against results of R's p.adjust and results computed by hand.
 func TestCorrect(t *testing.T) {
 	for _, x := range []struct{ p, q []float64 }{
 		{[]float64{0.01, 0.02, 0.03, 0.04, 0.05}, []float64{0.05, 0.05, 0.05, 0.05, 0.05}},
@@ -139,7 +141,7 @@ func TestCorrect(t *testing.T) {
 		for _, p := range x.p {
 			list = append(list, &Test{P: p})
 		}
-		correct(slices.Clone(list))
+		adjust(slices.Clone(list))
 		for i, q := range x.q {
 			if !near(list[i].Q, q) || list[i].Significant != (q <= 0.05) {
 				t.Errorf("%v: found q = %g, significant %v, expected %g", x.p, list[i].Q, list[i].Significant, q)
@@ -148,7 +150,8 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestAgainstScipy compares with scipy, where it is installed.
+// TestAgainstScipy compares results with those of scipy. It is skipped where scipy is not
+// installed.
 func TestAgainstScipy(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err == nil {

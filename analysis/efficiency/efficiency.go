@@ -1,6 +1,6 @@
-// Package efficiency computes the efficiency factors of the POP project: how much of the time of a
-// run is useful, and of the rest, what is lost to imbalance, to dependences, and to transfers.
-// docs/analyses/efficiency.md has the formulas.
+// Package efficiency computes the efficiency factors of the POP project: which share of the time of
+// a run is useful, and how much of the rest is lost to load imbalance, to serialisation (waiting
+// for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
 // Time is useful if it is spent neither in a communication library nor in the runtime of a threading
 // model. [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per
@@ -28,14 +28,15 @@ type Options struct {
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
 	Clock     trace.Clock `json:"-"`
-	Processes int         `json:"processes"` // that communicate, or have threads
-	Threads   int         `json:"threads"`   // of all processes
-	Runtime   int64       `json:"runtime"`   // from the first event of the trace to the last one
-	Ideal     int64       `json:"ideal"`     // the runtime on a network that takes no time
-	Useful    trace.Ticks `json:"useful"`    // the sum of all threads
-	UsefulMax int64       `json:"usefulMax"` // of the thread with the most
+	Processes int         `json:"processes"` // number of processes; each location outside of processes counts as one
+	Threads   int         `json:"threads"`   // number of threads of all processes
+	Runtime   int64       `json:"runtime"`   // ticks from the first event of the trace to the last one
+	Ideal     int64       `json:"ideal"`     // runtime in ticks if transfers took no time
+	Useful    trace.Ticks `json:"useful"`    // sum of all threads
+	UsefulMax int64       `json:"usefulMax"` // useful time of the thread with most useful time
 	Factors   Factors     `json:"factors"`
-	// Hybrid has the factors of programs with several threads in a process, nil for others.
+	// Hybrid has the factors of programs with several threads in a process. It is nil for other
+	// programs.
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 }
 
@@ -71,8 +72,8 @@ type Hybrid struct {
 	OMPRegion            float64 `json:"omp-region"`
 }
 
-// Find computes the factors of a trace. ok is false if it has no useful time. An error is analysis.ErrTimeRange,
-// or that of the scan, of the temporary file, or of the context.
+// Find computes the factors of a trace. ok is false if no thread has useful time. The error is
+// analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
 	h, err := history.Build(ctx, events, opt.Rows, nil)
 	if err != nil {
@@ -82,7 +83,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 	return r, r.UsefulMax > 0, nil
 }
 
-// FromHistory computes the factors of a history.
+// FromHistory computes the factors from a history.
 func FromHistory(h *history.History) *Result {
 	c := count(h)
 	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
@@ -104,36 +105,38 @@ func FromHistory(h *history.History) *Result {
 	return r
 }
 
-// process sums up the threads of a process.
+// process sums the times of a process's threads, in ticks.
 type process struct {
 	threads       int
-	mpi           int64       // time of the first thread in MPI
+	mpi           int64       // time of the first thread in MPI calls
 	parallel      int64       // time of the first thread in parallel regions
-	serial        int64       // useful time of the first thread outside of them
-	parallelTimes trace.Ticks // useful time of all threads in them
+	serial        int64       // useful time of the first thread outside of parallel regions
+	parallelTimes trace.Ticks // useful time of all threads in parallel regions
 }
 
-// counted sums up a history.
-type counted struct {
+// sums has the sums of all threads of a history: their useful time, and the greatest useful time of
+// a thread.
+type sums struct {
 	useful    trace.Ticks
 	most      int64
 	processes []*process
 }
 
-// NoRegionTime says in words why a trace without time in regions has no efficiency.
+// NoRegionTime is the error message for a trace that has no efficiency, since no time lies in
+// regions.
 const NoRegionTime = "found no time in regions of processes or threads, expected some"
 
-// kind classifies the time of a path.
+// kind is the class of the time of a call path.
 type kind uint8
 
 const (
 	usefulTime kind = iota
 	mpiTime
-	threadTime // in the runtime of a threading model
+	threadTime // in the runtime of a threading model, such as OpenMP
 )
 
-// count sums up the times of all threads.
-func count(h *history.History) *counted {
+// count sums the times of all threads.
+func count(h *history.History) *sums {
 	d := h.Log.Defs
 	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
@@ -147,7 +150,7 @@ func count(h *history.History) *counted {
 		}
 		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
 	}
-	c := &counted{}
+	c := &sums{}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
@@ -165,17 +168,19 @@ func count(h *history.History) *counted {
 		} else {
 			c.processes = append(c.processes, p)
 		}
-		c.thread(p, l, kinds, parallel)
+		c.addThread(p, l, kinds, parallel)
 	}
 	return c
 }
 
-// isBody reports whether a region is the body of a critical section, rather than its entry and exit.
+// isBody reports whether a region is the body of a critical section ("_sblock"), and not its entry
+// or exit.
 func isBody(r *trace.Region) bool { return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") }
 
-// thread adds the times of a thread to its process. Outside of all regions a program computes, unless
-// its location is that of a thread that has nothing to do.
-func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel []bool) {
+// addThread adds the times of a thread to its process. The time outside of all regions is useful,
+// with one exception: a thread that is not the first one of its process, and works in parallel
+// regions, waits for work then. That time counts as time in the threading runtime.
+func (c *sums) addThread(p *process, l *history.Location, kinds []kind, parallel []bool) {
 	sleeps := false
 	for i := range l.Calls {
 		sleeps = sleeps || l.Calls[i].Begins
@@ -212,8 +217,9 @@ func (c *counted) thread(p *process, l *history.Location, kinds []kind, parallel
 	c.most = max(c.most, useful)
 }
 
-// hybrid returns the factors of processes and threads.
-func (c *counted) hybrid(r *Result) *Hybrid {
+// hybrid returns the factors of a program with several threads in a process. r must have the other
+// factors.
+func (c *sums) hybrid(r *Result) *Hybrid {
 	t, threads := float64(r.Runtime), float64(r.Threads)
 	var sumOutside, maxOutside, parallel, serial, maxBoth, serialSum, inside float64
 	for _, p := range c.processes {

@@ -2,7 +2,7 @@ package efficiency
 
 import "fmt"
 
-// Scaling compares a run with another one, the reference.
+// Scaling compares a run with a reference run of the same program.
 type Scaling struct {
 	// Computation is the useful time of the reference divided by that of the run.
 	Computation float64 `json:"computation"`
@@ -12,7 +12,8 @@ type Scaling struct {
 	Speedup float64 `json:"speedup"`
 }
 
-// Scale compares a run with a reference. With weak, the work grows with the number of threads.
+// Scale compares a run with a reference. If weak is set, the work is assumed to grow with the
+// number of threads; otherwise it is assumed to be the same.
 func Scale(reference, run *Result, weak bool) Scaling {
 	s := Scaling{Computation: seconds(reference, reference.Useful.Float()) / seconds(run, run.Useful.Float()),
 		Speedup: seconds(reference, float64(reference.Runtime)) / seconds(run, float64(run.Runtime))}
@@ -23,19 +24,20 @@ func Scale(reference, run *Result, weak bool) Scaling {
 	return s
 }
 
-// seconds converts ticks of a run.
+// seconds returns ticks of the run's clock in seconds.
 func seconds(r *Result, ticks float64) float64 {
 	return ticks * float64(r.Clock.Den) / float64(r.Clock.Num)
 }
 
-// Factor is a factor with its name. Its parts follow it, one level below it.
+// Factor is a factor of a result. The factors of which it is a product or sum follow it with the
+// next greater Level.
 type Factor struct {
 	Name  string
 	Level int
-	Of    func(r *Result) float64
+	Of    func(r *Result) float64 // its value
 }
 
-// StandardFactors returns the factors of the standard model.
+// StandardFactors returns the factors of the standard model, in the order of their tree.
 func StandardFactors() []Factor {
 	return []Factor{
 		{"parallel efficiency", 0, func(r *Result) float64 { return r.Factors.Parallel }},
@@ -46,8 +48,9 @@ func StandardFactors() []Factor {
 	}
 }
 
-// HybridFactors returns the factors of results with [Result.Hybrid], those of the multiplicative model
-// first.
+// HybridFactors returns the factors of [Result.Hybrid], in the order of their trees: first those of
+// the multiplicative model, then those of the additive one. Their functions must only be called for
+// results with Hybrid.
 func HybridFactors() []Factor {
 	return []Factor{
 		{"MPI parallel efficiency", 0, func(r *Result) float64 { return r.Hybrid.MPI }},
@@ -69,13 +72,13 @@ func HybridFactors() []Factor {
 	}
 }
 
-// low is the factor below which a factor gets a sentence.
-const low = 0.8
+// lowFactor is the value below which a factor gets a sentence.
+const lowFactor = 0.8
 
-// Sentences returns a sentence for each factor below 0.8 that no other factor explains.
+// Sentences returns a sentence on each factor below 0.8 that is not a product of others.
 func (r *Result) Sentences() (list []string) {
 	say := func(f float64, format string) {
-		if f < low && f > 0 {
+		if f < lowFactor && f > 0 {
 			list = append(list, fmt.Sprintf(format, 100*(1-f)))
 		}
 	}

@@ -8,27 +8,30 @@ import (
 
 // Baseline compares a run with an earlier one. Times are in ticks of the later run's clock.
 type Baseline struct {
-	Path    string `json:"path"` // of the earlier run, set by the caller
-	Runtime int64  `json:"runtime"`
-	// Change is the runtime divided by that of the earlier run, less 1.
+	Path    string `json:"path"`    // of the earlier run, set by the caller
+	Runtime int64  `json:"runtime"` // runtime of the earlier run
+	// Change is the later runtime divided by the earlier one, minus 1.
 	Change   float64 `json:"change"`
-	Parallel float64 `json:"parallel"` // efficiency of the earlier run
-	// Regions are those of both pages whose time changed most, at most five.
+	Parallel float64 `json:"parallel"` // parallel efficiency of the earlier run
+	// Regions has the regions that both pages list, in the order of the amount of their change, at
+	// most five.
 	Regions []RegionChange `json:"regions"`
 
 	now float64 // parallel efficiency of the later run
 }
 
-// RegionChange is the change of a region's time at all locations.
+// RegionChange compares a region's time, summed over all locations, in the earlier run (Then) and
+// the later one (Now), in ticks.
 type RegionChange struct {
 	Region string `json:"region"`
 	Then   int64  `json:"then"`
 	Now    int64  `json:"now"`
-	// Change is the difference of the mean time of a thread, as a share of the earlier runtime.
+	// Change is the change of the region's mean time per thread, divided by the earlier runtime.
 	Change float64 `json:"change"`
 }
 
-// Compare compares two pages.
+// Compare compares the page of a run with that of an earlier run. The caller sets the Path of the
+// result.
 func Compare(then, now *Page) *Baseline {
 	scale := float64(now.Clock.Num) / float64(now.Clock.Den) * float64(then.Clock.Den) / float64(then.Clock.Num)
 	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,
@@ -61,7 +64,7 @@ func Compare(then, now *Page) *Baseline {
 	return b
 }
 
-// Sentence describes in one sentence how the run compares with the earlier one.
+// Sentence returns a sentence that compares runtime and parallel efficiency.
 func (b *Baseline) Sentence() string {
 	word := "longer"
 	if b.Change < 0 {

@@ -1,10 +1,10 @@
-// Package explain says in words why a run takes as long as it does: what ran, which factor of its
-// efficiency is the lowest, what the largest losses are with their causes and with bounds on the gain
-// from mending them, and what could not be judged. It combines package waits and the analyses that
-// build on it, and reads the trace once.
+// Package explain explains in sentences why a run takes as long as it does. An explanation says
+// what ran, which factor of its efficiency is the lowest, which losses are the largest with their
+// causes and an estimate of the gain from avoiding each, and which events could not be judged. The
+// package combines package waits and the analyses that build on it, and reads the trace once.
 //
-// The gain of a finding is the difference between the runtime of the trace and that with the loss
-// taken away, with all waits computed anew. It keeps the calls and waits of the trace in memory: about
+// The gain of a finding is the runtime of the trace minus the runtime without the loss, for which
+// all waits are computed anew. [Explain] keeps the calls and waits of the trace in memory: about
 // 250 bytes per call.
 package explain
 
@@ -37,36 +37,36 @@ type Page struct {
 	Clock trace.Clock `json:"-"`
 	// Ran describes the run: its processes, its runtime, and its regions.
 	Ran RunSummary `json:"ran"`
-	// Verdict is one sentence.
+	// Verdict is a sentence on the efficiency and the largest loss.
 	Verdict string `json:"verdict"`
-	// Efficiency has the factors behind the verdict.
+	// Efficiency has the factors on which the verdict is based.
 	Efficiency *efficiency.Result `json:"efficiency"`
-	// Findings are at most ten, by descending gain.
+	// Findings has at most ten findings, in descending order of their gain.
 	Findings []Finding `json:"findings"`
-	// Unjudged lists in words the events that could not be judged, each with the reason.
+	// Unjudged has a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
 }
 
-// RunSummary describes the run.
+// RunSummary describes a run. Runtime is in ticks.
 type RunSummary struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
 	Runtime   int64    `json:"runtime"`
-	Regions   []Region `json:"regions"` // those with the most time, at most five
+	Regions   []Region `json:"regions"` // with the most time, at most five
 }
 
-// Region is the time of a region at all locations, waits left out.
+// Region is the time in a region, summed over all locations, without waits.
 type Region struct {
 	Region string      `json:"region"`
 	Time   trace.Ticks `json:"time"`
-	Share  float64     `json:"share"` // share of the time of all threads
+	Share  float64     `json:"share"` // of the time of all threads
 }
 
 // Confidence is the degree of certainty of a finding.
 type Confidence string
 
-// The confidences. A finding of a trace whose clocks contradict causality has LowConfidence, one that
-// rests on calls of which some could not be judged MediumConfidence.
+// The values of Confidence. A finding has LowConfidence if clocks of the trace contradict
+// causality, and MediumConfidence if some calls of the trace could not be judged.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -79,15 +79,17 @@ type Finding struct {
 	// "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Loss is the time that all threads lose, and LossShare its share of the time of all threads.
+	// Loss is the time in ticks that all threads lose together, and LossShare its share of the time
+	// of all threads.
 	Loss      float64 `json:"loss"`
 	LossShare float64 `json:"lossShare"`
-	// Gain is the time by which the run would be shorter without the loss, and GainShare its share of the
-	// runtime.
+	// Gain is the time in ticks by which the run would be shorter without the loss, and GainShare
+	// its share of the runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
-	// Path is the call path to look at, and Locations are the ones that matter there, at most three. At
-	// has their indices into Definitions.Locations.
+	// Path is the call path in which the loss has its cause, and Locations has the names of the
+	// locations that contribute most to it, at most three. At has their indices in
+	// Definitions.Locations.
 	Path       []string   `json:"path,omitempty"`
 	Locations  []string   `json:"locations,omitempty"`
 	At         []uint32   `json:"-"`
@@ -96,30 +98,33 @@ type Finding struct {
 	Confidence Confidence `json:"confidence"`
 }
 
+// The limits for findings.
 const (
-	least       = 0.02 // share of the time of all threads below which a loss is no finding
-	straggler   = 0.5  // share of a loss above which one location is its cause
-	mostFinding = 10
+	leastShare   = 0.02 // least share of the time of all threads that a loss must have to be a finding
+	causeShare   = 0.5  // share of a loss above which a cause alone explains it
+	mostFindings = 10   // greatest number of findings on a page
 )
 
-// explainer gathers the findings of a history.
+// explainer finds the losses of a history.
 type explainer struct {
-	h          *history.History
-	opt        Options
-	page       *Page
-	waits      *waits.Result
-	causes     *causes.Result
-	own        map[history.PathLocation]int64
-	series     []*series
-	later      []bool   // by location: it is a thread, and another one comes first in its process
-	names      []string // of locations
+	h      *history.History
+	opt    Options
+	page   *Page
+	waits  *waits.Result
+	causes *causes.Result
+	// own is the time of each path at each location, without waits, in ticks.
+	own    map[history.PathLocation]int64
+	series []*series
+	later  []bool   // by location: a thread that is not the first one of its process
+	names  []string // full names by location
+	// regions are the names of the regions, by region.
 	regions    []string
-	core       float64 // time of all threads
+	core       float64 // time of all threads: the runtime times their number, in ticks
 	confidence Confidence
 }
 
-// Explain explains a trace. ok is false if it has no useful time. An error is analysis.ErrTimeRange, or that of
-// the scan, of the temporary file, or of the context.
+// Explain explains a trace. ok is false if no thread has useful time. The error is
+// analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	var added func(waitstate.Result) *waits.Result
 	h, err := history.Build(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
@@ -142,9 +147,9 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 		return x.page, false, nil
 	}
 	x.core = float64(e.Runtime) * float64(e.Threads)
-	x.judge()
-	x.ran()
-	x.series = x.repeated()
+	x.listUnjudged()
+	x.summarizeRegions()
+	x.series = x.findSeries()
 	x.later = synclog.LaterThreads(log.Defs)
 	for _, find := range []func(context.Context){x.late, x.slowing, x.transfer, x.startup, x.serial,
 		x.wrongOrder} {
@@ -155,13 +160,14 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	slices.SortStableFunc(x.page.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(b.Loss, a.Loss))
 	})
-	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFinding)]
+	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFindings)]
 	x.verdict()
 	return x.page, true, nil
 }
 
-// judge lists what could not be judged.
-func (x *explainer) judge() {
+// listUnjudged lists the events that could not be judged, and sets the confidence of all findings
+// accordingly.
+func (x *explainer) listUnjudged() {
 	x.confidence = HighConfidence
 	for _, u := range x.waits.Unjudged {
 		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))
@@ -183,8 +189,8 @@ func (x *explainer) judge() {
 	}
 }
 
-// ran lists the regions with the most time.
-func (x *explainer) ran() {
+// summarizeRegions sets the regions with the most time on the page.
+func (x *explainer) summarizeRegions() {
 	sums := map[uint32]trace.Ticks{}
 	for s, t := range x.own {
 		if s.Path != synclog.NoPath {
@@ -203,22 +209,23 @@ func (x *explainer) ran() {
 	x.page.Ran.Regions = x.page.Ran.Regions[:min(5, len(x.page.Ran.Regions))]
 }
 
-// add adds a finding whose loss matters.
+// add adds a finding to the page if its loss is large enough.
 func (x *explainer) add(f Finding) {
 	f.LossShare, f.GainShare = f.Loss/x.core, float64(f.Gain)/float64(x.page.Ran.Runtime)
-	if f.LossShare < least {
+	if f.LossShare < leastShare {
 		return
 	}
 	f.Confidence = x.confidence
 	x.page.Findings = append(x.page.Findings, f)
 }
 
-// gain returns the time by which the run would be shorter with the changed times.
+// gain returns the ticks by which the run would be shorter with the times that opt changes, or 0 if
+// it would be longer.
 func (x *explainer) gain(opt retime.Options) int64 {
 	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
 }
 
-// duration returns a number of ticks as text. Sums over locations may exceed 64 bits.
+// duration formats a number of ticks, which may exceed 64 bits for sums over locations.
 func (x *explainer) duration(t float64) string {
 	const coarse = 1 << 20
 	if t >= 1<<62 {
@@ -227,9 +234,10 @@ func (x *explainer) duration(t float64) string {
 	return x.page.Clock.FormatDuration(int64(t))
 }
 
+// percent formats a share as a whole number of percent.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// verdict returns a sentence about the largest loss.
+// verdict sets the sentence on the efficiency and the largest loss.
 func (x *explainer) verdict() {
 	f := x.page.Efficiency.Factors
 	text := percent(f.Parallel) + " of the time is useful."
@@ -242,8 +250,8 @@ func (x *explainer) verdict() {
 	}
 	switch {
 	case len(x.page.Findings) == 0:
-		text += " No loss exceeds " + percent(least) + " of the time of all threads."
-	case lowest < 1-least:
+		text += " No loss exceeds " + percent(leastShare) + " of the time of all threads."
+	case lowest < 1-leastShare:
 		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(x.page.Findings[0].Title))
 	default:
 		text += " The largest loss: " + lower(x.page.Findings[0].Title) + "."
@@ -251,7 +259,8 @@ func (x *explainer) verdict() {
 	x.page.Verdict = text
 }
 
-// lower returns a title that begins with a word as the continuation of a sentence.
+// lower returns the title with a small first letter, to continue a sentence with it, unless it
+// begins with the name of a region.
 func lower(s string) string {
 	if i := strings.IndexAny(s, " "); i > 0 && s[:i] == strings.ToUpper(s[:1])+s[1:i] && !strings.ContainsAny(s[:i],
 		"_()") {

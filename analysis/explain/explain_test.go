@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// program records n ranks that compute and meet at a barrier in rounds. work returns the time that a
-// rank computes in a round.
+// program returns a trace of n ranks that compute and then meet at a barrier, repeated in rounds.
+// Function work returns the ticks that a rank computes in a round.
 func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node")
@@ -55,6 +55,7 @@ func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
 	return r
 }
 
+// page explains a trace.
 func page(t *testing.T, r *trace.Recorder) *explain.Page {
 	t.Helper()
 	p, ok, err := explain.Explain(context.Background(), format.Recorded(r), explain.Options{Rows: trace.NewRows(r.Defs())})
@@ -64,8 +65,8 @@ func page(t *testing.T, r *trace.Recorder) *explain.Page {
 	return p
 }
 
-// TestStraggler plants one rank that computes three times as long as the others: it is the first
-// finding, and the gain is what a run without it would save.
+// TestStraggler checks that a rank that computes three times as long as the others is the first
+// finding, and that its gain is the difference to the runtime without it.
 func TestStraggler(t *testing.T) {
 	work := func(rank, _ int) int64 {
 		if rank == 2 {
@@ -91,8 +92,8 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
-// TestStragglerAmongOthers plants the same among ranks that differ a little: the next slowest one then
-// determines how long a round takes.
+// TestStragglerAmongOthers checks the gain if the other ranks differ a little, so that without the
+// slow rank the next slowest one determines how long a round takes.
 func TestStragglerAmongOthers(t *testing.T) {
 	work := []int64{950, 1000, 3000, 1100}
 	p := page(t, program(4, 50, func(rank, _ int) int64 { return work[rank] }))
@@ -102,14 +103,15 @@ func TestStragglerAmongOthers(t *testing.T) {
 	}
 }
 
-// TestImbalance plants work that grows with the rank: the gain is that of a balanced run.
+// TestImbalance checks that, if the work grows with the rank, the gain is that of a balanced run.
 func TestImbalance(t *testing.T) {
 	p := page(t, program(4, 50, func(rank, _ int) int64 { return 1000 * int64(1+rank) }))
 	planted := 50.0 * (4000 - 2500)
 	if len(p.Findings) == 0 || p.Findings[0].ID != "late" {
 		t.Fatalf("found %+v", p.Findings)
 	}
-	// The slowest rank alone would save less: the others' mean is 2000, and the next one needs 3000.
+	// To speed up only the slowest rank would save less than to balance the work: the mean is 2000,
+	// and the second slowest rank needs 3000.
 	if g := float64(p.Findings[0].Gain); math.Abs(g-planted) > 0.02*planted && math.Abs(g-50*1000) > 0.02*planted {
 		t.Errorf("found a gain of %g, expected %g or %d", g, planted, 50*1000)
 	}

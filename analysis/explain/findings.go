@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// delay holds the waiting time that a call path causes at other locations.
+// delay is the waiting time at other locations that a call path causes, in ticks: in all as cost,
+// and by the location that causes it and by wait pattern.
 type delay struct {
 	path      uint32
 	names     []string
@@ -22,7 +23,7 @@ type delay struct {
 	patterns  map[string]float64
 }
 
-// delays sums up the costs of all patterns by call path, the greatest first.
+// delays sums the costs of all wait patterns by call path, in descending order of cost.
 func (x *explainer) delays() []*delay {
 	byPath := map[uint32]*delay{}
 	for _, p := range x.causes.Patterns {
@@ -48,7 +49,7 @@ func (x *explainer) delays() []*delay {
 	return list
 }
 
-// greatest returns the keys of a map by descending value.
+// greatest returns the keys of a map in descending order of their values.
 func greatest[K cmp.Ordered](m map[K]float64) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m {
@@ -58,20 +59,20 @@ func greatest[K cmp.Ordered](m map[K]float64) []K {
 	return keys
 }
 
-// late finds call paths in which locations are late, so that others wait.
+// late finds call paths in which some locations come late, so that others wait for them.
 func (x *explainer) late(ctx context.Context) {
 	for _, d := range x.delays() {
-		if d.cost < least*x.core || ctx.Err() != nil {
+		if d.cost < leastShare*x.core || ctx.Err() != nil {
 			return
 		}
 		if x.communicates(d.path) {
-			continue // the finding about transfer has it
+			continue // the finding about transfer covers it
 		}
 		x.add(x.lateIn(d))
 	}
 }
 
-// lateIn describes why others wait for a call path.
+// lateIn returns a finding about the waits that a call path causes.
 func (x *explainer) lateIn(d *delay) Finding {
 	late := greatest(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
@@ -81,15 +82,16 @@ func (x *explainer) lateIn(d *delay) Finding {
 		region = d.names[n-1]
 	}
 	spread := x.spread(d.path)
-	slow := spread.apart()
+	slow := spread.slowest()
 	share := 0.0
 	for _, t := range slow {
 		share += d.locations[t.location]
 	}
-	if share <= straggler*d.cost {
+	if share <= causeShare*d.cost {
 		slow = nil
 	}
-	wanted, scaled := spread.mean(), spread // the times of the path that should be shorter
+	// scaled has the times that should be shorter, and wanted is the time that they should have.
+	wanted, scaled := spread.mean(), spread
 	if slow != nil {
 		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
 	}
@@ -104,13 +106,13 @@ func (x *explainer) lateIn(d *delay) Finding {
 		return 1
 	}})
 	most := float64(spread[len(spread)-1].time)
-	noise, without := x.disturbed(d.path), int64(0)
+	noise, without := x.gainWithoutNoise(d.path), int64(0)
 	locks := d.patterns[waitstate.LockContention.String()]
-	if locks > straggler/2*d.cost {
+	if locks > causeShare/2*d.cost {
 		without = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
 	}
 	switch {
-	case locks > straggler*d.cost || without > max(f.Gain, noise):
+	case locks > causeShare*d.cost || without > max(f.Gain, noise):
 		f.ID, f.Gain = "lock", without
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
@@ -149,7 +151,7 @@ func (x *explainer) lateIn(d *delay) Finding {
 	return f
 }
 
-// ratio returns the factor that makes a longer time as long as another one.
+// ratio returns the factor, at most 1, that shortens time to wanted.
 func ratio(wanted, time float64) float64 {
 	if time <= wanted || time == 0 {
 		return 1
@@ -157,16 +159,17 @@ func ratio(wanted, time float64) float64 {
 	return wanted / time
 }
 
-// spread holds the times of a path at locations, the shortest first.
-type spread []located
+// spread is a list of the times of a call path at locations, in ascending order of the time.
+type spread []locationTime
 
-type located struct {
+// locationTime is the time in ticks of a call path at a location.
+type locationTime struct {
 	location uint32
 	time     int64
 }
 
-// spread returns the times of a path at the locations that could do its work: those of processors, and
-// only first threads of processes if no other one does it.
+// spread returns the times of a path at the processors that could do its work. These are the first
+// threads of processes and, if any later thread spends time in the path, all threads.
 func (x *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
@@ -174,7 +177,7 @@ func (x *explainer) spread(path uint32) spread {
 		if d := x.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
 			continue
 		}
-		t := located{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
+		t := locationTime{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
 		if int64(loc) < int64(len(x.later)) && x.later[loc] {
 			later, visited = append(later, t), visited || t.time > 0
 		} else {
@@ -184,15 +187,16 @@ func (x *explainer) spread(path uint32) spread {
 	if visited {
 		first = append(first, later...)
 	}
-	if len(first) == 0 { // no processor works
+	if len(first) == 0 { // no location is a processor
 		first = spread{{}}
 	}
-	slices.SortFunc(first, func(a, b located) int {
+	slices.SortFunc(first, func(a, b locationTime) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.location, b.location))
 	})
 	return first
 }
 
+// mean returns the mean of the times, or 0 for an empty list.
 func (s spread) mean() float64 {
 	sum := 0.0
 	for _, t := range s {
@@ -201,9 +205,10 @@ func (s spread) mean() float64 {
 	return sum / float64(max(1, len(s)))
 }
 
-// apart returns the slow locations, if they are at most half of all, and the gap between them and the
-// others is at least twice the differences among both.
-func (s spread) apart() (slow spread) {
+// slowest returns the locations that are clearly slower than the others, or none. They are at most
+// half of all locations, and the gap below them is at least twice as large as the differences
+// within either group.
+func (s spread) slowest() (slow spread) {
 	widest := int64(0)
 	for i := (len(s) + 1) / 2; i < len(s); i++ {
 		gap := s[i].time - s[i-1].time
@@ -214,8 +219,8 @@ func (s spread) apart() (slow spread) {
 	return slow
 }
 
-// place names some of the locations of a spread: by the group that has all of them and no others, if there
-// is one.
+// place names the locations of list: the location itself, or the group that contains exactly them
+// among all, or their number.
 func (x *explainer) place(list, all spread) string {
 	if len(list) == 1 {
 		return x.location(list[0].location)
@@ -226,14 +231,14 @@ func (x *explainer) place(list, all spread) string {
 			return
 		}
 		g := d.Locations.At(loc).Group
-		for range d.Groups.Len() { // parents may form a circle
+		for range d.Groups.Len() { // bounded, since parents may form a circle
 			if !d.Groups.Has(g) || !f(g) {
 				return
 			}
 			g = d.Groups.At(g).Parent
 		}
 	}
-	number := func(s spread) map[uint32]int { // of the locations of s by group
+	number := func(s spread) map[uint32]int { // number of locations of s in each group
 		n := map[uint32]int{}
 		for _, t := range s {
 			above(t.location, func(g uint32) bool { n[g]++; return true })
@@ -252,6 +257,7 @@ func (x *explainer) place(list, all spread) string {
 	return name
 }
 
+// location returns the full name of a location.
 func (x *explainer) location(loc uint32) string {
 	if int64(loc) < int64(len(x.names)) {
 		return x.names[loc]
@@ -268,13 +274,13 @@ func (x *explainer) communicates(path uint32) bool {
 	return role >= trace.SendRole && role <= trace.CommunicationRole
 }
 
-// beginsOrEnds reports whether a path ends in the call that begins or ends MPI.
+// beginsOrEnds reports whether a path ends in a call that initialises or finalises MPI.
 func (x *explainer) beginsOrEnds(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(x.h.Log.Defs, x.h.Log.Paths[path].Region)
 }
 
-// communication sums up the time of calls of communication libraries, waits left out: that of
-// beginning and ending MPI, and that of all others.
+// communication returns the ticks of all calls of communication libraries, without waits: startup
+// in the calls that initialise or finalise MPI, and other in all others.
 func (x *explainer) communication() (startup, other float64) {
 	for s, t := range x.own {
 		switch {
@@ -288,10 +294,10 @@ func (x *explainer) communication() (startup, other float64) {
 	return startup, other
 }
 
-// transfer finds the time that communication takes itself.
+// transfer adds a finding about the time of communication itself, without waits.
 func (x *explainer) transfer(context.Context) {
 	_, loss := x.communication()
-	if loss < least*x.core {
+	if loss < leastShare*x.core {
 		return
 	}
 	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +
@@ -307,7 +313,7 @@ func (x *explainer) transfer(context.Context) {
 			"latencies."})
 }
 
-// startup finds the time that begins and ends MPI.
+// startup adds a finding about the time in which MPI is initialised and finalised.
 func (x *explainer) startup(context.Context) {
 	loss, _ := x.communication()
 	if loss < 0.1*x.core {
@@ -320,7 +326,7 @@ func (x *explainer) startup(context.Context) {
 		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
 }
 
-// serial finds the time in which one thread of a process works alone.
+// serial adds a finding about the time in which only one thread of each process works.
 func (x *explainer) serial(context.Context) {
 	e := x.page.Efficiency
 	if e.Hybrid == nil {
@@ -335,7 +341,7 @@ func (x *explainer) serial(context.Context) {
 		Advice:   "Let the other threads take part in what lies between the parallel regions."})
 }
 
-// wrongOrder finds receives in another order than that of the sends.
+// wrongOrder adds a finding about messages that are received in another order than they were sent.
 func (x *explainer) wrongOrder(context.Context) {
 	var all, wrong trace.Ticks
 	for _, p := range x.waits.Patterns {

@@ -23,34 +23,39 @@ import (
 
 const ms = 1_000_000 // ticks
 
-// planted are the problems of generate with the amounts of one iteration of 8 processes that compute for
-// 100 ms, by hand.
+// planted lists problems that the generator can plant, with the expected results. Amounts are those
+// of one iteration of 8 processes that compute for 100 ms, computed by hand.
 var planted = []struct {
 	name             string
 	problems         generate.Problems
 	threads          int
-	id, region       string // of the finding
-	location, places string // name of the cost's location, and what the title names
-	gain             int64
-	waits            map[string]int64
-	growing          bool // gain is that of the second iteration, and that of the n-th is n - 1 times it
-	// others is the share of costs of another call path. Rank 3 and rank 4 last met, before the barrier, in
-	// the message that rank 4 receives after it has sent late. Since then neither did anything, so that the
-	// wait of rank 3, one of six, is a cost of MPI_Recv at rank 4.
+	id, region       string // of the expected finding; region is the last one of its path
+	location, places string // of the location that causes the waits, and a part of the finding's title
+	// gain is in ticks; waits has the ticks by wait pattern.
+	gain    int64
+	waits   map[string]int64
+	growing bool // gain grows with the iterations: it is 0 in the first one, and gain more in each further one
+	// others is the share of the waits that another call path causes. Only late-sender has one:
+	// rank 3 and rank 4 last synchronised in the message that rank 4 receives after its late send.
+	// Neither worked after it, so the wait of rank 3 at the barrier, one of six waits, has its
+	// cause in MPI_Recv at rank 4.
 	others float64
 }{
-	// Rank 5 has begun to receive 3 µs after all would have sent. It and rank 4 come late to the barrier.
+	// Rank 5 begins to receive 3 µs after all ranks would have sent. Ranks 4 and 5 come late to the
+	// barrier.
 	{"late-sender", generate.Problems{LateSender: 50 * ms}, 1, "late", "pack", "rank 4", "rank 4", 50 * ms,
 		map[string]int64{"late-sender": 50*ms - 3000, "wait-at-barrier": 6 * 50 * ms}, false, 1.0 / 6},
-	// Ranks compute for 50 ms + rank/7 · 100 ms, and wait for 150 ms: 8 · 150 ms - 8 · 100 ms. Each of the six
-	// fractions is rounded down: together by 3 ns, as the numerators of 100e6/7, …, 600e6/7 leave 21 sevenths.
+	// Ranks compute for 50 ms + rank/7 · 100 ms until all have computed for 150 ms. So they wait
+	// for 8 · 150 ms - 8 · 100 ms in all. Six of the times are fractions that are rounded down, by
+	// 3 ns in all: the numerators of 100e6/7, …, 600e6/7 leave 21 sevenths.
 	{"imbalance", generate.Problems{Imbalance: 3}, 1, "late", "compute", "rank 7", "some locations", 50 * ms,
 		map[string]int64{"wait-at-nxn": 400*ms + 3}, false, 0},
 	{"serial", generate.Problems{Serial: 100 * ms}, 1, "late", "serial", "rank 0", "rank 0", 100 * ms,
 		map[string]int64{"late-broadcast": 7 * 100 * ms}, false, 0},
 	{"slow-node", generate.Problems{SlowNode: 1.5}, 1, "late", "compute", "rank 4", "node 1", 50 * ms,
 		map[string]int64{"wait-at-nxn": 4 * 50 * ms}, false, 0},
-	// The threads of a process wait for 0, 20, 40 and 60 ms, and then for 60, 40, 20 and 0 ms.
+	// The four threads of a process wait for 0, 20, 40 and 60 ms at the lock, and for 60, 40, 20
+	// and 0 ms at the barrier.
 	{"lock", generate.Problems{Lock: 20 * ms}, 4, "lock", "!$omp critical sblock", "", "sblock", 60 * ms,
 		map[string]int64{"lock-contention": 8 * 120 * ms, "wait-at-implicit-omp-barrier": 8 * 120 * ms}, false, 0},
 	{"slowing", generate.Problems{Slowing: 0.02}, 1, "slowing", "compute", "", "compute", 2 * ms, nil, true, 0},
@@ -58,7 +63,8 @@ var planted = []struct {
 		map[string]int64{"wait-at-nxn": 7 * 20 * ms}, false, 0},
 }
 
-func made(t *testing.T, o generate.Options) *generate.Trace {
+// generated returns a generated trace.
+func generated(t *testing.T, o generate.Options) *generate.Trace {
 	t.Helper()
 	o.Workload, o.Seed = "phases", 1
 	g, err := generate.New(o)
@@ -68,7 +74,7 @@ func made(t *testing.T, o generate.Options) *generate.Trace {
 	return g
 }
 
-// property returns a property of a trace.
+// property returns the value of a property of a trace, which must be an integer.
 func property(t *testing.T, d *trace.Definitions, key string) int64 {
 	t.Helper()
 	for _, a := range d.Properties.All() {
@@ -84,7 +90,8 @@ func property(t *testing.T, d *trace.Definitions, key string) int64 {
 	return 0
 }
 
-// recordedWaits adds up the waits that the properties name.
+// recordedWaits returns the waits in ticks by pattern that the generator has recorded in the
+// trace's properties.
 func recordedWaits(t *testing.T, d *trace.Definitions) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -96,6 +103,7 @@ func recordedWaits(t *testing.T, d *trace.Definitions) map[string]int64 {
 	return all
 }
 
+// foundWaits returns the waits in ticks by pattern that the analysis finds.
 func foundWaits(t *testing.T, e format.Events) map[string]int64 {
 	t.Helper()
 	r, err := waits.Find(context.Background(), e, waits.Options{Rows: trace.NewRows(e.Defs())})
@@ -112,6 +120,7 @@ func foundWaits(t *testing.T, e format.Events) map[string]int64 {
 	return all
 }
 
+// explained explains a trace.
 func explained(t *testing.T, e format.Events) *explain.Page {
 	t.Helper()
 	p, ok, err := explain.Explain(context.Background(), e, explain.Options{Rows: trace.NewRows(e.Defs())})
@@ -121,14 +130,14 @@ func explained(t *testing.T, e format.Events) *explain.Page {
 	return p
 }
 
-// TestPlanted checks that each planted problem comes back from all formats with its amounts, its place, and
-// the gain of a run without it.
+// TestPlanted writes each planted problem in several formats. It checks that the analyses find its
+// waits, its place, and as gain the difference to the runtime without the problem.
 func TestPlanted(t *testing.T) {
 	for _, x := range planted {
 		o := generate.Options{Events: 4000, Locations: 8, Threads: x.threads, Problems: x.problems}
-		bad := made(t, o)
+		bad := generated(t, o)
 		o.Problems = generate.Problems{}
-		good := explained(t, made(t, o)).Ran.Runtime
+		good := explained(t, generated(t, o)).Ran.Runtime
 		for name, f := range map[string]format.Format{"otf2": otf2.Format{}, "otf": otf.Format{}, "pallas": pallas.Format{}} {
 			t.Run(x.name+" "+name, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "x."+name)
@@ -157,7 +166,7 @@ func TestPlanted(t *testing.T) {
 				if found := property(t, e.Defs(), "plant."+x.name+".gain"); found != gain {
 					t.Errorf("found the gain %d in the properties, expected %d", found, gain)
 				}
-				costs(t, e, x.region, x.location, x.others)
+				checkCosts(t, e, x.region, x.location, x.others)
 				p := explained(t, e)
 				if p.Ran.Runtime-good != gain || property(t, e.Defs(), "runtime") != p.Ran.Runtime {
 					t.Errorf("found a run longer by %d, expected %d", p.Ran.Runtime-good, gain)
@@ -177,8 +186,9 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// costs checks that a region, and a location unless its name is empty, has all costs but a share and 1 %.
-func costs(t *testing.T, e format.Events, region, location string, share float64) {
+// checkCosts checks for each pattern that the costs outside of a region, and outside of a location
+// unless its name is empty, are at most (share + 0.01) of the waiting time.
+func checkCosts(t *testing.T, e format.Events, region, location string, share float64) {
 	t.Helper()
 	r, err := causes.Find(context.Background(), e, causes.Options{Rows: trace.NewRows(e.Defs())})
 	if err != nil {
@@ -197,11 +207,11 @@ func costs(t *testing.T, e format.Events, region, location string, share float64
 	}
 }
 
-// TestNothingPlanted checks that nobody waits in a run without problems, and that nothing is found.
+// TestNothingPlanted checks that a run without problems has no waits and no findings.
 func TestNothingPlanted(t *testing.T) {
 	for _, o := range []generate.Options{{Locations: 1}, {Locations: 2}, {Locations: 8}, {Locations: 5, Threads: 3}} {
 		o.Events = 4000
-		g := made(t, o)
+		g := generated(t, o)
 		if found := foundWaits(t, g); len(found) > 0 {
 			t.Errorf("%+v: found %v, expected no waits", o, found)
 		}
@@ -211,7 +221,8 @@ func TestNothingPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedTogether checks that the amounts of several problems add up, at any number of processes.
+// TestPlantedTogether checks, for several numbers of processes, that the amounts of several
+// problems add up.
 func TestPlantedTogether(t *testing.T) {
 	all := generate.Problems{LateSender: 7 * ms, Serial: 3 * ms, Lock: 11 * ms, Slowing: 0.013}
 	for _, n := range []int{2, 3, 5, 13, 16} {
@@ -226,7 +237,7 @@ func TestPlantedTogether(t *testing.T) {
 				o.Problems.Noise = 0.31
 			}
 			t.Run(fmt.Sprint(n, " ", uneven), func(t *testing.T) {
-				g := made(t, o)
+				g := generated(t, o)
 				expected := recordedWaits(t, g.Defs())
 				maps.DeleteFunc(expected, func(_ string, time int64) bool { return time == 0 })
 				if found := foundWaits(t, g); !maps.Equal(found, expected) {
@@ -240,7 +251,7 @@ func TestPlantedTogether(t *testing.T) {
 				}
 				runtime := explained(t, g).Ran.Runtime
 				o.Problems = generate.Problems{}
-				if found := runtime - explained(t, made(t, o)).Ran.Runtime; found != gain {
+				if found := runtime - explained(t, generated(t, o)).Ran.Runtime; found != gain {
 					t.Errorf("found a run longer by %d, expected %d", found, gain)
 				}
 			})

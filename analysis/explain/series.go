@@ -11,26 +11,27 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// A series is what locations do again and again: the times of a call path ahead of calls of another
-// one, in order. The n-th ones of all locations belong to the same iteration.
+// series is the times of a call path that locations spend before each call of another path, in the
+// order of the calls. The n-th times of all locations belong to the same iteration.
 type series struct {
-	path, next uint32 // next is the path of the calls
+	path, next uint32 // next is the path of the calls that end the times
 	iterations int
-	total      float64
-	times      map[uint32][]stretch // of the locations that have all iterations
+	// total is the sum of all times in ticks.
+	total float64
+	times map[uint32][]stretch // by location, for those that have all iterations
 }
 
-// stretch is a time of a location before a call.
+// stretch is a time in ticks that a location spends before the call with number call.
 type stretch struct {
 	call int32
 	time int64
 }
 
-// fewestIterations is the number of iterations of which trends are looked for.
+// fewestIterations is the least number of iterations in which a trend is searched.
 const fewestIterations = 10
 
-// repeated returns the series of the paths with much time, in order of paths.
-func (x *explainer) repeated() []*series {
+// findSeries returns the series with a sufficient share of the time, ordered by path.
+func (x *explainer) findSeries() []*series {
 	much := make([]float64, len(x.h.Log.Paths))
 	for s, t := range x.own {
 		if int64(s.Path) < int64(len(much)) && !x.communicates(s.Path) {
@@ -45,7 +46,7 @@ func (x *explainer) repeated() []*series {
 		}
 		for n := range l.Calls {
 			for _, t := range l.Before(int32(n)) {
-				if int64(t.Path) >= int64(len(much)) || much[t.Path] < least*x.core {
+				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*x.core {
 					continue
 				}
 				k := key{t.Path, l.Calls[n].Path}
@@ -72,7 +73,7 @@ func (x *explainer) repeated() []*series {
 				s.total += float64(t.time)
 			}
 		}
-		if s.total >= least*x.core {
+		if s.total >= leastShare*x.core {
 			list = append(list, s)
 		}
 	}
@@ -82,8 +83,9 @@ func (x *explainer) repeated() []*series {
 	return list
 }
 
-// changed returns by how much the run would be shorter if the times of a series were those that f returns.
-func (x *explainer) changed(s *series, f func(iteration int, t int64) int64) int64 {
+// gainIf returns the ticks by which the run would be shorter if f changed the times of a series.
+// Its arguments are the number of the iteration and the time in ticks.
+func (x *explainer) gainIf(s *series, f func(iteration int, t int64) int64) int64 {
 	return x.gain(retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
@@ -98,7 +100,7 @@ func (x *explainer) changed(s *series, f func(iteration int, t int64) int64) int
 	}})
 }
 
-// medians returns the lower median of each iteration's times.
+// medians returns the lower median of the locations' times in each iteration.
 func (s *series) medians() []int64 {
 	list := make([]int64, 0, len(s.times))
 	medians := make([]int64, s.iterations)
@@ -113,24 +115,26 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
-// disturbed returns by how much the run would be shorter if no time of a path in an iteration was longer
-// than the median of the locations.
-func (x *explainer) disturbed(path uint32) int64 {
+// gainWithoutNoise returns the ticks by which the run would be shorter if no time of a path exceeded the
+// median of all locations in the same iteration.
+func (x *explainer) gainWithoutNoise(path uint32) int64 {
 	most := int64(0)
 	for _, s := range x.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
-			most = max(most, x.changed(s, func(i int, t int64) int64 { return min(t, m[i]) }))
+			most = max(most, x.gainIf(s, func(i int, t int64) int64 { return min(t, m[i]) }))
 		}
 	}
 	return most
 }
 
-// mostBlocks is the number of values of a series among which a trend is looked for. More are averaged.
+// mostBlocks is the greatest number of values in which a trend is searched. A longer series is
+// averaged in blocks.
 const mostBlocks = 256
 
-// trend returns by how much a series grows with each iteration, by the estimate of Theil and Sen, and its
-// value at the begin. ok is false if the test of Mann and Kendall finds no growth at the level 0.005.
+// trend returns the growth of a series in ticks per iteration, by the estimator of Theil and Sen,
+// and its value in the first iteration. ok is false if the test of Mann and Kendall finds no growth
+// at the significance level 0.005.
 func (s *series) trend() (slope, begin float64, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	n := s.iterations / size
@@ -151,7 +155,7 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 			slopes = append(slopes, d/float64((i-j)*size))
 		}
 	}
-	const level = 2.58 // of the normal distribution
+	const level = 2.58 // quantile of the normal distribution
 	if float64(rises-1) <= level*math.Sqrt(float64(n*(n-1)*(2*n+5))/18) {
 		return 0, 0, false
 	}
@@ -164,7 +168,7 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 	return slope, values[n/2], slope > 0
 }
 
-// slowing finds what takes longer from iteration to iteration.
+// slowing adds findings about series whose times grow from iteration to iteration.
 func (x *explainer) slowing(ctx context.Context) {
 	for _, s := range x.series {
 		if ctx.Err() != nil {
@@ -184,13 +188,13 @@ func (x *explainer) slowing(ctx context.Context) {
 				loss += float64(grown(i, l[i].time))
 			}
 		}
-		if loss < least*x.core {
+		if loss < leastShare*x.core {
 			continue
 		}
 		names := x.h.Log.PathNames(s.path, x.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Gain:  x.changed(s, func(i int, t int64) int64 { return t - grown(i, t) }),
+			Gain:  x.gainIf(s, func(i int, t int64) int64 { return t - grown(i, t) }),
 			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
 				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format/all"
 )
 
-// The content of a trace, as weft info prints it. Of the lines of the file 198 begin with C, a
-// claim, which begins and ends, 96 with D, a dependency, and 8 with R, a resource.
+// The content of a trace as weft info prints it. In the file, 198 lines begin with C, a claim,
+// which has two events; 96 with D, a dependency; and 8 with R, a resource.
 func Example() {
 	ctx := context.Background()
 	src := format.FileSource("../../examples/odse.etf")

@@ -1,5 +1,5 @@
-// Package info describes the content of a trace: format, files, span, locations, events by kind,
-// regions with their times, resources, signals and attributes.
+// Package info describes the content of a trace: its format, files, times, locations, regions,
+// resources, signals and attributes, with the numbers of events by kind.
 package info
 
 import (
@@ -23,13 +23,13 @@ type Info struct {
 	Path       string             `json:"path"`
 	Format     string             `json:"format"`
 	Files      []File             `json:"files"`
-	Origin     string             `json:"origin,omitempty"` // format that defined the ids, if it is another one
+	Origin     string             `json:"origin,omitempty"` // format that defines the ids, if it is not Format
 	Clock      Clock              `json:"clock"`
-	First      *int64             `json:"first"` // ticks; null without events
+	First      *int64             `json:"first"` // time of the first event in ticks; null without events
 	Last       *int64             `json:"last"`
-	Window     *Window            `json:"window,omitempty"` // set for a part of a trace
-	Span       string             `json:"span"`             // in seconds, exact
-	Start      string             `json:"start,omitempty"`  // wall clock of the first event
+	Window     *Window            `json:"window,omitempty"` // set if Events are only a part of the trace
+	Span       string             `json:"span"`             // length in seconds, exact
+	Start      string             `json:"start,omitempty"`  // time of day of the first event
 	Events     int64              `json:"events"`
 	Derived    int64              `json:"derived"`
 	Links      int64              `json:"links"`
@@ -48,25 +48,25 @@ type Info struct {
 	Warnings   int64              `json:"warnings"`
 
 	Records []Records `json:"definitionRecords,omitempty"`
-	// Definitions are all definitions, for commands that list them. Of leaves them empty.
+	// Definitions has all definitions, for commands that list them. Trace.Of leaves it nil.
 	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
 
-	// Missing is the greatest amount by which times of regions may be too small, if they come from
-	// sums that the trace stores.
+	// Missing is the greatest number of ticks by which a time of a region can be too small. It is
+	// set if the times come from sums that the trace stores.
 	Missing *int64 `json:"missing,omitempty"`
-	// TimesChanged is set when these times are correct but the times of the events have been changed.
+	// TimesChanged is set if the stored sums are correct and the times of the events were changed.
 	TimesChanged bool `json:"timesChanged,omitempty"`
 }
 
-// Window is the time that counts of a part of a trace: the requested window, clipped to the span of
-// the whole trace.
+// Window is the window of a part of a trace: the requested one, limited to the times of the whole
+// trace. Times are in ticks.
 type Window struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
 
-// Length returns the length of the time that counts: of the window, or from the first event to the
-// end of the last one. The use of resources is relative to it, as in package usage.
+// Length returns the number of ticks of the window or, without one, from the first event to the end
+// of the last one. The use of resources is relative to it, as in package usage.
 func (x *Info) Length() int64 {
 	switch {
 	case x.Window != nil:
@@ -77,13 +77,13 @@ func (x *Info) Length() int64 {
 	return 0
 }
 
-// File is a file of a trace.
+// File is a file of a trace with its size.
 type File struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"` // bytes
 }
 
-// Records counts the definition records of a type.
+// Records is the number of definition records of one type.
 type Records struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -91,12 +91,12 @@ type Records struct {
 
 // Clock describes the clock of a trace.
 type Clock struct {
-	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
+	TicksPerSecond string `json:"ticksPerSecond"` // a whole number or a fraction: "1000000" or "1/60"
 	Resolution     string `json:"resolution"`
-	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when unknown
+	Epoch          *int64 `json:"epoch"` // time of tick 0 in ns since 1970; null when unknown
 }
 
-// NewClock describes a clock.
+// NewClock returns the description of a clock.
 func NewClock(c trace.Clock) Clock {
 	x := Clock{TicksPerSecond: fmt.Sprint(c.Num), Resolution: c.Resolution()}
 	if c.Den != 1 {
@@ -108,7 +108,7 @@ func NewClock(c trace.Clock) Clock {
 	return x
 }
 
-// Location is a location and its events.
+// Location is a location with the number of its events, and their first and last time in ticks.
 type Location struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
@@ -121,49 +121,49 @@ type Location struct {
 	Last     *int64 `json:"last"`
 }
 
-// Metric is a signal, series or counter and its values.
+// Metric is a signal, series or counter with its values.
 type Metric struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
 	Unit   string `json:"unit,omitempty"`
 	Kind   string `json:"kind"`
 	Events int64  `json:"events"`
-	// Min and the following values are null for metrics without values.
+	// Min, Max and Last are null for a metric without values.
 	Min  any `json:"min"`
 	Max  any `json:"max"`
 	Last any `json:"last"`
-	// AverageRate is per second, for counters that accumulate.
+	// AverageRate and HighestRate are in units per second, for counters that accumulate.
 	AverageRate *trace.Real `json:"averageRate,omitempty"`
 	HighestRate *trace.Real `json:"highestRate,omitempty"`
 }
 
-// Trace is an opened trace. It need not be prepared.
+// Trace is an opened trace. Its events need not be prepared.
 type Trace struct {
 	File   format.File
-	Events format.Events // the events of File as transforms leave them; usually File itself
+	Events format.Events // File's events after transforms; File itself if there are none
 	Format format.Format
 	Source format.Source
-	Report *format.Report // of its ReadOptions
+	Report *format.Report // the report in the options with which File was opened
 	Rows   *trace.Rows    // maps regions to rows; nil counts each region by itself
-	Part   *Part          // the part of the trace that Events are; nil for all
+	Part   *Part          // set if Events are only a part of the trace
 }
 
-// Part is a part of a trace.
+// Part describes the part of a trace that is selected.
 type Part struct {
-	Uncut  format.Events // the selected locations, kinds and regions at all times
-	Times  *trace.Window // the selected times, nil for all
-	Window *Window       // the window that counts, nil without events
+	Uncut  format.Events // events of the selected locations, kinds and regions at all times
+	Times  *trace.Window // selected times, or nil for all
+	Window *Window       // the limited window; nil without events
 	Begin  int64         // time of the first event of the whole trace
 }
 
-// Of returns the content of a trace. If its format stores sums, Of uses these and does not read the
-// events, unless exact is set. The second result lists the definition records, with the names of
-// entries for which [trace.Definitions] has no table.
+// Of returns the content of a trace. If the format stores sums of all events, Of uses them and does
+// not read the events, unless exact is set. The second result lists the definition records, with
+// names of entries for which [trace.Definitions] has no table.
 func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
 	d := t.Events.Defs()
 	var s *format.Summary
 	var err error
-	if !exact && t.Events == format.Events(t.File) { // otherwise the times differ
+	if !exact && t.Events == format.Events(t.File) { // only then the sums have the times of the events
 		if s, err = t.File.Summary(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -174,7 +174,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 		var missing int64
 		n, x.Regions, missing = summaryCounts(d, s, t.Rows)
 		x.Missing, x.TimesChanged = &missing, s.Changed
-	} else if n, err = t.scanned(ctx, x); err != nil {
+	} else if n, err = t.scan(ctx, x); err != nil {
 		return nil, nil, err
 	}
 	x.Events, x.Derived, x.Links, x.Kinds, x.Attributes = n.Events, n.Derived, n.Links, n.Kinds, n.Attributes
@@ -229,13 +229,14 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	return x, o.Definitions, nil
 }
 
-// scanned counts all events, and sets the results in x.
-func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
+// scan scans all events, and sets the fields of x that do not come from the counts. It returns
+// the counts.
+func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 	d := t.Events.Defs()
 	sel := trace.Everything()
 	_, known := t.File.LinkCount()
 	if known {
-		// Finding the ends of links would take longer than everything else.
+		// To find the ends of links would take longer than all other work.
 		sel.Links = trace.NoLinks
 	}
 	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows) })
@@ -244,7 +245,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	}
 	n, p := all.counts.Result(), all.profile.Result()
 	if known {
-		// The scan may have found links that cannot be read.
+		// The scan can have found links that cannot be read.
 		n.Links, _ = t.File.LinkCount()
 	}
 	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed,
@@ -270,8 +271,8 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// claimsInWindow replaces the claims of a cut part, which include those that end where it begins,
-// by the claims of the window.
+// claimsInWindow replaces the profiles of claims of a part by those in its window. The events of
+// the part include claims that end where the window begins.
 func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
 	d := t.Events.Defs()
 	if t.Part.Times == nil || d.Resources.Len() == 0 {
@@ -286,13 +287,12 @@ func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
 	return err
 }
 
-// sortMetrics moves metrics that have events before the others, each in the order of the
-// definitions.
+// sortMetrics moves metrics with events before all others, and otherwise keeps their order.
 func sortMetrics(l []Metric) {
 	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
 }
 
-// tally collects all counts in one scan.
+// tally counts the events of a trace for all analyses in one scan.
 type tally struct {
 	counts  *counts.Part
 	profile *profile.Part
@@ -307,7 +307,7 @@ func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
 		newRecords(d)}
 }
 
-// Batch counts events.
+// Batch processes events of one location, or a mixed batch.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.batch(b)
 	t.records.batch(b)
@@ -317,14 +317,14 @@ func (t *tally) Batch(b *trace.Batch) error {
 // Links counts links.
 func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
 
-// Merge adds what another worker counted.
+// Merge adds another part of the same trace, which must have processed other locations.
 func (t *tally) Merge(o *tally) error {
 	t.statistics.merge(o.statistics)
 	t.records.merge(o.records)
 	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
 }
 
-// files lists the files of a trace.
+// files returns the files of a trace with their sizes.
 func (t *Trace) files(list []format.TraceFile) ([]File, error) {
 	if list == nil {
 		f, size, err := t.Source.Open()
@@ -340,8 +340,8 @@ func (t *Trace) files(list []format.TraceFile) ([]File, error) {
 	return out, nil
 }
 
-// summaryCounts returns the counts that a full scan would produce, computed from the format's own
-// summary.
+// summaryCounts returns the counts and times that a scan would return, from the sums that the
+// format stores. The result missing is Info.Missing.
 func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.Result,
 	regions []profile.Region, missing int64) {
 	n = &counts.Result{Kinds: []counts.Kind{}}
@@ -378,8 +378,8 @@ func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n
 	return n, regions, missing
 }
 
-// Object returns attributes as an object for JSON. Repeated names get the suffixes #2,
-// #3 and so on.
+// Object returns attributes as an object for JSON. Further attributes with the same name get the
+// suffixes #2, #3 and so on.
 func Object(l []trace.Attr) map[string]any {
 	out, seen := map[string]any{}, map[string]int{}
 	for _, a := range l {

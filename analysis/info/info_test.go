@@ -2,8 +2,8 @@ package info
 
 import "testing"
 
-// TestMetricsWithValuesFirst checks that metrics with values come first, each in the order of their
-// definitions.
+// TestMetricsWithValuesFirst checks that metrics with values come first, and that otherwise the
+// order of the definitions is kept.
 func TestMetricsWithValuesFirst(t *testing.T) {
 	l := []Metric{{ID: "a"}, {ID: "b", Events: 1}, {ID: "c"}, {ID: "d", Events: 9}}
 	sortMetrics(l)

@@ -9,23 +9,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// records collects the values of PICL's user records, for which the model has no metrics: those of
-// an event type at all locations, by record type and data field.
+// records collects the values in PICL's user records, for which the trace has no definitions of
+// metrics. It sums them over all locations by record type, event type and data field.
 type records struct {
 	defs   *trace.Definitions
 	values map[recordKey]*recordValues // nil for traces without such records
 }
 
+// recordKey identifies a data field of a record type and event type.
 type recordKey struct {
 	kind          trace.Kind
-	region, field uint32 // the event type, and the attribute
+	region, field uint32 // the event type, and the field as attribute
 }
 
+// recordValues sums the values of a field.
 type recordValues struct {
 	count          int64
 	min, max, last trace.Value
-	latest         int64 // time of last
-	location       uint32
+	latest         int64 // time of last, in ticks
+	// location is the location of the value last.
+	location uint32
 }
 
 func newRecords(d *trace.Definitions) *records {
@@ -36,7 +39,7 @@ func newRecords(d *trace.Definitions) *records {
 	return r
 }
 
-// batch processes events.
+// batch processes events of one location, or a mixed batch.
 func (r *records) batch(b *trace.Batch) {
 	if r.values == nil || !slices.ContainsFunc(b.Kind, isDeclared) {
 		return
@@ -55,6 +58,7 @@ func (r *records) batch(b *trace.Batch) {
 	}
 }
 
+// isDeclared reports whether a trace declares the kind k itself, as for PICL's user records.
 func isDeclared(k trace.Kind) bool { return k >= trace.Declared }
 
 // isNumber reports whether a value is an ordered number.
@@ -62,7 +66,8 @@ func isNumber(v trace.Value) bool {
 	return v.Type >= trace.Uint8 && v.Type <= trace.Float64 && !math.IsNaN(v.Float())
 }
 
-// add adds values of a field. Of values at the same time the one at the last location counts.
+// add adds values of a field. The last value is the latest one; at equal times, that of the
+// location with the greatest index.
 func (r *records) add(k recordKey, x *recordValues) {
 	y := r.values[k]
 	if y == nil {
@@ -88,7 +93,7 @@ func (r *records) merge(o *records) {
 	}
 }
 
-// metrics returns a counter for each field.
+// metrics returns a metric for each field.
 func (r *records) metrics() (out []Metric) {
 	d := r.defs
 	keys := slices.SortedFunc(maps.Keys(r.values), func(a, b recordKey) int {

@@ -9,15 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistic holds the statistics that the trace itself stores about a region inside another at one
+// Statistic has the statistics that the trace stores about a region inside another one at a
 // location. The last value of each counts.
 type Statistic struct {
-	Location   string `json:"location"` // ids of the file
+	Location   string `json:"location"` // ids in the file
 	Inside     string `json:"inside"`
 	InsideName string `json:"insideName,omitempty"`
 	Region     string `json:"region"`
 	RegionName string `json:"regionName,omitempty"`
-	// The values are null where the trace has none.
+	// The following values are null if the trace has none.
 	Seconds        any `json:"seconds"`
 	Count          any `json:"count"`
 	VolumeSent     any `json:"volumeSent"`
@@ -31,11 +31,13 @@ type statistics struct {
 	figures map[statisticKey]*[5]figure
 }
 
+// statisticKey identifies a Statistic.
 type statisticKey struct {
 	location, inside uint32
-	region           uint32 // of its attribute
+	region           uint32 // the region that its attribute names
 }
 
+// figure is the latest value of a column, valid if any is set.
 type figure struct {
 	time  int64
 	value trace.Value
@@ -46,7 +48,7 @@ func newStatistics(d *trace.Definitions) *statistics {
 	return &statistics{d, map[statisticKey]*[5]figure{}}
 }
 
-// batch processes events.
+// batch processes events of one location, or a mixed batch.
 func (s *statistics) batch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {
 		return
@@ -58,13 +60,14 @@ func (s *statistics) batch(b *trace.Batch) {
 		keys, vals := c.Attrs()
 		for i, k := range keys {
 			if vals[i].Type == trace.String && vals[i].Str == "" {
-				continue // the record has no value for it
+				continue // the record has no value for this column
 			}
 			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), figure{c.Time(), vals[i], true})
 		}
 	}
 }
 
+// add sets a value if it is later than the present one.
 func (s *statistics) add(k statisticKey, what int, f figure) {
 	x := s.figures[k]
 	if x == nil {
@@ -88,7 +91,7 @@ func (s *statistics) merge(o *statistics) {
 	}
 }
 
-// result returns a row for each location, enclosing region, and region.
+// result returns the statistics by location, enclosing region and region.
 func (s *statistics) result() (out []Statistic) {
 	d := s.defs
 	byID := map[string]string{}
@@ -104,7 +107,7 @@ func (s *statistics) result() (out []Statistic) {
 		id := d.Attributes.At(k.region)
 		name, ok := byID[id.Name]
 		if _, err := strconv.ParseInt(id.Name, 10, 64); err != nil && !ok {
-			continue // it names no region
+			continue // its attribute names no region
 		}
 		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(id.Doc, name)}
 		if k.inside != trace.NoRef {
@@ -121,8 +124,8 @@ func (s *statistics) result() (out []Statistic) {
 	return out
 }
 
-// compareIDs orders negative numbers first, from -1 down, then the others from 0 up. Words are
-// compared as such.
+// compareIDs orders ids: negative numbers from -1 down, then other numbers from 0 up. Ids that are
+// not numbers are compared as text.
 func compareIDs(a, b string) int {
 	x, errX := strconv.ParseInt(a, 10, 64)
 	y, errY := strconv.ParseInt(b, 10, 64)

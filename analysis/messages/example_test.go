@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Which process sends how much to which. In this ring of eight, each process sends 1024 bytes to
-// the next one four times; grep -c "^-3 -21" finds the 32 sends.
+// The number of messages and bytes that processes send to each other. In this ring of eight, each
+// process sends four times 1024 bytes to the next one; grep -c "^-3 -21" finds the 32 sends.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

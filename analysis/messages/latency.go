@@ -8,23 +8,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Transfer sums the times of messages from their send to their receive, in ticks. It covers pairs
-// of which both ends are known. Where clocks differ, the times are wrong by the difference, which
-// is visible where they become negative.
+// Transfer sums the times of messages from send to receive, in ticks. It covers messages of which
+// both ends are known. The times include the difference of the two locations' clocks, which can
+// make them negative.
 type Transfer struct {
 	Count int64 `json:"count"`
-	// Early counts pairs whose receive is earlier than the send.
+	// Early is the number of messages that are received before they are sent.
 	Early int64       `json:"receivedBeforeSent"`
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
-	// Longest is the pair whose time is Max. Among several it is that with the earliest send, then of the sender and
-	// the receiver with the least index. It is nil if there is none.
+	// Longest is the message whose time is Max; if several have it, the one with the earliest send,
+	// then with the least index of the sender, then of the receiver. It is nil if there are no
+	// messages.
 	Longest *Pair `json:"longest"`
 }
 
-// Latency has the transfer times of all messages. Percentiles are exact below 256 ticks, and within
-// 1/256 of their value above.
+// Latency sums the transfer times of all messages, in ticks. Percentiles below 256 ticks are exact,
+// and larger ones are within 1/256 of the true value.
 type Latency struct {
 	Transfer
 	Median int64 `json:"median"`
@@ -32,13 +33,14 @@ type Latency struct {
 	P99    int64 `json:"p99"`
 }
 
-// transfer sums transfer times.
+// transfer sums transfer times in ticks.
 type transfer struct {
 	durations.Total
 	early int64
-	sent  int64 // the time of the first send of a message with the longest time
+	sent  int64 // earliest send of a message with the longest time
 }
 
+// add adds a message that was sent at time send and took took ticks.
 func (t *transfer) add(send, took int64) {
 	x := transfer{sent: send}
 	x.Total.Add(took)
@@ -56,6 +58,7 @@ func (t *transfer) merge(o *transfer) {
 	t.early += o.early
 }
 
+// result returns the sums of the messages between a pair of locations.
 func (t *transfer) result(at pair) Transfer {
 	x := Transfer{t.Count, t.early, t.Sum(), t.Min, t.Max, nil}
 	if t.Count > 0 {
@@ -64,14 +67,15 @@ func (t *transfer) result(at pair) Transfer {
 	return x
 }
 
-// latencies sums transfer times, over all and by source and destination.
+// latencies sums transfer times, of all messages and by source and destination.
 type latencies struct {
 	all   transfer
 	times durations.Histogram
 	pairs map[pair]*transfer
 }
 
-// add adds a message of a pair of locations, whose own times are in pair.
+// add adds a message, which was sent and received at the given times, to the sums of all messages
+// and to those of its pair of locations.
 func (l *latencies) add(pair *transfer, send, recv int64) {
 	took := durations.Between(send, recv)
 	l.all.add(send, took)
@@ -79,6 +83,7 @@ func (l *latencies) add(pair *transfer, send, recv int64) {
 	pair.add(send, took)
 }
 
+// pair returns the sums of a pair of locations, which it creates if needed.
 func (l *latencies) pair(at pair) *transfer {
 	t := l.pairs[at]
 	if t == nil {
@@ -98,7 +103,7 @@ func (l *latencies) merge(o *latencies) {
 
 func (l *latencies) result() *Latency {
 	p := func(percent int64) int64 { return l.times.Percentile(percent, &l.all.Total) }
-	longest := pair{math.MaxUint32, math.MaxUint32} // that which has the longest message of all
+	longest := pair{math.MaxUint32, math.MaxUint32} // the first pair with a longest message
 	for at, t := range l.pairs {
 		if t.Count > 0 && t.Max == l.all.Max && t.sent == l.all.sent &&
 			cmp.Or(cmp.Compare(at.source, longest.source), cmp.Compare(at.destination, longest.destination)) < 0 {

@@ -12,8 +12,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// slowMatches matches by searching all sends for each receive: the first remaining one that fits. It is
-// correct where every tag is known.
+// slowMatches pairs each receive with the first remaining send that matches, by searching all
+// sends. It returns the pairs whose send is in the window, as a list and by source and destination.
+// All tags must be known.
 func slowMatches(rows []testtrace.Row, w *trace.Window) (all []Pair, pairs map[[2]uint32][]Pair) {
 	pairs = map[[2]uint32][]Pair{}
 	used := make([]bool, len(rows))
@@ -37,6 +38,7 @@ func slowMatches(rows []testtrace.Row, w *trace.Window) (all []Pair, pairs map[[
 	return all, pairs
 }
 
+// transferOf returns the sums of a list of pairs.
 func transferOf(l []Pair) Transfer {
 	t := Transfer{Count: int64(len(l))}
 	for i, x := range l {
@@ -57,8 +59,8 @@ func transferOf(l []Pair) Transfer {
 	return t
 }
 
-// TestLatency compares transfer times, also of clocks that differ, with those of slow. Parts that
-// saw some locations each, in any order, merged in any order, give the same result.
+// TestLatency compares transfer times with those of slowMatches, also for clocks that differ, and
+// for parts that process the locations in any order and are merged in any order.
 func TestLatency(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -111,7 +113,7 @@ func TestLatency(t *testing.T) {
 		if len(pairs) > 0 {
 			t.Errorf("seed %d: %v are missing", seed, pairs)
 		}
-		// Three parts, of random locations, each in any order.
+		// Each location goes to one of three parts at random, in a random order.
 		parts := []*Part{New(d, opt), New(d, opt), New(d, opt)}
 		batches := testtrace.PerLocation(d, rows)
 		for _, i := range rng.Perm(locations) {
@@ -120,7 +122,7 @@ func TestLatency(t *testing.T) {
 			}
 		}
 		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		if rng.IntN(2) == 0 { // (a b) c or a (b c)
+		if rng.IntN(2) == 0 { // merge as (a b) c or as a (b c)
 			parts[0], parts[1], parts[2] = parts[1], parts[2], parts[0]
 			if err := parts[0].Merge(parts[1]); err != nil {
 				t.Fatal(err)

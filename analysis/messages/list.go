@@ -8,28 +8,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NoTime is the value of a time that the trace does not have.
+// NoTime stands for a time that the trace does not record.
 const NoTime int64 = -1 << 63
 
 // Message is a message with the times of all its phases in ticks, or NoTime.
 type Message struct {
 	Source       uint32 // index into Definitions.Locations, NoRef when unknown
-	Destination  uint32 // the same
+	Destination  uint32 // index into Definitions.Locations, NoRef when unknown
 	Communicator uint64 // index into Definitions.Communicator, or [trace.Undefined]
 	Tag          int64  // -1 when unknown
-	Bytes        uint64 // size at the sender, or at the receiver if that of the sender is unknown, or [trace.Undefined]
+	Bytes        uint64 // size at the sender, else at the receiver; [trace.Undefined] if both are unknown
 	Send         int64
-	SendComplete int64 // when a non-blocking send was complete
+	SendComplete int64 // completion of a non-blocking send
 	RecvBegin    int64 // when a non-blocking receive was posted
-	Recv         int64 // when the message was received
+	Recv         int64 // receive, or completion of a non-blocking receive
 }
 
-// openMessage is a message to which more records may belong.
+// openMessage is a message to which further records can belong.
 type openMessage struct {
 	Message
+	// number orders messages by their first record.
 	number int64
-	waits  bool // waits for its completion at the sender
-	ended  bool // it has no other end, or the other end was found
+	waits  bool // a non-blocking send that is not complete so far
+	ended  bool // both ends are known, or the other end cannot be found
 }
 
 // request identifies a non-blocking operation of a location.
@@ -38,15 +39,16 @@ type request struct {
 	id       uint64
 }
 
-// listing holds the messages that have not been delivered to Options.List.
+// listing holds the messages that have not been passed to Options.List.
 type listing struct {
 	number int64
-	open   map[int64]*openMessage
-	sends  map[request]*openMessage
-	recvs  map[request]int64 // times at which receives were posted
+	// open has all messages by number, and sends those whose send is not complete.
+	open  map[int64]*openMessage
+	sends map[request]*openMessage
+	recvs map[request]int64 // times at which receives were posted
 }
 
-// begin creates a message from one of its ends.
+// begin creates the message of a send or receive, whose other end is at location peer.
 func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	l := &p.listing
 	l.number++
@@ -71,7 +73,8 @@ func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	return m
 }
 
-// phase processes the other records of non-blocking messages.
+// phase processes a record of a non-blocking operation that is no end of a message: the completion
+// of a send, or the posting of a receive.
 func (p *Part) phase(c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
@@ -92,7 +95,7 @@ func (p *Part) phase(c *trace.Cursor) error {
 	return nil
 }
 
-// endUnmatched completes a message whose other end is unknown.
+// endUnmatched marks the message of an end as one whose other end cannot be found.
 func (p *Part) endUnmatched(n *node) error {
 	if n.message == nil {
 		return nil
@@ -101,7 +104,8 @@ func (p *Part) endUnmatched(n *node) error {
 	return p.ready(n.message)
 }
 
-// pair joins both ends of a message.
+// pair adds the data of a receive to the message of its send. Both are nil if messages are not
+// listed.
 func (p *Part) pair(send, recv *openMessage) error {
 	if send == nil || recv == nil {
 		return nil
@@ -117,7 +121,7 @@ func (p *Part) pair(send, recv *openMessage) error {
 	return p.ready(send)
 }
 
-// ready delivers a message once nothing more belongs to it.
+// ready passes a message on if no further records can belong to it.
 func (p *Part) ready(m *openMessage) error {
 	if !m.ended || m.waits {
 		return nil
@@ -126,6 +130,7 @@ func (p *Part) ready(m *openMessage) error {
 	return p.put(m)
 }
 
+// put calls Options.List with a message, if its time is in the window.
 func (p *Part) put(m *openMessage) error {
 	at := m.Send
 	if at == NoTime {
@@ -137,8 +142,8 @@ func (p *Part) put(m *openMessage) error {
 	return p.opt.List(&m.Message)
 }
 
-// Finish delivers the messages that wait for records that the trace does not have, in the order of
-// their first event. It must be called once, at the end.
+// Finish passes on the messages that still wait for records, in the order of their first record.
+// With Options.List it must be called once, after the last batch.
 func (p *Part) Finish() error {
 	for _, m := range slices.SortedFunc(maps.Values(p.listing.open),
 		func(a, b *openMessage) int { return cmp.Compare(a.number, b.number) }) {

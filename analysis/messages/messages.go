@@ -1,22 +1,23 @@
 // Package messages pairs sends with receives and counts them.
 //
-// The n-th send of a source to a destination with a tag belongs to the n-th receive there (first
-// in, first out). A send or receive with an unknown tag (-1) pairs with any tag of the same source
-// and destination, the oldest first. The rows that pair are Send and SendBegin with Recv and
-// RecvComplete.
+// The n-th send from a source to a destination with a tag pairs with the n-th receive there with
+// that tag (first in, first out). A send or receive with an unknown tag (-1) pairs with the oldest
+// end between the same locations, whatever its tag. The rows that pair are Send and SendBegin with
+// Recv and RecvComplete.
 //
-// The pairs do not depend on the order across locations, since each end pairs with the oldest
-// matching one, which has only one outcome. So parts that saw different locations can be merged:
-// their unmatched ends are paired with each other. A part holds the unmatched ends, about 100 bytes
-// each. In global time order these are the messages in transit; otherwise they can be all messages.
+// The pairs do not depend on the order of events of different locations, since each end pairs with
+// the oldest matching one. So parts that processed different locations can be merged: the merge
+// pairs their unmatched ends. A part holds the unmatched ends, about 100 bytes each. In global time
+// order these are the messages in transit; otherwise they can be all messages.
 //
-// Only the greatest number of pending messages needs more. A message is pending from its send until
-// just before its receive. Messages that never arrive are not pending. The part computes the number
-// in global time order, and reports so in PendingKnown. Any other order, and merging, need
-// Options.Intervals.
+// The greatest number of pending messages needs the order across locations. A message is pending
+// from its send until just before its receive; messages that never arrive are not pending. In
+// global time order the part computes the number while it processes events. In any other order, and
+// for merged parts, it needs Options.Intervals. Result.PendingKnown reports whether the number is
+// known.
 //
-// Options.Latency adds the durations of messages, over all and for each pair of locations: 96 bytes
-// per pair with messages, and at most 120 KB for the percentiles.
+// With Options.Latency, the part also sums the durations of messages, of all and for each pair of
+// locations. This uses 96 bytes per pair with messages, and at most 120 KB for the percentiles.
 package messages
 
 import (
@@ -33,29 +34,30 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Intervals keeps 24 bytes per pair, so that the greatest number of pending messages is known
-	// after a scan in any order and after a merge.
+	// Intervals keeps 24 bytes per pair of send and receive, so that the greatest number of pending
+	// messages is known after a scan in any order and after a merge.
 	Intervals bool
-	// Latency requests the times from sends to their receives.
+	// Latency requests sums of the times from send to receive.
 	Latency bool
-	// Window selects what is sent, and what is received, in it. Nil counts all. The part needs all
-	// events in any case, since matching depends on those before and after. With a window, the
-	// greatest number of pending messages is unknown.
+	// Window limits the counts to sends and receives in it. Nil means the whole trace. The part
+	// needs all events even with a window, since those outside of it can determine the pairs. With
+	// a window, the greatest number of pending messages is unknown.
 	Window *trace.Window
-	// Bins is the number of parts of equal length into which the window is divided. What is sent and
-	// received is then also counted in each of them. It requires a window.
+	// Bins is the number of parts of equal length of the window for which sends and receives are
+	// also counted separately. It requires a window.
 	Bins int
-	// List receives each message that is sent in the window, or received in it if its send time is
-	// unknown, as soon as it is complete; see [Part.Finish]. The part must get the events in time
-	// order, and cannot be merged. It holds the messages in transit.
+	// List, if it is not nil, receives each message that is sent in the window, or whose send time
+	// is unknown and which is received in it, as soon as the message is complete; see
+	// [Part.Finish]. The part must process the events in global time order, and cannot be merged.
+	// It holds the messages in transit.
 	List func(*Message) error
 	// Pair, if it is not nil, receives each pair of a send and a receive as soon as both are known, in
 	// no particular order. It receives all pairs even if a window is set.
 	Pair func(Pair)
 }
 
-// Pair is a message whose two ends are known. Locations are indices into Definitions.Locations,
-// times are in ticks.
+// Pair is a message whose two ends are known. Locations are indices into Definitions.Locations.
+// Times are in ticks.
 type Pair struct {
 	Source      uint32 `json:"source"`
 	Destination uint32 `json:"destination"`
@@ -63,14 +65,17 @@ type Pair struct {
 	Received    int64  `json:"received"`
 }
 
+// cell sums messages.
 type cell struct {
 	count int64
 	bytes uint64
 }
 
-// unsized counts the messages of unknown size among those that cells count.
+// unsized has the numbers of messages of unknown size among those that the cells of the same names
+// count.
 type unsized struct{ sent, received, matched int64 }
 
+// interval is the time of a message from send to receive, in ticks.
 type interval struct {
 	send, recv int64
 	bytes      uint64
@@ -81,6 +86,7 @@ type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
+	// nodes holds the waiting ends, and free the indices of unused nodes.
 	nodes         []node
 	free          []int32
 	conversations map[channel]*conversation
@@ -92,7 +98,7 @@ type Part struct {
 	received   cell
 	matched    cell // pairs whose send is in the window
 	unsized    unsized
-	partners   int64 // number of pairs whose receive is in it
+	partners   int64 // number of pairs whose receive is in the window
 	early      int64
 	mismatched int64
 	sizes      sizes
@@ -102,9 +108,11 @@ type Part struct {
 
 	intervals []interval
 	pending   pending
-	ordered   bool
-	last      int64
-	any       bool
+	// ordered is set while all events came in global time order; last is the time of the last one,
+	// valid if any is set.
+	ordered bool
+	last    int64
+	any     bool
 }
 
 // New returns an empty part for a trace.
@@ -122,12 +130,12 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
-// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+// Needs reports whether the analysis uses events of kind k. A scan can leave out all others.
 func Needs(k trace.Kind) bool {
 	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
 }
 
-// Batch processes events of one location, or a mixed batch. An error is that of Options.List.
+// Batch processes events of one location, or a mixed batch. The error is that of Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
@@ -165,9 +173,10 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links are no messages.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
+// send counts a send, and pairs it or queues it.
 func (p *Part) send(at channel, n *node) error {
 	c := p.conversation(at, false)
 	if p.opt.Window.Has(n.time) {
@@ -192,6 +201,7 @@ func (p *Part) send(at channel, n *node) error {
 	return p.meet(c, n, false)
 }
 
+// recv counts a receive, and pairs it or queues it.
 func (p *Part) recv(at channel, n *node) error {
 	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
@@ -206,10 +216,10 @@ func (p *Part) recv(at channel, n *node) error {
 	return p.meet(p.conversation(at, true), n, true)
 }
 
-// add counts a message.
+// add counts a message of a size.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
-// meet pairs an end with the oldest matching one, or queues it.
+// meet pairs an end with the oldest matching one, or queues it if there is none.
 func (p *Part) meet(c *conversation, n *node, recv bool) error {
 	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
 		return p.endUnmatched(n) // nothing can match
@@ -235,9 +245,10 @@ func (p *Part) meet(c *conversation, n *node, recv bool) error {
 	return p.match(c, send, received)
 }
 
-// streaming reports whether pending messages are counted as they come.
+// streaming reports whether the part computes the pending messages while it processes events.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
+// match counts a pair.
 func (p *Part) match(c *conversation, send, recv *node) error {
 	if p.opt.Window.Has(recv.time) {
 		p.partners++
@@ -269,9 +280,8 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 	return p.pair(send.message, recv.message)
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations and have the same options. The other part must not be used any
-// more.
+// Merge adds another part of the same trace, which must have seen other locations and have the same
+// options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.opt.List != nil || o.opt.List != nil {
 		return errors.New("messages: found a part that lists messages, expected one that can be merged")
@@ -284,7 +294,7 @@ func (p *Part) Merge(o *Part) error {
 		return nil
 	}
 	if !p.any {
-		opt := p.opt // each part has its own Pair
+		opt := p.opt // without Pair, since functions cannot be compared
 		*p = *o
 		p.opt = opt
 		return nil
@@ -329,7 +339,8 @@ func (p *Part) Merge(o *Part) error {
 }
 
 // Result has the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64
-// bits is clamped to the greatest number. Messages of unknown size add nothing to it.
+// bits is clamped to the greatest uint64. Messages of unknown size do not contribute to sums of
+// sizes.
 type Result struct {
 	Sent          int64  `json:"sent"` // messages
 	SentBytes     uint64 `json:"sentBytes"`
@@ -337,56 +348,57 @@ type Result struct {
 	ReceivedBytes uint64 `json:"receivedBytes"`
 	Matched       int64  `json:"matched"` // pairs of a send and a receive
 	MatchedBytes  uint64 `json:"matchedBytes"`
-	// SentUnsized, ReceivedUnsized and MatchedUnsized are the numbers of messages whose size is unknown. That of
-	// a pair is the size of the send.
+	// SentUnsized, ReceivedUnsized and MatchedUnsized are the numbers of messages of unknown size.
+	// For a pair, the size of the send counts.
 	SentUnsized     int64 `json:"sentOfUnknownSize,omitempty"`
 	ReceivedUnsized int64 `json:"receivedOfUnknownSize,omitempty"`
 	MatchedUnsized  int64 `json:"matchedOfUnknownSize,omitempty"`
-	// SendsUnmatched is the number of messages that were never received in the trace,
-	// ReceivesUnmatched of those that were never sent. Both include messages whose other side is
-	// unknown.
+	// SendsUnmatched is the number of sends without a receive in the trace, and ReceivesUnmatched
+	// that of receives without a send. Both include those whose other location is unknown.
 	SendsUnmatched    int64 `json:"sendsUnmatched"`
 	ReceivesUnmatched int64 `json:"receivesUnmatched"`
-	// Early counts pairs whose receive is earlier than its send. The clocks differ then, or sends are
-	// missing.
+	// Early is the number of pairs whose receive is earlier than the send. Either the clocks
+	// differ, or the trace lacks sends.
 	Early          int64 `json:"receivedBeforeSent"`
 	SizeMismatches int64 `json:"sizeMismatches"` // pairs with different known sizes
-	// PendingKnown reports whether the next two are known: the greatest number of messages, and of
-	// bytes, that were sent and not yet received at a time. Messages that never arrive do not count.
+	// PendingKnown reports whether MaxPending and MaxBytes are known: the greatest number of
+	// messages, and of their bytes, that were pending at a time. Messages that never arrive do not
+	// count.
 	PendingKnown bool   `json:"pendingKnown"`
 	MaxPending   int64  `json:"maxPending"`
 	MaxBytes     uint64 `json:"maxPendingBytes"`
-	// Saturated reports that a sum of bytes was clamped.
+	// Saturated is set if a sum of bytes was clamped.
 	Saturated bool `json:"saturated,omitempty"`
-	// Matrix has what was sent by source and destination, in the order of the definitions. Unknown
-	// destinations come last.
+	// Matrix has the sums of sent messages by source and destination, in the order of the
+	// definitions. Unknown destinations come last.
 	Matrix []Cell `json:"matrix"`
-	// Sizes counts what was sent by its size, small ones first, without messages of unknown size.
+	// Sizes has the sums of sent messages by size, in ascending order, without messages of unknown
+	// size.
 	Sizes []Size `json:"sizes"`
-	// Latency has the durations of messages, if requested.
+	// Latency has the sums of the durations of messages. It is nil unless Options.Latency is set.
 	Latency *Latency `json:"latency,omitempty"`
-	// Bins has what was sent and received in each part of the window, if requested.
+	// Bins has the counts for each part of the window. It is nil unless Options.Bins is set.
 	Bins []Bin `json:"bins,omitempty"`
 }
 
-// Cell sums what one location sent to another, received or not.
+// Cell sums the messages that one location sent to another one, whether they were received or not.
 type Cell struct {
 	Source      uint32 `json:"source"`      // index into Definitions.Locations
 	Destination uint32 `json:"destination"` // index into Definitions.Locations, NoRef when unknown
 	// SourceID and DestinationID are the file's own ids of the locations.
 	SourceID      string `json:"sourceId"`
 	DestinationID string `json:"destinationId,omitempty"`
-	// SourceName and DestinationName are their names, "" if they have none.
+	// SourceName and DestinationName are the names of the locations, or "".
 	SourceName      string `json:"sourceName,omitempty"`
 	DestinationName string `json:"destinationName,omitempty"`
 	Count           int64  `json:"count"`
 	Bytes           uint64 `json:"bytes"`
-	// Latency sums the durations of the received messages, if requested. It is nil if none was
-	// received.
+	// Latency sums the durations of the messages that were received. It is nil if there are none,
+	// or unless Options.Latency is set.
 	Latency *Transfer `json:"latency,omitempty"`
 }
 
-// Result returns the counts so far. The part can continue.
+// Result returns the counts so far. The part can process further events.
 func (p *Part) Result() *Result {
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
 		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SentUnsized: p.unsized.sent,

@@ -16,7 +16,7 @@ func TestMessages(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		rows []testtrace.Row
-		want Result // without matrix
+		want Result // without Matrix
 	}{
 		{"in order", []testtrace.Row{testtrace.Send(0, 0, 1, 5, 10), testtrace.Send(0, 1, 1, 5, 20),
 			testtrace.Recv(1, 2, 0, 5, 10), testtrace.Recv(1, 3, 0, 5, 21)},
@@ -84,8 +84,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestOrders compares random traces in their order, with the intervals kept, one location after
-// another, and merged from one part per location.
+// TestOrders compares, for random traces, the results of four ways: in global time order, with
+// Options.Intervals, one location after another, and merged from one part per location.
 func TestOrders(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
@@ -135,7 +135,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestBounded checks that messages that have arrived use no memory.
+// TestBounded checks that a part does not keep messages that have arrived.
 func TestBounded(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	p := New(d, Options{})
@@ -157,7 +157,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestPairs receives the pairs of a trace in any order, and after a merge.
+// TestPairs checks the pairs that Options.Pair receives, in any order of locations and in a merge.
 func TestPairs(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	batches := testtrace.PerLocation(d, []testtrace.Row{testtrace.Send(0, 10, 1, 5, 1), testtrace.Send(0, 20, 1, 6, 1),
@@ -190,12 +190,12 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestLengthsBeyond63Bits checks that lengths are unsigned, and that their sums are clamped and
-// reported as saturated. The bytes in transit are exact in any case.
+// TestLengthsBeyond63Bits checks that lengths are unsigned, and that sums that exceed 64 bits are
+// clamped and reported as saturated. The bytes in transit are exact in any case.
 func TestLengthsBeyond63Bits(t *testing.T) {
 	const long = uint64(math.MaxUint64 - 1)
 	rows := []testtrace.Row{
-		testtrace.Send(0, 10, 1, 1, -2), testtrace.Recv(1, 15, 0, 1, -2), // 2⁶⁴ − 2
+		testtrace.Send(0, 10, 1, 1, -2), testtrace.Recv(1, 15, 0, 1, -2), // 2⁶⁴ − 2 bytes
 		testtrace.Send(0, 20, 1, 1, 5), testtrace.Recv(1, 25, 0, 1, 5),
 	}
 	d := testtrace.Defs(2, 0, 0)

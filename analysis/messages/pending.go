@@ -8,25 +8,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pending computes the greatest number of messages in transit from messages in time order, with
-// memory only for those in transit. The difficulty is that a send counts from its own time on, but
-// only if its receive occurs later.
+// pending computes the greatest number of messages, and of bytes, in transit from sends and
+// receives in time order. It uses memory only for messages in transit. The difficulty is that a
+// send whose message is never received must not count, and that this is unknown at the time of the
+// send.
 //
-// So the sequence of changes is kept as a list of moments with undecided sends. All changes between
-// two of them are summed up in a run. When the last send of a moment is decided, the moment and the
-// runs at both its sides become one run.
+// So pending keeps a list of the moments with undecided sends. All changes between two moments are
+// summed in a run. When the last undecided send of a moment is received, the moment and the runs
+// before and after it become one run.
 type pending struct {
 	moments     []moment
 	free        []int32
-	first, last int32 // the list; the last moment is the current one
-	head        [2]run
-	any         bool
+	first, last int32 // first and last element of the list of moments; the last one is the current time
+	// head has the runs before the first moment.
+	head [2]run
+	any  bool
 }
 
-// sum128 is a 128-bit sum of bytes or messages: those in transit come and go.
+// sum128 is a 128-bit sum of bytes or messages in transit, which can decrease.
 type sum128 = trace.Ticks
 
-// size returns a non-negative sum of bytes, clamped to the greatest uint64.
+// size returns a non-negative sum as a number of bytes, clamped to the greatest uint64.
 func size(w sum128) uint64 {
 	if b := w.Big(); b.IsUint64() {
 		return b.Uint64()
@@ -34,13 +36,13 @@ func size(w sum128) uint64 {
 	return math.MaxUint64
 }
 
-// sum128Of returns a number of bytes as a sum.
+// sum128Of returns a number as a sum.
 func sum128Of(bytes uint64) sum128 {
 	half := trace.TicksOf(int64(bytes >> 1))
 	return half.Plus(half).Plus(trace.TicksOf(int64(bytes & 1)))
 }
 
-// The two counted quantities.
+// The two quantities that pending counts, as indices.
 const (
 	messages = iota
 	bytes
@@ -48,20 +50,25 @@ const (
 
 // moment is a time at which messages were sent or received.
 type moment struct {
-	time       int64
+	time int64
+	// undecided is the number of messages that were sent at this time and have not been received.
 	undecided  int64
-	change     [2]sum128 // change of both quantities by the decided messages at this time
+	change     [2]sum128 // change of both quantities at this time by messages that were received
 	run        [2]run    // sums from this moment to the next one in the list
 	prev, next int32
 }
 
-// run sums up consecutive changes: their sum, and the greatest sum of any prefix, at least 0.
+// run summarises consecutive changes by their sum, and by the greatest sum of a prefix of them, at
+// least 0.
 type run struct{ sum, most sum128 }
 
+// then returns the run of the changes of r followed by those of o.
 func (r run) then(o run) run { return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))} }
 
+// change returns the run of a single change.
 func change(x sum128) run { return run{x, greater(x, sum128{})} }
 
+// greater returns the greater of two sums.
 func greater(a, b sum128) sum128 {
 	if a.Cmp(b) < 0 {
 		return b
@@ -69,7 +76,8 @@ func greater(a, b sum128) sum128 {
 	return a
 }
 
-// now returns the moment of time t, which is that of the last one or later.
+// now returns the index of the moment of time t, which must not be earlier than the last moment. It
+// adds the moment if needed.
 func (p *pending) now(t int64) int32 {
 	if p.any && p.moments[p.last].time == t {
 		return p.last
@@ -96,7 +104,7 @@ func (p *pending) now(t int64) int32 {
 	return i
 }
 
-// drop joins a moment without undecided sends with the run before it.
+// drop removes a moment without undecided sends, and adds its change and run to the run before it.
 func (p *pending) drop(i int32) {
 	m := &p.moments[i]
 	before := &p.head
@@ -117,14 +125,14 @@ func (p *pending) drop(i int32) {
 	p.free = append(p.free, i)
 }
 
-// wait adds an undecided send.
+// wait adds a send at time t, which is undecided, and returns the index of its moment.
 func (p *pending) wait(t int64) int32 {
 	i := p.now(t)
 	p.moments[i].undecided++
 	return i
 }
 
-// arrive decides a message that was sent at moment i and received at time t.
+// arrive counts a message that was sent at moment i and received at time t.
 func (p *pending) arrive(i int32, t int64, size uint64) {
 	now := p.now(t)
 	if i == now {
@@ -141,6 +149,7 @@ func (p *pending) arrive(i int32, t int64, size uint64) {
 	}
 }
 
+// most returns the greatest numbers of messages and bytes in transit so far.
 func (p *pending) most() (count int64, most uint64) {
 	if !p.any {
 		return 0, 0
@@ -155,7 +164,8 @@ func (p *pending) most() (count int64, most uint64) {
 	return all[messages].most.Int64(), size(all[bytes].most)
 }
 
-// greatestPending returns the greatest number of messages, and of bytes, in transit for messages in any order.
+// greatestPending returns the greatest numbers of messages and bytes in transit, for messages in
+// any order.
 func greatestPending(list []interval) (count int64, most uint64) {
 	type step struct {
 		time, count int64
@@ -167,7 +177,7 @@ func greatestPending(list []interval) (count int64, most uint64) {
 			steps = append(steps, step{x.send, 1, x.bytes}, step{x.recv, -1, x.bytes})
 		}
 	}
-	// At equal times, arrivals count before sends.
+	// At equal times, receives count before sends.
 	slices.SortFunc(steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.time, b.time),
 			cmp.Compare(a.count, b.count))

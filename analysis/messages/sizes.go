@@ -10,8 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Size counts messages of Least to Most bytes. Both are equal unless the trace has more than 1024
-// different sizes. Then sizes from a power of 2 to below the next one are counted together.
+// Size counts the messages with sizes from Least to Most bytes. Both are equal unless the trace has
+// more than 1024 different sizes. Then each Size covers the sizes from a power of 2 to just below
+// the next one.
 type Size struct {
 	Least uint64 `json:"least"`
 	Most  uint64 `json:"most"`
@@ -22,7 +23,7 @@ type Size struct {
 // maxSizes is the greatest number of different sizes that are counted separately.
 const maxSizes = 1024
 
-// sizes counts messages by size: by their bytes, or by the bit length of their bytes.
+// sizes counts messages by size in bytes or, once powers is set, by the bit length of the size.
 type sizes struct {
 	exact  map[uint64]*cell
 	powers *[65]cell
@@ -30,6 +31,7 @@ type sizes struct {
 	latest *cell // count of the size last in exact; nil if there is none
 }
 
+// add counts a message.
 func (s *sizes) add(size uint64) {
 	if s.latest != nil && s.last == size {
 		s.latest.add(size)
@@ -38,6 +40,7 @@ func (s *sizes) add(size uint64) {
 	s.count(size, cell{1, size})
 }
 
+// count adds the messages n of one size.
 func (s *sizes) count(size uint64, n cell) {
 	if s.powers != nil {
 		s.class(size).merge(n)
@@ -58,9 +61,10 @@ func (s *sizes) count(size uint64, n cell) {
 	}
 }
 
+// class returns the count for the bit length of a size.
 func (s *sizes) class(size uint64) *cell { return &s.powers[bits.Len64(size)] }
 
-// group switches to counting by powers of 2.
+// group switches from exact sizes to powers of 2.
 func (s *sizes) group() {
 	s.powers = &[65]cell{}
 	for size, n := range s.exact {
@@ -84,11 +88,13 @@ func (s *sizes) merge(o *sizes) {
 	}
 }
 
+// merge adds the messages of another cell.
 func (c *cell) merge(o cell) {
 	c.count += o.count
 	c.bytes = durations.SumBytes(c.bytes, o.bytes)
 }
 
+// list returns the counts in ascending order of size.
 func (s *sizes) list() []Size {
 	l := []Size{}
 	for _, size := range slices.SortedFunc(maps.Keys(s.exact), cmp.Compare) {
@@ -107,7 +113,8 @@ func (s *sizes) list() []Size {
 	return l
 }
 
-// GroupByPowerOfTwo joins the sizes of a result that lie between the same powers of 2.
+// GroupByPowerOfTwo returns the sizes of a result with all sizes between the same powers of 2
+// joined.
 func GroupByPowerOfTwo(l []Size) []Size {
 	s := sizes{powers: &[65]cell{}}
 	for _, x := range l {
@@ -116,7 +123,7 @@ func GroupByPowerOfTwo(l []Size) []Size {
 	return s.list()
 }
 
-// Bin is the part [From, To) of a window, in ticks.
+// Bin counts the sends and receives in the part [From, To) of a window. Times are in ticks.
 type Bin struct {
 	From          int64  `json:"from"`
 	To            int64  `json:"to"`
@@ -133,7 +140,7 @@ func (b *Bin) merge(o *Bin) {
 	b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, o.ReceivedBytes)
 }
 
-// newBins divides a window. No bin is empty.
+// newBins divides a window into n bins of equal length, or into fewer if some would be empty.
 func newBins(w trace.Window, n int) []Bin {
 	length := uint64(w.To) - uint64(w.From)
 	if w.To <= w.From {
@@ -149,14 +156,14 @@ func newBins(w trace.Window, n int) []Bin {
 	return l
 }
 
-// border returns i/n of a length, rounded down.
+// border returns length·i/n, rounded down.
 func border(length uint64, i, n int) int64 {
 	high, low := bits.Mul64(length, uint64(i))
 	q, _ := bits.Div64(high, low, uint64(n))
 	return int64(q)
 }
 
-// bin returns the bin of a time, or nil if there is none.
+// bin returns the bin that contains time t, or nil if none does.
 func (p *Part) bin(t int64) *Bin {
 	i, found := slices.BinarySearchFunc(p.bins, t, func(b Bin, t int64) int { return cmp.Compare(b.From, t) })
 	if !found {

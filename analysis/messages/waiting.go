@@ -1,53 +1,55 @@
 package messages
 
-// none is the index of no node.
+// none is the index that stands for no node.
 const none = -1
 
+// pair is a pair of locations between which messages are sent.
 type pair struct{ source, destination uint32 }
 
-// channel is the key of messages that may match: a pair of locations, and a communicator in formats
-// that have them.
+// channel is the key of sends and receives that can match: the two locations, and the communicator
+// in formats that have communicators.
 type channel struct {
 	pair
 	communicator uint64
 }
 
-// node is a send or receive that waits for its other end.
+// node is a send or receive that waits for its other end. Times are in ticks.
 type node struct {
 	time, tag int64
 	bytes     uint64
-	// prev and next link the waiting ends of one side of a channel. If the side has an index of tags,
-	// after links those of the same tag. All are in order of arrival. seq is that order.
+	// prev and next link the waiting ends of one side of a channel in order of arrival, which seq
+	// numbers. If the side has an index of tags, after links the ends with the same tag.
 	prev, next, after int32
-	moment            int32 // of a send: its moment in pending
+	moment            int32 // for a send: its moment in Part.pending
 	seq               int64
-	message           *openMessage // if messages are listed
+	message           *openMessage // nil unless messages are listed
 	unsized           bool         // the number of bytes is unknown
 }
 
-// list has the first and last node of a list.
+// list has the indices of the first and last node of a linked list.
 type list struct{ first, last int32 }
 
-// side holds the waiting ends of one type on a channel, in order of arrival.
+// side holds the waiting sends, or the waiting receives, on a channel in order of arrival.
 type side struct {
 	list
-	tags map[int64]list // nil while ends are found in a few steps
+	tags map[int64]list // index of tags; nil while a search takes few steps
 }
 
-// manySteps is the number of steps along waiting ends after which their tags are indexed.
+// manySteps is the number of steps of a search after which a side gets an index of tags.
 const manySteps = 8
 
-// conversation holds the waiting ends on a channel. A part keeps it while an end waits, or while it
-// is one of a location's recent ones.
+// conversation holds the waiting ends on a channel. A part keeps it while ends wait, and while it
+// is one of the recent conversations of a location.
 type conversation struct {
 	at              channel
 	sends, receives side
 	recent          int       // number of entries of Part.recent that refer to it
-	sent            *cell     // of the pair; nil until something was sent in the window
-	took            *transfer // of the pair; nil until a latency is known
+	sent            *cell     // sums of Part.matrix for the pair; nil until something was sent in the window
+	took            *transfer // sums of Part.latencies for the pair; nil until a latency is known
 }
 
-// sides returns the side of the matching ends, and the end's own side.
+// sides returns the side of the ends that a send or receive can match, and the side on which it
+// waits itself.
 func (c *conversation) sides(recv bool) (other, own *side) {
 	if recv {
 		return &c.sends, &c.receives
@@ -56,12 +58,14 @@ func (c *conversation) sides(recv bool) (other, own *side) {
 }
 
 // recentPlaces is the number of conversations of a location, as sender and as receiver, that are
-// found without a look-up in the map of all. It is a power of 2.
+// found without a look-up in the map of all conversations. It is a power of 2.
 const recentPlaces = 8
 
+// recent is the cache of a location's conversations: as sender at index 0, as receiver at index 1.
 type recent [2][recentPlaces]*conversation
 
-// conversation returns the conversation of a channel, for an end at one of its locations.
+// conversation returns the conversation of a channel, which it creates if needed. recv reports
+// whether the end for which it is needed is a receive.
 func (p *Part) conversation(at channel, recv bool) *conversation {
 	loc, peer, kind := at.source, at.destination, 0
 	if recv {
@@ -92,7 +96,8 @@ func (p *Part) conversation(at channel, recv bool) *conversation {
 	return c
 }
 
-// oldest returns the end on a side that has waited longest for a tag, or none.
+// oldest returns the index of the end on a side that has waited longest of those that match a tag,
+// or none.
 func (p *Part) oldest(s *side, tag int64) int32 {
 	if tag == -1 || s.first == none {
 		return s.first
@@ -122,7 +127,7 @@ func (p *Part) oldest(s *side, tag int64) int32 {
 	return best
 }
 
-// index adds the newest end of a side to its index of tags.
+// index adds node i, the newest end of a side, to its index of tags.
 func (p *Part) index(s *side, i int32) {
 	n := &p.nodes[i]
 	n.after = none
@@ -136,7 +141,7 @@ func (p *Part) index(s *side, i int32) {
 	s.tags[n.tag] = l
 }
 
-// wait queues an end on its side.
+// wait appends an end to its side.
 func (p *Part) wait(s *side, n *node) {
 	p.seq++
 	n.seq, n.prev, n.next = p.seq, s.last, none
@@ -159,7 +164,7 @@ func (p *Part) wait(s *side, n *node) {
 	}
 }
 
-// remove removes an end, the first of its tag, from its side.
+// remove removes node i from its side. It must be the oldest end with its tag.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
 	if n.prev != none {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// message is a message of a random trace, with the locations and times of its ends.
+// message is a message of a random trace: the locations and times of its send and receive.
 type message struct{ from, to, send, recv, bytes int64 }
 
 // randomMessages returns messages between three locations, in the order of their sends.
@@ -21,7 +21,7 @@ func randomMessages(rng *rand.Rand) (all []message) {
 		m.recv = m.send + 1 + rng.Int64N(100)
 		all = append(all, m)
 	}
-	// Messages of a pair do not overtake each other.
+	// Messages of a pair of locations do not overtake each other.
 	last := map[[2]int64]int64{}
 	for i := range all {
 		m := &all[i]
@@ -31,8 +31,8 @@ func randomMessages(rng *rand.Rand) (all []message) {
 	return all
 }
 
-// checkBins compares the bins of a window with the messages. It returns the sum of the bins, and
-// the end of the last one.
+// checkBins checks the counts of all bins of a window against a list of all messages. It returns
+// the sum of the bins, and the end of the last one.
 func checkBins(t *testing.T, seed uint64, w trace.Window, bins []Bin, all []message) (total Bin, end int64) {
 	at := w.From
 	for _, b := range bins {
@@ -59,8 +59,8 @@ func checkBins(t *testing.T, seed uint64, w trace.Window, bins []Bin, all []mess
 	return total, at
 }
 
-// TestWindow compares the counts of a window with those found by examining all messages, for all
-// ways in which messages can cross its borders.
+// TestWindow compares the counts of windows with counts of a list of all messages. Messages cross
+// the begin and the end of the windows in all ways.
 func TestWindow(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -149,7 +149,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestList checks that the phases of non-blocking messages are distinguished by their requests.
+// TestList checks that requests join the phases of non-blocking messages.
 func TestList(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	row := func(loc uint32, time int64, kind trace.Kind, ops ...uint64) testtrace.Row {
@@ -192,7 +192,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestSizes checks that many sizes are counted by powers of two, also after a merge.
+// TestSizes checks that more than maxSizes sizes are counted by powers of two, in one part and in
+// merged parts.
 func TestSizes(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	part := func(loc uint32, from, to uint64) *Part {

@@ -11,8 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The extremes of counter values. otf2-print shows the same 36 values of each counter, and these
-// extremes.
+// The counters' numbers of values and extremes agree with the output of otf2-print.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", nil)

@@ -21,8 +21,8 @@ import (
 type Part struct {
 	defs    *trace.Definitions
 	metrics []summary       // by metric
-	series  map[key]*series // those with values
-	near    [16]*series     // the latest ones, by metric mod 16
+	series  map[key]*series // only those with values
+	near    [16]*series     // cache of the series used last, by metric mod 16
 }
 
 // key identifies a metric at a location.
@@ -30,19 +30,21 @@ type key struct{ location, metric uint32 }
 
 // summary sums up a metric over all locations.
 type summary struct {
-	events   int64
+	events int64
+	// min and max are valid if any is set.
 	any      bool
 	min, max trace.Value
-	highest  float64 // growth per tick
+	highest  float64 // the greatest growth per tick between two values, valid if grew is set
 	grew     bool
 }
 
 // series holds the state of a metric at a location.
 type series struct {
 	key
+	// The following fields are valid if any is set.
 	any           bool
 	first, last   trace.Value
-	begun, latest int64 // times of these
+	begun, latest int64 // times of first and last, in ticks
 }
 
 // New returns an empty part for a trace.
@@ -50,13 +52,13 @@ func New(d *trace.Definitions) *Part { return &Part{defs: d, series: map[key]*se
 
 // Batch processes events of one location, or a mixed batch.
 func (p *Part) Batch(b *trace.Batch) error {
-	if !slices.ContainsFunc(b.Kind, ofMetric) {
+	if !slices.ContainsFunc(b.Kind, isMetricEvent) {
 		return nil
 	}
 	c := b.Cursor()
 	for c.Next() {
 		k, m := c.Kind(), c.Ref()
-		if !ofMetric(k) || !p.defs.Metrics.Has(m) {
+		if !isMetricEvent(k) || !p.defs.Metrics.Has(m) {
 			continue
 		}
 		for int(m) >= len(p.metrics) {
@@ -84,14 +86,15 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-func ofMetric(k trace.Kind) bool {
+// isMetricEvent reports whether events of kind k have values of metrics.
+func isMetricEvent(k trace.Kind) bool {
 	return k == trace.Metric || k == trace.SampleRange || k == trace.Fragment
 }
 
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// find returns the series of a metric at a location.
+// find returns the series of a metric at a location, which it creates if needed.
 func (p *Part) find(location, metric uint32) *series {
 	k := key{location, metric}
 	near := &p.near[metric%uint32(len(p.near))]
@@ -107,7 +110,7 @@ func (p *Part) find(location, metric uint32) *series {
 	return s
 }
 
-// value adds a value to a series.
+// value adds value v at time t to a series and to the summary of its metric.
 func (p *Part) value(s *series, t int64, v trace.Value) {
 	if isFloat(v.Type) && math.IsNaN(v.Float()) {
 		return // NaN has no order and no growth
@@ -122,7 +125,8 @@ func (p *Part) value(s *series, t int64, v trace.Value) {
 	s.last, s.latest = v, t
 }
 
-// fragment adds a fragment of a signal. Its value at the end counts as one of its values.
+// fragment adds a fragment of a signal from one time to another, with its extremes between them and
+// its value at the end.
 func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 	u := (float64(to) - float64(from)) / p.defs.Clock.UnitTicks()
 	low, high := f.Between(0, u)
@@ -136,6 +140,7 @@ func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 	}
 }
 
+// extend extends the range of values to include low and high.
 func (m *summary) extend(low, high trace.Value) {
 	if !m.any || compare(low, m.min) < 0 {
 		m.min = low
@@ -146,6 +151,7 @@ func (m *summary) extend(low, high trace.Value) {
 	m.any = true
 }
 
+// grow records a growth per tick.
 func (m *summary) grow(rate float64) {
 	if !m.grew || rate > m.highest {
 		m.highest, m.grew = rate, true
@@ -167,6 +173,7 @@ func isFloat(t trace.Type) bool { return t == trace.Float32 || t == trace.Float6
 
 func isSigned(t trace.Type) bool { return t >= trace.Int8 && t <= trace.Int64 }
 
+// isSigned reports whether t is an integer type with a sign.
 // difference returns b - a.
 func difference(a, b trace.Value) float64 {
 	if isFloat(a.Type) {
@@ -203,18 +210,18 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Metric is the result for one metric.
+// Metric is the result for one metric, over all locations.
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
 	Events int64  // values, fragments of signals and ranges of samples
-	// Min, Max and Last have the type of the metric, or None if there are no values. Those of a signal
-	// include the ends of its fragments. Last is the value at the latest time. For a counter that
-	// accumulates, it is the sum of the last values of all locations.
+	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes
+	// of a signal include the values at the ends of its fragments. Last is the value at the latest
+	// time; of a counter that accumulates, it is the sum of the last values of all locations.
 	Min, Max, Last trace.Value
-	// Average and Highest are the growth per second of a counter that accumulates, at one location.
-	// Average is the last value minus the first, divided by the time between them, over all locations.
-	// Highest is the greatest growth between two consecutive values. Both are valid only if Rates is
-	// set.
+	// Average and Highest are rates of growth per second of a counter that accumulates. Average
+	// divides the growth of all locations from first to last value by the sum of the locations'
+	// times between these. Highest is the greatest growth per second between two consecutive values
+	// of one location. Both are valid only if Rates is set.
 	Average, Highest float64
 	Rates            bool
 }
@@ -250,7 +257,7 @@ func (p *Part) Result() []Metric {
 		growth[k.metric] += difference(s.first, s.last)
 		ticks[k.metric] += float64(s.latest - s.begun)
 	}
-	second := float64(p.defs.Clock.Num) / float64(p.defs.Clock.Den) // in ticks
+	second := float64(p.defs.Clock.Num) / float64(p.defs.Clock.Den) // ticks per second
 	for i := range out {
 		if p.accumulates(uint32(i)) && i < len(p.metrics) && p.metrics[i].grew && ticks[i] > 0 {
 			out[i].Average, out[i].Highest, out[i].Rates = growth[i]/ticks[i]*second, p.metrics[i].highest*second, true
@@ -259,9 +266,9 @@ func (p *Part) Result() []Metric {
 	return out
 }
 
-// accumulates reports whether a metric's values only grow, so that the difference of two values is
-// what was counted between them. These are counters of OTF from the beginning of the trace, and
-// counters of OTF2 that accumulate over any time.
+// accumulates reports whether a metric's values are sums that only grow: the difference of two
+// values is the amount counted between them. This holds for counters of OTF that count from the
+// beginning of the trace, and for accumulated metrics of OTF2.
 func (p *Part) accumulates(metric uint32) bool {
 	mode := p.defs.Metrics.At(metric).Mode
 	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")

@@ -28,8 +28,8 @@ func metric(loc uint32, t int64, m uint32, bits uint64) testtrace.Row {
 	return testtrace.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
 }
 
-// TestRatesOfOTF2 checks that counters of OTF2 that accumulate over any time have rates, since OTF2
-// defines them as monotonic, and that absolute and relative ones have none.
+// TestRatesOfOTF2 checks that accumulated metrics of OTF2 have rates, since OTF2 defines them as
+// monotonic, and that absolute and relative metrics have none.
 func TestRatesOfOTF2(t *testing.T) {
 	for mode, rates := range map[string]bool{
 		"ACCUMULATED_START": true, "ACCUMULATED_POINT": true, "ACCUMULATED_LAST": true, "ACCUMULATED_NEXT": true,
@@ -42,13 +42,14 @@ func TestRatesOfOTF2(t *testing.T) {
 			[]testtrace.Row{metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105)})[0]); err != nil {
 			t.Fatal(err)
 		}
-		// 100 in 40 ticks are 2500 a second; at most 3 a tick.
+		// A growth of 100 in 40 ticks is 2500 per second on average. The highest is 3 per tick.
 		if m := p.Result()[0]; m.Rates != rates || rates && (m.Average != 2500 || m.Highest != 3000) {
 			t.Errorf("%s: found %+v", mode, m)
 		}
 	}
 }
 
+// text formats each metric as "events min..max last value rate average at most highest".
 func text(l []Metric) (out []string) {
 	for _, m := range l {
 		s := fmt.Sprintf("%d %v..%v last %v", m.Events, m.Min, m.Max, m.Last)
@@ -64,14 +65,15 @@ func TestMetrics(t *testing.T) {
 	d := definitions()
 	f := math.Float64bits
 	rows := []testtrace.Row{
-		// 10 in 10 ticks, then 90 in 30: 100 in 40 ticks and, at the other location,
-		// 20 in 10 make 120 in 50, which is 2400 a second; at most 3 a tick.
+		// Location 0 grows by 10 in 10 ticks, then by 90 in 30; location 1 by 20 in 10. In all that
+		// is 120 in 50 ticks, or 2400 per second. The highest is 3 per tick.
 		metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105),
 		metric(1, 30, 0, 7), metric(1, 40, 0, 27),
 		metric(0, 1, 1, 1<<64-3), metric(1, 2, 1, 4), metric(0, 3, 1, 1), // -3, 4, 1
 		metric(0, 1, 2, f(0.5)), metric(0, 1, 2, f(math.NaN())), metric(0, 3, 2, f(2.5)),
 		{Time: 5, Kind: trace.SampleRange, Ref: 3, Ops: []uint64{9, f(3), f(-1), f(2)}},
-		{Time: 5, Kind: trace.Fragment, Ref: 5, Ops: []uint64{4005, f(1), f(2), f(-0.5)}}, // at 2 s, half way, it is 3
+		// The maximum of the fragment is 3, at 2 s, in its middle.
+		{Time: 5, Kind: trace.Fragment, Ref: 5, Ops: []uint64{4005, f(1), f(2), f(-0.5)}},
 		{Time: 6, Kind: trace.Metric, Ref: trace.NoRef, Ops: []uint64{1}},
 		{Time: 6, Kind: trace.Metric, Ref: 99, Ops: []uint64{1}},
 		{Time: 6, Kind: trace.Metric, Ref: 4},
@@ -79,7 +81,7 @@ func TestMetrics(t *testing.T) {
 	want := []string{
 		"5 5..105 last 132 rate 2400 at most 3000",
 		"3 -3..4 last 1",
-		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // one is NaN
+		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // NaN does not count
 		"1 -1..3 last 2",
 		"1 .. last ",
 		"1 1..3 last 1",
@@ -90,7 +92,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// One part per location.
+	// Merging one part per location has the same result.
 	x, y := New(d), New(d)
 	batches := testtrace.PerLocation(d, rows)
 	if err := x.Batch(batches[1]); err != nil {

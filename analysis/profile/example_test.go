@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The times of regions. PICL has written its own figures at the end of the file: 0.001212 s in
-// event type -52 (recv0), 0.008083 s in -401 (clocksync0), 0.000098 s in -11 and 0.000046 s in -21.
-// It counted on a clock that is finer than the microseconds of the events.
+// The times of regions. PICL recorded its own sums at the end of the file: 0.001212 s in event type
+// -52 (recv0), 0.008083 s in -401 (clocksync0), 0.000098 s in -11 and 0.000046 s in -21. Its clock
+// was finer than the microseconds of the events, so that the sums differ slightly.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/worley-table20.trf", nil)

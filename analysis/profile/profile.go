@@ -11,10 +11,10 @@
 //
 // Regions and claims that never end are closed at the last event of their location.
 //
-// The profile of a window counts what is open in it, and of that only the time in the window. What
-// ends where the window begins is excluded, unless it also begins there. So the times of
-// consecutive windows add up to those of the whole. Their counts do not, as what is open where two
-// windows meet counts in both.
+// The profile of a window counts the visits and claims that overlap it, and only their time inside
+// of it. A visit that ends exactly where the window begins is excluded, unless it also begins
+// there. So the times of consecutive windows add up to those of the whole trace. The counts do not,
+// since a visit that is open where two windows meet counts in both.
 //
 // A part needs only the events of each location in order. It uses memory for the definitions (72
 // bytes per region, and for each location if requested), 24 bytes per open region and about 64
@@ -36,14 +36,15 @@ import (
 
 // Options are the settings of a profile.
 type Options struct {
-	// Locations also requests the profile of each location.
+	// Locations also requests the profile of each location by itself.
 	Locations bool
-	// Window is the time that counts. Nil means all. Parts still need the events before it, which
-	// determine what is open where it begins, and at least one event after it of each location, which
-	// shows that what is open where it ends continues ([trace.Selection.Surrounding]).
+	// Window limits the profile to the time in it. Nil means the whole trace. Parts still need the
+	// events before the window, which determine the regions that are open at its begin. They also
+	// need at least one event of each location after it, which shows that regions that are open at
+	// its end continue ([trace.Selection.Surrounding]).
 	Window *trace.Window
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself. Parts that
-	// are merged must share it.
+	// Rows maps each region to the row that stands for all regions counted together with it. Nil
+	// counts each region by itself. Parts that are merged must have the same Rows.
 	Rows *trace.Rows
 }
 
@@ -51,11 +52,11 @@ type Options struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	cells     []cell      // by slot; unused when each location has its own
-	before    []cell      // discarded counts before the window
+	cells     []cell      // by slot; unused if each location has its own
+	before    []cell      // by slot: counts before the window, which are discarded
 	locations []*location // by index, nil for those without events
-	rows      []uint32    // rows of the regions of a batch
-	kept      struct {    // the rows that are events, of a batch that has others
+	scratch   []uint32    // the rows of the regions of a batch
+	kept      struct {    // scratch: the rows of a batch that are events, if others are among them
 		times []int64
 		kinds []trace.Kind
 		refs  []uint32
@@ -66,9 +67,10 @@ type Part struct {
 	resources  map[uint32]resource
 }
 
-// cell sums up the visits of a region. Its slot is the region's index plus one, and slot 0 is for
-// visits of an unknown region. Sums are stored in the form that is fastest to add: a value below
-// 2⁶³, and a number of multiples of 2⁶³.
+// cell sums the visits of a region, in ticks. Its slot, the index in lists of cells, is the
+// region's index plus one; slot 0 is for visits of unknown regions. Each sum has two fields, which
+// is the fastest form to add to: a value below 2⁶³ in the field itself, and the number of multiples
+// of 2⁶³ in more.
 type cell struct {
 	count     int64
 	orphans   int64
@@ -79,7 +81,7 @@ type cell struct {
 	more      struct{ inclusive, recursive, exclusive uint32 }
 }
 
-// sum63 adds n, which must not be negative, to such a sum.
+// sum63 adds n, which must not be negative, to the sum low + 2⁶³·more.
 func sum63(low *int64, more *uint32, n int64) {
 	if *low += n; *low < 0 {
 		*low &= math.MaxInt64
@@ -87,7 +89,7 @@ func sum63(low *int64, more *uint32, n int64) {
 	}
 }
 
-// ticks returns a sum of a cell.
+// ticks returns the sum low + 2⁶³·more.
 func ticks(low int64, more uint32) trace.Ticks {
 	t := trace.TicksOf(low)
 	if more > 0 { // rare
@@ -96,6 +98,8 @@ func ticks(low int64, more uint32) trace.Ticks {
 	return t
 }
 
+// visit adds the duration of a visit; recursive is set for a visit inside another visit of the
+// region.
 func (c *cell) visit(ticks int64, recursive bool) {
 	if recursive {
 		sum63(&c.recursive, &c.more.recursive, ticks)
@@ -106,8 +110,8 @@ func (c *cell) visit(ticks int64, recursive bool) {
 	c.max = max(c.max, ticks)
 }
 
-// pass adds time in which the region is the innermost one.
-func (c *cell) pass(ticks int64) { sum63(&c.exclusive, &c.more.exclusive, ticks) }
+// addExclusive adds time in which the region is the innermost one.
+func (c *cell) addExclusive(ticks int64) { sum63(&c.exclusive, &c.more.exclusive, ticks) }
 
 func (c *cell) add(o *cell) {
 	c.count += o.count
@@ -122,10 +126,11 @@ func (c *cell) add(o *cell) {
 	c.max = max(c.max, o.max)
 }
 
-// frame is an open region.
+// frame is an open visit of a region.
 type frame struct {
+	// enter is the time of the enter, or the begin of the window if that is later.
 	enter int64
-	mask  uint64 // location's mask without this and later frames
+	mask  uint64 // location.mask when the visit was entered, without its own bit
 	slot  uint32
 	flags uint8
 }
@@ -133,19 +138,20 @@ type frame struct {
 // The flags of a frame.
 const (
 	recursive = 1 << iota
-	before    // it was open when the window began
+	before    // the visit was open at the begin of the window
 )
 
+// location is the state of a location. Times are in ticks.
 type location struct {
 	stack []frame
-	// mask has bit slot mod 64 set for each open region, so that most enters need no search to exclude
-	// a recursion.
+	// mask has bit slot mod 64 set for each open region. An enter whose bit is not set is no
+	// recursion, so that most enters need no search.
 	mask        uint64
-	since       int64 // exclusive time is counted up to here
+	since       int64 // exclusive time is counted up to this time
 	first, last int64
 	cells       []cell
 	phase       phase
-	open        openset.Index[uint32] // the slots of stack
+	open        openset.Index[uint32] // index of the slots of stack
 }
 
 // phase is the position of a location's latest event relative to the window.
@@ -157,6 +163,7 @@ const (
 	behindWindow
 )
 
+// activity sums the claims of an activity, in ticks.
 type activity struct {
 	count    int64
 	ticks    trace.Ticks
@@ -164,6 +171,7 @@ type activity struct {
 	unclosed int64
 }
 
+// resource sums the claims of a resource.
 type resource struct {
 	count      int64
 	busy       int64
@@ -182,7 +190,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	other, refs := false, p.opt.Rows.Map(&p.rows, b.Ref)
+	other, refs := false, p.opt.Rows.Map(&p.scratch, b.Ref)
 	if b.Loc == trace.MixedLoc {
 		for i := range b.Time {
 			if !b.Kind[i].IsEvent() {
@@ -192,7 +200,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			if err != nil {
 				return err
 			}
-			if p.take(s, b.Time[i:i+1], b.Kind[i:i+1], refs[i:i+1]) {
+			if p.addEvents(s, b.Time[i:i+1], b.Kind[i:i+1], refs[i:i+1]) {
 				other = true
 			}
 		}
@@ -205,7 +213,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
-		other = p.take(s, times, kinds, refs)
+		other = p.addEvents(s, times, kinds, refs)
 	}
 	if other {
 		p.claims(b)
@@ -216,6 +224,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
+// location returns the state of a location, which it creates if needed, with t as the time of its
+// first event.
 func (p *Part) location(loc uint32, t int64) (*location, error) {
 	if int(loc) < len(p.locations) {
 		if s := p.locations[loc]; s != nil {
@@ -238,7 +248,7 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 	return s, nil
 }
 
-// table returns the cells in which the visits of a location count.
+// table returns the list of cells for the visits of a location.
 func (p *Part) table(s *location) *[]cell {
 	if p.opt.Locations {
 		return &s.cells
@@ -246,67 +256,69 @@ func (p *Part) table(s *location) *[]cell {
 	return &p.cells
 }
 
-// take processes events of one location and reports whether there are claims among them.
-func (p *Part) take(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+// addEvents adds events of one location, in the window and before it, and reports whether any of
+// them is of a claim.
+func (p *Part) addEvents(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
 	w := p.opt.Window
 	if w == nil {
-		return p.run(s, p.table(s), times, kinds, refs)
+		return p.count(s, p.table(s), times, kinds, refs)
 	}
 	if s.phase == beforeWindow {
 		n, _ := slices.BinarySearch(times, w.From)
-		claims = p.run(s, &p.before, times[:n], kinds[:n], refs[:n])
+		claims = p.count(s, &p.before, times[:n], kinds[:n], refs[:n])
 		if times, kinds, refs = times[n:], kinds[n:], refs[n:]; len(times) == 0 {
 			return claims
 		}
-		p.begin(s, times[0])
+		p.beginWindow(s, times[0])
 	}
 	n := 0
 	if s.phase == inWindow {
 		n = sort.Search(len(times), func(i int) bool { return !trace.Before(times[i], w.To) })
-		claims = p.run(s, p.table(s), times[:n], kinds[:n], refs[:n]) || claims
+		claims = p.count(s, p.table(s), times[:n], kinds[:n], refs[:n]) || claims
 		if n < len(times) {
-			p.end(s)
+			p.endWindow(s)
 		}
 	}
 	return claims || slices.Contains(kinds[n:], trace.ClaimBegin) || slices.Contains(kinds[n:], trace.ClaimEnd)
 }
 
-// begin starts the window at a location: open regions count from there.
-func (p *Part) begin(s *location, first int64) {
+// beginWindow begins the window at a location, whose first event in it is at time first. Open
+// visits count from the begin of the window.
+func (p *Part) beginWindow(s *location, first int64) {
 	s.phase, s.first, s.since = inWindow, p.opt.Window.Clip(first), p.opt.Window.From
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
-		f.enter, f.flags = s.since, f.flags|before // the visit is counted when it ends after the begin of the window
+		f.enter, f.flags = s.since, f.flags|before // counted at its end, if that is after the begin of the window
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
 	}
 }
 
-// end ends the window at a location: open regions count up to there.
-func (p *Part) end(s *location) {
+// endWindow ends the window at a location. Open visits count up to the end of the window.
+func (p *Part) endWindow(s *location) {
 	closeAll(s, *p.table(s), p.opt.Window.To, nil)
 	s.phase, s.stack = behindWindow, nil
 	s.open.Reset()
 }
 
-// run counts the enters and leaves of one location in a table and reports whether there were claims
-// among the rows.
-func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+// count counts the enters and leaves of one location in a table, and reports whether any of the
+// events is of a claim.
+func (p *Part) count(s *location, table *[]cell, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
 	if len(kinds) == 0 {
 		return false
 	}
 	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
 	stack, mask, since := s.stack, s.mask, s.since
-	mapped := s.open.Mapped() // all bits of the mask are set in this case
+	mapped := s.open.Mapped() // if set, all bits of the mask are set
 	for i, k := range kinds {
 		switch k {
 		case trace.Enter:
 			t, slot := times[i], refs[i]+1
 			if n := len(stack); n > 0 {
-				tab[stack[n-1].slot].pass(t - since)
+				tab[stack[n-1].slot].addExclusive(t - since)
 			}
 			since = t
 			if int(slot) >= len(tab) {
@@ -343,7 +355,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 					continue
 				}
 			}
-			tab[stack[n].slot].pass(t - since)
+			tab[stack[n].slot].addExclusive(t - since)
 			since = t
 			f := stack[at]
 			if f.flags&before == 0 {
@@ -355,7 +367,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			if mapped {
 				stack = openset.Close(&s.open, stack, at, slot)
 				if mapped = s.open.Mapped(); !mapped {
-					mask = masks(stack, 0, 0)
+					mask = setMasks(stack, 0, 0)
 				}
 				continue
 			}
@@ -365,7 +377,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 				continue
 			}
 			stack = openset.Close(&s.open, stack, at, slot)
-			mask = masks(stack, at, mask)
+			mask = setMasks(stack, at, mask)
 		case trace.ClaimBegin, trace.ClaimEnd:
 			claims = true
 		}
@@ -375,9 +387,9 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	return claims
 }
 
-// masks sets the masks of frames from index from on, below which the open regions are those of
-// mask. It returns the mask of all.
-func masks(stack []frame, from int, mask uint64) uint64 {
+// setMasks sets the masks of the frames from index from on; mask is that of the regions below them.
+// It returns the mask of all open regions.
+func setMasks(stack []frame, from int, mask uint64) uint64 {
 	for i := from; i < len(stack); i++ {
 		stack[i].mask = mask
 		mask |= 1 << (stack[i].slot & 63)
@@ -385,8 +397,8 @@ func masks(stack []frame, from int, mask uint64) uint64 {
 	return mask
 }
 
-// events removes rows that are no events: what never ends lasts until the last event, not until a
-// later summary or marker.
+// events returns the rows that are events. Other rows, such as later summaries and markers, must
+// not prolong visits that are never left. The result is valid until the next call.
 func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64, []trace.Kind, []uint32) {
 	from := 0
 	for from < len(kinds) && kinds[from].IsEvent() {
@@ -406,16 +418,17 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 	return k.times, k.kinds, k.refs
 }
 
-// find returns the latest open frame of a region, or -1 when there is none. It must not be inlined:
-// that would make the compiler keep the caller's variable stack in memory instead of in registers.
+// find returns the index of the latest open visit of a region, or -1 if there is none. It must not
+// be inlined: then the compiler would keep the caller's variable stack in memory instead of in
+// registers.
 //
 //go:noinline
 func (s *location) find(stack []frame, slot uint32) int {
 	return s.open.Find(slot, len(stack), func(i int) uint32 { return stack[i].slot })
 }
 
-// grow makes room for all regions defined so far. It returns the slot of the unknown region for an
-// undefined one.
+// grow extends a table to all regions defined so far, and returns it. It also returns the slot, or
+// 0 if the region of slot is undefined.
 func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 	for n := p.defs.Regions.Len() + 1; len(*tab) < n; {
 		*tab = append(*tab, cell{min: math.MaxInt64})
@@ -426,8 +439,9 @@ func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 	return *tab, slot
 }
 
+// claims counts the claims of a batch.
 func (p *Part) claims(b *trace.Batch) {
-	p.book.Step, p.book.Ended = p.step, p.ended
+	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
@@ -436,7 +450,7 @@ func (p *Part) claims(b *trace.Batch) {
 			continue
 		}
 		row := p.opt.Rows.Of(x.Region)
-		p.activities[row] = p.activities[row].begun()
+		p.activities[row] = p.activities[row].plusClaim()
 		if x.Resource != trace.NoRef {
 			r := p.resources[x.Resource]
 			r.count++
@@ -445,6 +459,7 @@ func (p *Part) claims(b *trace.Batch) {
 	}
 }
 
+// step counts the time from one time to another, in which the claims of a resource did not change.
 func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	r := p.resources[res]
 	r.busy += to - from
@@ -453,7 +468,8 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	p.resources[res] = r
 }
 
-func (p *Part) ended(c claims.Claim, end int64) {
+// endClaim counts a claim that ends.
+func (p *Part) endClaim(c claims.Claim, end int64) {
 	row := p.opt.Rows.Of(c.Region)
 	a, ticks := p.activities[row], end-c.Start
 	outside := c.Outside(p.opt.Window, end)
@@ -474,7 +490,8 @@ func (p *Part) ended(c claims.Claim, end int64) {
 	}
 }
 
-func (a activity) begun() activity {
+// plusClaim returns the sums with one claim more.
+func (a activity) plusClaim() activity {
 	if a == (activity{}) {
 		a.min = math.MaxInt64
 	}
@@ -482,9 +499,9 @@ func (a activity) begun() activity {
 	return a
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations (and, for claims, other resources) and have the same options. The
-// other part must not be used afterwards.
+// Merge adds another part of the same trace. Both must have the same options and have processed
+// different locations and, for claims, different resources. The other part must not be used
+// afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return fmt.Errorf("profile: found parts of different traces or options")
@@ -507,7 +524,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// sum adds b to a.
+// sum returns the sums of two tables. It changes a.
 func sum(a, b []cell) []cell {
 	for len(a) < len(b) {
 		a = append(a, cell{min: math.MaxInt64})

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// The regions of the tests.
 const (
 	a = iota
 	b
@@ -24,7 +25,7 @@ func TestRegions(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		rows []testtrace.Row
-		want []Region // without the identity
+		want []Region // without Name and other properties of the definition
 	}{
 		{"nested", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, b),
 			testtrace.Leave(0, 9, a)},
@@ -56,7 +57,7 @@ func TestRegions(t *testing.T) {
 			testtrace.Leave(0, 4, trace.NoRef), testtrace.Leave(0, 6, trace.NoRef)},
 			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: trace.TicksOf(6), Exclusive: trace.TicksOf(6),
 				Sum: trace.TicksOf(9), Min: 3, Max: 6}}},
-		// the first undefined one
+		// Region 3 is the first undefined one.
 		{"unknown leave", []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Leave(0, 3, 3), testtrace.Leave(0, 4, a)},
 			[]Region{{Region: trace.NoRef, Orphans: 1},
 				{Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(4), Sum: trace.TicksOf(4), Min: 4,
@@ -108,7 +109,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestAgainstReference compares random traces, and windows of them, with a profile computed tick by tick.
+// TestAgainstReference compares the profiles of random traces, with and without windows, with a
+// profile that is computed tick by tick.
 func TestAgainstReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -117,7 +119,7 @@ func TestAgainstReference(t *testing.T) {
 		last := int64(0)
 		for range 40 {
 			last += rnd.Int64N(3)
-			region := uint32(rnd.IntN(4)) * 23 // some share a bit of the mask
+			region := uint32(rnd.IntN(4)) * 23 // some regions share a bit of location.mask
 			if rnd.IntN(2) == 0 {
 				rows = append(rows, testtrace.Enter(0, last, region))
 			} else {
@@ -182,19 +184,19 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// TestWindow has regions and claims that reach over the ends of a window.
+// TestWindow checks visits and claims that are open at the begin or end of a window.
 func TestWindow(t *testing.T) {
 	d := testtrace.Defs(2, 3, 1)
 	rows := []testtrace.Row{
 		testtrace.Enter(0, 0, a), testtrace.Begin(0, 0, 1, b, 0, 1), testtrace.Begin(0, 1, 2, b, 0, 1),
 		testtrace.End(0, 3, 2),
-		testtrace.Enter(0, 4, b), testtrace.Leave(0, 6, b), // all before the window
+		testtrace.Enter(0, 4, b), testtrace.Leave(0, 6, b), // entirely before the window
 		testtrace.Enter(0, 12, b), testtrace.Leave(0, 15, b),
 		testtrace.Leave(0, 18, a), testtrace.End(0, 19, 1), testtrace.Begin(0, 19, 3, c, 0, 1),
-		// end after the window
+		// These end after the window.
 		testtrace.Enter(0, 19, c), testtrace.Enter(0, 25, b), testtrace.Begin(0, 25, 4, c, 0, 1), testtrace.Leave(0, 26, b),
 		testtrace.Leave(0, 30, c),
-		testtrace.Enter(1, 1, a), // its location has ended before the window
+		testtrace.Enter(1, 1, a), // its location has no event in or after the window
 	}
 	p := New(d, Options{Locations: true, Window: &trace.Window{From: 10, To: 20}})
 	for _, x := range testtrace.PerLocation(d, rows) {
@@ -211,7 +213,7 @@ func TestWindow(t *testing.T) {
 				Sum: trace.TicksOf(3), Min: 3, Max: 3},
 			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: trace.TicksOf(1), Exclusive: trace.TicksOf(1),
 				Sum: trace.TicksOf(1), Min: 1, Max: 1}},
-		// the location continues after the window
+		// A claim without an end is not unclosed if its location has events after the window.
 		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 0}},
 		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 0)
 	if found != expected {
@@ -222,14 +224,14 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestEdges has visits and claims that end, begin, or have length 0 where a window begins. Each is
-// in one of two consecutive windows, or in both.
+// TestEdges checks visits and claims that begin or end exactly where a window begins, also those of
+// length 0. Each counts in one of two consecutive windows, or in both.
 func TestEdges(t *testing.T) {
 	d := testtrace.Defs(1, 3, 1)
 	rows := []testtrace.Row{
 		testtrace.Enter(0, 0, a), testtrace.Begin(0, 0, 1, a, 0, 1),
-		testtrace.Leave(0, 5, a), testtrace.End(0, 5, 1), // 0 to 5
-		// 5 to 5
+		testtrace.Leave(0, 5, a), testtrace.End(0, 5, 1), // a: from 0 to 5
+		// b: from 5 to 5
 		testtrace.Enter(0, 5, b), testtrace.Begin(0, 5, 2, b, 0, 1), testtrace.Leave(0, 5, b), testtrace.End(0, 5, 2),
 		testtrace.Enter(0, 5, c), testtrace.Begin(0, 5, 3, c, 0, 1),
 		testtrace.Enter(0, 8, b), // never left
@@ -245,7 +247,8 @@ func TestEdges(t *testing.T) {
 		{6, 9, "B 1 1 1 1, C 1 3 3 3"},
 		{9, 12, ""},
 	} {
-		// The second window's events come in another batch than what is open there.
+		// The events are divided at each place, so that visits can begin in one batch and end in
+		// another.
 		for cut := range len(rows) + 1 {
 			p := New(d, Options{Window: &trace.Window{From: x.from, To: x.to}})
 			for _, part := range [][]testtrace.Row{rows[:cut], rows[cut:]} {
@@ -275,7 +278,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestLastTick checks that a window that is open to the right has what is at the largest time.
+// TestLastTick checks that a window without an upper end includes events at the largest possible
+// time.
 func TestLastTick(t *testing.T) {
 	const end = math.MaxInt64
 	d := testtrace.Defs(1, 2, 1)
@@ -300,6 +304,7 @@ func TestLastTick(t *testing.T) {
 	}
 }
 
+// words joins lines to one, separated by commas.
 func words(lines []string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(lines, ""), "\n", ", "), ", ")
 }
@@ -309,7 +314,7 @@ func TestClaims(t *testing.T) {
 	rows := []testtrace.Row{
 		testtrace.Begin(0, 0, 1, a, 0, 0.1),
 		testtrace.Begin(0, 2, 2, b, 0, 0.2),
-		testtrace.Begin(1, 2, 1, b, 1, 5), // the id is one of its location
+		testtrace.Begin(1, 2, 1, b, 1, 5), // ids are local to a location
 		testtrace.End(0, 4, 1),
 		testtrace.Begin(0, 4, 3, a, 0, 10), // of length 0
 		testtrace.End(0, 4, 3),
@@ -317,7 +322,7 @@ func TestClaims(t *testing.T) {
 		testtrace.End(0, 8, 9), // never begun
 		testtrace.Enter(1, 12, a),
 	}
-	one, two := 0.1, 0.2 // not constants, whose sum would be exact
+	one, two := 0.1, 0.2 // variables, since a sum of constants would be exact
 	p := New(d, Options{})
 	for _, x := range testtrace.PerLocation(d, rows) {
 		if err := p.Batch(x); err != nil {
@@ -336,7 +341,7 @@ func TestClaims(t *testing.T) {
 	if again := p.Result(); !reflect.DeepEqual(r, again) {
 		t.Errorf("second result: found %+v, expected %+v", again, r)
 	}
-	// One part per location.
+	// Merging two parts, with one location each, has the same result.
 	x, y := New(d, Options{}), New(d, Options{})
 	batches := testtrace.PerLocation(d, rows)
 	if err := x.Batch(batches[0]); err != nil {
@@ -356,6 +361,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// calls returns n events of nested calls of 20 regions at one location.
 func calls(n int) (*trace.Definitions, *trace.Batch) {
 	d := testtrace.Defs(1, 20, 0)
 	b := &trace.Batch{}
@@ -401,8 +407,8 @@ func BenchmarkEnterLeave(bench *testing.B) {
 	bench.ReportMetric(float64(bench.Elapsed().Nanoseconds())/float64(bench.N)/float64(b.Len()), "ns/event")
 }
 
-// TestStates checks that snapshots, summaries and markers do not count as events: they do not prolong a
-// region that is never left, and a location that has only such rows has no profile.
+// TestStates checks that snapshots, summaries and markers do not count as events. They do not
+// prolong a region that is never left, and a location that has only such rows has no profile.
 func TestStates(t *testing.T) {
 	events := []testtrace.Row{testtrace.Enter(0, 0, a), testtrace.Enter(0, 2, b), testtrace.Leave(0, 5, b)}
 	more := append(append([]testtrace.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),
@@ -434,8 +440,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestSumsBeyond64Bits checks that sums have 128 bits: over many locations, in one part and in
-// several, and of a recursion at one.
+// TestSumsBeyond64Bits checks sums that exceed 64 bits: of many locations in one part and in merged
+// parts, and of recursive visits at one location.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long = int64(4e18)
 	d := testtrace.Defs(4, 3, 0)
@@ -463,7 +469,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// One part has seen all but the last location, which the other one has.
+		// One part has the last location, and the other part all others.
 		most := New(d, opt)
 		for i, b := range testtrace.PerLocation(d, rows) {
 			p := most
@@ -493,8 +499,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// TestAdd checks that adding regions adds their sums, and that a region without visits has no
-// shortest and longest one.
+// TestAdd checks that Region.Add adds sums, and ignores Min and Max of a region without visits.
 func TestAdd(t *testing.T) {
 	n := trace.TicksOf
 	none, one := Region{Orphans: 1},
@@ -523,7 +528,7 @@ func TestUndefinedLocation(t *testing.T) {
 	}
 }
 
-// TestDeepRecursion checks that recursive visits are recognised where calls are deep and do not
+// TestDeepRecursion checks that recursive visits are recognised in deep stacks of calls that do not
 // nest.
 func TestDeepRecursion(t *testing.T) {
 	const n = 200
@@ -532,7 +537,7 @@ func TestDeepRecursion(t *testing.T) {
 	for i := range uint32(n) {
 		rows = append(rows, testtrace.Enter(0, 0, i))
 	}
-	rows = append(rows, testtrace.Leave(0, 1, n)) // never entered: all are searched
+	rows = append(rows, testtrace.Leave(0, 1, n)) // not open: the whole stack is searched
 	for i := range uint32(n) {
 		rows = append(rows, testtrace.Enter(0, 10, i), testtrace.Leave(0, 13, i))
 	}

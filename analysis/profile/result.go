@@ -12,12 +12,13 @@ import (
 // Result is a profile. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// Regions are the visited regions, in the order of the definitions. An unknown region comes first.
+	// Regions has the visited regions in the order of the definitions. Visits of unknown regions
+	// come first.
 	Regions []Region `json:"regions"`
-	// Locations are those with events. They are set only if requested.
+	// Locations has the locations with events, if Options.Locations is set.
 	Locations []Location `json:"locations,omitempty"`
-	// Covered is the time in which a region was open, summed over the locations. It equals the sum of
-	// the regions' exclusive times.
+	// Covered is the time in which at least one region was open, summed over the locations. It
+	// equals the sum of the exclusive times of all regions.
 	Covered  trace.Ticks `json:"covered"`
 	Unclosed int64       `json:"unclosed"` // enters without a leave
 	Orphans  int64       `json:"orphans"`  // leaves without an enter
@@ -27,23 +28,23 @@ type Result struct {
 	Activities     []Activity `json:"activities,omitempty"`
 	Resources      []Resource `json:"resources,omitempty"`
 	UnclosedClaims int64      `json:"unclosedClaims"` // claims without an end
-	OrphanClaims   int64      `json:"orphanClaims"`   // ends without a begin, begins without an id
-	// ReusedClaims counts claims that began with the id of an open claim, which was ended there.
+	OrphanClaims   int64      `json:"orphanClaims"`   // ends without a begin, and begins without an id
+	// ReusedClaims counts claims that begin with the id of an open claim, which ends the open one.
 	ReusedClaims int64 `json:"reusedClaims"`
 }
 
-// Region is the profile of one region, as weft profile, weft info and weft report show it.
+// Region is the profile of one region. Times are in ticks.
 type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
-	// Group is that of the region, or of all regions that Options.Rows maps to this one: "USER, MPI".
+	// Group has the group of the region, or those of all regions of its row, separated by ", ".
 	Group string `json:"group,omitempty"`
 	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
 	Definitions []string `json:"definitions,omitempty"`
 	Count       int64    `json:"count"` // enters
-	// Inclusive is the time in which the region was open, summed over locations. Exclusive is the part
-	// of it in which it was the innermost open one.
+	// Inclusive is the time in which the region was open, summed over locations. Exclusive is the
+	// part of it in which the region was the innermost open one.
 	Inclusive trace.Ticks `json:"inclusive"`
 	Exclusive trace.Ticks `json:"exclusive"`
 	// Sum is the total length of all visits. It exceeds Inclusive only for recursive regions. Min and
@@ -55,7 +56,7 @@ type Region struct {
 	Orphans  int64       `json:"orphans"`  // leaves without enter, ignored
 }
 
-// Add adds the profile of the same region at other locations, or of a region in the same row.
+// Add adds the profile of the same region at other locations, or of another region of the same row.
 func (r *Region) Add(o *Region) {
 	switch {
 	case o.Count == 0:
@@ -72,7 +73,7 @@ func (r *Region) Add(o *Region) {
 	r.Orphans += o.Orphans
 }
 
-// Location is the profile of one location.
+// Location is the profile of one location. Times are in ticks.
 type Location struct {
 	Location uint32   `json:"location"` // index into Definitions.Locations
 	ID       string   `json:"id"`
@@ -84,33 +85,33 @@ type Location struct {
 	Regions  []Region `json:"regions,omitempty"`
 }
 
-// Activity is the profile of the claims of one activity.
+// Activity is the profile of the claims of one activity. Times are in ticks.
 type Activity struct {
 	Region   uint32      `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	Name     string      `json:"name"`
 	Count    int64       `json:"count"`    // claims
-	Time     trace.Ticks `json:"time"`     // total length of its claims
+	Time     trace.Ticks `json:"time"`     // total duration of the claims
 	Min      int64       `json:"min"`      // the shortest claim
 	Max      int64       `json:"max"`      // the longest claim
 	Unclosed int64       `json:"unclosed"` // claims without end, closed at the location's last event
 }
 
-// Resource is the profile of one resource. A claim uses it from its begin to just before its end,
-// so that claims of length 0 count only in Count.
+// Resource is the profile of one resource. Times are in ticks. A claim holds its amount from its
+// begin to just before its end, so that claims of length 0 change only Count.
 type Resource struct {
 	Resource   uint32     `json:"resource"` // index into Definitions.Resources
 	ID         string     `json:"id"`
 	Name       string     `json:"name,omitempty"`
-	Unit       string     `json:"unit,omitempty"` // of amounts
+	Unit       string     `json:"unit,omitempty"` // unit of amounts
 	Capacity   float64    `json:"capacity"`
 	Count      int64      `json:"count"`         // claims
-	Busy       int64      `json:"busy"`          // time with at least one claim
-	AmountTime trace.Real `json:"amountTime"`    // integral of the amount held over time, unit × ticks
-	MaxOpen    int64      `json:"maxConcurrent"` // most claims at a time
-	MaxAmount  trace.Real `json:"maxAmount"`     // most held at a time
+	Busy       int64      `json:"busy"`          // time with at least one open claim
+	AmountTime trace.Real `json:"amountTime"`    // integral of the held amount over time, in unit × ticks
+	MaxOpen    int64      `json:"maxConcurrent"` // most open claims at a time
+	MaxAmount  trace.Real `json:"maxAmount"`     // greatest amount held at a time
 }
 
-// Result returns the profile so far. The part can continue.
+// Result returns the profile so far. The part can process further events.
 func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
 	total := slices.Clone(p.cells)
@@ -149,11 +150,11 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// closeAll closes the open regions of a location in cells, and counts them in unclosed, which may
-// be nil.
+// closeAll counts the open visits of a location in cells, as if they ended at time at. If unclosed
+// is not nil, it also counts them there by slot.
 func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	if n := len(s.stack); n > 0 {
-		cells[s.stack[n-1].slot].pass(at - s.since)
+		cells[s.stack[n-1].slot].addExclusive(at - s.since)
 	}
 	for i, f := range s.stack {
 		if s.open.Gap(i) {
@@ -172,6 +173,8 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	}
 }
 
+// regions returns the profile of the visited regions. Maps unclosed, ids and groups have, by slot,
+// row and row, the visits without a leave, the ids of a row's regions, and their groups.
 func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string,
 	groups map[uint32]string) []Region {
 	out := []Region{}
@@ -197,17 +200,19 @@ func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][
 	return out
 }
 
+// unknown is the name of regions and activities without a definition.
 const unknown = "unknown"
 
+// claimResult adds the profiles of activities and resources to a result.
 func (p *Part) claimResult(r *Result) {
-	// The open claims are closed in a copy.
+	// The open claims are closed in a copy, so that the part can continue.
 	q := &Part{opt: p.opt, activities: maps.Clone(p.activities), resources: maps.Clone(p.resources)}
 	q.book = p.book.Clone()
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
-		q.ended(c, end)
+		q.endClaim(c, end)
 		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && !trace.Before(end, q.opt.Window.To) {
-			return // it is outside of the window, or its location continues after it
+			return // outside of the window, or the location continues after it
 		}
 		row := q.opt.Rows.Of(c.Region)
 		a := q.activities[row]
@@ -215,7 +220,7 @@ func (p *Part) claimResult(r *Result) {
 		q.activities[row] = a
 		r.UnclosedClaims++
 	}
-	q.book.Close(p.ending)
+	q.book.Close(p.claimEnd)
 	r.OrphanClaims, r.ReusedClaims = p.book.Orphans, p.book.Reused
 	for k, a := range q.activities {
 		if a.count == 0 {
@@ -227,7 +232,7 @@ func (p *Part) claimResult(r *Result) {
 		}
 		r.Activities = append(r.Activities, x)
 	}
-	// Adding one sorts NoRef first, as among the regions.
+	// Adding one sorts NoRef first, as in the list of regions.
 	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	for k, a := range q.resources {
 		if a.count == 0 {
@@ -244,8 +249,9 @@ func (p *Part) claimResult(r *Result) {
 	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
 }
 
-// ending returns the time at which the open claims of a location end: its last event.
-func (p *Part) ending(loc uint32) int64 {
+// claimEnd returns the time at which the open claims of a location end: its last event, or the end of
+// the window if it has later events.
+func (p *Part) claimEnd(loc uint32) int64 {
 	s := p.locations[loc]
 	switch s.phase {
 	case beforeWindow:

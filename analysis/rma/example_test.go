@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The puts into the memory of others. In this archive, ranks 0 and 1 of a window's communicator are
-// the locations 3 and 1.
+// The transfers between two locations. In this archive, ranks 0 and 1 of the window's communicator
+// are the locations 3 and 1.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/rma/traces.otf2", &format.ReadOptions{})

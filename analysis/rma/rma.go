@@ -1,10 +1,11 @@
-// Package rma computes which locations read and write the memory of which others: the puts, gets
-// and atomic operations of remote memory access (RMA) by origin and target, with their bytes and
-// durations.
+// Package rma computes which locations read and write the memory of which other locations. It sums
+// the puts, gets and atomic operations of remote memory access (RMA) by origin and target, with
+// their bytes and durations.
 //
-// A transfer belongs to the location that recorded it, its origin. It ends with the first record of
-// a completion that has its matching number, in the same window. OTF has neither: there it ends
-// with the first RMAEnd that has its tag, in the same communicator.
+// A transfer belongs to the location that recorded it, its origin. It ends with the location's
+// first completion record in the same window with the same matching number. OTF has no windows and
+// matching numbers. There a transfer ends with the first RMAEnd in the same communicator with the
+// same tag.
 //
 // The order across locations does not matter, so that parts that saw different locations can be
 // merged. A part uses 60 bytes per transfer in progress, and 150 bytes for each origin, target and
@@ -23,19 +24,19 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window selects the transfers that begin in it. Nil counts all. The part needs all events in any
-	// case.
+	// Window limits the result to the transfers that begin in it. Nil means the whole trace. The
+	// part needs all events even with a window.
 	Window *trace.Window
 }
 
-// The operations of remote memory access.
+// The operations of remote memory access, as the field Operation of [Transfers] names them.
 const (
 	Put    = "put"
 	Get    = "get"
 	Atomic = "atomic"
 )
 
-// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+// Needs reports whether the analysis uses events of kind k. A scan can leave out all others.
 func Needs(k trace.Kind) bool {
 	switch k {
 	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking,
@@ -45,25 +46,29 @@ func Needs(k trace.Kind) bool {
 	return false
 }
 
+// key is the key under which transfers are summed.
 type key struct {
 	origin, target uint32
 	operation      string
 }
 
+// sums are the sums of the transfers of a key. Only those with a known end count in time, which is
+// in ticks.
 type sums struct {
 	count int64
 	bytes uint64
 	time  durations.Total
 }
 
-// pending is the key that a transfer and its end share at a location: window and matching number,
-// or communicator and tag.
+// pending is the key by which the end of a transfer finds its begin at the same location: window
+// and matching number, or communicator and tag.
 type pending struct {
 	location             uint32
 	window               uint32 // NoRef if the key is a communicator and tag
 	communicator, number uint64
 }
 
+// transfer is a transfer without an end so far. It began at the time begin, in ticks.
 type transfer struct {
 	key
 	begin int64
@@ -119,6 +124,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// begin counts a transfer of size bytes, with location remote as target, and opens it for its end.
 func (p *Part) begin(at pending, t int64, operation string, remote, size uint64) {
 	target := trace.NoRef
 	if remote < uint64(p.defs.Locations.Len()) {
@@ -137,6 +143,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 	}
 }
 
+// end ends the open transfer that at identifies, if there is one, at time t.
 func (p *Part) end(at pending, t int64) {
 	x, ok := p.open[at]
 	if !ok {
@@ -146,6 +153,7 @@ func (p *Part) end(at pending, t int64) {
 	p.sum(x.key).time.Add(durations.Between(x.begin, t))
 }
 
+// sum returns the sums of a key, which it creates if needed.
 func (p *Part) sum(k key) *sums {
 	s := p.sums[k]
 	if s == nil {
@@ -171,12 +179,12 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result has the transfers by origin and target.
+// Result holds the sums of all transfers.
 type Result struct {
 	Count int64  `json:"count"` // transfers
 	Bytes uint64 `json:"bytes"`
-	// Transfers are in the order of origins and targets in the definitions, with unknown targets last,
-	// and for the same two in the order of the operations' names.
+	// Transfers are ordered by origin, then by target as in the definitions, with unknown targets
+	// last, then by the name of the operation.
 	Transfers []Transfers `json:"transfers"`
 }
 
@@ -190,16 +198,18 @@ type Transfers struct {
 	TargetName string `json:"targetName,omitempty"`
 	Operation  string `json:"operation"` // put, get or atomic
 	Count      int64  `json:"count"`
-	// Bytes is the number of bytes put or got, or sent and received by atomic operations.
+	// Bytes is the number of bytes that the transfers read or wrote; atomic operations count both
+	// directions.
 	Bytes uint64 `json:"bytes"`
-	// Completed is the number of transfers with a known end. Time sums their durations in ticks.
+	// Completed is the number of transfers with a recorded end. Sum, Min and Max are of their
+	// durations in ticks.
 	Completed int64       `json:"completed"`
 	Sum       trace.Ticks `json:"sum"`
 	Min       int64       `json:"min"`
 	Max       int64       `json:"max"`
 }
 
-// Result returns the transfers so far. The part can continue.
+// Result returns the sums of the transfers so far. The part can process further events.
 func (p *Part) Result() *Result {
 	r := &Result{Transfers: []Transfers{}}
 	for k, s := range p.sums {

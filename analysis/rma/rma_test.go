@@ -9,6 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// lines formats each kind of transfer as "origin-target operation count/bytes completed(sum min
+// max)", and at the end the number of all transfers and bytes.
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, t := range r.Transfers {
@@ -18,7 +20,8 @@ func lines(r *Result) string {
 	return fmt.Sprintf("%s%d/%d", b.String(), r.Count, r.Bytes)
 }
 
-// TestTransfers checks cases that were counted by hand, also with parts of single locations.
+// TestTransfers checks cases that were counted by hand, with one part and with one part per
+// location, merged.
 func TestTransfers(t *testing.T) {
 	const none = trace.Undefined
 	in := func(window, loc uint32, at int64, k trace.Kind, ops ...uint64) testtrace.Row {

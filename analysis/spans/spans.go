@@ -1,5 +1,5 @@
-// Package spans returns the visits of regions and the claims of resources of a trace as intervals.
-// It is the simplest way to analyse a trace.
+// Package spans returns the visits of regions and the claims of resources in a trace as intervals.
+// It is the simplest way to examine a trace: no events have to be paired.
 package spans
 
 import (
@@ -17,23 +17,23 @@ import (
 // Span is a visit of a region, or a claim of a resource.
 type Span struct {
 	Location uint32 // index into Definitions.Locations
-	// Region is the visited region, or the activity that claims, or trace.NoRef.
+	// Region is the region of a visit, or the activity of a claim, or trace.NoRef if it is unknown.
 	// Definitions.RefName(trace.RefRegion, Region) returns its name.
 	Region uint32
-	// Resource is the claimed resource, an index into Definitions.Resources, or trace.NoRef for
-	// visits.
+	// Resource is the claimed resource as index into Definitions.Resources, or trace.NoRef for a
+	// visit.
 	Resource uint32
-	// Parent is the region that encloses a visit, or trace.NoRef for an outermost visit and for
-	// claims. Depth is the number of enclosing regions.
+	// Parent is the innermost region that was open when a visit began. It is trace.NoRef for an
+	// outermost visit and for a claim. Depth is the number of regions that were open then.
 	Parent uint32
 	Depth  int
-	// Start and End are in ticks of the trace's clock. A span that never ends has Open set, and ends
-	// at the last event of its location.
+	// Start and End are in ticks of the trace's clock. Open is set for a span without an end in the
+	// trace; its End is the time of the last event of its location.
 	Start, End int64
 	Open       bool
 }
 
-// Duration returns the length in ticks, clamped to the greatest int64.
+// Duration returns the length of the span in ticks, clamped to the greatest int64.
 func (s *Span) Duration() int64 {
 	if d := s.End - s.Start; d >= 0 {
 		return d
@@ -41,16 +41,16 @@ func (s *Span) Duration() int64 {
 	return math.MaxInt64
 }
 
-// All returns the spans of the locations that sel selects, limited to those that overlap its times
-// and whose region it selects. At each location the spans come in the order of their ends, and
-// those that never end come last. The events need not be prepared. Leaves without an enter give no
-// span. All reads the events once and holds the open spans, 64 bytes each. An error ends the
+// All returns the spans of the locations that sel selects, as far as they overlap the times of sel
+// and sel selects their region. The spans of a location come in the order of their ends, and those
+// without an end come last. The events need not be prepared. Leaves without an enter are ignored.
+// All reads the events once and holds the open spans in memory, 64 bytes each. An error ends the
 // iteration.
 func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {
 		f := follower{sel: sel}
 		ask := sel.Following()
-		ask.From = math.MinInt64 // a span begins at its enter, not at the window
+		ask.From = math.MinInt64 // read from the begin of the trace, since a span of the window can begin before it
 		for b, err := range format.Batches(ctx, events, ask, format.PerLocation) {
 			if err != nil {
 				yield(Span{}, err)
@@ -63,7 +63,7 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 				}
 			}
 		}
-		for _, s := range f.open() {
+		for _, s := range f.openSpans() {
 			if !yield(s, nil) {
 				return
 			}
@@ -71,22 +71,24 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 	}
 }
 
-// follower tracks the open spans.
+// follower keeps the open spans.
 type follower struct {
 	sel       trace.Selection
 	locations []location
-	claims    map[int64]Span
+	// claims has the open claims by id.
+	claims map[int64]Span
 }
 
-// location has the open spans of a location, innermost last, and the time of its last event.
+// location has the open visits of a location, the innermost last, and the time of its last event.
 type location struct {
 	stack []Span
-	among openset.Index[uint32] // the regions of stack
-	open  int                   // number of open ones
+	among openset.Index[uint32] // index of the regions of stack
+	open  int                   // number of open visits
 	last  int64
 }
 
-// take processes an event and returns the span that it ends.
+// take processes an event. If the event ends a span that is selected, it returns the span, and ok
+// is true.
 func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	at := int(c.Location())
 	for at >= len(f.locations) {
@@ -110,7 +112,7 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 			x := l.stack[i]
 			l.stack = openset.Close(&l.among, l.stack, i, x.Region)
 			l.open--
-			return f.ended(x, c.Time())
+			return f.end(x, c.Time())
 		}
 	case trace.ClaimBegin:
 		resource := trace.NoRef
@@ -126,14 +128,14 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 		id := int64(c.Op(0))
 		if x, begun := f.claims[id]; begun {
 			delete(f.claims, id)
-			return f.ended(x, c.Time())
+			return f.end(x, c.Time())
 		}
 	}
 	return s, false
 }
 
-// ended ends a span. ok is false if it is not selected.
-func (f *follower) ended(s Span, t int64) (Span, bool) {
+// end returns the span with its end at time t. ok is false if it is not selected.
+func (f *follower) end(s Span, t int64) (Span, bool) {
 	s.End = t
 	wanted := s.Start < f.sel.To && (s.End >= f.sel.From || s.Start >= f.sel.From)
 	if f.sel.Region != nil {
@@ -142,10 +144,10 @@ func (f *follower) ended(s Span, t int64) (Span, bool) {
 	return s, wanted
 }
 
-// open ends and returns the spans that are still open.
-func (f *follower) open() (list []Span) {
+// openSpans returns the spans without an end, sorted by location, start and depth.
+func (f *follower) openSpans() (list []Span) {
 	add := func(s Span, last int64) {
-		s, ok := f.ended(s, last)
+		s, ok := f.end(s, last)
 		if s.Open = true; ok {
 			list = append(list, s)
 		}

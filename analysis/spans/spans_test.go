@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sample returns a trace of main with two visits of work inside, one of which is never left, and a
-// claim.
+// sample returns a trace with a region main, two visits of work inside of it, one of which is never
+// left, and a claim.
 func sample() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1))
 	p, q := r.Location("p"), r.Location("q")
@@ -30,6 +30,7 @@ func sample() *trace.Recorder {
 	return r
 }
 
+// texts returns the selected spans of the sample as text.
 func texts(t *testing.T, sel trace.Selection) (list []string) {
 	t.Helper()
 	r := sample()
@@ -62,7 +63,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestWindow checks that spans that reach into the window are returned in full.
+// TestWindow checks that a span that overlaps the window is returned with its full length.
 func TestWindow(t *testing.T) {
 	sel := trace.Everything()
 	sel.From, sel.To = 6, 7
@@ -77,8 +78,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestDisorder has calls that leave in the order in which they entered, many inside of each other,
-// and leaves without an enter. Call i enters at i. The first n leave at n to 2n. Then one more
+// TestDisorder checks nested calls that leave in the order in which they entered, and leaves
+// without an enter. Call i enters at time i. The first n calls leave at n to 2n. Then one more call
 // enters, and all others stay open.
 func TestDisorder(t *testing.T) {
 	const n, more = 1000, 10
@@ -123,7 +124,7 @@ func TestDisorder(t *testing.T) {
 	}
 }
 
-// TestEarlyBreak checks that a loop may end early.
+// TestEarlyBreak checks that a loop over All can end early.
 func TestEarlyBreak(t *testing.T) {
 	n := 0
 	for range spans.All(t.Context(), format.Recorded(sample()), trace.Everything()) {
@@ -136,7 +137,7 @@ func TestEarlyBreak(t *testing.T) {
 	}
 }
 
-// The ten longest spans of a trace of any format.
+// The longest spans of a trace of any format.
 func ExampleAll() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/ring/eztrace_log.otf2", nil)
@@ -153,7 +154,7 @@ func ExampleAll() {
 		}
 		top = append(top, s)
 		slices.SortStableFunc(top, func(a, b spans.Span) int { return int(b.Duration() - a.Duration()) })
-		top = top[:min(len(top), 3)] // or ten
+		top = top[:min(len(top), 3)] // as many as needed
 	}
 	for _, s := range top {
 		fmt.Println(f.Defs().Regions.At(s.Region).Name, f.Defs().Clock.FormatDuration(s.Duration()))

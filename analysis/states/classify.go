@@ -6,25 +6,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// State is the state of a processor as ParaGraph defines it, or unknown.
+// State is the state of a processor as ParaGraph defines it, or a gap.
 type State uint8
 
-// The states. They exclude each other, and a processor is always in one.
+// The states. A processor is in exactly one of them at a time.
 const (
-	// Default is the state that [Options] documents.
+	// Default is no state: it selects the state that [Options] documents.
 	Default State = iota
-	// Busy is any other time.
+	// Busy is all time in none of the other states.
 	Busy
-	// Overhead is work in the communication subsystem, without waiting.
+	// Overhead is work in the communication subsystem, without waits.
 	Overhead
-	// Idle is the time of waiting for a message that has not arrived, and the time before the
-	// processor starts and after it has finished.
+	// Idle is waiting for a message that has not arrived, and the time before a processor starts
+	// and after it finishes.
 	Idle
-	// Gap is time in which nothing was recorded, from an entry to an exit of PICL's full buffers.
+	// Gap is time in which nothing was recorded, such as from an entry to an exit of PICL's full
+	// buffers.
 	Gap
 )
 
-// String returns the state's name in JSON and documents.
+// String returns the state's name as in JSON and documents.
 func (s State) String() string {
 	return [...]string{"default", "busy", "overhead", "idle", "gap"}[min(s, Gap)]
 }
@@ -43,28 +44,30 @@ func (s State) String() string {
 // pvm_, a group or role beginning with "mpi", "shmem", "pvm" or "communication", and a group or
 // role "overhead" or "measurement system" is Overhead; all others are Busy.
 type Options struct {
-	// Barrier is the state inside a barrier (PICL -402), Collective inside other collective operations
-	// (PICL -756 to -793), UserOverhead inside PICL's "user or parallel overhead" (-603). Default
-	// means Overhead for all three, although part of a barrier is waiting, and -603 is the user's own
-	// code.
+	// Barrier is the state inside a barrier (PICL -402), Collective inside other collective
+	// operations (PICL -756 to -793), and UserOverhead inside PICL's "user or parallel overhead"
+	// (-603). Default means Overhead for all three. This is a convention: part of a barrier is
+	// waiting, and -603 is the user's own code.
 	Barrier, Collective, UserOverhead State
-	// Wait is the state inside MPI's calls that wait for a message (MPI_Recv, MPI_Wait…, MPI_Probe and
-	// the like). Default means Overhead, as for the rest of MPI, because the trace does not record how
-	// long they waited. PICL has event types of its own for waiting and ignores Wait.
+	// Wait is the state inside the calls of MPI that wait for a message (MPI_Recv, MPI_Wait…,
+	// MPI_Probe and others). Default means Overhead, as for the other calls of MPI, because the
+	// trace does not record how long they waited. PICL has separate event types for waiting, so
+	// that Wait has no effect.
 	Wait State
-	// Waits, if it is not nil, holds times in which processors are idle whatever region is open. It is
-	// not used with Changes, nor in traces that mark when tracing is on.
+	// Waits, if it is not nil, has times in which processors are idle whatever regions are open. It
+	// has no effect with Changes, and in traces that mark when tracing is on.
 	Waits *Waits
-	// Classify, if it is not nil, is called first. If it returns Default, the rules above apply.
+	// Classify, if it is not nil, returns the state inside a region. The rules above apply if it
+	// returns Default.
 	Classify func(r *trace.Region) State
-	// Changes keeps 24 bytes of every change, so that batches may come in any order of locations and
-	// parts that saw different processors can be merged. Without it, memory is bounded, and batches
-	// must come in global time order.
+	// Changes keeps each change of a state in memory, 24 bytes each. Then batches can come in any
+	// order of locations, and parts that processed different processors can be merged. Without it,
+	// memory is bounded, and batches must come in global time order.
 	Changes bool
-	// Series requests the states over time in a window. Nil requests none.
+	// Series requests the shares of the states over time in a window. Nil requests none.
 	Series *Columns
-	// Window is the time that counts. Nil counts all. A processor whose events are all outside of it
-	// was idle in it. Series is not cut to it.
+	// Window limits the counted time. Nil means the whole trace. A processor whose events are all
+	// outside of the window counts as idle in it. Window does not limit Series.
 	Window *trace.Window
 }
 
@@ -76,7 +79,7 @@ func (s State) orDefault(other State) State {
 	return s
 }
 
-// StateIn returns the state inside a region of a trace by the rules that Options documents.
+// StateIn returns the state inside a region of a trace by the rules of [Options].
 func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	if o.Classify != nil {
 		if s := o.Classify(r); s != Default {

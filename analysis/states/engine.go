@@ -8,15 +8,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// engine tracks the processors in time order.
+// engine follows the states of the processors in time order.
 //
-// A processor that has no more events is idle from its last event on, but that is known only at the
-// end. So the times in which a certain number of processors was busy or in overhead are not summed
-// over the whole trace, but between the last events of the working processors. These form a list in
-// the order of their last event, and each holds the times from its last event to the next one's. An
-// event of a processor joins its times with those of the previous one and moves it to the end. At
-// the end the list determines what has to be corrected. Its length is bounded by the number of
-// processors.
+// A processor that has no more events is idle from its last event on, but which event is the last
+// one is unknown until the end of the trace. So the times for each number of busy processors are
+// not summed over the whole trace, but in sections. The working processors form a list in the order
+// of their latest event. Each of them holds the times from its latest event to that of the next one
+// in the list. When an event of a processor comes, the previous one in the list gets its times, and
+// it moves to the end. At the end of the trace, the list shows which times have one idle processor
+// more. It is at most as long as the number of processors.
 type engine struct {
 	now, start int64
 	any        bool
@@ -24,16 +24,17 @@ type engine struct {
 	byNumber   map[int64]int32
 	places     map[uint32]*locationState
 	at         [Gap + 1]int64 // number of processors in each state
-	// settled has times before the last event of any working processor.
+	// settled has the times before the latest event of all working processors, by number of busy
+	// ones and by number of those in overhead.
 	settled     [2]histogram
-	working     histogram // busy, in overhead or in a gap
-	first, last int32     // the list
+	working     histogram // the same times, by number of processors that are busy, in overhead or in a gap
+	first, last int32     // first and last processor of the list
 	orphans     int64
 	bins        *Times        // nil unless a series is requested
 	window      *trace.Window // nil counts all the time
 }
 
-// histogram has the time for each number of processors.
+// histogram has at index k the time, in ticks, in which k processors were in a state.
 type histogram []int64
 
 func (h *histogram) add(k, ticks int64) {
@@ -43,22 +44,25 @@ func (h *histogram) add(k, ticks int64) {
 	(*h)[k] += ticks
 }
 
+// processor is the state of a processor. Times are in ticks.
 type processor struct {
-	number     int64
-	state      State
-	since      int64 // time is counted up to here
-	ticks      [Gap + 1]int64
-	open       [Gap + 1]int64 // open regions by state
-	alive      int64          // locations that have started and not finished
-	gaps       int64          // locations in a gap
+	number int64
+	state  State
+	since  int64 // time in the current state is counted up to this time
+	ticks  [Gap + 1]int64
+	open   [Gap + 1]int64 // number of open regions by state
+	alive  int64          // number of its locations that have started and not finished
+	gaps   int64          // number of its locations in a gap
+	// prev and next are its neighbours in the list, valid if listed is set.
 	prev, next int32
 	listed     bool
-	heard      int64   // time of its last event, while listed
-	times      []share // times since its last event, while listed
-	packed     int     // len(times) after it was last packed
+	heard      int64   // time of its latest event, valid if listed is set
+	times      []share // times since its latest event, valid if listed is set
+	packed     int     // len(times) after the last call of pack
 }
 
-// share is the time in which certain numbers of processors were busy, in overhead and in a gap.
+// share is a time in ticks in which the given numbers of processors were busy, in overhead and in a
+// gap.
 type share struct {
 	busy, overhead, gap int32
 	ticks               int64
@@ -67,15 +71,17 @@ type share struct {
 // locationState is the state of a location of a processor.
 type locationState struct {
 	processor int32
-	open      []uint32 // open regions, in the order of their enters
-	among     openset.Index[uint32]
-	brackets  int
-	entered   bool // tracing began here
-	alive     bool
-	gap       bool
+	open      []uint32              // open regions, in the order of their enters
+	among     openset.Index[uint32] // index of open
+	// brackets is the number of open tracing regions.
+	brackets int
+	entered  bool // an entry of tracing has come
+	alive    bool
+	gap      bool
 }
 
-// take advances to a change and applies it.
+// take advances the time to a change of a location of processor number, and applies it. Class x is
+// that of its region.
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
@@ -83,7 +89,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	pl := e.places[c.location]
 	if pl != nil && pl.entered && !pl.alive && e.processors[pl.processor].alive == 0 && (c.kind != enter || !x.bracket) {
-		e.change(pl, c, x) // after the end of tracing no time counts
+		e.change(pl, c, x) // the time after the end of tracing does not count
 		return
 	}
 	if c.time > e.now {
@@ -125,7 +131,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
-// change applies an enter or leave of a region.
+// change applies the enter or leave of a region at a location.
 func (e *engine) change(pl *locationState, c change, x class) {
 	p := &e.processors[pl.processor]
 	switch c.kind {
@@ -135,7 +141,7 @@ func (e *engine) change(pl *locationState, c change, x class) {
 		if x.bracket {
 			pl.brackets++
 			pl.entered = true
-			p.live(pl, true)
+			p.setAlive(pl, true)
 		}
 		p.open[x.state]++
 	case leave:
@@ -150,12 +156,13 @@ func (e *engine) change(pl *locationState, c change, x class) {
 			if i >= 0 {
 				pl.brackets--
 			}
-			p.live(pl, pl.brackets > 0)
+			p.setAlive(pl, pl.brackets > 0)
 		}
 	}
 }
 
-func (p *processor) live(pl *locationState, alive bool) {
+// setAlive changes whether a location has started and not finished.
+func (p *processor) setAlive(pl *locationState, alive bool) {
 	if alive != pl.alive {
 		pl.alive = alive
 		if alive {
@@ -166,12 +173,13 @@ func (p *processor) live(pl *locationState, alive bool) {
 	}
 }
 
+// stateNow returns the state that follows from the open regions and gaps.
 func (p *processor) stateNow() State {
 	switch {
 	case p.open[Gap] > 0 && p.alive > 0:
 		return Gap
 	case p.open[Idle] > 0 && p.gaps == 0 || p.alive == 0:
-		// In a gap it is unknown whether the processor continued to wait.
+		// The state in a gap is unknown, so that an open wait does not make the processor idle.
 		return Idle
 	case p.open[Overhead] > 0:
 		return Overhead
@@ -179,7 +187,7 @@ func (p *processor) stateNow() State {
 	return Busy
 }
 
-// advance counts the time up to t.
+// advance counts the time up to t in the current states.
 func (e *engine) advance(t int64) {
 	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[Gap]), clippedLength(e.window, e.now, t)}
 	if e.last == none {
@@ -192,13 +200,14 @@ func (e *engine) advance(t int64) {
 	e.now = t
 }
 
+// settle counts a time that no later event can change.
 func (e *engine) settle(s share) {
 	e.settled[0].add(int64(s.busy), s.ticks)
 	e.settled[1].add(int64(s.overhead), s.ticks)
 	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.gap), s.ticks)
 }
 
-// pack joins equal shares once there are twice as many as after the last time.
+// pack joins equal shares if there are at least 64, and twice as many as after its last call.
 func (p *processor) pack() {
 	if len(p.times) < 64 || len(p.times) < 2*p.packed {
 		return
@@ -219,7 +228,7 @@ func (p *processor) pack() {
 	p.packed = n + 1
 }
 
-// unlist removes a processor from the list.
+// unlist removes a processor from the list, and gives its times to the previous one in it.
 func (e *engine) unlist(i int32) {
 	p := &e.processors[i]
 	if !p.listed {
@@ -239,7 +248,7 @@ func (e *engine) unlist(i int32) {
 	} else {
 		q := &e.processors[p.prev]
 		q.next = p.next
-		// The shorter list is copied.
+		// Append the shorter list to the longer one.
 		if len(q.times) < len(p.times) {
 			q.times, p.times = p.times, q.times
 			q.packed = p.packed
@@ -262,7 +271,8 @@ func (e *engine) list(i int32) {
 	e.last = i
 }
 
-// result closes what is open at the last event of its processor, without changing the engine.
+// result returns the times up to the last event. It ends open regions at the last event of their
+// processor, without changing the engine.
 func (e *engine) result() *Result {
 	r := &Result{Processors: []Processor{}, Profile: []Level{}, Orphans: e.orphans}
 	if e.bins != nil {
@@ -293,8 +303,8 @@ func (e *engine) result() *Result {
 		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
 		working: slices.Clone(e.working),
 	}
-	// The listed processors may have no further events. Each of them then is idle from its last event on,
-	// which adds one idle processor.
+	// The listed processors can have had their last event. If so, each of them is idle from that
+	// event on, which makes one idle processor more.
 	var idle [Gap + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
@@ -330,7 +340,7 @@ func (e *engine) result() *Result {
 	return r
 }
 
-// series closes what is open as result does.
+// series returns the shares over time up to the last event. It ends open regions like result.
 func (e *engine) series() *Series {
 	b := e.bins.clone()
 	for i := range e.processors {

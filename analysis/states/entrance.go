@@ -8,27 +8,28 @@ import (
 )
 
 // entrance holds back the changes of a location until its entry of tracing (PICL's -901). Changes
-// before that entry are outside of the traced time, and only at the end of the trace it is known
-// that there is no entry.
+// before that entry lie outside of the traced time. Whether a location has such an entry is unknown
+// until the end of the trace.
 type entrance struct {
-	entered []bool              // by location: its entry has come
-	held    map[uint32][]change // changes of locations whose entry has not come
-	queue   []change            // changes of all others
+	entered []bool              // by location: it has had its entry of tracing
+	held    map[uint32][]change // by location: changes before its entry
+	queue   []change            // changes of all other locations
+	// size is the number of changes in held and queue.
 	size    int
-	settled bool // nothing is held any more
+	settled bool // no changes are held back any longer
 }
 
-// maxHeld is the greatest number of changes that are held back. Beyond it the locations count from
-// their first event.
+// maxHeld is the greatest number of changes that are held back. If there are more, locations
+// without an entry so far count from their first event.
 const maxHeld = 1 << 20
 
-// passes reports whether changes of a location are applied at once.
+// passes reports whether a change of a location can be applied without [entrance.take].
 func (e *entrance) passes(location uint32) bool {
 	return len(e.held) == 0 && (e.settled || int(location) < len(e.entered) && e.entered[location])
 }
 
-// take processes a change, in time order, that does not pass, and returns those that can be
-// applied.
+// take processes a change for which passes is false. Changes must come in time order; entry is set
+// if this one is an entry of tracing. It returns the changes that can be applied now.
 func (e *entrance) take(c change, entry bool) (ready []change) {
 	for int(c.location) >= len(e.entered) {
 		e.entered = append(e.entered, false)
@@ -52,8 +53,8 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 	return nil
 }
 
-// hold keeps a change of a location whose entry has not come. Of events that change nothing only
-// the first and the last are kept.
+// hold keeps a change of a location without an entry so far. Of consecutive changes of kind sign it
+// keeps the first and the last.
 func (e *entrance) hold(c change) {
 	if e.held == nil {
 		e.held = map[uint32][]change{}
@@ -67,8 +68,8 @@ func (e *entrance) hold(c change) {
 	e.size++
 }
 
-// atEntry returns the changes from before the entry of tracing, with the times at which they take
-// effect after it.
+// atEntry returns the enters and leaves among the changes before an entry of tracing, all with the
+// time of the entry, at which they take effect.
 func atEntry(l []change, entry int64) []change {
 	l = slices.DeleteFunc(l, func(c change) bool { return c.kind != enter && c.kind != leave })
 	for i := range l {
@@ -77,7 +78,7 @@ func atEntry(l []change, entry int64) []change {
 	return l
 }
 
-// settle returns all held changes in time order.
+// settle returns all changes that are held back, in time order, and ends holding back.
 func (e *entrance) settle() []change {
 	all := e.queue
 	if len(e.held) > 0 {
@@ -91,8 +92,7 @@ func (e *entrance) settle() []change {
 	return all
 }
 
-// entries returns the time of the first entry of tracing of each location that has one, from their
-// changes.
+// entries returns for each location with an entry of tracing the time of the first one.
 func (p *Part) entries() map[uint32]int64 {
 	m := map[uint32]int64{}
 	for _, c := range p.changes {
@@ -103,7 +103,7 @@ func (p *Part) entries() map[uint32]int64 {
 	return m
 }
 
-// brackets reports whether a trace has regions that mark when tracing is on.
+// brackets reports whether a trace defines regions that mark when tracing is on.
 func brackets(d *trace.Definitions) bool {
 	for i := range d.Regions.Len() {
 		if d.RegionRole(d.Regions.At(uint32(i))) == trace.TracingRole {

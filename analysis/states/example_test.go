@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The states of the processors of a ring, in which they work one after another. Processor 0 waits
-// four times for 70 µs in event type -52, and is active from 0 to 340 µs.
+// The states of the processors of a ring, which work one after another. Processor 0 waits four
+// times for 70 µs in event type -52. It is active from 0 to 340 µs.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

@@ -5,8 +5,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reduction returns the reduction to the events that a part with these options needs. From these
-// alone, in global time order, its result is the same as from all.
+// Reduction returns the reduction of a trace to the events that a part with these options needs. In
+// global time order, the result from these events equals that from all events.
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 	return format.Reduction{Ends: counts, New: func() format.Reducer {
 		p := New(d, opt)

@@ -2,33 +2,34 @@ package states
 
 import "github.com/weft-trace/weft/trace"
 
-// Columns are a window that is divided into a number of columns of equal length.
+// Columns is a window that is divided into a number of columns of equal length.
 type Columns struct {
 	trace.Window
 	Columns int
 }
 
-// clippedLength returns how much of the time [a, b) is in a window, or all of it if w is nil.
+// clippedLength returns how many ticks of the time [a, b) lie in w, or b − a if w is nil.
 func clippedLength(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
-// Series has the fraction of the processors in each state, from 0 to 1, in each column of a window.
-// The three add up to 1, to less where there are gaps, and to 0 where the window is outside of the
-// trace.
+// Series has for each column of a window the mean share, from 0 to 1, of the processors in each
+// state. The three shares add up to 1, to less if there are gaps, and to 0 outside of the trace.
 type Series struct {
 	Busy     []float64 `json:"busy"`
 	Overhead []float64 `json:"overhead"`
 	Idle     []float64 `json:"idle"`
 }
 
-// Times sums the times of processors by column. Adding an interval has the same cost for any number
-// of columns.
+// Times sums the times of processors in each state by column of a window. Adding an interval takes
+// the same time for any number of columns.
 type Times struct {
-	w     Columns
-	part  [Gap + 1][]float64 // time in columns that intervals cover partly
-	whole [Gap + 1][]float64 // change in the number of intervals that cover a column wholly, from the previous column
+	w    Columns
+	part [Gap + 1][]float64 // by state: ticks in columns that intervals cover partly
+	// whole has, by state, the number of intervals that cover a column entirely, minus that of the
+	// previous column.
+	whole [Gap + 1][]float64
 }
 
-// NewTimes returns empty times for a window.
+// NewTimes returns sums of 0 for a window.
 func NewTimes(w Columns) *Times {
 	b := &Times{w: w}
 	for s := range b.part {
@@ -37,20 +38,20 @@ func NewTimes(w Columns) *Times {
 	return b
 }
 
-// Add adds the interval [a, b) in which a processor was in a state.
+// Add adds the interval [a, b), in ticks, in which a processor was in state s.
 func (x *Times) Add(s State, a, b int64) { x.weigh(s, a, b, 1) }
 
-// Remove removes an added interval, or a part of added ones.
+// Remove subtracts the interval [a, b), which must have been added, alone or as a part of others.
 func (x *Times) Remove(s State, a, b int64) { x.weigh(s, a, b, -1) }
 
-// weigh adds an interval with a weight.
+// weigh adds the interval [a, b) the given number of times, which can be negative.
 func (x *Times) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, x.w.From), min(b, x.w.To)
 	if x.w.Columns == 0 || a >= b {
 		return
 	}
-	// Subtract before converting: times may exceed 2^53, where floating point numbers are far apart.
-	// As an unsigned number the difference of any two times fits.
+	// Subtract before converting to float64: above 2^53, neighbouring floats are more than one tick
+	// apart. The difference of any two times fits a uint64.
 	since := func(t int64) float64 { return float64(uint64(t) - uint64(x.w.From)) }
 	scale := float64(x.w.Columns) / since(x.w.To)
 	at := func(t int64) (int, float64) {
@@ -70,14 +71,14 @@ func (x *Times) weigh(s State, a, b int64, times float64) {
 	x.whole[s][last] -= times
 }
 
-// clone returns an independent copy.
+// clone returns a copy that shares no memory with x.
 func (x *Times) clone() *Times {
 	y := NewTimes(x.w)
 	y.Merge(x)
 	return y
 }
 
-// Series returns the average over a number of processors.
+// Series returns the shares of the states, for a number of processors.
 func (x *Times) Series(processors int) *Series {
 	of := func(s State) []float64 {
 		out, whole := make([]float64, x.w.Columns), 0.0
@@ -90,7 +91,7 @@ func (x *Times) Series(processors int) *Series {
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
 
-// Merge adds other times for the same window.
+// Merge adds the sums of other times, which must be for the same window.
 func (x *Times) Merge(o *Times) {
 	for s := range x.part {
 		for c, v := range o.part[s] {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSeries has figures that were counted by hand: processor 0 is busy from 0 to 5 and in overhead
-// from 5 to 7, with its last event at 7. Processor 1 is busy from 2 on and waits from 6 to 8.
+// TestSeries checks shares that were computed by hand. Processor 0 is busy from 0 to 5 and in
+// overhead from 5 to 7, its last event. Processor 1 is busy from 2 on and waits from 6 to 8.
 func TestSeries(t *testing.T) {
 	rows := []testtrace.Row{testtrace.Enter(0, 0, user), testtrace.Enter(2, 2, user), testtrace.Leave(0, 3, user),
 		testtrace.Enter(0, 5, send), testtrace.Enter(2, 6, wait), testtrace.Leave(0, 7, send), testtrace.Leave(2, 8, wait),
@@ -28,14 +28,14 @@ func TestSeries(t *testing.T) {
 		{Columns{trace.Window{From: 20, To: 30}, 1}, []float64{0}, []float64{0}, []float64{0}},
 	} {
 		for i := range 6 {
-			// Also where floating point numbers are 512 ticks apart.
+			// Add a base at which neighbouring floats are 512 ticks apart.
 			changes, base := i%2 == 1, []int64{0, 1 << 62, math.MinInt64 + 4}[i/2]
 			test.w.From, test.w.To = test.w.From+base, test.w.To+base
 			p := New(picl(), Options{Changes: changes, Series: &test.w})
 			if err := p.Batch(testtrace.Mixed(p.defs, shifted(rows, base))); err != nil {
 				t.Fatal(err)
 			}
-			p.Result() // must not change the later results
+			p.Result() // must not change later results
 			s := p.Result().Series
 			for _, x := range []struct {
 				name      string
@@ -56,7 +56,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// shifted moves events in time.
+// shifted returns the rows with all times increased by by.
 func shifted(rows []testtrace.Row, by int64) []testtrace.Row {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -73,8 +73,8 @@ func TestSeriesOfNothing(t *testing.T) {
 	}
 }
 
-// TestTimes has figures that were counted by hand: two processors over ten ticks in two columns.
-// One is busy except from 4 to 6, in which it is in overhead. The other one is idle.
+// TestTimes checks shares that were computed by hand, for two processors over ten ticks in two
+// columns. One is busy except from 4 to 6, when it is in overhead. The other one is idle.
 func TestTimes(t *testing.T) {
 	w := Columns{trace.Window{From: 0, To: 10}, 2}
 	a, b := NewTimes(w), NewTimes(w)

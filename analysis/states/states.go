@@ -1,26 +1,28 @@
-// Package states computes when processors were busy, in overhead and idle, as ParaGraph defines it,
-// and the concurrency profile: the time in which exactly k processors were in a state.
+// Package states computes the times in which processors were busy, in overhead and idle, as
+// ParaGraph defines these states. It also computes the concurrency profile: the time in which
+// exactly k processors were in a state.
 //
-// In traces that originate from PICL, a processor is all processes of one processor number; the
-// host, and records about several processors, are none. In other traces each location that is a
-// process, thread or stream is a processor. Only processors with events count; comments,
-// statistics, markers, snapshots and summaries are no events here.
+// In traces that originate from PICL, a processor is all processes with one processor number. The
+// host, and locations for records about several processors, are no processors. In other traces each
+// location that is a process, thread or stream is a processor. Only processors with events count;
+// comments, statistics, markers, snapshots and summaries are no events for this purpose.
 //
-// A processor is idle while one of its regions that mean idle is open (see [Options]), otherwise in
-// overhead while one that means overhead is open, otherwise busy. With Options.Waits it is idle while it
-// waits in a call for others, too. Before it starts and after it has
-// finished it is idle. It starts when tracing begins (the entry of PICL's event type -901) and has
-// finished when tracing ends (its exit, until the next entry). Without these records it starts with
-// its first and finishes with its last event. Events outside do not count. So a region that is
-// never left ends at the last event of the processor. The whole lasts from the first to the last
-// event of all processors.
+// A processor is idle while one of its open regions means idle (see [Options]). Otherwise it is in
+// overhead while one means overhead, and otherwise busy. With Options.Waits it is also idle while
+// it waits for others in a call. It is idle before it starts and after it has finished. It starts
+// when tracing begins (the entry of PICL's event type -901), and has finished when tracing ends
+// (its exit) until the next entry. Without these records it starts with its first event and
+// finishes with its last one. Events outside of this time do not count. So a region that is never
+// left ends at the last event of the processor. The result covers the time from the first to the
+// last event of all processors.
 //
 // A leave closes an open enter of the same region at the same location. A leave without an enter is
-// counted and ignored. Between an entry and an exit of PICL's full buffers the state of a processor
-// is unknown: it is in a gap, and in none of the states. A mark of full buffers has no end. After
-// it the processor is in a gap up to its next event, and then continues as before.
+// counted as an orphan and otherwise ignored. Between an entry and an exit of PICL's full buffers
+// the state of a processor is unknown: it is in a gap, and in none of the three states. A mark of
+// full buffers has no end. After one the processor is in a gap up to its next event, and then
+// returns to its previous state.
 //
-// A part needs batches in global time order, or with Options.Changes in any order.
+// A part needs batches in global time order or, with Options.Changes, each location in order.
 package states
 
 import (
@@ -32,27 +34,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part tracks the processors of a trace.
+// Part has the states of the processors of a trace.
 type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
 	classes   []class         // by region
 	numbers   []int64         // processor number by location, -1 for none
-	met       []bool          // by location, whether it has had an event
+	met       []bool          // by location: it has had an event
 	gapped    map[uint32]bool // locations in a gap
 	changes   []change        // only with Options.Changes
 	locations map[uint32]span
 	engine    engine
 	any       bool
-	last      int64 // time of the last event, without Options.Changes
+	last      int64 // time of the last event; unset with Options.Changes
 	bracketed bool  // the trace marks when tracing is on
 	entrance  entrance
-	waits     []waitChange // those still to come
+	waits     []waitChange // begins and ends of waits after the last event
 }
 
+// span is the time from the first to the last event of a location, in ticks.
 type span struct{ first, last int64 }
 
+// change is an event that can change the state of a processor.
 type change struct {
 	time     int64
 	location uint32
@@ -60,18 +64,20 @@ type change struct {
 	kind     changeKind
 }
 
+// changeKind is the effect of a change.
 type changeKind uint8
 
 const (
-	sign  changeKind = iota // an event without a change of state
+	sign  changeKind = iota // an event without a change of state, which shows that the processor is active
 	enter                   // a region with a state other than busy is entered
 	leave                   // such a region is left
 	gap                     // nothing was recorded from here to the next event
 )
 
+// class is the effect of a region on the state.
 type class struct {
 	state   State
-	bracket bool // PICL's -901
+	bracket bool // the region marks the time in which tracing is on (PICL's -901)
 	known   bool
 }
 
@@ -79,12 +85,12 @@ type class struct {
 // processor.
 func (c class) changes() bool { return c.bracket || c.state != Busy }
 
-// counts reports whether an event of this kind shows that a processor is active.
+// counts reports whether an event of kind k shows that a processor is active.
 func counts(k trace.Kind) bool {
 	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
 }
 
-// none is the number of no processor.
+// none is the number that stands for no processor.
 const none = -1
 
 // New returns an empty part for a trace.
@@ -100,7 +106,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
-// Batch processes events: in global time order, or with Options.Changes each location in order.
+// Batch processes events, which must come in global time order or, with Options.Changes, in order
+// at each location.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if !counts(k) {
@@ -135,7 +142,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			s.last = c.time
 			p.locations[loc] = s
 			if c.kind != sign || p.gapped[loc] {
-				// The first event after a gap ends it.
+				// The first event after a gap ends the gap.
 				p.changes = append(p.changes, c)
 			}
 			if c.kind == gap && p.gapped == nil {
@@ -164,7 +171,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// follow applies changes.
+// follow applies changes, which must come in time order.
 func (p *Part) follow(changes []change) {
 	for _, c := range changes {
 		p.engine.take(c, p.numbers[c.location], p.class(c.region))
@@ -174,6 +181,7 @@ func (p *Part) follow(changes []change) {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
+// class returns the class of a region.
 func (p *Part) class(region uint32) class {
 	if region == trace.NoRef {
 		return class{state: Busy}
@@ -194,7 +202,7 @@ func (p *Part) class(region uint32) class {
 	return c
 }
 
-// meet determines the processor of a location.
+// meet sets the processor number of a location at its first event.
 func (p *Part) meet(loc uint32) error {
 	n := p.defs.Locations.Len()
 	if int(loc) >= n {
@@ -208,6 +216,7 @@ func (p *Part) meet(loc uint32) error {
 	return nil
 }
 
+// number returns the processor number of a location, or none.
 func (p *Part) number(loc uint32) int64 {
 	l := p.defs.Locations.At(loc)
 	if !l.Kind.IsProcessor() {
@@ -223,9 +232,8 @@ func (p *Part) number(loc uint32) int64 {
 	return int64(loc)
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations and have the same options; both need Options.Changes. The other part
-// must not be used afterwards.
+// Merge adds another part of the same trace, which must have processed other locations. Both must
+// have the same options, with Options.Changes set. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Changes != o.opt.Changes {
 		return fmt.Errorf("states: found parts of different traces or options")
@@ -256,35 +264,35 @@ func (p *Part) Merge(o *Part) error {
 // Result has the states of the processors. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	First int64       `json:"first"` // first event of all processors, or begin of the window
-	Last  int64       `json:"last"`  // last event of all processors, or end of the window
-	// Processors are in the order of their numbers.
+	First int64       `json:"first"` // time of the first event of all processors, or begin of the window
+	Last  int64       `json:"last"`  // time of the last event of all processors, or end of the window
+	// Processors has the processors in the order of their numbers.
 	Processors []Processor `json:"processors"`
-	// Profile has, for each number of processors from 0 to all, the time in which exactly that many
-	// were in a state.
+	// Profile has an element for each number of processors from 0 to all.
 	Profile []Level `json:"profile"`
-	// Series is set with Options.Series.
+	// Series is nil unless Options.Series is set.
 	Series   *Series `json:"series,omitempty"`
-	Unclosed int64   `json:"unclosed"` // enters without leave, of regions that mean overhead or idle, or tracing
+	Unclosed int64   `json:"unclosed"` // enters without a leave, of regions that mean overhead or idle, or of tracing
 	Orphans  int64   `json:"orphans"`  // leaves of such regions without an enter
 }
 
-// Processor has the times of one processor in each state, between First and Last of all.
+// Processor has the time of a processor in each state, in ticks. All processors have the times from
+// Result.First to Result.Last.
 type Processor struct {
-	// Number is the PICL processor, or in other traces the index of the location.
+	// Number is the processor number in PICL, or the index of the location in other traces.
 	Number   int64  `json:"number"`
-	ID       string `json:"id"` // the file's own id of its first location
+	ID       string `json:"id"` // id of its first location in the file
 	Name     string `json:"name,omitempty"`
 	Busy     int64  `json:"busy"`
 	Overhead int64  `json:"overhead"`
 	Idle     int64  `json:"idle"`
 	Gap      int64  `json:"gap,omitempty"`
-	// Locations are the indices of its locations that have events.
+	// Locations has the indices of its locations with events.
 	Locations []uint32 `json:"-"`
 }
 
-// Level is the time in which exactly Count processors were in each state. A processor in a gap is
-// in none.
+// Level has the times in ticks in which exactly Count processors were in each state. A processor in
+// a gap is in none of them.
 type Level struct {
 	Count    int64 `json:"count"`
 	Busy     int64 `json:"busy"`
@@ -292,7 +300,7 @@ type Level struct {
 	Idle     int64 `json:"idle"`
 }
 
-// Result returns the states up to the last event. The part can continue.
+// Result returns the states up to the last event. The part can process further events.
 func (p *Part) Result() *Result {
 	e := &p.engine
 	if p.opt.Changes {
@@ -320,7 +328,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// replay applies the changes in global time order.
+// replay returns an engine to which all changes were applied in global time order.
 func (p *Part) replay() *engine {
 	all := make([]change, 0, len(p.changes)+2*len(p.locations))
 	entries := p.entries()

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// regions by index, as PICL event types
+// events are the PICL event types of the regions, by region index.
 var events = []int64{-901, -21, -52, 7, -402, -785, -603, -601, -913}
 
 const (
@@ -28,7 +28,8 @@ const (
 	full
 )
 
-// picl returns definitions with locations "0/0", "0/1", "1/0", the host and a scope.
+// picl returns definitions with the locations "0/0", "0/1" and "1/0", the host, and a location that
+// is no processor.
 func picl() *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
 		Conventions: format.Conventions("picl")}
@@ -48,7 +49,7 @@ func TestProcessors(t *testing.T) {
 		name string
 		opt  Options
 		rows []testtrace.Row
-		want string // number:busy/overhead/idle …, unclosed, orphans
+		want string // number:busy/overhead/idle of each processor, then unclosed and orphans
 	}{
 		{"precedence", Options{}, []testtrace.Row{testtrace.Enter(0, 0, tracing), testtrace.Enter(0, 1, send),
 			testtrace.Enter(0, 2, wait), testtrace.Leave(0, 5, wait), testtrace.Leave(0, 6, send),
@@ -126,7 +127,8 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// TestAgainstReference compares random traces with states computed tick by tick, whole and merged.
+// TestAgainstReference compares the results for random traces, of one part and of merged parts,
+// with states computed tick by tick.
 func TestAgainstReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
@@ -143,9 +145,9 @@ func TestAgainstReference(t *testing.T) {
 		for range 1 + rnd.IntN(400) {
 			at, time := uint32(rnd.IntN(n)), rnd.Int64N(100)
 			if round%2 == 0 && at < 3 {
-				time = min(time, 60) // these end early
+				time = min(time, 60) // so that some locations end early
 			}
-			region := uint32(1 + rnd.IntN(len(events)-1)) // no brackets
+			region := uint32(1 + rnd.IntN(len(events)-1)) // not the event type of tracing
 			if rnd.IntN(2) == 0 {
 				rows = append(rows, testtrace.Enter(at, time, region))
 			} else {
@@ -154,7 +156,7 @@ func TestAgainstReference(t *testing.T) {
 		}
 		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return int(a.Time - b.Time) })
 		first, last := rows[0].Time, rows[len(rows)-1].Time
-		var w *trace.Window // in the second half of the rounds
+		var w *trace.Window // only in the second half of the seeds
 		if round >= 150 {
 			w = &trace.Window{From: rnd.Int64N(120) - 10}
 			w.To = w.From + 1 + rnd.Int64N(60)
@@ -218,7 +220,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// slowState returns the state of a location just after a time.
+// slowState returns the state of a location just after time at, computed from all earlier rows.
 func slowState(d *trace.Definitions, rows []testtrace.Row, loc uint32, at int64) State {
 	var open []uint32
 	seen, later := false, false
@@ -295,7 +297,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestEvents compares the classes of all event types with their definition.
+// TestEvents checks the classes of all PICL event types.
 func TestEvents(t *testing.T) {
 	between := func(e, a, b int64) bool { return e >= min(a, b) && e <= max(a, b) }
 	for e := int64(-1100); e < 10; e++ {
@@ -316,8 +318,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestBracketsBothWays checks that keeping changes or applying them at once makes no difference,
-// for any position of -901.
+// TestBracketsBothWays checks that the result is the same with and without Options.Changes,
+// wherever a trace has records of -901.
 func TestBracketsBothWays(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for round := range 300 {
@@ -331,7 +333,7 @@ func TestBracketsBothWays(t *testing.T) {
 		}
 		var rows []testtrace.Row
 		for time := range int64(1 + rnd.IntN(60)) {
-			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter are of -901
+			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter of them -901
 			if rnd.IntN(2) == 0 {
 				rows = append(rows, testtrace.Enter(at, time, region))
 			} else {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Waits are the times in which locations wait in calls for others, for [Options].Waits.
+// Waits has the times in which locations wait for others in calls, for [Options].Waits.
 type Waits struct {
 	changes []waitChange // in order of time
 }
@@ -23,9 +23,10 @@ type waitChange struct {
 	ends     bool
 }
 
-// FindWaits returns the waits of a trace's locations (docs/analyses/waits.md). Parts of calls in which an
-// operation has begun everywhere are no waits. It uses 32 bytes per wait and the memory of a log of
-// calls. An error is that of the scan, of the temporary file, or of the context.
+// FindWaits returns the times in which the locations of a trace wait for others
+// (docs/analyses/waits.md). The time in a collective operation after all members have begun is no
+// wait. FindWaits uses 32 bytes per wait, and the memory of a log of calls. The error is that of
+// the scan, of the temporary file, or of the context.
 func FindWaits(ctx context.Context, events format.Events) (*Waits, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs())})
 	if err != nil {
@@ -43,10 +44,10 @@ func FindWaits(ctx context.Context, events format.Events) (*Waits, error) {
 	return w, err
 }
 
-// waitRegion stands for a region in which a location waits.
+// waitRegion is the index of a region that is open while a location waits.
 const waitRegion = trace.NoRef - 1
 
-// waitsUpTo applies the begins and ends of waits up to a time.
+// waitsUpTo applies the begins and ends of waits up to time t.
 func (p *Part) waitsUpTo(t int64) error {
 	for ; len(p.waits) > 0 && p.waits[0].time <= t; p.waits = p.waits[1:] {
 		x := p.waits[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestWaits checks that a receive whose message is sent late is idle until the send begins, and in overhead from
-// there on.
+// TestWaits checks that a processor in a receive is idle until the message is sent, and in overhead
+// from then on.
 func TestWaits(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	work, send, recv := r.Region("work"), r.Region("MPI_Send"), r.Region("MPI_Recv")

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Two processes that do the same three times, one of them with longer steps.
+// Two processes repeat the same calls three times, one of them with longer steps.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	run, read, solve := r.Region("run"), r.Region("read"), r.Region("solve")
@@ -42,7 +42,7 @@ func Example() {
 	for _, s := range found.Sequences {
 		switch s.Name {
 		case "run":
-			loop := s.Steps[1] // behind the enter
+			loop := s.Steps[1] // step 0 is the enter
 			fmt.Println("run repeats", len(found.Sequences[loop.Sequence].Steps), "calls", loop.Iterations, "times")
 		case "solve":
 			fmt.Println("solve lasts", s.Min, "to", s.Max, "ms, in all", s.Sum, "ms")

@@ -1,15 +1,15 @@
-// Package structure shows what repeats in the events of each location: its calls, and
-// the loops that they happen in, with how often and how long.
+// Package structure finds what repeats in the events of each location: the calls and loops, with
+// how often and how long each of them ran.
 //
-// A call is what lies between an enter and its leave, with both; a leave closes the
-// latest open enter of the same region, and what was entered since. Events are the same
-// if kind and region (or what else they refer to) are: operands and attributes do not
-// count. Regions are the same that are one row ([trace.Rows]). What comes twice in a row or more
-// is a loop. Sequences that say the same are one, also at different locations, and so are locations.
+// A call sequence has the events from an enter to its leave, with both. A leave closes the latest
+// open enter of its region, and all visits entered since. Two events are the same if they have the
+// same kind and reference, such as a region; operands and attributes do not count. Regions of one
+// row ([trace.Rows]) are the same. Steps that occur twice or more in succession are a loop. Equal
+// sequences are one in the result, also those of different locations, and so are equal locations.
 //
-// A part needs the order of each location only. Its memory is that of the sequences
-// found, 150 bytes each and 4 for each of their steps, which is little for programs that
-// repeat themselves, and grows with the trace for those that do not.
+// A part needs only the events of each location in order. It uses 150 bytes per sequence and 4
+// bytes per step of a sequence. That is little for programs that repeat themselves; for others it
+// grows with the trace.
 package structure
 
 import (
@@ -24,45 +24,48 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MaxLoop is how many steps the longest repetition has that is found.
+// MaxLoop is the largest number of steps that one iteration of a detected loop can have.
 const MaxLoop = 100
 
-// Part is the structure of some locations of a trace.
+// Part holds the structure of some locations of a trace.
 type Part struct {
 	defs      *trace.Definitions
 	rows      *trace.Rows
 	locations []*location // by index, nil where there were no events
 }
 
-// location finds the structure of one location.
+// location builds the structure of one location.
 type location struct {
-	builder     *grammar.Builder // nil once it is finished
-	sequences   []grammar.SequenceInfo
-	loops       []grammar.LoopInfo
-	events      []event // by number
+	builder   *grammar.Builder // nil once the location is finished
+	sequences []grammar.SequenceInfo
+	loops     []grammar.LoopInfo
+	events    []event // by number: the tokens of the grammar
+	// numbers has the number of each event, under its own reference and that of its row.
 	numbers     map[event]uint32
-	open        []uint32 // regions
-	among       openset.Index[uint32]
-	total       []Times // of each sequence
+	open        []uint32              // the regions of the open enters, outermost first
+	openIndex   openset.Index[uint32] // index of open
+	total       []Times               // by sequence
 	count       int64
 	first, last int64
 	orphans     int64
 	unclosed    int64
 }
 
-// event is what makes events the same.
+// event holds the properties in which equal events agree.
 type event struct {
 	kind trace.Kind
 	ref  uint32
 }
 
-// New makes an empty part for a trace, for which regions with the same name and place are one.
+// New returns an empty part for a trace. It treats regions with the same name and source place as
+// one.
 func New(d *trace.Definitions) *Part { return NewRows(d, trace.NewRows(d)) }
 
-// NewRows is New with the rows that regions have; nil is one for each region. All parts of a trace must have the same.
+// NewRows is like [New], but regions with the same row are one; nil makes each region one of its
+// own. Parts that are merged must have the same rows.
 func NewRows(d *trace.Definitions, rows *trace.Rows) *Part { return &Part{defs: d, rows: rows} }
 
-// Batch takes events, of one location or mixed.
+// Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if !k.IsEvent() {
@@ -79,9 +82,11 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// Links ignores links, which are no part of the structure.
+// Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
+// location returns the state of a location, which it creates if needed with t as the time of the
+// first event.
 func (p *Part) location(loc uint32, t int64) (*location, error) {
 	if n := p.defs.Locations.Len(); int(loc) >= n {
 		return nil, fmt.Errorf("structure: found an event at location %d, expected one of the %d locations of the trace",
@@ -92,14 +97,14 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 	l := p.locations[loc]
 	if l == nil {
 		l = &location{numbers: map[event]uint32{}, first: t}
-		l.builder = grammar.New(MaxLoop, func(e uint32) bool { return l.events[e].kind == trace.Enter }, l.occurred)
+		l.builder = grammar.New(MaxLoop, func(e uint32) bool { return l.events[e].kind == trace.Enter }, l.countOccurrence)
 		p.locations[loc] = l
 	}
 	return l, nil
 }
 
-// occurred counts an occurrence of a sequence.
-func (l *location) occurred(s uint32, o grammar.Occurrence) error {
+// countOccurrence adds an occurrence to the times of sequence s.
+func (l *location) countOccurrence(s uint32, o grammar.Occurrence) error {
 	for uint32(len(l.total)) <= s {
 		l.total = append(l.total, Times{Min: math.MaxInt64})
 	}
@@ -111,21 +116,23 @@ func (l *location) occurred(s uint32, o grammar.Occurrence) error {
 	return nil
 }
 
-// at is a time as the grammar counts: from the location's first event.
-func (l *location) at(t int64) uint64 { return uint64(t) - uint64(l.first) }
+// sinceFirst returns the ticks from the location's first event to time t, as the grammar needs
+// times.
+func (l *location) sinceFirst(t int64) uint64 { return uint64(t) - uint64(l.first) }
 
-// same is an event that stands for all that are the same.
-func (p *Part) same(e event) event {
+// representative returns the event that stands for e and all that are the same.
+func (p *Part) representative(e event) event {
 	if p.defs.Spec(e.kind).Ref == trace.RefRegion {
 		e.ref = p.rows.Of(e.ref)
 	}
 	return e
 }
 
+// add adds an event to the structure of its location.
 func (p *Part) add(l *location, e event, t int64) error {
 	n, ok := l.numbers[e]
 	if !ok {
-		same := p.same(e)
+		same := p.representative(e)
 		if n, ok = l.numbers[same]; !ok {
 			n = uint32(len(l.events))
 			l.numbers[same] = n
@@ -138,11 +145,11 @@ func (p *Part) add(l *location, e event, t int64) error {
 	l.last = t
 	switch e.kind {
 	case trace.Enter:
-		l.builder.Open(l.at(t))
-		l.among.Open(e.ref, len(l.open))
+		l.builder.Open(l.sinceFirst(t))
+		l.openIndex.Open(e.ref, len(l.open))
 		l.open = append(l.open, e.ref)
 	case trace.Leave:
-		i := l.among.Find(e.ref, len(l.open), func(i int) uint32 { return l.open[i] })
+		i := l.openIndex.Find(e.ref, len(l.open), func(i int) uint32 { return l.open[i] })
 		if i < 0 {
 			l.orphans++
 			break
@@ -153,21 +160,23 @@ func (p *Part) add(l *location, e event, t int64) error {
 			}
 			l.unclosed++
 		}
-		if err := l.builder.Add(n, l.at(t)); err != nil {
+		if err := l.builder.Add(n, l.sinceFirst(t)); err != nil {
 			return err
 		}
 		return l.close(t)
 	}
-	return l.builder.Add(n, l.at(t))
+	return l.builder.Add(n, l.sinceFirst(t))
 }
 
+// close closes the innermost open call at time t.
 func (l *location) close(t int64) error {
 	n := len(l.open) - 1
-	l.open = openset.Close(&l.among, l.open, n, l.open[n])
-	return l.builder.Close(l.at(t))
+	l.open = openset.Close(&l.openIndex, l.open, n, l.open[n])
+	return l.builder.Close(l.sinceFirst(t))
 }
 
-// End finishes a location: it has no more events, and what finds sequences is not needed any longer.
+// End finishes a location, which must have no further events, and frees the memory for finding its
+// sequences.
 func (p *Part) End(loc uint32) error {
 	if int(loc) < len(p.locations) && p.locations[loc] != nil {
 		return p.locations[loc].finish()
@@ -175,7 +184,7 @@ func (p *Part) End(loc uint32) error {
 	return nil
 }
 
-// finish closes what is open at the last event.
+// finish closes the open calls at the last event, and takes the sequences from the builder.
 func (l *location) finish() error {
 	if l.builder == nil {
 		return nil
@@ -192,19 +201,21 @@ func (l *location) finish() error {
 	return nil
 }
 
-// Merge adds the locations of another part, which is not to be used any more.
+// Merge adds the locations of another part. Both must have seen different locations. The other part
+// must not be used afterwards.
 func (p *Part) Merge(o *Part) (err error) {
 	p.locations, err = analysis.Join("structure", p.locations, o.locations)
 	return err
 }
 
-// Times sums up occurrences; times are in ticks.
+// Times sums the occurrences of a sequence. Times are in ticks.
 type Times struct {
 	Count int64       `json:"count"`
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
-	// Blocks is the time outside of inner calls if the sequence is a call, or else the time inside of calls.
+	// Blocks is, for a call, the time outside of the calls directly inside of it; for other
+	// sequences, the time inside of calls.
 	Blocks int64 `json:"blocks"`
 }
 
@@ -217,17 +228,20 @@ func (t *Times) add(o Times) {
 	t.Min, t.Max = min(t.Min, o.Min), max(t.Max, o.Max)
 }
 
-// Step is one of a sequence: an event, or so many iterations of another sequence.
+// Step is a step of a sequence: an event, or a number of consecutive iterations of another
+// sequence.
 type Step struct {
-	// Kind and Name are an event's: the name of what it refers to, "" without.
+	// Kind is the kind of an event, and Name the name of its region, metric or string. Both are
+	// empty for sequences; Name is also empty for events without one.
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Sequence is the place of a sequence in the list of all; -1 for events, null in JSON.
+	// Sequence is the index of a sequence in Result.Sequences. It is -1 for an event, which is null
+	// in JSON.
 	Sequence   int    `json:"sequence"`
 	Iterations uint32 `json:"iterations,omitempty"`
 }
 
-// MarshalJSON has null for the sequence of an event.
+// MarshalJSON writes null for the sequence of an event.
 func (s Step) MarshalJSON() ([]byte, error) {
 	x := struct {
 		Kind       string `json:"kind,omitempty"`
@@ -241,39 +255,39 @@ func (s Step) MarshalJSON() ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// Sequence is what repeats, or a call.
+// Sequence is a call, or the steps of a loop's iteration.
 type Sequence struct {
-	// Name is that of the region of a call, "" for other sequences.
+	// Name is the name of a call's region. It is empty for other sequences.
 	Name  string `json:"name,omitempty"`
 	Call  bool   `json:"call"`
 	Steps []Step `json:"steps"`
 	Times
-	// Contention is the share of the time of all locations that would be saved if each
-	// occurrence took no longer than the shortest one.
+	// Contention is the share, from 0 to 1, of the time of all locations that the program would
+	// save if each occurrence took as long as the shortest one.
 	Contention float64 `json:"contention"`
-	// Locations is at how many locations it occurs.
+	// Locations is the number of locations at which the sequence occurs.
 	Locations int `json:"locations"`
 }
 
-// Shape is what locations do that do the same.
+// Shape is a list of steps with the locations that have exactly these steps.
 type Shape struct {
 	Locations []uint32 `json:"locations"`
 	IDs       []string `json:"ids"`
 	Names     []string `json:"names"`
-	Events    int64    `json:"events"` // of all
-	Span      int64    `json:"span"`   // from first to last event, the longest, in ticks
+	Events    int64    `json:"events"` // total of all locations of the shape
+	Span      int64    `json:"span"`   // longest time of one location from its first to its last event, in ticks
 	Steps     []Step   `json:"steps"`
 }
 
 // Result is the structure of a trace.
 type Result struct {
-	Shapes    []Shape    `json:"shapes"`    // in the order of their first locations
-	Sequences []Sequence `json:"sequences"` // in the order in which shapes need them
-	Orphans   int64      `json:"orphans"`   // leaves without enter
-	Unclosed  int64      `json:"unclosed"`  // enters without leave
+	Shapes    []Shape    `json:"shapes"`    // in the order of the first location of each
+	Sequences []Sequence `json:"sequences"` // each after the sequences that its steps refer to
+	Orphans   int64      `json:"orphans"`   // leaves without an enter
+	Unclosed  int64      `json:"unclosed"`  // enters without a leave
 }
 
-// Result is the structure of what the part has seen, which is not to be used any more.
+// Result returns the structure of the locations of the part. The part must not be used afterwards.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
 	m := merger{p: p, r: r, names: p.defs.FullNames(), regions: p.defs.RegionNames(p.rows),
@@ -289,7 +303,7 @@ func (p *Part) Result() (*Result, error) {
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
 		total.Add(l.last - l.first)
 		m.location(uint32(i), l)
-		p.locations[i] = nil // free its memory: the result has all of it
+		p.locations[i] = nil // free its memory; the result has copies
 	}
 	for i := range r.Sequences {
 		x := &r.Sequences[i]
@@ -300,20 +314,21 @@ func (p *Part) Result() (*Result, error) {
 	return r, nil
 }
 
-// merger finds what is the same at several locations.
+// merger adds the structure of one location after the other to a result, with equal sequences once.
 type merger struct {
-	p       *Part
-	r       *Result
-	known   map[string]int // sequences by their steps
+	p     *Part
+	r     *Result
+	known map[string]int // index in Result.Sequences, by key of the steps
+	// shapes has the index in Result.Shapes, by key of the steps.
 	shapes  map[string]int
-	names   []string // of locations
-	regions []string // names
-	key     []byte
+	names   []string // by location
+	regions []string // names of regions
+	key     []byte   // scratch
 }
 
-// location adds a location.
+// location adds the structure of a location to the result.
 func (m *merger) location(loc uint32, l *location) {
-	places := make([]int, len(l.sequences)) // of its sequences in the result, +1
+	places := make([]int, len(l.sequences)) // index of each sequence in the result plus 1; 0 if not there yet
 	steps, key := m.steps(l, 0, places)
 	d := m.p.defs.Locations.At(loc)
 	i, ok := m.shapes[key]
@@ -337,10 +352,11 @@ func (m *merger) location(loc uint32, l *location) {
 	}
 }
 
-// steps translates the steps of a sequence, those of the sequences in it first, and
-// makes a key of them.
+// steps returns the steps of sequence s, and a key that equal steps share. It adds the sequences
+// inside of s to the result first, and sets their places.
 func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
-	// The sequences that are needed, innermost first: a stack, since calls may be deep.
+	// The stack holds the sequences to translate, outermost first. It replaces recursion, since
+	// calls may be deep.
 	type frame struct{ s, next int }
 	stack := []frame{{s: s}}
 	for {
@@ -349,7 +365,7 @@ func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
 		if f.next < len(tokens) {
 			k := tokens[f.next]
 			f.next++
-			if inner := m.inner(l, k); inner > 0 && places[inner] == 0 {
+			if inner := m.sequenceOf(l, k); inner > 0 && places[inner] == 0 {
 				stack = append(stack, frame{s: inner})
 			}
 			continue
@@ -358,13 +374,14 @@ func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
 		if len(stack) == 1 {
 			return steps, key
 		}
-		places[f.s] = m.place(l, f.s, steps, key) + 1
+		places[f.s] = m.addSequence(l, f.s, steps, key) + 1
 		stack = stack[:len(stack)-1]
 	}
 }
 
-// inner is the sequence that a token leads to, 0 for events.
-func (m *merger) inner(l *location, k grammar.Token) int {
+// sequenceOf returns the index of the sequence that token k stands for or repeats. It returns 0 for
+// an event.
+func (m *merger) sequenceOf(l *location, k grammar.Token) int {
 	switch k.Type() {
 	case grammar.Sequence:
 		return int(k.ID())
@@ -374,11 +391,13 @@ func (m *merger) inner(l *location, k grammar.Token) int {
 	return 0
 }
 
+// translate returns the steps of tokens, and their key. The sequences inside of them must have
+// their places.
 func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([]Step, string) {
 	steps := make([]Step, 0, len(tokens))
 	m.key = m.key[:0]
 	for _, k := range tokens {
-		if inner := m.inner(l, k); inner > 0 {
+		if inner := m.sequenceOf(l, k); inner > 0 {
 			step := Step{Sequence: places[inner] - 1, Iterations: 1}
 			if k.Type() == grammar.Loop {
 				step.Iterations = l.loops[k.ID()].Iterations
@@ -396,8 +415,9 @@ func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([
 	return steps, string(m.key)
 }
 
-// place is where a sequence is in the result.
-func (m *merger) place(l *location, s int, steps []Step, key string) int {
+// addSequence returns the index in the result of sequence s with the given steps and key. It adds
+// the sequence if it is new.
+func (m *merger) addSequence(l *location, s int, steps []Step, key string) int {
 	if i, ok := m.known[key]; ok {
 		return i
 	}
@@ -411,7 +431,8 @@ func (m *merger) place(l *location, s int, steps []Step, key string) int {
 	return i
 }
 
-// name is that of what an event refers to.
+// name returns the name of the region, metric or string that an event refers to, or "" if it has
+// none.
 func (m *merger) name(e event) string {
 	d := m.p.defs
 	if e.ref == trace.NoRef {

@@ -13,9 +13,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// random makes the events of a program with calls and loops at two locations, the
-// second of which does what the first does.
-func random(seed uint64) []testtrace.Row {
+// randomRows returns the events of a random program with calls and loops. Both of its locations
+// have the same events.
+func randomRows(seed uint64) []testtrace.Row {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var rows []testtrace.Row
 	time := int64(0)
@@ -59,8 +59,8 @@ func random(seed uint64) []testtrace.Row {
 	return rows
 }
 
-// TestStepJSON checks the JSON of steps: the sequence of an event is null, that of a call is its place in the
-// list.
+// TestStepJSON checks that the sequence of an event is null in JSON, and that of a call is its
+// index, even 0.
 func TestStepJSON(t *testing.T) {
 	b, err := json.Marshal([]Step{{Kind: "mark", Name: "a", Sequence: -1}, {Sequence: 0, Iterations: 2}})
 	const want = `[{"kind":"mark","name":"a","sequence":null},{"sequence":0,"iterations":2}]`
@@ -69,11 +69,11 @@ func TestStepJSON(t *testing.T) {
 	}
 }
 
-// TestStructure checks that the expanded steps of a location are its events, and that the times of the
-// sequences agree with those of the events.
+// TestStructure checks that the expanded steps of a location equal its events, and that the times
+// of the sequences agree with those of the events.
 func TestStructure(t *testing.T) {
 	for seed := range uint64(200) {
-		rows := random(seed)
+		rows := randomRows(seed)
 		d := testtrace.Defs(2, 3, 0)
 		p := New(d)
 		for _, b := range testtrace.PerLocation(d, rows) {
@@ -133,7 +133,7 @@ func TestStructure(t *testing.T) {
 			}
 		}
 		for i, x := range r.Sequences {
-			if x.Times != times[i] && !(seed%4 == 0 && x.Call) { // a call without leave lasts until the end
+			if x.Times != times[i] && !(seed%4 == 0 && x.Call) { // an unclosed call ends at the location's last event
 				t.Fatalf("seed %d: sequence %d: %+v, want %+v", seed, i, x.Times, times[i])
 			}
 			if x.Locations != 2 {
@@ -143,8 +143,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestTextOfSeveral checks that the text states which figures are sums over several locations, and that
-// the duration is that of a single one.
+// TestTextOfSeveral checks that the text marks figures that are sums over several locations, and
+// that the duration is that of one location.
 func TestTextOfSeveral(t *testing.T) {
 	for locations, want := range map[int]string{
 		1: "a0: 2 events, 5 s\n ",
@@ -212,7 +212,7 @@ func TestLoops(t *testing.T) {
 	if got := text(r.Shapes[0].Steps); got != " 7×(enterA 4×(1×(enterB leaveB) markC) leaveA)" {
 		t.Error(got)
 	}
-	// Two parts make the same of it as one.
+	// Two merged parts have the same result as one.
 	a, b := New(p.defs), New(p.defs)
 	if err := b.Batch(testtrace.Mixed(p.defs, rows)); err != nil {
 		t.Fatal(err)

@@ -7,21 +7,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// printer prints trees.
+// printer formats a result as indented trees.
 type printer struct {
 	x     *Result
 	clock trace.Clock
 	depth int
 }
 
-// Text is the structure for people, trees down to a depth, with times of a clock.
+// Text returns the structure as a table of indented steps, one tree per shape, at most depth levels
+// deep. Clock c determines the units of times.
 func (r *Result) Text(c trace.Clock, depth int) string {
 	return (&printer{r, c, depth}).text()
 }
 
+// text returns the trees of all shapes, and the numbers of unclosed and orphaned events.
 func (p *printer) text() string {
 	b := &strings.Builder{}
-	// State that counts are sums over several locations, because the duration shown with them is that of one.
+	// The heading says that the figures are sums over several locations, since the duration above
+	// is of a single location.
 	over := ""
 	if n := p.x.locations(); n > 1 {
 		over = fmt.Sprintf("figures over all %d locations", n)
@@ -57,7 +60,7 @@ func (p *printer) text() string {
 	return b.String()
 }
 
-// locations is at how many locations there are events.
+// locations returns the number of locations with events.
 func (r *Result) locations() (n int) {
 	for _, s := range r.Shapes {
 		n += len(s.Locations)
@@ -65,11 +68,11 @@ func (r *Result) locations() (n int) {
 	return n
 }
 
-// stepsShown is how many steps of a sequence are shown.
+// stepsShown is the largest number of steps of a sequence that are printed.
 const stepsShown = 40
 
-// steps prints the steps of a sequence; those of a call begin and end with its enter and
-// leave, which the line before them has named.
+// steps prints the steps of a sequence. It leaves out the enter and leave of a call, since the line
+// above the steps has the name of its region.
 func (p *printer) steps(b *strings.Builder, steps []Step, depth int, call bool) {
 	if call {
 		steps = steps[1:]

@@ -11,31 +11,32 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Claim is a claim as [Distance] compares it.
+// Claim is a claim for [Distance].
 type Claim struct {
-	Label string `json:"label"` // claims of two traces are the same when their labels are equal
+	Label string `json:"label"` // claims of two traces correspond if their labels are equal
 	Start int64  `json:"start"` // ticks
 	End   int64  `json:"end"`   // ticks
 }
 
-// Node is a claim of a trace: the n-th one (from 0) with its label, in the order of starts.
+// Node is a claim of a trace: the one with number Occurrence, from 0, of those with its label, in
+// the order of starts.
 type Node struct {
 	Label      string `json:"label"`
 	Occurrence int    `json:"occurrence"`
 }
 
-// Edge is a pair of claims of which one ends before the other starts, with no claim between.
+// Edge joins two claims. From ends before or when To starts, and no other claim lies between them.
 type Edge struct {
 	From Node `json:"from"`
 	To   Node `json:"to"`
 }
 
-// Difference has the differences of two traces.
+// Difference has the claims and the pairs of successive claims in which two traces differ.
 type Difference struct {
 	// Distance is the number of nodes and edges that only one trace has.
 	Distance int `json:"distance"`
-	// The nodes and edges that only the first or only the second trace has,
-	// sorted by label.
+	// The nodes and edges that only the first or only the second trace has, sorted by label, then
+	// by occurrence.
 	FirstNodes  []Node `json:"firstNodes"`
 	FirstEdges  []Edge `json:"firstEdges"`
 	SecondNodes []Node `json:"secondNodes"`
@@ -43,12 +44,12 @@ type Difference struct {
 }
 
 // Distance compares the order of the claims of two traces. The graph of a trace has its claims as
-// nodes, and an edge from A to B if A ends before or when B starts and no claim fits between.
-// Claims that overlap are not ordered. The distance is the number of nodes and edges in which the
-// graphs differ. It can be 0 for traces with different times. Of two claims of length 0 at the same
-// time the one that is listed first comes first.
+// nodes, and an edge from A to B if A ends before or when B starts and no other claim lies between
+// them. Claims that overlap have no order. Of two claims of length 0 at the same time the one that
+// is earlier in the list is first. The distance is the number of nodes and edges that only one of
+// the graphs has. It can be 0 for traces with different times.
 //
-// The cost is n log n plus the number of edges, which can be n².
+// Distance takes time proportional to n log n plus the number of edges, which can be n².
 func Distance(first, second []Claim) *Difference {
 	n1, e1 := graph(first)
 	n2, e2 := graph(second)
@@ -79,9 +80,9 @@ func sortedDifference[T comparable](a, b map[T]bool, compare func(x, y T) int) [
 	return out
 }
 
-// graph returns the transitive reduction of the order of the claims.
+// graph returns the nodes and edges of a trace's claims; see [Distance].
 func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
-	// In this order each claim follows its predecessors.
+	// Sort the claims so that each follows its predecessors.
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a,
 		b Claim) int {
@@ -102,7 +103,7 @@ func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
 			}
 			return 1
 		})
-		// Claims that start after the end of a candidate are its successors.
+		// All claims that start after the end of a successor have it between them and this claim.
 		least, any := int64(0), false
 		for j := max(from, i+1); j < len(list); j++ {
 			b := list[j]
@@ -118,22 +119,25 @@ func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
 	return nodes, edges
 }
 
-// Claims collects the claims of a trace for [Distance]. It keeps all of them.
+// Claims collects the claims of a trace for [Distance]. It keeps all of them in memory.
 type Claims struct {
 	defs  *trace.Definitions
 	attrs []string
-	open  map[claims.Key]collectedClaim
-	done  []collectedClaim
-	last  map[uint32]int64
+	// open has the claims without an end so far, and done the others.
+	open map[claims.Key]collectedClaim
+	done []collectedClaim
+	// last has the time of the last event of each location, in ticks.
+	last map[uint32]int64
 }
 
+// collectedClaim is a claim with its key, by which Result sorts.
 type collectedClaim struct {
 	Claim
 	key claims.Key
 }
 
-// NewClaims returns an empty part for a trace. Claims are labelled with the values of the given
-// attributes, or with the name of their activity when none is given.
+// NewClaims returns an empty part for a trace. The label of a claim consists of the values of the
+// given attributes, or is the name of its activity if no attributes are given.
 func NewClaims(d *trace.Definitions, attributes ...string) *Claims {
 	return &Claims{defs: d, attrs: attributes, open: map[claims.Key]collectedClaim{}, last: map[uint32]int64{}}
 }
@@ -155,6 +159,7 @@ func (p *Claims) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// end ends the claim with key k, if it is open.
 func (p *Claims) end(k claims.Key, t int64) {
 	if x, ok := p.open[k]; ok {
 		delete(p.open, k)
@@ -163,6 +168,7 @@ func (p *Claims) end(k claims.Key, t int64) {
 	}
 }
 
+// label returns the label of the claim at the cursor.
 func (p *Claims) label(c *trace.Cursor) string {
 	if len(p.attrs) == 0 {
 		if r := c.Ref(); p.defs.Regions.Has(r) {
@@ -185,9 +191,8 @@ func (p *Claims) label(c *trace.Cursor) string {
 // Links ignores links.
 func (p *Claims) Links([]trace.Link) error { return nil }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations and have the same attributes. The other part must not be used any
-// more.
+// Merge adds another part of the same trace. Both must have the same attributes and have processed
+// different locations. The other part must not be used afterwards.
 func (p *Claims) Merge(o *Claims) error {
 	if p.defs != o.defs || !slices.Equal(p.attrs, o.attrs) {
 		return fmt.Errorf("usage: found parts of different traces or attributes")
@@ -198,8 +203,8 @@ func (p *Claims) Merge(o *Claims) error {
 	return nil
 }
 
-// Result returns the claims so far, sorted by start, end, location and id. Claims that never end
-// are closed at the last event of their location. The part can continue.
+// Result returns the claims so far, sorted by start, end, location and id. Claims without an end
+// are closed at the last event of their location. The part can process further events.
 func (p *Claims) Result() []Claim {
 	all := slices.Clone(p.done)
 	for k, x := range p.open {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The use of a system's resources. The claims of the CPU do not overlap: the sum of the lengths of
-// its 35 lines in the file is 66.931 ms of 130 ms, where its signals end.
+// The use of a system's resources. The claims of the CPU do not overlap, so that their sum can be
+// checked: the 35 lines in the file last 66.931 ms, of 130 ms until the last signal ends.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/odse.etf", nil)
@@ -36,9 +36,9 @@ func Example() {
 	// GPU: 17 claims, used for 64.356 ms (49.5 %)
 }
 
-// The number of objects in a system over time, by Little's law. An object is everything with the
-// same value of an attribute. It is in the system from the earliest to the latest time of its lines
-// in the file, which gives the same figures by hand.
+// The number of objects in a system over time, by Little's law. All lines of the file with the same
+// value of an attribute belong to one object, which is in the system from their earliest to their
+// latest time. The figures agree with a count by hand.
 func ExampleLittle() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/odse.etf", nil)

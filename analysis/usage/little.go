@@ -10,41 +10,47 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// LittleOptions define the objects that go through a system, and the events that count as its
-// steps.
+// LittleOptions selects the attribute that identifies the objects that go through a system, and the
+// events that are counted for the event-based throughput.
 type LittleOptions struct {
-	// Attribute names the attribute that identifies objects: all claims and events with the same value
-	// are one object, which is in the system from the earliest to the latest of their times.
+	// Attribute is the name of the attribute that identifies objects. All claims and events with
+	// the same value belong to one object, which is in the system from the earliest to the latest
+	// of their times.
 	Attribute string
-	// Events selects the events whose rate is the event-based throughput. Nil selects none.
+	// Events selects the events for the event-based throughput. Nil selects none.
 	Events *EventFilter
 }
 
 // EventFilter selects events and the starts and ends of claims.
 type EventFilter struct {
-	// Attributes must all be present with these values, written as text. An empty map matches all. A
-	// claim's start and end have the claim's attributes.
+	// Attributes are the names and values, as text, of attributes that an event must have. An empty
+	// map matches all events. The start and end of a claim have the claim's attributes.
 	Attributes map[string]string
 	Starts     bool // starts of claims
 	Ends       bool // ends of claims
-	Marks      bool // events without duration
+	Marks      bool // events that are no claims
 }
 
 // Little collects the objects of a trace for Little's law: work in progress = throughput × latency.
-// It needs only the events of each location in order. It uses about 100 bytes per object, 8 bytes
-// per selected event, and memory for the open claims.
+// It needs only the events of each location in order. It uses about 100 bytes per object and 8
+// bytes per selected event, besides memory for open claims.
 type Little struct {
-	defs    *trace.Definitions
-	opt     LittleOptions
-	keys    []string // by attribute
+	defs *trace.Definitions
+	opt  LittleOptions
+	keys []string // names of attributes, by attribute
+	// objects is by value of the attribute.
 	objects map[string]span
 	open    map[claims.Key]openClaim
-	times   []int64
-	last    map[uint32]int64 // last event of each location
+	// times are the times of the selected events, in ticks.
+	times []int64
+	last  map[uint32]int64 // time of the last event of each location, in ticks
 }
 
+// span is the time of an object from its first to its last event, in ticks.
 type span struct{ first, last int64 }
 
+// openClaim has the results of [Little.match] for a claim: its object, if has is set, and whether
+// Options.Events selects its attributes.
 type openClaim struct {
 	object   string
 	has      bool
@@ -64,7 +70,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 		t := c.Time()
 		switch c.Kind() {
 		case trace.ClaimBegin:
-			x := l.look(&c)
+			x := l.match(&c)
 			if x.has {
 				l.seen(x.object, t)
 			}
@@ -82,7 +88,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 				l.end(x, t)
 			}
 		default:
-			x := l.look(&c)
+			x := l.match(&c)
 			if x.has {
 				l.seen(x.object, t)
 			}
@@ -98,6 +104,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
+// end counts the end, at time t, of a claim with the attributes x.
 func (l *Little) end(x openClaim, t int64) {
 	if x.has {
 		l.seen(x.object, t)
@@ -107,6 +114,7 @@ func (l *Little) end(x openClaim, t int64) {
 	}
 }
 
+// seen extends the time of an object to include t.
 func (l *Little) seen(object string, t int64) {
 	s, ok := l.objects[object]
 	if !ok {
@@ -115,8 +123,9 @@ func (l *Little) seen(object string, t int64) {
 	l.objects[object] = span{min(s.first, t), max(s.last, t)}
 }
 
-// look reads the attributes of a row: its object, and whether it is selected.
-func (l *Little) look(c *trace.Cursor) (x openClaim) {
+// match returns the object that the attributes of a row name, and whether Options.Events matches
+// them.
+func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	keys, values := c.Attrs()
 	fits := 0
 	for i, k := range keys {
@@ -140,8 +149,8 @@ func (l *Little) look(c *trace.Cursor) (x openClaim) {
 	return x
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations and have the same options. The other part must not be used afterwards.
+// Merge adds another part of the same trace. Both must have the same options and have processed
+// different locations. The other part must not be used afterwards.
 func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
@@ -156,39 +165,39 @@ func (l *Little) Merge(o *Little) error {
 	return nil
 }
 
-// LittleResult has the three signals of Little's law, from the earliest time of
-// an object to the latest.
+// LittleResult has the signals of Little's law, from the earliest time of an object to the latest.
 type LittleResult struct {
 	Clock trace.Clock `json:"clock"`
-	// Objects are sorted by their first time, then by value.
+	// Objects has all objects, sorted by their first time, then by value.
 	Objects []Object `json:"objects"`
-	// Instant counts objects that were in the system for no time. They are in none of the signals.
+	// Instant is the number of objects with one time only. They contribute to none of the signals.
 	Instant int64 `json:"instant"`
-	// Throughput is in objects per time unit: an object that stays for d adds 1/d while it is in the
-	// system, so that the integral is the number of objects.
+	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
+	// while it is in the system, so that the integral of the signal is the number of objects.
 	Throughput Signal `json:"throughput"`
 	// WIP is the number of objects in the system (work in progress).
 	WIP Signal `json:"wip"`
-	// Latency is WIP / Throughput, in time units. With a window it is exact at both ends of each piece
-	// and nearly straight between.
+	// Latency is WIP / Throughput, in time units. If it is averaged, it is exact at both ends of
+	// each piece and approximate between them.
 	Latency Signal `json:"latency"`
-	// Events is the event-based throughput in selected events per time unit, from the first selected
-	// event to the last: 1 over the time between consecutive events. k events at one time count
-	// k-fold.
+	// Events is the event-based throughput in selected events per time unit, from the first
+	// selected event to the last. Its value is 1 divided by the time between two consecutive
+	// events, times k after k events at one time.
 	Events Signal `json:"events,omitempty"`
 }
 
-// Object is one object that went through the system.
+// Object is an object that went through the system, with the times in ticks at which it came and
+// left.
 type Object struct {
-	Value string `json:"value"` // of the attribute
+	Value string `json:"value"` // value of the attribute
 	First int64  `json:"first"`
 	Last  int64  `json:"last"`
 }
 
-// Result returns the signals, averaged over the last window ticks, or unchanged if window is 0.
-// unit is the number of ticks in the time unit of the result; 0 means one second. shorten is that
-// of [Signal.Window]. Claims that never end are closed at the last event of their location. The
-// part can continue.
+// Result returns the signals. If window is positive, they are averages over the last window ticks,
+// as [Signal.Window] with shorten computes them. Parameter unit is the time unit of the result in
+// ticks; 0 means one second. Claims without an end are closed at the last event of their location.
+// The part can process further events.
 func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult {
 	if unit <= 0 {
 		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
@@ -226,9 +235,9 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	return r
 }
 
-// EventThroughput returns the rate of events at the given times, per unit ticks: between two
-// consecutive times it is 1 over their distance, k-fold after k events at one time. So each event
-// except those at the last time integrates to one.
+// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between
+// two consecutive times it is unit divided by their distance, times k after k events at one time.
+// So each event but those at the last time contributes 1 to the integral.
 func EventThroughput(times []int64, unit float64) Signal {
 	t := slices.Sorted(slices.Values(times))
 	s := Signal{}

@@ -7,11 +7,12 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/claims"
 )
 
-// Signal is a function of time: consecutive straight pieces without gaps.
+// Signal is a function of time that consists of consecutive linear pieces without gaps, ordered by
+// time.
 type Signal []Piece
 
-// Piece is a straight piece of a signal. The value goes from Start at time From
-// to End just before time To.
+// Piece is a linear piece of a signal. The value goes from Start at time From to End just before
+// time To. Times are in ticks.
 type Piece struct {
 	From  int64   `json:"from"`
 	To    int64   `json:"to"`
@@ -26,8 +27,8 @@ func (s *Signal) add(from, to int64, v float64) {
 	}
 }
 
-// At returns the value at time t, or 0 outside of the signal. At the signal's last time it is the
-// value just before.
+// At returns the value at time t, or 0 outside of the signal. At the end of the signal it returns
+// the value just before.
 func (s Signal) At(t int64) float64 {
 	i := s.piece(t)
 	switch {
@@ -39,7 +40,7 @@ func (s Signal) At(t int64) float64 {
 	return 0
 }
 
-// piece returns the first piece that ends after t.
+// piece returns the index of the first piece that ends after t.
 func (s Signal) piece(t int64) int {
 	i, _ := slices.BinarySearchFunc(s, t, func(p Piece, t int64) int {
 		if p.To <= t {
@@ -50,6 +51,7 @@ func (s Signal) piece(t int64) int {
 	return i
 }
 
+// at returns the value at time t, which must be in the piece.
 func (p *Piece) at(t int64) float64 {
 	if p.Start == p.End {
 		return p.Start
@@ -57,7 +59,7 @@ func (p *Piece) at(t int64) float64 {
 	return p.Start + (p.End-p.Start)*float64(t-p.From)/float64(p.To-p.From)
 }
 
-// Integral returns the area under the signal, value × ticks.
+// Integral returns the area under the signal, in value × ticks.
 func (s Signal) Integral() float64 {
 	sum := 0.0
 	for _, p := range s {
@@ -66,13 +68,13 @@ func (s Signal) Integral() float64 {
 	return sum
 }
 
-// Window returns the average of a step signal, whose pieces are constant, over the last w ticks at
-// each time. Before its beginning the signal counts as 0; with shorten, the window begins no
-// earlier than the signal. The result is as long as the signal. A w of 0 or less returns the signal
-// unchanged.
+// Window returns at each time the average over the last w ticks of a step signal, whose pieces are
+// constant. The signal counts as 0 before its begin; with shorten, the average covers only time
+// since its begin. The result covers the same time as the signal. If w is 0 or less, Window returns
+// a copy of the signal.
 //
-// With shorten, the average within the first w ticks is not straight between the steps of the
-// signal. It is exact at both ends of each piece.
+// With shorten, the average within the first w ticks is not linear between the steps of the signal.
+// The result is exact at both ends of each piece.
 func (s Signal) Window(w int64, shorten bool) Signal {
 	if w <= 0 || len(s) == 0 {
 		return slices.Clone(s)
@@ -119,8 +121,8 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 	return out
 }
 
-// divide returns a / b at the ends of the pieces of both, and 0 where b is 0. Both must cover the
-// same time.
+// divide returns a / b, computed at the ends of the pieces of both, and 0 where b is 0. Both must
+// cover the same time.
 func divide(a, b Signal) Signal {
 	var times []int64
 	for _, s := range [2]Signal{a, b} {
@@ -145,20 +147,23 @@ func divide(a, b Signal) Signal {
 	return out
 }
 
-// sweep sums step functions, each of which adds a value from one time to another.
+// sweep is a sum of step functions: a list of the times at which values are added and removed.
 type sweep []edge
 
+// edge is the begin or end of a step function, which changes the sum by by and the number of open
+// functions by open.
 type edge struct {
 	time int64
 	by   float64
 	open int
 }
 
+// add adds the value v from one time to another.
 func (s *sweep) add(from, to int64, v float64) {
 	*s = append(*s, edge{from, v, 1}, edge{to, -v, -1})
 }
 
-// signal returns the sum from first to last.
+// signal returns the sum from time first to time last.
 func (s sweep) signal(first, last int64) Signal {
 	slices.SortFunc(s, func(a, b edge) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
@@ -172,7 +177,7 @@ func (s sweep) signal(first, last int64) Signal {
 			at = e.time
 		}
 		v.Add(e.by)
-		// Rounding errors are removed where nothing is open.
+		// The sum is exactly 0 where no function is open, despite rounding errors.
 		if open += e.open; open == 0 {
 			v = claims.Sum{}
 		}

@@ -20,39 +20,45 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Levels is the greatest number of different amounts of a resource in the amount histogram. Beyond
-	// it, amounts are joined into ranges of equal width. 0 means 1000, and the least is 4.
+	// Levels is the greatest number of amounts of a resource that the histogram distinguishes. If
+	// there are more, they are joined into ranges of equal width. 0 means 1000. The least value is
+	// 4.
 	Levels int
-	// Steps is the greatest number of steps of U(t) that are kept for each resource. Beyond it,
-	// relatively short steps are joined into their average. 0 keeps none.
+	// Steps is the greatest number of steps of U(t) that are kept for each resource. If there are
+	// more, short neighbouring steps are joined into one with their average. 0 keeps none.
 	Steps int
-	// Window is the time that counts. Nil means all. Parts still need all events: those before it
-	// determine what is held where it begins.
+	// Window limits the result to the time in it. Nil means the whole trace. Parts need all events
+	// even with a window: those before it determine the claims that are open at its begin.
 	Window *trace.Window
 }
 
-// Part tracks the resources of a trace. It needs only the events of each location in order. It uses
-// the memory of the options for each resource, and about 64 bytes per open claim.
+// Part computes the use of the resources of a trace. It needs only the events of each location in
+// order. For each resource it keeps as many levels and steps as the options allow. It uses about 64
+// bytes per open claim.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	book      claims.Book
 	resources map[uint32]*resource
-	last      map[uint32]int64 // by location
-	first     int64
-	end       int64
-	any       bool
+	last      map[uint32]int64 // time of the last event, by location
+	// first and end are the time of the first event and the latest end of an event, valid if any is
+	// set.
+	first int64
+	end   int64
+	any   bool
 }
 
+// resource is the use of a resource so far. Times are in ticks.
 type resource struct {
-	count    int64
-	open     []int64 // time by number of claims
+	count int64
+	open  []int64 // time by number of open claims
+	// amounts is the time by lower end of the range of amounts.
 	amounts  map[float64]int64
-	held     claims.Sum // amount × time
+	held     claims.Sum // integral of the amount over time
 	peak     float64
-	width    float64 // width of the ranges of amounts; 0 keeps each amount
+	width    float64 // width of the ranges of amounts; 0 if each amount is a range of its own
 	steps    []Step
-	shortest int64 // steps up to this length have been joined
+	shortest int64 // steps up to this length in ticks have been joined
 }
 
 // New returns an empty part for a trace.
@@ -88,7 +94,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
 		return nil
 	}
-	p.book.Step, p.book.Ended = p.step, p.ended
+	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
@@ -99,7 +105,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// lastEvent returns the last row that is an event, or -1.
+// lastEvent returns the index of the last row that is an event, or -1.
 func lastEvent(b *trace.Batch) int {
 	i := b.Len() - 1
 	for i >= 0 && !b.Kind[i].IsEvent() {
@@ -111,6 +117,7 @@ func lastEvent(b *trace.Batch) int {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
+// resource returns the state of a resource, which it creates if needed.
 func (p *Part) resource(i uint32) *resource {
 	r := p.resources[i]
 	if r == nil {
@@ -120,6 +127,8 @@ func (p *Part) resource(i uint32) *resource {
 	return r
 }
 
+// step counts the time from one time to another, in which the open claims of a resource did not
+// change.
 func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	r := p.resource(res)
 	if n := int(l.Open) + 1; n > len(r.open) {
@@ -141,14 +150,14 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 }
 
-// ended uncounts a claim that is outside of the window.
-func (p *Part) ended(c claims.Claim, end int64) {
+// endClaim takes back the count of a claim that ends and was not in the window.
+func (p *Part) endClaim(c claims.Claim, end int64) {
 	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
 		p.resource(c.Resource).count--
 	}
 }
 
-// low returns the lower end of the range of an amount.
+// low returns the lower end of the range that contains amount a.
 func (r *resource) low(a float64) float64 {
 	if r.width == 0 {
 		return a
@@ -156,14 +165,14 @@ func (r *resource) low(a float64) float64 {
 	return math.Floor(a/r.width) * r.width
 }
 
-// widen doubles the ranges until at most half of the limit are in use.
+// widen doubles the width of the ranges of amounts until at most limit/2 are in use.
 func (r *resource) widen(limit int) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for a := range r.amounts {
 		least, most = min(least, a), max(most, a)
 	}
 	if r.width == 0 {
-		// The width is a power of two, so that bounds stay exact when ranges are joined again.
+		// The width is a power of two, so that the bounds of joined ranges are exact.
 		_, e := math.Frexp((most - least) / float64(limit))
 		r.width = math.Ldexp(1, e)
 	}
@@ -180,8 +189,8 @@ func (r *resource) widen(limit int) {
 	}
 }
 
-// join averages short neighbouring steps until at most half of the limit remain. The integral stays
-// the same.
+// join replaces short neighbouring steps with their average until at most limit/2 steps remain. The
+// integral does not change.
 func (r *resource) join(limit int) {
 	for len(r.steps) > limit/2 {
 		r.shortest = max(1, 2*r.shortest)
@@ -201,9 +210,8 @@ func (r *resource) join(limit int) {
 	}
 }
 
-// Merge adds another part of the same trace, which must have seen other
-// locations and resources and have the same options. The other part must not be
-// used any more.
+// Merge adds another part of the same trace. Both must have the same options and have processed
+// different locations and different resources. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return fmt.Errorf("usage: found parts of different traces or options")
@@ -222,17 +230,18 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result has the use of the resources. Times are in ticks of Clock.
+// Result has the use of all claimed resources. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// First and Last are the time of the first event of any kind that the part has seen, and the
-	// latest end of an event ([trace.Batch.End]): the span of the trace, or the window within it.
-	// Histograms and means cover the time from First to Last.
+	// First is the time of the first event of the part, of any kind, and Last the latest end of an
+	// event ([trace.Batch.End]). With a window, both are limited to it. Histograms and means cover
+	// the time from First to Last.
 	First     int64      `json:"first"`
 	Last      int64      `json:"last"`
-	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions
-	// Unclosed counts claims without an end, Orphans ends without a begin and begins without an id,
-	// Reused claims that began with the id of an open one, which was ended there.
+	Resources []Resource `json:"resources"` // the claimed resources, in the order of the definitions
+	// Unclosed is the number of claims without an end, and Orphans that of ends without a begin and
+	// begins without an id. Reused is the number of claims that begin with the id of an open claim,
+	// which ends the open one.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
@@ -246,21 +255,22 @@ type Resource struct {
 	Unit     string  `json:"unit,omitempty"` // of amounts
 	Capacity float64 `json:"capacity"`
 	Claims   int64   `json:"claims"`
-	// Mean is the average amount held from First to Last, Peak the greatest.
+	// Mean is the average amount held from First to Last, and Peak the greatest amount.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
-	// Open[k] is the time with exactly k claims.
+	// Open has at index k the time with exactly k open claims.
 	Open []int64 `json:"open"`
-	// Amounts has the time for each amount held, the smallest amount first. The time without claims is
-	// that of amount 0.
+	// Amounts has the time in which each amount was held, in ascending order of the amount. Amount
+	// 0 has the time without claims.
 	Amounts []Level `json:"amounts"`
-	// Steps is U(t), without the times when it is 0; see Options.Steps.
+	// Steps is U(t), at most Options.Steps steps, without the times at which it is 0.
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// Level is the time in which an amount was held.
+// Level is the time in which an amount of a range was held.
 type Level struct {
-	// The amount was in [Amount, Amount + Width), or exactly Amount when Width is 0.
+	// Amount is the lower end of the range [Amount, Amount + Width). Width is 0 if the amount is
+	// exact.
 	Amount trace.Real `json:"amount"`
 	Width  trace.Real `json:"width,omitempty"`
 	Time   int64      `json:"time"`
@@ -270,11 +280,11 @@ type Level struct {
 type Step struct {
 	From   int64      `json:"from"`
 	To     int64      `json:"to"`
-	Open   trace.Real `json:"open"`   // number of claims; an average when steps were joined
-	Amount trace.Real `json:"amount"` // amount held; an average when steps were joined
+	Open   trace.Real `json:"open"`   // open claims; an average if steps were joined
+	Amount trace.Real `json:"amount"` // amount held; an average if steps were joined
 }
 
-// Result returns the use so far. The part can continue.
+// Result returns the use so far. The part can process further events.
 func (p *Part) Result() *Result {
 	q := &Part{opt: p.opt, resources: map[uint32]*resource{}}
 	for i, r := range p.resources {
@@ -288,7 +298,7 @@ func (p *Part) Result() *Result {
 		Reused: p.book.Reused, Resources: []Resource{}}
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
-		q.ended(c, end)
+		q.endClaim(c, end)
 		if !c.Outside(w, end) {
 			out.Unclosed++
 		}
@@ -334,8 +344,8 @@ func (r *Result) Percent(x *Resource, k int) float64 {
 	return 100 * float64(x.Open[k]) / float64(r.Last-r.First)
 }
 
-// Signal returns U(t) of a resource from First to Last: the number of claims, or the amount held.
-// It requires Options.Steps.
+// Signal returns U(t) of a resource from First to Last: the amount held if amount is set, otherwise
+// the number of claims. It requires Options.Steps.
 func (r *Result) Signal(x *Resource, amount bool) Signal {
 	s := Signal{}
 	at := r.First

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// example opens the trace of the worked examples and returns the number of ticks in a millisecond.
+// example opens the trace of which the tests know the results by hand, and returns the number of
+// ticks in a millisecond.
 func example(t *testing.T) (format.Events, int64) {
 	t.Helper()
 	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"),
@@ -25,7 +26,8 @@ func example(t *testing.T) (format.Events, int64) {
 	return d, int64(d.Defs().Clock.UnitTicks())
 }
 
-// scan delivers a trace in order, and each location to one of two parts.
+// scan delivers the whole trace in global order to one part, and then each location to one of two
+// other parts.
 func scan(t *testing.T, d format.Events, whole format.Sink, parts [2]format.Sink) {
 	t.Helper()
 	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, whole); err != nil {
@@ -70,7 +72,7 @@ func TestExampleUsage(t *testing.T) {
 		{3 * ms, 6 * ms, 0, 0}}); !reflect.DeepEqual(r.Signal(cpu, false), want) {
 		t.Errorf("claims on CPU: found %v, expected %v", r.Signal(cpu, false), want)
 	}
-	// A window of 2 ms: straight between t0, t1, t0 + w and t1 + w.
+	// The average over 2 ms is linear between t0, t1, t0 + w and t1 + w of each step from t0 to t1.
 	w := r.Signal(mem, true).Window(2*ms, false)
 	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80}, {4 * ms, 5 * ms, 80, 100},
 		{5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
@@ -84,6 +86,7 @@ func TestExampleUsage(t *testing.T) {
 	}
 }
 
+// expectNear checks that two numbers are equal but for rounding errors.
 func expectNear(t *testing.T, what string, found, expected float64) {
 	t.Helper()
 	if math.Abs(found-expected) > 1e-9 {
@@ -121,7 +124,7 @@ func TestExampleLittle(t *testing.T) {
 	}
 	expectNear(t, "area of wip", r.WIP.Integral()/float64(ms), 10)
 	expectNear(t, "area of throughput", r.Throughput.Integral()/float64(ms), 2)
-	// A ends at 2 and 3 ms.
+	// The claims of A end at 2 ms and at 3 ms.
 	if want := (Signal{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
 		t.Errorf("events: found %v, expected %v", r.Events, want)
 	}
@@ -141,8 +144,8 @@ func TestExampleLittle(t *testing.T) {
 	}
 }
 
-// TestLittleIdentities checks that the area of WIP is the sum of latencies, and that of throughput
-// the number of objects.
+// TestLittleIdentities checks that the integral of WIP is the sum of the objects' latencies, and
+// that of throughput the number of objects.
 func TestLittleIdentities(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for range 100 {
@@ -227,7 +230,7 @@ func TestDistance(t *testing.T) {
 		{"same", []Claim{{"C", 20, 30}, {"A", 0, 10}, {"B", 15, 20}}, 0, 0},
 		{"other order", []Claim{{"A", 0, 1}, {"C", 1, 2}, {"B", 2, 3}}, 0, 4},
 		{"one missing", []Claim{{"A", 0, 1}, {"C", 2, 3}}, 1, 3},
-		{"overlap", []Claim{{"A", 0, 2}, {"B", 2, 4}, {"C", 3, 6}}, 0, 2}, // C from 1.5, in halves
+		{"overlap", []Claim{{"A", 0, 2}, {"B", 2, 4}, {"C", 3, 6}}, 0, 2}, // in half ticks: C begins at 1.5, before B ends
 		{"empty", nil, 3, 2},
 	} {
 		first, second := first, x.second
@@ -242,7 +245,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestReduction compares the graph with its definition, including claims of length 0.
+// TestReduction compares the edges of the graph with their definition, also for claims of length 0.
 func TestReduction(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	for range 500 {
@@ -293,11 +296,11 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// The parts implement a sink.
+// The parts are sinks.
 var _ = []format.Sink{&Part{}, &Little{}, &Claims{}}
 
-// TestWindow checks that a window counts what is held in it, with its time in it, and that
-// consecutive windows add up to the whole.
+// TestWindow checks that a window counts the claims that overlap it with their time in it, and that
+// the times of consecutive windows add up to those of the whole trace.
 func TestWindow(t *testing.T) {
 	d, ms := example(t)
 	run := func(w *trace.Window) *Result {
@@ -307,7 +310,8 @@ func TestWindow(t *testing.T) {
 		}
 		return p.Result()
 	}
-	// CPU holds 1 from 0 to 2 and 1 from 1 to 3, and for no time at 6; MEM 60 from 2 to 6 and 40 from 3 to 5.
+	// CPU is held from 0 to 2 ms, from 1 to 3 ms, and for no time at 6 ms; MEM is held with 60 from
+	// 2 to 6 ms and with 40 from 3 to 5 ms.
 	r := run(&trace.Window{From: ms, To: 4 * ms})
 	cpu, mem := &r.Resources[0], &r.Resources[1]
 	if r.First != ms || r.Last != 4*ms || r.Unclosed != 0 {
@@ -322,7 +326,7 @@ func TestWindow(t *testing.T) {
 		t.Errorf("MEM: found %+v, expected 2 claims, %v, peak 100", mem, want)
 	}
 	expectNear(t, "mean of MEM", float64(mem.Mean), 160.0/3)
-	// Nothing of CPU is in the last third but the claim of length 0 at 6, which is its end.
+	// After 4 ms CPU has only the claim of length 0 at 6 ms, which is the last event.
 	if r = run(&trace.Window{From: 4 * ms, To: 7 * ms}); r.Resources[0].Claims != 1 || r.Resources[0].Peak != 0 ||
 		r.Last != 6*ms {
 		t.Errorf("CPU from 4 ms: found %+v", r.Resources[0])

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// eachProgram runs a test with each random program.
+// eachProgram runs a test with the trace of each random program.
 func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events format.Events)) {
 	for _, o := range programs() {
 		t.Run(fmt.Sprint(o.seed), func(t *testing.T) {
@@ -31,10 +31,10 @@ func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events 
 	}
 }
 
-// visit is a visit of a region.
+// visit is a visit of a region, with times in ticks.
 type visit struct{ enter, leave int64 }
 
-// visitsOf returns the visits of each region at each location.
+// visitsOf returns the visits by region and location.
 func visitsOf(rec *trace.Recorder) map[string][]visit {
 	out := map[string][]visit{}
 	for loc := range rec.Defs().Locations.All() {
@@ -55,7 +55,7 @@ func visitsOf(rec *trace.Recorder) map[string][]visit {
 	return out
 }
 
-// TestWaitsAreInCalls checks that no wait is longer than its call, or outside of it.
+// TestWaitsAreInCalls checks that each wait lies inside of a call.
 func TestWaitsAreInCalls(t *testing.T) {
 	eachProgram(t, func(t *testing.T, rec *trace.Recorder, events format.Events) {
 		visits := visitsOf(rec)
@@ -77,7 +77,8 @@ func TestWaitsAreInCalls(t *testing.T) {
 	})
 }
 
-// TestCostsAreWaits checks that short-term and long-term costs add up to the waiting time.
+// TestCostsAreWaits checks that short-term and long-term costs add up to the waiting time of each
+// pattern.
 func TestCostsAreWaits(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		rows := trace.NewRows(events.Defs())
@@ -110,8 +111,8 @@ func TestCostsAreWaits(t *testing.T) {
 	})
 }
 
-// TestPathIsWhole checks that the pieces of the path follow one another, and that all breakdowns add
-// up to its length.
+// TestPathIsWhole checks that the pieces of the critical path follow one another without gaps, and
+// that the times of each division of the path add up to its length.
 func TestPathIsWhole(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		r, err := criticalpath.Find(context.Background(), events, criticalpath.Options{Rows: trace.NewRows(events.Defs())})
@@ -147,8 +148,8 @@ func TestPathIsWhole(t *testing.T) {
 	})
 }
 
-// TestRetimedRuns checks that a run with its own times is itself, and that it never becomes longer when
-// regions become faster.
+// TestRetimedRuns checks that the computed runtime with unchanged times equals that of the trace,
+// and that it does not grow when regions become faster.
 func TestRetimedRuns(t *testing.T) {
 	eachProgram(t, func(t *testing.T, rec *trace.Recorder, events format.Events) {
 		if rec.Defs().Locations.Len() > 8 {
@@ -173,7 +174,7 @@ func TestRetimedRuns(t *testing.T) {
 				if i == 0 && x != last {
 					t.Errorf("%s with its own time: found %d, expected %d", r.Name, x, last)
 				}
-				// Each scaled time is rounded by half a tick at most.
+				// Each scaled time is rounded by at most half a tick.
 				if x > last+50 {
 					t.Errorf("%s × %v: found %d, expected at most %d", r.Name, f, x, last)
 				}
@@ -205,7 +206,7 @@ func TestRetimedRuns(t *testing.T) {
 	})
 }
 
-// TestWindowsAddUp checks that the waits in the parts of a partition of the time add up to all.
+// TestWindowsAddUp checks that the waits in consecutive windows add up to those of the whole trace.
 func TestWindowsAddUp(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		begin, end, _, err := format.Extent(context.Background(), events)
@@ -243,7 +244,7 @@ func TestWindowsAddUp(t *testing.T) {
 	})
 }
 
-// results are all analyses of a trace, as JSON.
+// results returns the results of all analyses of a trace as JSON.
 func results(t *testing.T, events format.Events) string {
 	t.Helper()
 	rows := trace.NewRows(events.Defs())
@@ -282,7 +283,8 @@ func openAll(t *testing.T, path string, workers int) format.Events {
 	return f
 }
 
-// save writes a trace in a format, with plain only what the format has records for.
+// save writes a trace in a format, and returns its path. If plain is set, the file has only records
+// of the format itself, without carriers.
 func save(t *testing.T, rec *trace.Recorder, name, file string, plain bool) (path string) {
 	t.Helper()
 	f, ok := format.ByName(all.Formats(), name)
@@ -308,7 +310,7 @@ func save(t *testing.T, rec *trace.Recorder, name, file string, plain bool) (pat
 	return path
 }
 
-// TestCoresDoNotMatter checks that the number of cores changes no figure.
+// TestCoresDoNotMatter checks that the results are the same for any number of workers.
 func TestCoresDoNotMatter(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, o := range programs()[:20] {
@@ -324,7 +326,8 @@ func TestCoresDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestFormatsDoNotMatter compares all results of traces with those of conversions to each format.
+// TestFormatsDoNotMatter checks that a trace and its conversions to each format have the same
+// results.
 func TestFormatsDoNotMatter(t *testing.T) {
 	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas",
 		"picl": "trace.trf", "etf": "trace.etf"} {
@@ -341,18 +344,18 @@ func TestFormatsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestPlainFormats compares the patterns of traces with those of conversions that hold only what the
-// format has records for.
+// TestPlainFormats checks that a trace and its conversions without carriers have the same waits,
+// except of patterns that the format cannot record.
 func TestPlainFormats(t *testing.T) {
-	// What formats lack: OTF has neither requests, so that it does not tell when a receive is posted, nor
-	// teams, nor locks.
+	// OTF has no requests, so that it does not record when a receive is posted, and no teams and
+	// locks.
 	lost := map[string]func(pattern string, o simOptions) bool{
 		"otf2": func(string, simOptions) bool { return false },
 		"otf": func(p string, o simOptions) bool {
 			return strings.HasSuffix(p, "-omp-barrier") || p == "lock-contention" ||
 				!o.onlyBlocking && (p == "late-receiver" || strings.HasPrefix(p, "late-sender"))
 		},
-		// Pallas is written without the members of communicators as soon as processes have several threads.
+		// Pallas files have no members of communicators if processes have several threads.
 		"pallas": func(p string, o simOptions) bool {
 			return (o.threads || !o.worldOnly) && (p == "late-broadcast" || p == "early-reduce" || p == "early-scan")
 		},
@@ -365,7 +368,7 @@ func TestPlainFormats(t *testing.T) {
 					f := figures{}
 					for _, p := range find(t, events, waits.Options{}).Patterns {
 						for _, s := range p.PathLocations {
-							if !lost[name](p.Pattern, o) { // the ids of locations may differ
+							if !lost[name](p.Pattern, o) { // the key has names, since ids of locations can differ
 								f.add(p.Pattern+" in "+s.Path[len(s.Path)-1]+" at "+s.LocationName, s.Time.Float())
 							}
 						}

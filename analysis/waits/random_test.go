@@ -9,14 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The simulator below makes traces of programs that never ran. It builds one step after another, each
-// with all locations that take part, so that no program can deadlock, and gives each step times that
-// respect causality. The location of rank i has times that leave the remainder i when divided by
-// residues, so that no two locations do anything at the same time.
+// The following simulator generates traces of programs. It adds one step after another. A step
+// contains all locations that take part in it, so that no program deadlocks, and its times respect
+// causality. All times of the location of rank i leave the remainder i when divided by residues, so
+// that no two locations have events at the same time.
 
+// residues is the number of residue classes of times, and the unit of durations in ticks.
 const residues = 16
 
-// sim is a program that is simulated.
+// sim is the state of a simulated program.
 type sim struct {
 	*rand.Rand
 	rec     *trace.Recorder
@@ -25,69 +26,73 @@ type sim struct {
 	threads bool
 	waiting map[channelOf]*queueOf
 	locks   map[int]*simLock // by process
-	work    int64            // the longest computation
-	inOrder bool             // receives of a channel complete in the order of their posts
+	work    int64            // longest computation, in units of residues
+	inOrder bool             // receives of a channel complete in the order in which they were posted
 }
 
-// simRank is a process.
+// simRank is a simulated process.
 type simRank struct {
 	number   int
-	threads  []uint32 // locations, the first one communicates
-	clock    []int64  // by thread: it is free from then on
+	threads  []uint32 // its locations; the first one communicates
+	clock    []int64  // by thread: the time from which on it is free, in ticks
 	requests []*simRequest
-	next     uint64 // request
+	next     uint64 // number of the next request
 	team     uint64 // communicator of its threads
 }
 
+// simComm is a communicator, with the ranks of its members.
 type simComm struct{ members []int }
 
+// channelOf identifies the messages that match each other: processes, communicator and tag.
 type channelOf struct {
 	from, to, comm int
 	tag            int64
 }
 
-// queueOf holds the messages of a channel that lack a receive, and the receives that lack a message.
+// queueOf holds the messages of a channel without a receive, and the receives without a message.
 type queueOf struct {
 	messages []*simMessage
 	receives []*simRequest
 }
 
+// simMessage is a message that was sent.
 type simMessage struct {
 	channelOf
 	length   uint64
-	enter    int64 // when the send begins
-	sent     int64 // time of its event
-	received int64 // when the receive is posted, -1 while it is not
+	enter    int64 // time of the begin of the send call
+	sent     int64 // time of the send event
+	received int64 // time at which its receive was posted, or -1
 }
 
-// simRequest is an open request.
+// simRequest is a request that is not complete.
 type simRequest struct {
 	id      uint64
 	send    bool
 	sync    bool
-	message *simMessage // nil while it is unknown
+	message *simMessage // nil while it is unknown, for a receive
 	posted  int64
 }
 
+// simLock is a lock of a process: when it becomes free, and how often it was acquired.
 type simLock struct {
 	free  int64
 	order uint64
 }
 
-// options of a random program.
+// simOptions are the options of a random program.
 type simOptions struct {
 	seed          uint64
-	threads       bool // processes have teams of threads
-	noMPI         bool // one process
+	threads       bool // processes have several threads, as teams
+	noMPI         bool // one process without MPI
 	steps         int
 	noInit, noEnd bool
-	onlyBlocking  bool // messages without requests
-	worldOnly     bool // one communicator
+	onlyBlocking  bool // no requests
+	worldOnly     bool // only one communicator
 	noRendezvous  bool
 	overtaking    bool // receives of a channel complete in any order
 }
 
-// simulate makes a random trace.
+// simulate returns the trace of a random program.
 func simulate(o simOptions) *trace.Recorder {
 	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.Seconds(1e9)), threads: o.threads,
 		waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
@@ -138,6 +143,7 @@ func simulate(o simOptions) *trace.Recorder {
 	return s.rec
 }
 
+// comm adds a communicator, and its definition.
 func (s *sim) comm(name string, c simComm) {
 	d := s.rec.Defs()
 	var members []int64
@@ -151,6 +157,7 @@ func (s *sim) comm(name string, c simComm) {
 	s.comms = append(s.comms, c)
 }
 
+// team defines the communicator of a process's threads.
 func (s *sim) team(r *simRank) {
 	d := s.rec.Defs()
 	var members []int64
@@ -163,15 +170,16 @@ func (s *sim) team(r *simRank) {
 		Parent: trace.NoRef}))
 }
 
-// after returns a time of a thread that is at least d after t.
+// after returns a time in the residue class of a location that is at least d ticks after t.
 func (s *sim) after(loc uint32, t, d int64) int64 {
 	t += d
 	return t + (int64(loc)-t%residues+residues)%residues
 }
 
-// short is the length of something in a library.
+// short returns a random short duration of library code, in ticks.
 func (s *sim) short() int64 { return residues * (1 + s.Int64N(4)) }
 
+// region returns a region with a paradigm and role, which it defines if needed.
 func (s *sim) region(name string, paradigm, role string) uint32 {
 	i := s.rec.Region(name)
 	x := s.rec.Defs().Regions.At(i)
@@ -184,7 +192,7 @@ func (s *sim) region(name string, paradigm, role string) uint32 {
 func (s *sim) user(name string) uint32 { return s.region(name, "USER", "function") }
 func (s *sim) mpi(name string) uint32  { return s.region(name, "MPI", "") }
 
-// enter begins a call at the time at which a thread is free.
+// enter begins a call of a thread when it is free, and returns the time.
 func (s *sim) enter(r *simRank, thread int, region uint32) int64 {
 	loc := r.threads[thread]
 	t := s.after(loc, r.clock[thread], s.Int64N(3)*residues)
@@ -193,7 +201,7 @@ func (s *sim) enter(r *simRank, thread int, region uint32) int64 {
 	return t
 }
 
-// leave ends a call at a time, at the earliest when the thread is free.
+// leave ends a call at time t, or when the thread is free if that is later. It returns the time.
 func (s *sim) leave(r *simRank, thread int, region uint32, t int64) int64 {
 	loc := r.threads[thread]
 	t = s.after(loc, max(t, r.clock[thread]), s.short())
@@ -202,7 +210,8 @@ func (s *sim) leave(r *simRank, thread int, region uint32, t int64) int64 {
 	return t
 }
 
-// event records an event in the open call, after the last one.
+// event records an event in the open call, at time t or after the previous event of the thread. It
+// returns the time.
 func (s *sim) event(r *simRank, thread int, t int64, k trace.Kind, ops ...uint64) int64 {
 	loc := r.threads[thread]
 	t = s.after(loc, max(t, r.clock[thread]), residues*s.Int64N(2)+1)
@@ -211,6 +220,7 @@ func (s *sim) event(r *simRank, thread int, t int64, k trace.Kind, ops ...uint64
 	return t
 }
 
+// compute lets a thread compute in a region.
 func (s *sim) compute(r *simRank, thread int) {
 	name := s.user("work" + strconv.Itoa(s.IntN(3)))
 	s.enter(r, thread, name)
@@ -223,6 +233,7 @@ func (s *sim) compute(r *simRank, thread int) {
 	s.leave(r, thread, name, r.clock[thread]+residues*s.Int64N(s.work))
 }
 
+// run adds o.steps random steps of n processes, between their initialisation and finalisation.
 func (s *sim) run(o simOptions, n int) {
 	mainRegion := s.user("main")
 	for _, r := range s.ranks {
@@ -265,7 +276,7 @@ func (s *sim) run(o simOptions, n int) {
 	}
 }
 
-// together makes all processes do a call that none leaves before the last one enters.
+// together adds a call of all processes that none leaves before the last one has entered it.
 func (s *sim) together(name string) {
 	last := int64(0)
 	for _, r := range s.ranks {
@@ -279,6 +290,7 @@ func (s *sim) together(name string) {
 	}
 }
 
+// queue returns the queue of a channel.
 func (s *sim) queue(c channelOf) *queueOf {
 	if s.waiting[c] == nil {
 		s.waiting[c] = &queueOf{}
@@ -286,7 +298,8 @@ func (s *sim) queue(c channelOf) *queueOf {
 	return s.waiting[c]
 }
 
-// send makes a message known, which a posted receive may get.
+// send adds a message that was sent. The oldest receive posted on its channel gets it, if there is
+// one.
 func (s *sim) send(m *simMessage) {
 	m.received = -1
 	q := s.queue(m.channelOf)
@@ -299,7 +312,8 @@ func (s *sim) send(m *simMessage) {
 	q.messages = append(q.messages, m)
 }
 
-// channel returns a random channel from or to a process, or ok false.
+// channel returns a random channel that has process r as one of its ends. ok is false if it finds
+// none.
 func (s *sim) channel(r *simRank) (c channelOf, from, to *simRank, ok bool) {
 	comm := s.IntN(len(s.comms))
 	m := s.comms[comm].members
@@ -316,11 +330,12 @@ func (s *sim) channel(r *simRank) (c channelOf, from, to *simRank, ok bool) {
 	return channelOf{r.number, other.number, comm, s.Int64N(3)}, r, other, true
 }
 
+// ops returns the operands of an event of the message, with the given process at the other end.
 func (m *simMessage) ops(s *sim, peer int) []uint64 {
 	return []uint64{uint64(s.ranks[peer].threads[0]), uint64(m.comm), uint64(m.tag), m.length}
 }
 
-// blocking sends a message, or receives one of those that were sent, in any order.
+// blocking adds a blocking send of a message, or the receive of a message that was sent.
 func (s *sim) blocking(r *simRank) {
 	if s.IntN(2) == 0 && s.receiveAny(r) {
 		return
@@ -337,15 +352,15 @@ func (s *sim) blocking(r *simRank) {
 	s.send(m)
 }
 
-// busy reports whether a receive of a channel has its message and is not complete, so that another one
-// would overtake it.
+// busy reports whether a receive of a channel has its message and is not complete. A further
+// receive would overtake it.
 func (s *sim) busy(c channelOf) bool {
 	return s.inOrder && slices.ContainsFunc(s.ranks[c.to].requests, func(q *simRequest) bool {
 		return !q.send && q.message != nil && q.message.channelOf == c
 	})
 }
 
-// pending returns the channels to a process with messages that no receive is posted for.
+// pending returns the channels to a process with messages for which no receive is posted.
 func (s *sim) pending(r *simRank) (out []channelOf) {
 	for c, q := range s.waiting {
 		if c.to == r.number && len(q.messages) > 0 && !s.busy(c) {
@@ -358,6 +373,7 @@ func (s *sim) pending(r *simRank) (out []channelOf) {
 	return out
 }
 
+// receiveAny adds a receive of a random pending message. It returns false if there is none.
 func (s *sim) receiveAny(r *simRank) bool {
 	list := s.pending(r)
 	if len(list) == 0 {
@@ -373,7 +389,7 @@ func (s *sim) receiveAny(r *simRank) bool {
 	return true
 }
 
-// rendezvous is a synchronous send and its receive, which begin in any order.
+// rendezvous adds a synchronous send and its receive, either of which can begin first.
 func (s *sim) rendezvous(r *simRank) {
 	c, from, to, ok := s.channel(r)
 	if !ok || len(s.queue(c).messages) > 0 || len(s.queue(c).receives) > 0 || s.busy(c) {
@@ -381,7 +397,7 @@ func (s *sim) rendezvous(r *simRank) {
 	}
 	name := "MPI_Ssend"
 	if s.IntN(2) == 0 {
-		name = "MPI_Send" // of a long message
+		name = "MPI_Send" // a long message, which MPI_Send sends synchronously
 	}
 	m := &simMessage{channelOf: c, length: 1 << 20}
 	m.enter = s.enter(from, 0, s.mpi(name))
@@ -392,7 +408,7 @@ func (s *sim) rendezvous(r *simRank) {
 	s.leave(from, 0, s.mpi(name), m.received+residues)
 }
 
-// exchange is MPI_Sendrecv of two processes.
+// exchange adds calls of MPI_Sendrecv by two processes.
 func (s *sim) exchange(r *simRank) {
 	c, a, b, ok := s.channel(r)
 	back := channelOf{c.to, c.from, c.comm, c.tag}
@@ -413,6 +429,7 @@ func (s *sim) exchange(r *simRank) {
 	s.leave(b, 0, region, 0)
 }
 
+// nonblocking adds a non-blocking send or receive, or the completion of requests.
 func (s *sim) nonblocking(r *simRank, o simOptions) {
 	switch k := s.IntN(5); {
 	case k < 2:
@@ -444,7 +461,7 @@ func (s *sim) nonblocking(r *simRank, o simOptions) {
 	}
 }
 
-// post begins a receive.
+// post adds the posting of a receive.
 func (s *sim) post(to *simRank, c channelOf) {
 	q := &simRequest{id: to.next}
 	to.next++
@@ -462,7 +479,7 @@ func (s *sim) post(to *simRank, c channelOf) {
 	w.receives = append(w.receives, q)
 }
 
-// ready reports whether a request can complete, because the other side has been simulated.
+// ready reports whether a request can complete: the other end of its message has been simulated.
 func (q *simRequest) ready() bool {
 	if q.send {
 		return !q.sync || q.message.received >= 0
@@ -470,7 +487,7 @@ func (q *simRequest) ready() bool {
 	return q.message != nil
 }
 
-// complete waits for some or all requests that can complete, in any order.
+// complete adds calls that complete some or all of the ready requests, in any order.
 func (s *sim) complete(r *simRank, all bool) {
 	var ready, rest []*simRequest
 	for _, q := range r.requests {
@@ -503,7 +520,7 @@ func (s *sim) complete(r *simRank, all bool) {
 		}
 	}
 	region := s.mpi(name)
-	if name == "MPI_Test" { // it tests again and again, and succeeds once everything is there
+	if name == "MPI_Test" { // it is called repeatedly until all requests are ready
 		t := ready[0].message.sent
 		if ready[0].send {
 			t = max(t, ready[0].message.received)
@@ -527,8 +544,8 @@ func (s *sim) complete(r *simRank, all bool) {
 	r.requests = append(rest, ready[n:]...)
 }
 
-// sortChannels puts the receives of each channel into the order of their posts, in the places that
-// they have.
+// sortChannels sorts the receives of each channel by the time at which they were posted. Each
+// channel keeps its places in the list.
 func sortChannels(list []*simRequest) {
 	places := map[channelOf][]int{}
 	for i, q := range list {
@@ -548,7 +565,8 @@ func sortChannels(list []*simRequest) {
 	}
 }
 
-// drain receives what was sent, sends what is to be received, and completes all requests.
+// drain receives all messages that were sent, sends the messages of all receives, and completes all
+// requests.
 func (s *sim) drain() {
 	var open []channelOf
 	for c := range s.waiting {
@@ -578,7 +596,8 @@ func (s *sim) drain() {
 	}
 }
 
-// collectives are the operations with their OTF2 numbers' names and the calls.
+// collectives are the collective calls of MPI with the names of their operations. The kind states
+// which members wait: all for all, for the root, the root, or ranks for earlier ranks.
 var collectives = []struct{ call, operation, kind string }{
 	{"MPI_Barrier", "barrier", "all"}, {"MPI_Bcast", "broadcast", "from"}, {"MPI_Scatter", "scatter", "from"},
 	{"MPI_Scatterv", "scatterv", "from"}, {"MPI_Gather", "gather", "to"}, {"MPI_Gatherv", "gatherv", "to"},
@@ -589,7 +608,7 @@ var collectives = []struct{ call, operation, kind string }{
 	{"MPI_Exscan", "exscan", "scan"}, {"MPI_Barrier", "barrier", "all"},
 }
 
-// collective is an operation of a random communicator.
+// collective adds a collective operation of a random communicator.
 func (s *sim) collective() {
 	comm := s.IntN(len(s.comms))
 	members := s.comms[comm].members
@@ -651,7 +670,7 @@ func (s *sim) collective() {
 	}
 }
 
-// parallel is a parallel region of a process.
+// parallel adds a parallel region of a process.
 func (s *sim) parallel(r *simRank) {
 	const openMP = 3
 	n := len(r.threads)
@@ -671,7 +690,7 @@ func (s *sim) parallel(r *simRank) {
 		if part > 0 {
 			s.barrier(r, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
 		}
-		// The thread that is free first continues.
+		// The thread that is free first does the next step.
 		for range s.IntN(3 * n) {
 			i := 0
 			for j := range r.clock {
@@ -695,6 +714,7 @@ func (s *sim) parallel(r *simRank) {
 	s.event(r, 0, last, trace.ThreadJoin, openMP)
 }
 
+// critical adds a critical section of a thread.
 func (s *sim) critical(r *simRank, thread int, lock *simLock) {
 	region := s.region("!$omp critical @a.c:3", "OPENMP", "critical")
 	block := s.region("!$omp critical sblock @a.c:3", "OPENMP", "critical_sblock")
@@ -709,6 +729,7 @@ func (s *sim) critical(r *simRank, thread int, lock *simLock) {
 	s.leave(r, thread, region, 0)
 }
 
+// barrier adds a barrier of all threads of a process.
 func (s *sim) barrier(r *simRank, region uint32) {
 	last := int64(0)
 	for i := range r.threads {

@@ -22,7 +22,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// reference is the result of testdata/reference.py for a trace.
+// reference is the result of testdata/reference.py for a trace, by pattern and as rows. Times are
+// in ticks.
 type reference struct {
 	Patterns map[string][][4]any `json:"patterns"` // location, path, count, time
 	Costs    map[string][][4]any `json:"costs"`    // location, path, short-term, long-term
@@ -43,7 +44,7 @@ type reference struct {
 	Violations [2]int64 `json:"violations"`
 }
 
-// runReference passes traces to the script.
+// runReference runs the script on traces, and returns its results.
 func runReference(t *testing.T, traces []format.Events) []reference {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -54,7 +55,8 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 	for _, e := range traces {
 		describe(t, &in, e)
 	}
-	script, err := os.ReadFile("testdata/reference.py") // so that go test runs again when it changes
+	// Read the script here, so that go test runs the test again when it changes.
+	script, err := os.ReadFile("testdata/reference.py")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 	return list
 }
 
-// describe writes a trace as the script reads it.
+// describe writes a trace in the form in which the script reads it.
 func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 	t.Helper()
 	ctx := context.Background()
@@ -146,7 +148,7 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 	}
 }
 
-// place is a key of what is compared: the name, the location and the call path.
+// place returns the key of a figure: its name, location and call path.
 func place(name string, loc any, path any) string {
 	var names []string
 	switch p := path.(type) {
@@ -160,16 +162,17 @@ func place(name string, loc any, path any) string {
 	return fmt.Sprint(name, " at ", loc, " in ", strings.Join(names, "/"))
 }
 
-// figures are compared with a tolerance.
+// figures has figures of the results, mostly in ticks, by name, location and call path (see place).
 type figures map[string]float64
 
+// add adds x to a figure.
 func (f figures) add(key string, x float64) {
 	if x != 0 {
 		f[key] += x
 	}
 }
 
-// differ reports where figures differ by more than the tolerance.
+// differ fails the test if figures differ from the expected ones by more than the tolerance.
 func (f figures) differ(t *testing.T, what string, expected figures, tolerance float64) {
 	t.Helper()
 	keys := map[string]bool{}
@@ -198,7 +201,7 @@ var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver
 	"wait-at-nxn", "nxn-completion", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize", "init-completion",
 	"wait-at-implicit-omp-barrier", "wait-at-explicit-omp-barrier", "lock-contention"}
 
-// compare compares all analyses of a trace with the script's results.
+// compare compares the results of all analyses of a trace with those of the script.
 func compare(t *testing.T, what string, events format.Events, r *reference) {
 	t.Helper()
 	ctx := context.Background()
@@ -309,9 +312,9 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 	found.differ(t, what+" efficiency", expected, 1e-9)
 }
 
-// programs are the random programs of the tests.
+// programs returns the options of the random programs of the tests.
 func programs() (list []simOptions) {
-	seeds := []uint64{104, 131, 225} // with synchronous sends that wait in the re-timed run alone
+	seeds := []uint64{104, 131, 225} // programs with synchronous sends that wait only in the re-timed run
 	for i := range uint64(60) {
 		seeds = append(seeds, i)
 	}
@@ -329,7 +332,7 @@ func programs() (list []simOptions) {
 	return list
 }
 
-// TestReference compares weft with a second implementation on random traces.
+// TestReference compares the results for random traces with those of the script.
 func TestReference(t *testing.T) {
 	var list []format.Events
 	options := programs()
@@ -341,9 +344,9 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// scoutFigures maps metrics of Scalasca's analyser to figures of the second implementation. The figures
-// of the path are those of a trace without threads: with them the analyser leaves out the end of each
-// thread's work.
+// scoutFigures maps metrics of Scalasca's analyser to figures of the script. The figures of the
+// critical path are compared only for traces without threads: the analyser leaves out the end of
+// each thread's work.
 var scoutFigures = map[string]string{
 	"delay_latesender": "short-term late-sender", "delay_latesender_longterm": "long-term late-sender",
 	"delay_latereceiver": "short-term late-receiver", "delay_latereceiver_longterm": "long-term late-receiver",
@@ -355,7 +358,7 @@ var scoutFigures = map[string]string{
 	"non_critical_path_activities": "non-critical", "critical_imbalance_impact": "impact",
 }
 
-// TestReferenceOfScout compares the second implementation with the figures of Scalasca's analyser.
+// TestReferenceOfScout compares the results of the script with those of Scalasca's analyser.
 func TestReferenceOfScout(t *testing.T) {
 	names := []string{"hand", "p2p", "omp"}
 	metrics := maps.Clone(scoutNames)
@@ -376,7 +379,7 @@ func TestReferenceOfScout(t *testing.T) {
 		}
 		add := func(metric string, loc, path any, x float64) {
 			key := place(metric, loc, path)
-			for k := range expected { // the file shows long paths without their beginning
+			for k := range expected { // the analyser's file lists long paths without their outer regions
 				head, tail, _ := strings.Cut(k, " in ")
 				if strings.HasPrefix(key, head+" in ") && strings.HasSuffix(key, tail) {
 					key = k

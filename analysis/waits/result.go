@@ -13,26 +13,26 @@ import (
 // Result is the result of the analysis. Times and durations are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"-"`
-	// Locations is the number of locations with events, and Time the time between the first and the
-	// last event of each, summed.
+	// Locations is the number of locations with events. Time is the sum, over these, of the time
+	// from their first to their last event.
 	Locations int         `json:"locations"`
 	Time      trace.Ticks `json:"time"`
-	// Judged is the number of calls whose waits are known, those of no length included.
+	// Judged is the number of calls whose waits could be computed, including waits of length 0.
 	Judged int64 `json:"judged"`
-	// Waiting is the sum of all patterns but those that are part of others.
+	// Waiting is the sum of the waits of all patterns that are not part of another one.
 	Waiting  trace.Ticks `json:"waiting"`
-	Patterns []Pattern   `json:"patterns"` // those that occur, in the order of the documentation
+	Patterns []Pattern   `json:"patterns"` // patterns with waits, in the order of docs/analyses/waits.md
 	// Late lists, for each communicator, the locations that were the last to begin a collective
-	// operation in which all wait for all, by descending Lost.
+	// operation in which all members wait for all others, in descending order of Lost.
 	Late []Late `json:"late"`
-	// Violations are messages and operations whose times contradict causality, as clocks differ. Their
-	// waits are clamped. weft align corrects clocks.
+	// Violations counts the messages and operations whose times contradict causality, because
+	// clocks differ. Their waits are limited to their calls. weft align corrects the clocks.
 	Violations Violations `json:"violations"`
 	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
 }
 
-// Pattern is a type of wait state.
+// Pattern has the waits of one pattern. Times are in ticks.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	// PartOf is the pattern that includes the waits of this one, or "".
@@ -40,21 +40,21 @@ type Pattern struct {
 	Count      int64       `json:"count"`
 	Time       trace.Ticks `json:"time"`
 	Statistics Statistics  `json:"statistics"`
-	// The breakdowns are ordered by descending time.
+	// The following lists divide Time, each in descending order of time.
 	Regions       []Share `json:"regions"`
 	Paths         []Share `json:"paths"`
 	Locations     []Share `json:"locations"`
 	PathLocations []Share `json:"pathLocations"`
 	Communicators []Share `json:"communicators"`
-	Pairs         []Share `json:"pairs"` // of the waiting location and the one that it waits for
-	// Worst are the longest waits, the longest first.
+	Pairs         []Share `json:"pairs"` // by waiting location and the location that it waits for
+	// Worst has the longest waits, the longest first, at most Options.Worst.
 	Worst []Wait `json:"worst"`
-	// Bins are the waiting times in equal parts of the window, or of the trace.
+	// Bins has the waiting times in equal parts of the window or, without one, of the trace.
 	Bins []Bin `json:"bins,omitempty"`
 }
 
-// Statistics describe the lengths of the waits of a pattern. The quartiles are exact up to 255 ticks
-// and within 0.4 % above.
+// Statistics describes the lengths of the waits of a pattern, in ticks. The quartiles are exact up
+// to 255 ticks, and within 0.4 % above.
 type Statistics struct {
 	Min      int64   `json:"min"`
 	Max      int64   `json:"max"`
@@ -65,63 +65,67 @@ type Statistics struct {
 	Upper    int64   `json:"upperQuartile"`
 }
 
-// Share is the part of a pattern that something has. Fields that do not apply are nil or empty.
+// Share is the part of a pattern's waits at the place that its first fields name. Fields that do
+// not apply are nil or empty.
 type Share struct {
 	Region       string      `json:"region,omitempty"`
-	Path         []string    `json:"path,omitempty"` // the outermost region first
+	Path         []string    `json:"path,omitempty"` // outermost region first
 	Location     *uint32     `json:"location,omitempty"`
 	LocationName string      `json:"locationName,omitempty"`
-	Cause        *uint32     `json:"cause,omitempty"` // the location that is waited for
+	Cause        *uint32     `json:"cause,omitempty"` // location that is waited for
 	CauseName    string      `json:"causeName,omitempty"`
 	Communicator string      `json:"communicator,omitempty"`
 	Count        int64       `json:"count"`
 	Time         trace.Ticks `json:"time"`
 }
 
-// Wait is a single wait.
+// Wait is a single wait. Times are in ticks.
 type Wait struct {
 	Location     uint32   `json:"location"` // index into Definitions.Locations
 	LocationName string   `json:"locationName"`
 	Path         []string `json:"path"`
 	Begin        int64    `json:"begin"`
 	Time         int64    `json:"time"`
-	Cause        uint32   `json:"cause"` // the location that is waited for
+	Cause        uint32   `json:"cause"` // location that is waited for
 	CauseName    string   `json:"causeName"`
-	CauseTime    int64    `json:"causeTime"` // when the cause begins the call that ends the wait
+	CauseTime    int64    `json:"causeTime"` // time at which Cause begins the call that ends the wait
 }
 
-// Bin is a part of the time.
+// Bin is the waiting time in a part of the window or trace, in ticks.
 type Bin struct {
 	From int64       `json:"from"`
 	To   int64       `json:"to"`
 	Time trace.Ticks `json:"time"`
 }
 
-// Late is a location that came last to collective operations.
+// Late counts the collective operations of a communicator to which a location came last.
 type Late struct {
-	Communicator string      `json:"communicator"`
-	Location     uint32      `json:"location"`
-	LocationName string      `json:"locationName"`
-	Operations   int64       `json:"operations"` // operations to which it came last
-	Of           int64       `json:"of"`         // operations of the communicator in which all wait for all
-	Lost         trace.Ticks `json:"lost"`       // time that the others waited in those to which it came last
+	Communicator string `json:"communicator"`
+	Location     uint32 `json:"location"`
+	LocationName string `json:"locationName"`
+	Operations   int64  `json:"operations"` // number of operations to which it came last
+	// Of is the number of operations of the communicator in which all members wait for all others.
+	Of int64 `json:"of"`
+	// Lost is the number of ticks that the other members waited in the operations to which it came
+	// last.
+	Lost trace.Ticks `json:"lost"`
 }
 
-// Violations counts contradictions. Worst is the greatest one in ticks.
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
 type Violations struct {
 	Messages   int64 `json:"messages"`
 	Operations int64 `json:"operations"`
 	Worst      int64 `json:"worst"`
 }
 
-// Unjudged counts events whose waits cannot be judged.
+// Unjudged counts events of one sort whose waits cannot be computed for one reason.
 type Unjudged struct {
 	What   string `json:"what"`
 	Count  int64  `json:"count"`
 	Reason string `json:"reason"`
 }
 
-// Missing says why no wait of a trace can be judged. It returns "" if some can.
+// Missing returns the reason why no wait of a trace can be judged, or "" if some can.
 func (r *Result) Missing() string {
 	if r.Judged > 0 {
 		return ""
@@ -134,7 +138,7 @@ func (r *Result) Missing() string {
 	return text
 }
 
-// result makes the result.
+// result returns the sums as a Result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
 		Judged:     a.counts.Judged,
@@ -166,7 +170,7 @@ func (a *adder) result() *Result {
 	return r
 }
 
-// pattern returns the figures of a pattern.
+// pattern returns the sums of a pattern.
 func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	t := &s.total
 	n := float64(t.Count)
@@ -214,6 +218,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	return p
 }
 
+// merge adds x to the sum of a key.
 func merge[K comparable](to map[K]*sum, k K, x *sum) {
 	s := to[k]
 	if s == nil {
@@ -224,7 +229,8 @@ func merge[K comparable](to map[K]*sum, k K, x *sum) {
 	s.time = s.time.Plus(x.time)
 }
 
-// shares returns the sums by descending time.
+// shares returns the sums as shares, in descending order of time. Function share returns the fields
+// that name a key.
 func shares[K comparable](sums map[K]*sum, share func(K) Share) []Share {
 	list := make([]Share, 0, len(sums))
 	for k, s := range sums {
@@ -246,7 +252,7 @@ func shares[K comparable](sums map[K]*sum, share func(K) Share) []Share {
 	return list
 }
 
-// late adds the locations that came last.
+// late adds the locations that came last to operations.
 func (a *adder) late(r *Result) {
 	for k, x := range a.last {
 		r.Late = append(r.Late, Late{a.communicatorName(k.communicator), k.location, a.locationName(k.location), x.count,
@@ -281,7 +287,7 @@ func (a *adder) communicatorName(c uint64) string {
 	return cmp.Or(x.Name, x.ID)
 }
 
-// binStart returns the time at which a bin begins.
+// binStart returns the time at which bin i begins.
 func (a *adder) binStart(i int) int64 {
 	span := float64(uint64(a.to)-uint64(a.from)) * float64(i) / float64(a.opt.Bins)
 	return a.from + int64(min(math.Round(span), float64(uint64(a.to)-uint64(a.from))))

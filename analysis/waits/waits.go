@@ -13,18 +13,21 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window counts the parts of waits in it. A wait counts where it begins. Nil counts all.
+	// Window limits the result to the time in it. A wait counts for the window in which it begins.
+	// Nil means the whole trace.
 	Window *trace.Window
-	// Locations selects the locations whose waits count. Nil selects all.
+	// Locations reports whether the waits of a location count. Nil means that the waits of all
+	// locations count.
 	Locations func(location uint32) bool
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// Worst is the number of waits of each pattern that are listed.
+	// Worst is the greatest number of waits of each pattern that are listed.
 	Worst int
-	// Bins is the number of equal parts of the window, or the trace, for which waits are summed; 0 for
-	// none.
+	// Bins is the number of equal parts of the window, or of the trace without a window, for which
+	// waits are summed. 0 means none.
 	Bins int
-	// Each, if set, is called for each wait of some length that counts, but for the parts of patterns.
+	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks, that
+	// is not of a pattern that is part of another one.
 	Each func(location uint32, begin, length int64)
 }
 
@@ -37,7 +40,7 @@ func Patterns() []string {
 	return list
 }
 
-// unjudged describes the kinds of events whose waits cannot be computed.
+// unjudged has texts about the sorts of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.BareReceive: {"receives",
 		"they are in no call of a communication library, so that it is unknown since when the location waited"},
@@ -50,26 +53,30 @@ var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.IncompleteBarrier: {"barrier calls", "calls of other threads of the team are missing"},
 }
 
-// sum is a number of waits and their time.
+// sum is the number of some waits and their total time.
 type sum struct {
 	count int64
 	time  trace.Ticks
 }
 
+// placeKey identifies a call path at a location.
 type placeKey struct{ path, location uint32 }
 
+// pairKey identifies a waiting location, and the location that it waits for.
 type pairKey struct{ location, cause uint32 }
 
+// lastKey identifies a location that came last to operations of a communicator.
 type lastKey struct {
 	communicator uint64
 	location     uint32
 }
 
-// patternSums are the sums of a pattern.
+// patternSums has the sums of the waits of a pattern, in ticks.
 type patternSums struct {
-	total         durations.Total
-	lengths       durations.Histogram
-	begun         int64 // number of waits that begin in the window
+	total   durations.Total
+	lengths durations.Histogram
+	begun   int64 // number of waits that begin in the window
+	// squares is the sum of the squares of the lengths.
 	squares       float64
 	places        map[placeKey]*sum
 	pairs         map[pairKey]*sum
@@ -78,29 +85,30 @@ type patternSums struct {
 	bins          []trace.Ticks
 }
 
-// compare orders waits by length, and of equal lengths puts the one that begins first behind.
+// compare orders waits by length. Of equal lengths, the wait that begins first is the greatest.
 func compare(w, o *waitstate.Wait) int {
 	return cmp.Or(cmp.Compare(w.Length, o.Length), cmp.Compare(o.Begin, w.Begin),
 		cmp.Compare(o.Place.Location, w.Place.Location), cmp.Compare(o.Place.Number, w.Place.Number),
 		cmp.Compare(o.Cause.Location, w.Cause.Location))
 }
 
-// adder sums the waits of a log.
+// adder sums the waits of a trace.
 type adder struct {
 	log      *synclog.Log
 	defs     *trace.Definitions
 	opt      Options
-	from, to int64 // time range of the bins
+	from, to int64 // times that the bins cover
+	// names are the full names of locations, and regions those of regions.
 	names    []string
 	regions  []string
 	patterns [waitstate.Patterns]patternSums
 	last     map[lastKey]*sum
-	joint    map[uint64]int64 // number of operations in which all members wait for all, by communicator
+	joint    map[uint64]int64 // by communicator: number of operations in which all members wait for all others
 	counts   waitstate.Result
 }
 
-// Find finds the wait states of a trace. An error is that of the scan, of the temporary file, or of
-// the context.
+// Find finds the wait states of a trace. The error is that of the scan, of the temporary file, or
+// of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows})
 	if err != nil {
@@ -115,8 +123,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return result(counts), nil
 }
 
-// Hooks returns the hooks with which an engine adds up the waits of a log, and a function that
-// returns the sums when the engine has finished.
+// Hooks returns the hooks by which package waitstate passes waits to the sums, and a function that
+// returns the result once the engine has finished.
 func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
 	return waitstate.Hooks{Wait: a.add, Operation: a.operation}, func(counts waitstate.Result) *Result {
@@ -140,7 +148,7 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 // has reports whether the waits of a location count.
 func (a *adder) has(location uint32) bool { return a.opt.Locations == nil || a.opt.Locations(location) }
 
-// add counts a wait.
+// add adds a wait to the sums, as far as the options count it.
 func (a *adder) add(w *waitstate.Wait) {
 	if w.Pattern == waitstate.Reduction || !a.has(w.Place.Location) {
 		return
@@ -164,8 +172,8 @@ func (a *adder) add(w *waitstate.Wait) {
 	}
 }
 
-// operation counts the member that arrived last at an operation in which all wait for all, and what
-// the others lost by it.
+// operation adds an operation in which all members wait for all others to the counts of the member
+// that arrived last, with the time that the others waited for it.
 func (a *adder) operation(o *waitstate.Operation) {
 	if !o.Collective || o.Relation != waitstate.AllWait {
 		return
@@ -190,7 +198,8 @@ func (a *adder) operation(o *waitstate.Operation) {
 	}
 }
 
-// count adds a wait to the sums. A wait that begins before the window adds its time in it.
+// count adds a wait. Parameter begins is set if it begins in the window; otherwise only its time in
+// the window counts.
 func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 	s.total.Add(length)
 	s.lengths.Add(length)
@@ -207,6 +216,7 @@ func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 	}
 }
 
+// increase adds n waits of a total length to the sum of a key.
 func increase[K comparable](sums map[K]*sum, k K, n, length int64) {
 	s := sums[k]
 	if s == nil {
@@ -217,7 +227,7 @@ func increase[K comparable](sums map[K]*sum, k K, n, length int64) {
 	s.time.Add(length)
 }
 
-// keepWorst keeps the n longest waits in a heap with the shortest first.
+// keepWorst keeps the n longest waits in a heap whose first element is the shortest.
 func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
 	list := s.worst
 	if len(list) < n {
@@ -252,7 +262,7 @@ func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
 	}
 }
 
-// bin adds a wait to the bins that it touches.
+// bin adds a time to the bins that it overlaps.
 func (a *adder) bin(s *patternSums, from, to int64) {
 	if s.bins == nil {
 		s.bins = make([]trace.Ticks, a.opt.Bins)

@@ -25,8 +25,8 @@ var scoutNames = map[string]string{
 	"omp_lock_contention_critical": "lock-contention",
 }
 
-// scout reads the figures of the analyser: by pattern, path and location. The file shows long paths
-// without their beginning.
+// scout reads a file of figures of Scalasca's analyser, and returns them by pattern and path, with
+// one for each location. The file lists long paths without their outer regions.
 func scout(t *testing.T, path string, names map[string]string) map[string]map[string][]int64 {
 	t.Helper()
 	all := map[string]map[string][]int64{}
@@ -53,6 +53,7 @@ func open(t testing.TB, path string) format.Events {
 	return d
 }
 
+// find returns the waits of a trace.
 func find(t testing.TB, d format.Events, opt waits.Options) *waits.Result {
 	t.Helper()
 	opt.Rows = trace.NewRows(d.Defs())
@@ -63,7 +64,7 @@ func find(t testing.TB, d format.Events, opt waits.Options) *waits.Result {
 	return r
 }
 
-// TestScout compares each figure of Scalasca's analyser with weft's.
+// TestScout compares all figures of Scalasca's analyser with the results.
 func TestScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		dir := filepath.Join("testdata", name)
@@ -101,7 +102,7 @@ func TestScout(t *testing.T) {
 	}
 }
 
-// TestWrongOrder checks the message of p2p that is received before one that was sent earlier, by
+// TestWrongOrder checks the message of trace p2p that is received before an earlier message of
 // another location.
 func TestWrongOrder(t *testing.T) {
 	r := find(t, open(t, "testdata/p2p/traces.otf2"), waits.Options{})

@@ -1,4 +1,4 @@
-// Package all lists the formats that weft knows.
+// Package all has the list of all formats of weft.
 package all
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/format/picl"
 )
 
-// Formats returns all formats, in the order in which they are listed to users.
+// Formats returns all formats, in the order in which users see them.
 func Formats() []format.Format {
 	return []format.Format{
 		etf.Format{},

@@ -31,6 +31,7 @@ func (c countedFS) Open(name string) (fs.File, error) {
 	return f, err
 }
 
+// countedFile counts the bytes that are read from it.
 type countedFile struct {
 	*os.File
 	read *atomic.Int64
@@ -48,8 +49,8 @@ func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestReadsWhatIsAskedFor counts the bytes that scans read, in parts of the trace. OTF 2.5 and 4.3:
-// a reader finds the times that it wants by bisection, and the processes by the master file.
+// TestReadsWhatIsAskedFor counts the bytes that scans of parts of a trace read. OTF 2.5 and 4.3: a
+// reader finds the selected times by bisection, and the selected processes in the master file.
 func TestReadsWhatIsAskedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes traces of 10 MB")
@@ -80,20 +81,21 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		format, what string
 		order        format.Order
 		choose       func(sel *trace.Selection, first, last int64)
-		most         float64 // greatest share of the trace's bytes that may be read
+		most         float64 // greatest share of the trace's bytes that the scan may read
 	}{
 		{"otf", "the extent", extent, nil, 0.05},
 		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},
 		{"otf", "10 % of the time", format.GlobalOrder, small(0.1), 0.20},
 		{"otf", "10 % of the time, by location", format.PerLocation, small(0.1), 0.20},
-		// a read of 256 KiB more in each stream
+		// Each stream is read in blocks of 256 KiB, so that a little more than the share of the
+		// location is read.
 		{"otf", "one of four locations", format.GlobalOrder, ofOne, 0.26},
 		{"otf", "one of four locations, parallel", parallel, ofOne, 0.26},
 		{"otf", "profile of 0.1 %", parallel, stacks, 0.60},
 		{"otf one stream", "profile of 0.1 %", parallel, stacks, 0.95}, // pieces of 2 MiB, three for each core
-		{"otf", "everything", format.GlobalOrder, everything, 2.01},    // its order is looked at before
+		{"otf", "everything", format.GlobalOrder, everything, 2.01},    // the scan first checks the order of the events
 		{"otf", "everything, parallel", parallel, everything, 1.01},
-		{"otf2", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.55}, // a chunk of 1 MiB each
+		{"otf2", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.55}, // a chunk of 1 MiB of each location
 		{"otf2", "one of four locations", format.GlobalOrder, ofOne, 0.27},
 		{"otf2", "profile of 0.1 %", parallel, stacks, 0.55},
 		{"otf2", "everything", format.GlobalOrder, everything, 1.01},
@@ -155,7 +157,8 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// writeRing writes a ring of four processes, and returns it and the size of its files.
+// writeRing writes a trace of a ring of four processes, and returns it with the size of its files
+// in bytes.
 func writeRing(t *testing.T, dir, name string, events int64) (src format.Source, size int64) {
 	t.Helper()
 	g, err := generate.New(generate.Options{Workload: "ring", Events: events, Locations: 4, Seed: 1})

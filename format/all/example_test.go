@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Traces of three formats, read alike. Files of Eclipse TRACE4CPS have no locations: these are its
-// 8 resources, its signal and its events.
+// The same code reads traces of three formats. A file of Eclipse TRACE4CPS has no locations; these
+// are its 8 resources, its signal and its events.
 func ExampleOpen() {
 	ctx := context.Background()
 	for _, name := range []string{
@@ -46,7 +46,7 @@ func ExampleOpen() {
 	// all.go is no trace
 }
 
-// A recording in all formats that can be written.
+// A recorded trace is written in all formats that can be written.
 func ExampleFormats() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, work := r.Location("p"), r.Region("work")

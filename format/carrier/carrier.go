@@ -1,8 +1,8 @@
-// Package carrier stores what a format has no record for in bytes or texts that the format can
-// hold, and restores it: definitions compressed ([Pack]), rows in a few bytes ([Rows]) or as
-// readable key=value pairs, links in blocks ([PackLinks]). Encoders use it so that a trace survives
-// a conversion to a poorer format and back. Decoders recognise it. docs/formats/carried.md
-// describes the bytes.
+// Package carrier packs data for which a format has no record into bytes or texts that the format
+// can hold, and restores them: definitions in compressed form ([Pack]), rows in a few bytes
+// ([Rows]) or as readable key=value pairs, and links in blocks ([PackLinks]). Encoders use it so
+// that a trace survives the conversion to a poorer format and back. Decoders recognise the data.
+// docs/formats/carried.md describes the bytes.
 package carrier
 
 import (
@@ -22,14 +22,14 @@ import (
 // Pair is a key with a value.
 type Pair struct{ Key, Value string }
 
-// header is the first carried definition.
+// header is the first of the carried definitions.
 type header struct {
 	Version int         `json:"version"`
 	Origin  string      `json:"origin"`
 	Clock   trace.Clock `json:"clock"`
 	// Kinds are the names of the kinds of packed rows, indexed by code.
 	Kinds []string `json:"kinds,omitempty"`
-	// Encoding is that of the file that the definitions come from.
+	// Encoding is the encoding of the file from which the definitions come.
 	Encoding trace.Encoding `json:"encoding,omitempty"`
 }
 
@@ -41,6 +41,7 @@ type table struct {
 	add  func(*trace.Definitions, []byte) error
 }
 
+// tableOf returns the description of a table by its name, and by a function that returns it.
 func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) table {
 	return table{name,
 		func(d *trace.Definitions) int { return t(d).Len() },
@@ -55,6 +56,7 @@ func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) tab
 		}}
 }
 
+// tables has all carried tables.
 var tables = []table{
 	tableOf("property", func(d *trace.Definitions) *trace.Table[trace.Attr] { return &d.Properties }),
 	tableOf("string", func(d *trace.Definitions) *trace.Table[string] { return &d.Strings }),
@@ -77,12 +79,12 @@ var tables = []table{
 	tableOf("opaque", func(d *trace.Definitions) *trace.Table[trace.Opaque] { return &d.Opaque }),
 }
 
-// OpaqueLimit is the size of the largest opaque record that is carried.
+// OpaqueLimit is the greatest size in bytes of an opaque record that is carried.
 const OpaqueLimit = 4 << 10
 
-// definitions returns the texts that carry all definitions of d. The keys of the pairs are unique
-// ("region.3"). Reserved attributes from the index used on are left out. tooLong is the number of
-// opaque records beyond OpaqueLimit, which are also left out.
+// definitions returns all definitions of d as texts with unique keys such as "region.3". It leaves
+// out reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes,
+// whose number is tooLong.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
 	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
@@ -98,7 +100,7 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
-				// Infinite numbers and the like. Nothing else can fail.
+				// Marshal fails only for values without a JSON form, such as infinite numbers.
 				b, _ = json.Marshal(fmt.Sprint(v))
 			}
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})
@@ -107,20 +109,22 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 	return pairs, tooLong
 }
 
-// Restorer turns carried texts back into definitions, events and links.
+// Restorer restores definitions, events and links from carried texts and bytes.
 type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	codes []packedKind // kinds of packed rows, by code
-	// most has the greatest valid value of operands by type, apart from Undefined.
-	most  [trace.OpSource + 1]uint64
+	// most has the greatest valid value of operands by type, except Undefined.
+	most [trace.OpSource + 1]uint64
+	// attrs has the attributes by name.
 	attrs map[string]uint32
-	// Clock is the clock of the carried trace. Times of the carrying file use its own clock; times
-	// inside carried texts use this one.
+	// Clock is the clock of the carried trace. Times inside carried texts are in its ticks. All
+	// other times of the carrying file are in ticks of that file's own clock.
 	Clock trace.Clock
 }
 
-// NewRestorer fills d from carried definitions, which may come in any order but must be complete.
+// NewRestorer fills d from carried definitions, which can be in any order but must be complete. It
+// returns an error for invalid ones.
 func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	r := &Restorer{defs: d, kinds: map[string]trace.Kind{}, attrs: map[string]uint32{}}
 	byKey := make(map[string]string, len(pairs))
@@ -172,7 +176,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	return r, nil
 }
 
-// sized is a table of definitions of which only the size matters.
+// sized is a table of definitions, reduced to its size.
 type sized interface{ Len() int }
 
 // checkReferences checks the references between definitions.
@@ -210,8 +214,8 @@ func checkReferences(d *trace.Definitions) error {
 	return nil
 }
 
-// refLimit returns the size of the table that the Ref of a kind indexes, or 0 for kinds without a
-// table.
+// refLimit returns the size of the table to which the Ref of a kind refers, or 0 for kinds without
+// a table.
 func refLimit(d *trace.Definitions, k trace.RefKind) int {
 	tables := [...]sized{trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
 		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts,
@@ -223,15 +227,15 @@ func refLimit(d *trace.Definitions, k trace.RefKind) int {
 	return tables[k].Len()
 }
 
-// IsValidOperand reports whether an operand's value is valid for its type. A reference must be to a
-// definition of d, or undefined.
+// IsValidOperand reports whether a value is valid for an operand's type. A value that refers to a
+// definition must be the index of one in d, or Undefined.
 func IsValidOperand(d *trace.Definitions, t trace.OperandType, v uint64) bool {
 	n, ok := operandLimit(d, t)
 	return !ok || v == trace.Undefined || v < uint64(n)
 }
 
-// operandLimit returns the size of the table that operands of a type index. ok is false for other
-// types.
+// operandLimit returns the size of the table to which operands of a type refer. ok is false for
+// types that do not refer to a table.
 func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
 	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
 		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources,
@@ -243,7 +247,7 @@ func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
 	return tables[t].Len(), true
 }
 
-// AppendKind writes the pairs that name the kind and reference of an event.
+// AppendKind appends the pairs with the kind and reference of an event.
 func AppendKind(pairs []Pair, d *trace.Definitions, k trace.Kind, ref uint32) []Pair {
 	pairs = append(pairs, Pair{"kind", d.Spec(k).Name})
 	if ref != trace.NoRef && d.Spec(k).Ref != trace.RefNone {
@@ -252,7 +256,7 @@ func AppendKind(pairs []Pair, d *trace.Definitions, k trace.Kind, ref uint32) []
 	return pairs
 }
 
-// AppendRow writes the pairs of an event's operands and attributes.
+// AppendRow appends the pairs with an event's operands and attributes.
 func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	spec := d.Spec(c.Kind())
 	if ops := c.Ops(); len(ops) > 0 {
@@ -275,8 +279,8 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendAttrs(pairs, d, c)
 }
 
-// AppendPlain writes the pairs that describe an event to readers: its kind, its operands by name,
-// and its attributes. weft does not read them back.
+// AppendPlain appends the pairs that describe an event to human readers: its kind, its operands by
+// name, and its attributes. weft does not read these pairs back.
 func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	spec := d.Spec(c.Kind())
 	pairs = append(pairs, Pair{"kind", spec.Name})
@@ -294,7 +298,7 @@ func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendPlainAttrs(pairs, d, c)
 }
 
-// AppendPlainAttrs writes the pairs that describe an event's attributes to readers.
+// AppendPlainAttrs appends the pairs that describe an event's attributes to human readers.
 func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, values := c.Attrs()
 	for i, k := range keys {
@@ -303,9 +307,9 @@ func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pai
 	return pairs
 }
 
-// AppendAttrs writes the pairs of an event's attributes: "@name" for texts, "@name#type" for
-// others. "@#3" is the attribute with number 3, whose name is empty, ambiguous or has line ends.
-// "#quoted" is the type of texts with line ends.
+// AppendAttrs appends the pairs with an event's attributes. The key is "@name" for texts and
+// "@name#type" for other types. The key "@#3" stands for the attribute with index 3, if its name is
+// empty, ambiguous or has line ends. The type "#quoted" stands for texts with line ends.
 func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
@@ -325,9 +329,10 @@ func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return pairs
 }
 
-// quoted is the type of texts that cannot be carried unchanged.
+// quoted stands for the type of texts that are carried in quotes.
 const quoted = "quoted"
 
+// appendOp appends an operand as text.
 func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
 	if v == trace.Undefined && t != trace.OpInt && t != trace.OpFloat && t != trace.OpTime && t != trace.OpDuration {
 		return append(b, '-')
@@ -341,6 +346,7 @@ func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
 	return digits.AppendUint(b, v)
 }
 
+// parseOp returns the operand that appendOp has appended.
 func parseOp(t trace.OperandType, s string) (uint64, error) {
 	if s == "-" {
 		return trace.Undefined, nil
@@ -356,7 +362,8 @@ func parseOp(t trace.OperandType, s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// Kind reads the pairs "kind" and "ref". k is NoKind when there is no kind.
+// Kind returns the kind and reference of an event from the pairs "kind" and "ref". k is NoKind if
+// pairs has no kind.
 func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 	ref = trace.NoRef
 	for _, p := range pairs {
@@ -459,11 +466,11 @@ func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 	return nil
 }
 
-// Links collects the links of one scan, on disk if they are many, and delivers them after the
-// events. The zero Links is ready to use.
+// Links collects the links of a scan, in a temporary file if there are many, and delivers them
+// after the events. The zero Links is ready to use.
 type Links struct{ sorter *extsort.Sorter }
 
-// Add adds links that [PackLinks] has packed. place orders them among the others.
+// Add adds links that [PackLinks] has packed. Blocks of links are delivered in the order of place.
 func (l *Links) Add(place int64, data []byte) error {
 	if l.sorter == nil {
 		l.sorter = extsort.New(4<<20, "")
@@ -471,7 +478,8 @@ func (l *Links) Add(place int64, data []byte) error {
 	return l.sorter.Add(place, 0, data)
 }
 
-// Deliver delivers the links in batches. Their ends must be at locations below the given number.
+// Deliver delivers the links in batches. It returns an error if an end of a link is not at one of
+// the given number of locations.
 func (l *Links) Deliver(ctx context.Context, locations int, sink func([]trace.Link) error) error {
 	if l.sorter == nil {
 		return nil
@@ -502,8 +510,8 @@ func (l *Links) Close() {
 	}
 }
 
-// Label returns the name of the event's kind and of the entry that it refers to, for tools of a
-// format that lacks such events. defs are the cursor's own.
+// Label returns the name of an event's kind and of the entry to which it refers, as a text for
+// tools of a format without such events. defs must be the definitions of the cursor.
 func Label(defs *trace.Definitions, c *trace.Cursor) string {
 	spec := defs.Spec(c.Kind())
 	if i := int(c.Ref()); c.Ref() != trace.NoRef {

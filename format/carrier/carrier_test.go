@@ -33,8 +33,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPack checks that packed definitions are restored from bytes and from texts in pieces, and
-// that damaged data, or data that grows beyond the limit, is refused.
+// TestPack checks that packed definitions are restored, from bytes and from texts in pieces, and
+// that damaged data, and data that grows beyond the limit, are errors.
 func TestPack(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -77,10 +77,10 @@ func TestPack(t *testing.T) {
 		damaged := slices.Clone(data[:len(data)-i%7])
 		damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
 		if pairs, err := Unpack(damaged); err == nil {
-			NewRestorer(&trace.Definitions{}, pairs) // it must not panic
+			NewRestorer(&trace.Definitions{}, pairs) // must not panic
 		}
 	}
-	// What compresses better than readers allow is compressed less.
+	// Data that would be compressed more than readers allow is compressed less.
 	same := &trace.Definitions{Clock: trace.Seconds(1)}
 	for range 1000 {
 		same.Strings.Add(strings.Repeat("a", 30000))
@@ -94,8 +94,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestRows checks that a row is the same after packing it relative to another row, whatever that
-// is, and that invalid bytes leave the other row unchanged.
+// TestRows checks that a packed row is restored, whatever row it is relative to, and that invalid
+// bytes do not change that row.
 func TestRows(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000)}
 	for i := range 9 {
@@ -177,7 +177,7 @@ func TestRows(t *testing.T) {
 		got := p.base.Clone()
 		if p.whole {
 			got = &trace.Batch{Loc: 2}
-			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // the following bytes are ignored
+			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // bytes after the row are ignored
 		} else {
 			err = restorer.Amend(got, p.data)
 		}

@@ -18,22 +18,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// magic is the beginning of packed definitions.
+// magic is the prefix of packed definitions.
 const magic = "weft\x02"
 
-// Pack returns all definitions of d, and extra, as compressed bytes that [Unpack] reads. rows has
-// packed the trace's rows; it may be nil. tooLong is the number of opaque records beyond
-// [OpaqueLimit], which are left out.
+// Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows
+// must be the Rows that has packed the rows of the trace, or nil if there is none. tooLong is the
+// number of opaque records of more than [OpaqueLimit] bytes, which are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
 	return packed(d, rows, d.Attributes.Len(), extra)
 }
 
-// PackUsed does what [Pack] does for a trace whose events use only the first used attributes. Other
-// reserved attributes are left out.
+// PackUsed is like [Pack], for a trace whose events use only the first used attributes. It leaves
+// out other reserved attributes.
 func PackUsed(d *trace.Definitions, used int) (data []byte, tooLong int64) {
 	return packed(d, nil, used, nil)
 }
 
+// packed returns definitions and extra pairs as compressed bytes.
 func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []byte, tooLong int64) {
 	pairs, tooLong := definitions(d, rows, used)
 	var text bytes.Buffer
@@ -43,7 +44,7 @@ func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []by
 	return pack(text.Bytes()), tooLong
 }
 
-// pack compresses a text, but not more than [unpack] allows.
+// pack compresses a text by at most the factor that [unpack] allows.
 func pack(text []byte) []byte {
 	data := compress(text, flate.BestCompression)
 	if len(text) > len(data)*(maxGrowth-1) {
@@ -52,22 +53,23 @@ func pack(text []byte) []byte {
 	return data
 }
 
+// compress compresses a text at a level of package flate.
 func compress(text []byte, level int) []byte {
 	out := bytes.NewBufferString(magic)
-	w, _ := flate.NewWriter(out, level) // the level is valid
+	w, _ := flate.NewWriter(out, level) // it fails only for an invalid level
 	w.Write(text)                       // a buffer never fails
 	w.Close()
 	return out.Bytes()
 }
 
-// maxGrowth is the greatest factor by which data may grow when it is unpacked.
+// maxGrowth is the greatest factor by which data may grow when they are unpacked.
 const maxGrowth = 256
 
-// Packed reports whether data begins like the output of [Pack].
+// Packed reports whether data has the prefix of the output of [Pack].
 func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// unpack returns the text that pack has compressed. It refuses data that grows by more than a
-// factor of maxGrowth.
+// unpack returns the text that pack has compressed. It returns an error if the text is longer than
+// data by more than the factor maxGrowth.
 func unpack(data []byte) ([]byte, error) {
 	if !Packed(data) {
 		return nil, errors.New("found bytes that this version of weft did not pack")
@@ -80,8 +82,8 @@ func unpack(data []byte) ([]byte, error) {
 	return text, err
 }
 
-// Unpack returns the pairs that [Pack] has packed. It refuses data that grows by more than a factor
-// of 256.
+// Unpack returns the pairs that [Pack] has packed. It returns an error if they are longer than data
+// by more than a factor of 256.
 func Unpack(data []byte) ([]Pair, error) {
 	text, err := unpack(data)
 	if err != nil {
@@ -98,11 +100,11 @@ func Unpack(data []byte) ([]Pair, error) {
 	return pairs, nil
 }
 
-// pieceSize is the greatest length of the texts of [Texts].
+// pieceSize is the greatest length in bytes of a text of [Texts].
 const pieceSize = 1 << 16
 
-// Texts returns data as texts, for formats that cannot store bytes. The key of a text is prefix and
-// a number.
+// Texts returns data as texts, for formats that cannot store bytes. The keys of the texts are
+// prefix followed by a number.
 func Texts(data []byte, prefix string) (texts []Pair) {
 	text := base64.RawStdEncoding.EncodeToString(data)
 	for text != "" {
@@ -113,7 +115,7 @@ func Texts(data []byte, prefix string) (texts []Pair) {
 	return texts
 }
 
-// FromTexts returns the data of those texts whose keys begin with prefix, or nil if there are none.
+// FromTexts returns the data of the texts whose keys begin with prefix, or nil if there are none.
 func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
 	pieces := map[string]string{}
 	for key, text := range texts {
@@ -128,8 +130,8 @@ func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(all.String())
 }
 
-// UnpackTexts returns the pairs that [Pack] has packed and [Texts] converted to texts, or nil if
-// there are no such texts.
+// UnpackTexts returns the pairs that [Pack] has packed and [Texts] has converted to texts. It
+// returns nil if there are no texts whose keys begin with prefix.
 func UnpackTexts(texts iter.Seq2[string, string], prefix string) ([]Pair, error) {
 	data, err := FromTexts(texts, prefix)
 	if len(data) == 0 || err != nil {
@@ -138,13 +140,13 @@ func UnpackTexts(texts iter.Seq2[string, string], prefix string) ([]Pair, error)
 	return Unpack(data)
 }
 
-// longText is the length beyond which [Text] compresses its data.
+// longText is the length in bytes beyond which [Text] compresses data.
 const longText = 1 << 16
 
-// compressed is the beginning of texts with compressed data. No other text has a colon.
+// compressed is the prefix of texts with compressed data. Other texts contain no colon.
 const compressed = "z:"
 
-// Text returns data as a text, which [FromText] converts back.
+// Text returns data as a text for [FromText].
 func Text(data []byte) string {
 	if len(data) > longText {
 		return compressed + base64.RawStdEncoding.EncodeToString(pack(data))
@@ -189,8 +191,8 @@ func PackLinks(links []trace.Link) []byte {
 	return pack(b)
 }
 
-// UnpackLinks returns the links that [PackLinks] has packed. Their ends must be at locations below
-// the given number.
+// UnpackLinks returns the links that [PackLinks] has packed. It returns an error if an end of a
+// link is not at one of the given number of locations.
 func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 	text, err := unpack(data)
 	if err != nil {
@@ -240,43 +242,47 @@ func appendValue(b []byte, v *trace.Value) []byte {
 	return binary.AppendUvarint(b, v.Num)
 }
 
-// Rows packs rows into few bytes: the difference between a row and the one that readers derive from
-// the record that carries the bytes. The zero Rows is ready to use. [Pack] must be called with it
-// after all rows are packed, since it numbers kinds in the order in which they occur.
+// Rows packs rows into few bytes: the difference between a row and the row that readers derive from
+// the record that carries the bytes. The zero Rows is ready to use. It numbers kinds in the order
+// in which they occur, so that [Pack] must be called with it after the last row is packed.
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
+	// short counts the gaps that Report reports.
 	short map[recordGap]int64
-	// nothing is an empty row. Rows without a record of the format are encoded as differences from it.
+	// nothing is an empty row. A row without a record is packed as the difference to it.
 	nothing trace.Batch
 }
 
-// recordGap describes the fields of a row that its record does not have.
+// recordGap describes in which fields a row and the row from its record differ.
 type recordGap struct {
 	kind, base trace.Kind
-	operands   uint64 // a bit for each operand that differs; the last one stands for all further ones
+	operands   uint64 // bit i for operand i; the last bit for all further operands
 	attrs, ref bool
-	field      string // the field, if NoteField has reported the gap
+	field      string // the field of a gap that NoteField has counted
 }
 
-// NoteField counts a field of c that its record lacks. The empty field is all of c.
+// NoteField counts, for [Rows.Report], that the record of c lacks a field. The empty field stands
+// for all of c.
 func (p *Rows) NoteField(c *trace.Cursor, field string) {
 	if !c.Derived() {
 		p.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
 	}
 }
 
-// NoteOperands counts operands of c that its record lacks. Bit i of operands stands for operand i.
+// NoteOperands counts, for [Rows.Report], that the record of c lacks operands. Bit i of operands
+// stands for operand i.
 func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
 	if !c.Derived() || isMessage(c.Kind()) {
 		p.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
 	}
 }
 
-// isMessage reports whether an event is a side of a message. Such an event counts even if it is derived, since
-// formats with records of messages write one for it.
+// isMessage reports whether events of kind k are ends of messages. Such an event counts even if it
+// is derived, since formats with records for messages write one for it.
 func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
+// note counts a gap.
 func (p *Rows) note(x recordGap) {
 	if p.short == nil {
 		p.short = map[recordGap]int64{}
@@ -284,7 +290,8 @@ func (p *Rows) note(x recordGap) {
 	p.short[x]++
 }
 
-// Note counts, for [Rows.Report], what base lacks of c.
+// Note counts, for [Rows.Report], in which fields row c differs from base, the row that readers
+// derive from its record without the packed bytes.
 func (p *Rows) Note(c, base *trace.Cursor) {
 	x := recordGap{kind: c.Kind(), base: base.Kind(), operands: otherOperands(c, base), ref: c.Ref() != base.Ref()}
 	if c.Derived() {
@@ -302,8 +309,8 @@ func (p *Rows) Note(c, base *trace.Cursor) {
 	p.note(x)
 }
 
-// Report adds the counts of [Rows.Note] to l, and the definitions by their mapping: as lost if the
-// trace is plain, otherwise as restored only by weft.
+// Report adds the counted gaps to l, and the definitions by their mapping. They count as lost if
+// the trace is plain, and otherwise as restored only by weft.
 func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
 	l.AddDefinitions(d, mapping, plain)
 	how, reason := format.WeftOnly, "the format has no place for it"
@@ -316,7 +323,7 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 		switch {
 		case x.field != "":
 			fields = []string{x.field}
-		case isGeneric(x.base) && x.base != x.kind: // the record stands for any event
+		case isGeneric(x.base) && x.base != x.kind: // the record stands for an event of any kind
 		default:
 			if x.ref {
 				fields = append(fields, "reference")
@@ -337,12 +344,12 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	}
 }
 
-// isGeneric reports whether records of a kind stand for events of any kind.
+// isGeneric reports whether records of a kind can stand for events of any kind.
 func isGeneric(k trace.Kind) bool {
 	return k == trace.NoOp || k == trace.Comment || k == trace.Generic || k == trace.Parameter || k == trace.Mark
 }
 
-// Flags in the code of the kind.
+// The flags in the code of a packed row's kind.
 const (
 	withRef = 1 << iota
 	withAttrs
@@ -350,14 +357,14 @@ const (
 	flagBits = 3
 )
 
-// manyOps is stored in place of a number of operands that follows separately.
+// manyOps is stored instead of a number of operands that follows separately.
 const manyOps = 15
 
-// Append appends the difference between c and base, which stands on the row that readers derive
-// from the record alone.
+// Append appends the difference between row c and row base, which readers derive from the record
+// alone.
 //
-// The bytes are: the kind's code with flags, a reference if it differs, the number of operands that
-// equal those of base, the other operands, and attributes if they differ.
+// The bytes are: the kind's code with flags, the reference if it differs, the number of leading
+// operands that are equal, the other operands, and the attributes if they differ.
 func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
 	code, ok := p.codes[c.Kind()]
 	if !ok {
@@ -406,7 +413,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	return b
 }
 
-// AppendWhole appends all of c, for [Restorer.AddWhole].
+// AppendWhole appends row c as a whole, for [Restorer.AddWhole].
 func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
 	if p.nothing.Len() == 0 {
 		p.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
@@ -416,8 +423,8 @@ func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []by
 	return p.Append(b, d, c, &base)
 }
 
-// AddWhole adds a row to b that [Rows.AppendWhole] has packed. If data cannot be read, it returns
-// an error and adds nothing.
+// AddWhole adds to b a row that [Rows.AppendWhole] has packed. If data is invalid, it returns an
+// error and adds no row.
 func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) error {
 	b.Add(loc, t, trace.NoOp, trace.NoRef)
 	err := r.Amend(b, data)
@@ -436,8 +443,8 @@ func sameOperands(c, base *trace.Cursor) (n int) {
 	return n
 }
 
-// otherOperands returns a bit for each operand of c that base does not have. The last bit stands for all further
-// ones.
+// otherOperands returns a bit for each operand of c that differs in base or is not in it. The last
+// bit stands for all further operands.
 func otherOperands(c, base *trace.Cursor) (bits uint64) {
 	list := base.Ops()
 	for i, v := range c.Ops() {
@@ -467,6 +474,7 @@ func operandType(spec *trace.KindSpec, i int) trace.OperandType {
 	return trace.OpInt
 }
 
+// appendOperand appends an operand as a number.
 func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	switch t {
 	case trace.OpInt, trace.OpTime, trace.OpDuration:
@@ -477,10 +485,10 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	return binary.AppendUvarint(b, v+1) // Undefined becomes 0
 }
 
-// errCut is returned for truncated bytes.
+// errCut is the error for truncated bytes.
 var errCut = errors.New("packed bytes that are cut off")
 
-// unpacker reads numbers.
+// unpacker reads values from packed bytes. After an error all values are zero.
 type unpacker struct {
 	data []byte
 	err  error
@@ -506,7 +514,8 @@ func (u *unpacker) byte() byte {
 	return v
 }
 
-// count returns a number of things of at least one byte each.
+// count returns n, which must be a number of things of at least one byte each, or 0 if the bytes
+// are too few.
 func (u *unpacker) count(n uint64) int {
 	if n > uint64(len(u.data)) {
 		u.err, u.data = errCut, nil
@@ -527,7 +536,7 @@ func (u *unpacker) text() string {
 	return s
 }
 
-// value reads what [appendValue] has appended.
+// value reads a value that [appendValue] has appended.
 func (u *unpacker) value() (v trace.Value) {
 	typ := int(u.byte())
 	if typ >= len(valueTypes) {
@@ -542,14 +551,14 @@ func (u *unpacker) value() (v trace.Value) {
 	return v
 }
 
-// packedKind has the properties of a kind of packed rows.
+// packedKind has the properties of a kind that packed rows have.
 type packedKind struct {
 	kind trace.Kind
 	spec *trace.KindSpec
-	refs uint64 // the size of the table that references index
+	refs uint64 // size of the table to which references refer
 }
 
-// Packs reports whether rows of any of some kinds are packed.
+// Packs reports whether the trace has packed rows of any of the given kinds.
 func (r *Restorer) Packs(kinds ...trace.Kind) bool {
 	return slices.ContainsFunc(r.codes, func(c packedKind) bool { return slices.Contains(kinds, c.kind) })
 }
@@ -563,7 +572,7 @@ func (r *Restorer) PackedKind(data []byte) (trace.Kind, error) {
 	return k.kind, nil
 }
 
-// kind reads the code of a packed row, which says its kind.
+// kind reads the code of a packed row, and returns its kind.
 func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 	code = u.uvarint()
 	if u.err != nil {
@@ -575,8 +584,8 @@ func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 	return &r.codes[code>>flagBits], code, nil
 }
 
-// Amend changes the last row of b, which is the one derived from the record alone, to the row that
-// was packed. If data cannot be read, it returns an error and leaves the row unchanged.
+// Amend replaces the last row of b, which must be derived from the record alone, by the row that
+// was packed into data. If data is invalid, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1

@@ -1,4 +1,4 @@
-// Package claims tracks the open claims of a trace and how much of each resource is in use.
+// Package claims keeps the open claims of a trace, and the amount of each resource in use.
 package claims
 
 import (
@@ -11,29 +11,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Key identifies an open claim: claims end at the location of their begin.
+// Key identifies an open claim. A claim ends at the location at which it began, so that ids are
+// local to locations.
 type Key struct {
 	ID       int64
 	Location uint32
 }
 
-// Claim is a claim that has begun.
+// Claim is a claim that has begun. Start is in ticks.
 type Claim struct {
 	Key
 	Region, Resource uint32 // NoRef when unknown
 	Start            int64
 	Amount           float64
-	Before           bool // it begins before the window that counts, regardless of Start
+	Before           bool // it began before the window; Start can be limited to the window
 }
 
-// Outside reports whether the claim, with times clipped to a window, ends before the window or
-// begins after it.
+// Outside reports whether a claim lies outside of the window w: it begins before the window and ends no
+// later than the window begins, or it begins after the window. Start and end must be limited to the
+// window.
 func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
 
-// claim reads a ClaimBegin row. ok is false when it has no id. An amount that is missing or not
-// finite counts as 0.
+// claim returns the claim that a ClaimBegin row begins at time t. ok is false if it has no id. An
+// amount that is missing, or not finite, counts as 0.
 func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
 	ops := e.Ops()
 	if len(ops) == 0 {
@@ -51,8 +53,8 @@ func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
 	return c, true
 }
 
-// Sum adds numbers and keeps the rounding error beside the sum, so that subtracting a number
-// restores exactly the previous sum (0.1 + 0.2 - 0.1 is 0.2).
+// Sum is a sum of floats that keeps the rounding error in a second number. So subtracting a number
+// gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2.
 type Sum struct{ hi, lo float64 }
 
 // Add adds x.
@@ -69,10 +71,11 @@ func (s *Sum) Add(x float64) {
 // Value returns the sum.
 func (s *Sum) Value() float64 { return s.hi + s.lo }
 
-// Level is the current use of one resource.
+// Level is the present use of a resource.
 type Level struct {
-	Open    int64 // claims
-	amount  Sum
+	Open   int64 // number of open claims
+	amount Sum
+	// since is the time of the last change, in ticks, valid if started is set.
 	since   int64
 	started bool
 }
@@ -80,22 +83,23 @@ type Level struct {
 // Amount returns the total amount of the open claims.
 func (l *Level) Amount() float64 { return l.amount.Value() }
 
-// Book holds the open claims and the levels of the resources.
+// Book has the open claims, and the levels of all resources.
 type Book struct {
 	open   map[Key]Claim
 	levels []Level
-	// Step is called for each interval in which the use of a resource by at least one claim did not
-	// change. Intervals of length 0 are skipped.
+	// Step is called for each interval, in ticks, in which a resource has at least one open claim
+	// and its level l does not change. Intervals of length 0 are skipped.
 	Step func(resource uint32, from, to int64, l *Level)
-	// Ended is called for each claim at its end.
+	// Ended is called for each claim that ends, with its end in ticks.
 	Ended func(c Claim, end int64)
-	// Orphans counts ends without a begin and begins without an id. Reused counts claims that began
-	// with the id of an open one, which was ended there.
+	// Orphans is the number of ends without a begin, and of begins without an id. Reused is the
+	// number of claims that began with the id of an open claim, which ended the open one.
 	Orphans, Reused int64
 }
 
-// Take processes an event. If it begins a claim, Take returns the claim. t is the time of the event
-// that counts, and before reports whether it is before the window that counts.
+// Take processes an event. If it begins a claim, Take returns the claim, and begun is true.
+// Parameter t is the time of the event, limited to the window, and before reports whether the event
+// is before the window.
 func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool) {
 	switch e.Kind() {
 	case trace.ClaimBegin:
@@ -113,7 +117,7 @@ func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool)
 	return c, begun
 }
 
-// begin opens a claim. If a claim with its id is open, begin ends that first.
+// begin opens a claim. If a claim with the same key is open, begin ends that first.
 func (b *Book) begin(c Claim) {
 	if b.end(c.Key, c.Start) {
 		b.Reused++
@@ -125,7 +129,7 @@ func (b *Book) begin(c Claim) {
 	b.change(c.Resource, c.Start, 1, c.Amount)
 }
 
-// end closes a claim. ok is false when it is not open.
+// end ends the claim with key k at time t. ok is false if it is not open.
 func (b *Book) end(k Key, t int64) (ok bool) {
 	c, ok := b.open[k]
 	if !ok {
@@ -137,6 +141,7 @@ func (b *Book) end(k Key, t int64) (ok bool) {
 	return true
 }
 
+// change adds to the number of open claims and to the amount of a resource at time t.
 func (b *Book) change(resource uint32, t, open int64, amount float64) {
 	if resource == trace.NoRef {
 		return
@@ -155,7 +160,8 @@ func (b *Book) change(resource uint32, t, open int64, amount float64) {
 	}
 }
 
-// Close ends all open claims at the last event of their location and returns their number.
+// Close ends all open claims, each at the time that last returns for its location, and returns
+// their number.
 func (b *Book) Close(last func(loc uint32) int64) int64 {
 	keys := slices.SortedFunc(maps.Keys(b.open), func(x, y Key) int {
 		return cmp.Or(cmp.Compare(x.Location, y.Location), cmp.Compare(x.ID, y.ID))
@@ -166,12 +172,13 @@ func (b *Book) Close(last func(loc uint32) int64) int64 {
 	return int64(len(keys))
 }
 
-// Clone copies the book, without its functions.
+// Clone returns a copy of the book, without its functions.
 func (b *Book) Clone() Book {
 	return Book{open: maps.Clone(b.open), levels: slices.Clone(b.levels)}
 }
 
-// Merge adds the content of another book. The two must not have seen the same resource.
+// Merge adds the claims and levels of another book. It returns an error if both have processed
+// claims on the same resource.
 func (b *Book) Merge(o *Book) error {
 	for i := range o.levels {
 		if o.levels[i].started && i < len(b.levels) && b.levels[i].started {

@@ -1,5 +1,4 @@
-// Package durations adds up and counts durations so that parts of an analysis can be merged
-// in any order.
+// Package durations sums and counts durations in ticks. Sums and counts can be merged in any order.
 package durations
 
 import (
@@ -9,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Between returns the time from one moment to another, negative if that is earlier, clamped to the
-// range of int64.
+// Between returns the ticks from one time to another, negative if the second one is earlier,
+// clamped to the range of int64.
 func Between(from, to int64) int64 {
 	d := to - from
 	switch {
@@ -30,7 +29,7 @@ func SumBytes(a, b uint64) uint64 {
 	return a + b
 }
 
-// Bytes returns an operand that is a number of bytes, or 0 if it is unknown.
+// Bytes returns an operand that is a number of bytes, or 0 if it is trace.Undefined.
 func Bytes(x uint64) uint64 {
 	if x == trace.Undefined {
 		return 0
@@ -38,10 +37,10 @@ func Bytes(x uint64) uint64 {
 	return x
 }
 
-// Total is the number of durations, their sum, and the least and greatest of them.
+// Total has the number of durations, their sum, and the least and greatest of them, in ticks.
 type Total struct {
 	Count    int64
-	Min, Max int64 // 0 if there is none
+	Min, Max int64 // 0 if there are no durations
 	sum      trace.Ticks
 }
 
@@ -50,7 +49,7 @@ func (t *Total) Add(d int64) {
 	t.Merge(&Total{Count: 1, Min: d, Max: d, sum: trace.TicksOf(d)})
 }
 
-// Merge adds another total.
+// Merge adds the durations of another total.
 func (t *Total) Merge(o *Total) {
 	if o.Count == 0 {
 		return
@@ -64,15 +63,15 @@ func (t *Total) Merge(o *Total) {
 	t.sum = t.sum.Plus(o.sum)
 }
 
-// Sum returns the sum.
+// Sum returns the sum in ticks.
 func (t *Total) Sum() trace.Ticks { return t.sum }
 
-// Histogram counts durations of both signs in classes. Durations of less than 256 ticks are exact.
-// Others have 128 classes for each power of 2, so that a percentile is wrong by at most 1/256 of
-// its value, which is 0.4 %. It uses at most 60 KB for each sign.
+// Histogram counts positive and negative durations in classes. Below 256 ticks each duration has a
+// class of its own. Above, there are 128 classes for each power of 2, so that a percentile is wrong
+// by at most 1/256 of its value, which is 0.4 %. It uses at most 60 KB for each sign.
 type Histogram struct{ positive, negative []int64 }
 
-// class returns the class of an amount.
+// class returns the class of a duration without sign.
 func class(v uint64) int {
 	if v < 256 {
 		return int(v)
@@ -81,7 +80,7 @@ func class(v uint64) int {
 	return e<<7 + int(v>>e)
 }
 
-// middle returns the amount that represents a class.
+// middle returns the duration without sign that stands for a class.
 func middle(c int) uint64 {
 	if c < 256 {
 		return uint64(c)
@@ -99,6 +98,7 @@ func (h *Histogram) Add(d int64) {
 	}
 }
 
+// count adds n to the count of a class.
 func count(l *[]int64, class int, n int64) {
 	if class >= len(*l) {
 		*l = append(*l, make([]int64, class+1-len(*l))...)
@@ -106,7 +106,7 @@ func count(l *[]int64, class int, n int64) {
 	(*l)[class] += n
 }
 
-// Merge adds another histogram.
+// Merge adds the durations of another histogram.
 func (h *Histogram) Merge(o *Histogram) {
 	for c, n := range o.positive {
 		if n > 0 {
@@ -121,8 +121,8 @@ func (h *Histogram) Merge(o *Histogram) {
 }
 
 // Percentile returns the least duration that at least percent % of all durations do not exceed,
-// within the precision of the classes. t must hold the same durations. The result is 0 if there are
-// none.
+// within the precision of the classes. t must be the total of the same durations. Without durations
+// the result is 0.
 func (h *Histogram) Percentile(percent int64, t *Total) int64 {
 	rank := max(1, t.Count/100*percent+(t.Count%100*percent+99)/100)
 	for c := len(h.negative) - 1; c >= 0; c-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// drawn returns durations of all sizes and both signs.
-func drawn(rng *rand.Rand) []int64 {
+// randomDurations returns durations of all sizes and both signs.
+func randomDurations(rng *rand.Rand) []int64 {
 	l := make([]int64, 1+rng.IntN(300))
 	for i := range l {
 		l[i] = int64(rng.Uint64()) >> rng.IntN(64)
@@ -28,13 +28,13 @@ func drawn(rng *rand.Rand) []int64 {
 	return l
 }
 
-// TestAgainstSortedList compares totals and percentiles with those of the sorted list, the latter
-// within 1/256, for any order of merging.
+// TestAgainstSortedList compares totals, and percentiles within 1/256, with results from the sorted
+// list, for parts merged in any order.
 func TestAgainstSortedList(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 8))
-		list := drawn(rng)
+		list := randomDurations(rng)
 		var parts [4]Total
 		var counts [4]Histogram
 		for _, d := range list {
@@ -75,7 +75,7 @@ func TestAgainstSortedList(t *testing.T) {
 	}
 }
 
-// TestClasses checks that classes follow each other without a gap.
+// TestClasses checks that successive classes cover successive durations without a gap.
 func TestClasses(t *testing.T) {
 	last := -1
 	for _, v := range []uint64{0, 1, 255, 256, 257, 258, 511, 512, 513, 515, 516, 1 << 20, 1<<20 + 1<<13, 1<<63 - 1,

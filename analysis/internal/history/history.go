@@ -1,6 +1,6 @@
-// Package history keeps what waits and dependences a trace has, in a form in which analyses can walk
-// it forward and backward: the calls of each location with the exclusive times between them, the
-// waits, and what calls of different locations depend on each other.
+// Package history keeps the calls and waits of a trace in memory, in a form that analyses can
+// follow forward and backward. It has the calls of each location with the exclusive times between
+// them, the waits, and the dependences between calls of different locations.
 //
 // A history uses about 40 bytes per call, 16 bytes per exclusive time of a path between two calls, 56
 // bytes per wait, 24 bytes per message, and 16 bytes per member of an operation.
@@ -18,109 +18,120 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Call is a call of a location.
+// Call is a call in which a location synchronises. Times are in ticks.
 type Call struct {
 	Enter, Leave int64
 	Path         uint32
-	before       uint32 // end of its times before Enter in Location.times
-	inside       uint32 // end of its times up to Leave
+	before       uint32 // end, in Location.Times, of the times before Enter
+	inside       uint32 // end, in Location.Times, of the times between Enter and Leave
 	waits        int32  // index of its first wait in History.Waits plus 1, or 0
-	source       int32  // index of its first source plus 1, or 0
-	operation    int32  // index of its first part in an operation plus 1, or 0
+	source       int32  // index of its first source in Location.sources plus 1, or 0
+	operation    int32  // index of its first part in Location.operations plus 1, or 0
 	Role         trace.Role
-	Begins       bool // a thread begins to work in a team
-	Joins        bool // a thread continues after the work of its team
-	Init         bool // it begins MPI
-	Last         bool // it is no call, but the rest of the location's time
+	Begins       bool // a thread begins its work in a team with this call
+	Joins        bool // a thread continues with this call after the work of its team
+	Init         bool // the call initialises MPI
+	Last         bool // not a call: it has the location's time after the last call
 }
 
-// Operation is an operation of several locations.
+// Operation is an operation, such as a collective operation or a barrier, in which several
+// locations take part.
 type Operation struct {
 	Relation waitstate.Relation
-	Root     uint32 // location; trace.NoRef if there is none
-	// Members are the calls that complete the operation, by location.
+	Root     uint32 // location of the root; trace.NoRef if there is none
+	// Members has the calls that complete the operation, ordered by location.
 	Members []waitstate.Place
-	// Arrivals are the calls that begin it, nil if they are the Members, as it blocks.
+	// Arrivals has the calls that begin the operation, in the order of Members. It is nil if these
+	// are the Members, in a blocking operation.
 	Arrivals []waitstate.Place
-	// Free are the members that wait for no other one, nil if all members wait according to the relation.
+	// Free reports for each member whether it waits for no other member. It is nil if all members
+	// wait as Relation says.
 	Free []bool
-	// Ranks are the ranks of the members, if RanksWait.
+	// Ranks has the ranks of the members. It is set only if Relation is RanksWait.
 	Ranks []int32
-	// Last is the call that arrived last.
+	// Last is the call with which the last member arrived.
 	Last waitstate.Place
 }
 
-// Location holds the calls of a location.
+// Location has the calls of a location.
 type Location struct {
-	First, Last int64 // times of its events
+	First, Last int64 // times of its first and last event, in ticks
 	Calls       []Call
-	Times       []synclog.PathTime
-	operations  []part   // in order of calls
-	sources     []source // in order of calls
+	// Times has the exclusive times of paths; see Location.Before and Location.Inside.
+	Times      []synclog.PathTime
+	operations []part       // in order of calls
+	sources    []callSource // in order of calls
 }
 
-// source is a call that another one depends on.
-type source struct {
-	call int32 // number of the call that depends on Source
+// callSource is a Source of a call.
+type callSource struct {
+	call int32 // number of the call that depends on it
 	Source
 }
 
-// Source is a call on which the end of another call depends, other than through an operation. The other
-// call cannot end before the source begins or, if Released is set, before the source releases a lock.
+// Source is a call on which the end of another call depends, other than as a member of an
+// operation. The other call cannot end before the source begins or, if Released is set, before the
+// source releases a lock. Time is the time of that begin or release, in ticks.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
 	Released bool
 }
 
-// fork is an event at which a location starts threads.
+// fork is a call in which a location starts threads, with the time of that event in ticks.
 type fork struct {
 	time  int64
 	place waitstate.Place
 }
 
-// part is the part of a location in an operation.
+// part is the part of a location in an operation: the number of its call, and the index of the
+// operation.
 type part struct{ call, operation int32 }
 
-// wait is a wait and the next one of its call.
+// wait is a wait, with the link to the next wait of the same call.
 type wait struct {
 	waitstate.Wait
-	next int32 // index plus 1, or 0
+	next int32 // index of that wait plus 1, or 0
 }
 
-// pair is two locations, the lower one first.
+// pair is a pair of locations, the lower one first.
 type pair struct{ a, b uint32 }
 
-// message is a message between two locations.
+// message is a message between a pair of locations.
 type message struct {
-	a, b int32 // calls
-	// latest is the maximum, over this message and those before it in the list, of the time at which the
-	// first of the two locations continued.
+	a, b int32 // numbers of the calls at pair.a and pair.b
+	// latest is the greatest time, over this message and those before it in the list, at which the
+	// first of the two locations left its call, in ticks.
 	latest int64
 }
 
-// History is the history of a trace.
+// History has the calls and waits of a trace.
 type History struct {
-	Log *synclog.Log // closed: its calls are those of Locations
-	// Finalize is the end of MPI by all processes, nil if the trace does not have it.
+	Log *synclog.Log // its calls are no longer available, since Locations has them
+	// Finalize is the finalisation of MPI by all processes. It is nil if the trace does not have
+	// it.
 	Finalize   *Operation
-	Locations  []*Location // by index; nil without events
+	Locations  []*Location // nil for locations without events
 	Operations []Operation
-	// Order has all calls in the order in which they end.
+	// Order has all calls in the order of their ends.
 	Order  []waitstate.Place
 	Counts waitstate.Result
 
-	waits    []wait
-	forks    map[uint32][]fork            // by location group
-	ends     map[uint32][]waitstate.Place // by location group: where threads ended their work in teams since the last fork
+	waits []wait
+	forks map[uint32][]fork // by location group, in the order of time
+	// ends has, by location group, the calls in which threads have ended their work in teams since the
+	// last fork.
+	ends     map[uint32][]waitstate.Place
 	messages map[pair][]message
 }
 
-// maxLength is the greatest length of a trace, in ticks, for which sums of times of a location fit.
+// maxLength is the length in ticks that a trace must not reach, so that sums of the times of a
+// location fit an int64.
 const maxLength = 1 << 62
 
-// Build makes the history of a trace. hooks, which may be nil, returns functions that are called while it
-// is made. An error is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
+// Build returns the history of a trace. Function hooks, which can be nil, returns functions that
+// are called while the log is evaluated. Rows maps regions to the rows that count as one. The error
+// is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
 func Build(ctx context.Context, events format.Events, rows *trace.Rows,
 	hooks func(*synclog.Log) waitstate.Hooks) (*History,
 	error) {
@@ -138,7 +149,8 @@ func Build(ctx context.Context, events format.Events, rows *trace.Rows,
 	return read(ctx, log, hooks(log))
 }
 
-// read makes the history of a log with times. hooks are called while it is made.
+// read returns the history of a log that has times. The functions in hooks are called while it is
+// read.
 func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
 	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
 		ends: map[uint32][]waitstate.Place{}}
@@ -163,7 +175,7 @@ func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 			}
 		},
 		Rendezvous: func(r *waitstate.Rendezvous) {
-			h.depends(r.Send, Source{r.Post, r.Time, false})
+			h.addSource(r.Send, Source{r.Post, r.Time, false})
 			if hooks.Rendezvous != nil {
 				hooks.Rendezvous(r)
 			}
@@ -175,7 +187,7 @@ func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 			}
 		},
 		Handover: func(o *waitstate.Handover) {
-			h.depends(o.To, Source{o.From, o.Released, true})
+			h.addSource(o.To, Source{o.From, o.Released, true})
 			if hooks.Handover != nil {
 				hooks.Handover(o)
 			}
@@ -188,6 +200,7 @@ func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 	return h, nil
 }
 
+// location returns a location, which it creates if needed.
 func (h *History) location(loc uint32) *Location {
 	for int64(loc) >= int64(len(h.Locations)) {
 		h.Locations = append(h.Locations, nil)
@@ -199,6 +212,7 @@ func (h *History) location(loc uint32) *Location {
 	return h.Locations[loc]
 }
 
+// call adds a call of the log.
 func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l := h.location(c.Location)
 	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, Role: c.Role, Last: c.Last,
@@ -220,7 +234,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
 				x.Joins = true
 				for _, e := range h.ends[g] {
-					h.depends(p, Source{e, h.At(e).Enter, false})
+					h.addSource(p, Source{e, h.At(e).Enter, false})
 				}
 				delete(h.ends, g)
 			}
@@ -234,7 +248,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	h.Order = append(h.Order, p)
 }
 
-// group returns the group of a location.
+// group returns the location group of a location. ok is false if it has none.
 func (h *History) group(loc uint32) (group uint32, ok bool) {
 	d := h.Log.Defs
 	if !d.Locations.Has(loc) || !d.Groups.Has(d.Locations.At(loc).Group) {
@@ -243,8 +257,8 @@ func (h *History) group(loc uint32) (group uint32, ok bool) {
 	return d.Locations.At(loc).Group, true
 }
 
-// Fork returns the call in which another location of the group of a location started threads, the
-// last one up to a time.
+// Fork returns the last call up to time t in which another location of the same location group
+// started threads, and the time at which it did so, in ticks. ok is false if there is none.
 func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok bool) {
 	g, ok := h.group(loc)
 	if !ok {
@@ -265,29 +279,31 @@ func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok b
 	return p, 0, false
 }
 
-// depends adds what the end of a call depends on.
-func (h *History) depends(p waitstate.Place, s Source) {
+// addSource adds a call on which the end of call p depends.
+func (h *History) addSource(p waitstate.Place, s Source) {
 	l := h.location(p.Location)
-	l.sources = append(l.sources, source{p.Number, s})
+	l.sources = append(l.sources, callSource{p.Number, s})
 }
 
+// wait adds a wait.
 func (h *History) wait(w *waitstate.Wait) {
 	if _, part := w.Pattern.PartOf(); part || !w.Pattern.Waits() {
 		return
 	}
 	h.waits = append(h.waits, wait{Wait: *w})
 	if w.Pattern == waitstate.LateReceiver {
-		h.between(w.Cause, w.Place)
+		h.addMeeting(w.Cause, w.Place)
 	}
 }
 
+// message adds a message.
 func (h *History) message(m *waitstate.Message) {
-	h.depends(m.Recv, Source{m.Send, m.SendEnter, false})
-	h.between(m.Send, m.Recv)
+	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false})
+	h.addMeeting(m.Send, m.Recv)
 }
 
-// between notes that two locations met in calls.
-func (h *History) between(a, b waitstate.Place) {
+// addMeeting adds a pair of calls in which two locations synchronise by a message.
+func (h *History) addMeeting(a, b waitstate.Place) {
 	if a.Location > b.Location {
 		a, b = b, a
 	}
@@ -295,6 +311,7 @@ func (h *History) between(a, b waitstate.Place) {
 	h.messages[k] = append(h.messages[k], message{a: a.Number, b: b.Number})
 }
 
+// operation adds an operation.
 func (h *History) operation(o *waitstate.Operation) {
 	if o.Relation == waitstate.Independent {
 		return
@@ -335,9 +352,10 @@ func (h *History) operation(o *waitstate.Operation) {
 	}
 }
 
-// sort puts everything in the order of calls.
+// sort sorts waits, sources, operations and messages by their calls.
 func (h *History) sort() {
-	// Waits are found when the other side is known. Later waits are at the end.
+	// The log reports a wait when the other side is known, so that later waits can come before
+	// earlier ones.
 	slices.SortFunc(h.waits, func(a, b wait) int { return compareWaits(h, &a.Wait, &b.Wait) })
 	for i := range slices.Backward(h.waits) {
 		w := &h.waits[i]
@@ -347,7 +365,7 @@ func (h *History) sort() {
 	for _, l := range h.Locations {
 		if l != nil {
 			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
-			slices.SortStableFunc(l.sources, func(a, b source) int { return int(a.call) - int(b.call) })
+			slices.SortStableFunc(l.sources, func(a, b callSource) int { return int(a.call) - int(b.call) })
 			for i := range slices.Backward(l.operations) {
 				l.Calls[l.operations[i].call].operation = int32(i + 1)
 			}
@@ -367,7 +385,7 @@ func (h *History) sort() {
 	}
 }
 
-// compareWaits orders waits by their ends.
+// compareWaits orders waits by the ends of their calls.
 func compareWaits(h *History, a, b *waitstate.Wait) int {
 	x, y := &h.Locations[a.Place.Location].Calls[a.Place.Number], &h.Locations[b.Place.Location].Calls[b.Place.Number]
 	switch {
@@ -384,23 +402,24 @@ func compareWaits(h *History, a, b *waitstate.Wait) int {
 	return int(a.Pattern) - int(b.Pattern)
 }
 
-// Waits returns the number of waits. They are in the order in which their calls end.
+// Waits returns the number of waits. Waits are numbered in the order in which their calls end.
 func (h *History) Waits() int { return len(h.waits) }
 
-// Wait returns the i-th wait.
+// Wait returns wait number i, from 0.
 func (h *History) Wait(i int) *waitstate.Wait { return &h.waits[i].Wait }
 
-// At returns a call.
+// At returns the call at a place.
 func (h *History) At(p waitstate.Place) *Call { return &h.Locations[p.Location].Calls[p.Number] }
 
-// WaitsOf calls f with the index of each wait of a call, those of a reduction included.
+// WaitsOf calls f with the number of each wait of a call, including waits of the pattern
+// waitstate.Reduction.
 func (h *History) WaitsOf(c *Call, f func(i int)) {
 	for i := c.waits; i > 0; i = h.waits[i-1].next {
 		f(int(i - 1))
 	}
 }
 
-// Sources calls f with what the end of the n-th call depends on, besides operations.
+// Sources calls f with each source on which the end of call n depends.
 func (l *Location) Sources(n int32, f func(s *Source)) {
 	i := int(l.Calls[n].source) - 1
 	for ; i >= 0 && i < len(l.sources) && l.sources[i].call == n; i++ {
@@ -408,7 +427,7 @@ func (l *Location) Sources(n int32, f func(s *Source)) {
 	}
 }
 
-// OperationsOf calls f with the index of each operation that the n-th call completes.
+// OperationsOf calls f with the index of each operation that call n completes.
 func (l *Location) OperationsOf(n int32, f func(operation int32)) {
 	i := int(l.Calls[n].operation) - 1
 	for ; i >= 0 && i < len(l.operations) && l.operations[i].call == n; i++ {
@@ -416,7 +435,7 @@ func (l *Location) OperationsOf(n int32, f func(operation int32)) {
 	}
 }
 
-// Before returns the exclusive times between the previous call of a location and the n-th one.
+// Before returns the exclusive times between the end of call n-1 and the begin of call n.
 func (l *Location) Before(n int32) []synclog.PathTime {
 	from := uint32(0)
 	if n > 0 {
@@ -425,25 +444,26 @@ func (l *Location) Before(n int32) []synclog.PathTime {
 	return l.Times[from:l.Calls[n].before]
 }
 
-// Inside returns the exclusive times in the n-th call of a location.
+// Inside returns the exclusive times between begin and end of call n.
 func (l *Location) Inside(n int32) []synclog.PathTime {
 	return l.Times[l.Calls[n].before:l.Calls[n].inside]
 }
 
-// Opening is where two locations last met before given calls.
+// Opening is the last synchronisation of two locations before given calls of them.
 type Opening struct {
-	A, B int32 // the calls in which they met; -1 if there is none
-	// Met is the time at which both calls had begun and one of them had ended.
+	A, B int32 // numbers of the calls of the synchronisation at each location; -1 if there is none
+	// Met is the time at which both calls had begun and one of them had ended, in ticks.
 	Met  int64
-	left int64 // the time at which the first of them continued
+	left int64 // time at which the first of the locations left its call
 }
 
-// mostLooks is the number of operations of two locations among which the last one is searched. The order in
-// which the two locations leave operations differs only if their clocks differ.
+// mostLooks is the greatest number of operations of two locations among which Opening searches for
+// the last one. The locations can leave operations in different orders only if their clocks differ.
 const mostLooks = 16
 
-// Opening returns the last message between two locations, or operation in which one waits for the
-// other, before the given calls: the one that both left last.
+// Opening returns the last synchronisation of two locations before the calls a and b: of the
+// messages between them and the operations in which one waits for the other, the one that both left
+// last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
@@ -457,9 +477,9 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 		if m := list[i]; m.b >= nb {
 			continue
 		} else if swap {
-			h.meet(&o, a.Location, b.Location, m.b, m.a)
+			h.consider(&o, a.Location, b.Location, m.b, m.a)
 		} else {
-			h.meet(&o, a.Location, b.Location, m.a, m.b)
+			h.consider(&o, a.Location, b.Location, m.a, m.b)
 		}
 	}
 	l := h.Locations[a.Location]
@@ -468,15 +488,16 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	for j--; j >= 0 && looks > 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
 		x := &h.Operations[l.operations[j].operation]
 		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
-			h.meet(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
+			h.consider(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
 			looks--
 		}
 	}
 	return o
 }
 
-// meet makes two calls the opening if the locations leave them later than those found so far.
-func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
+// consider sets o to the synchronisation in the calls a and b if the locations left these later than
+// those in o.
+func (h *History) consider(o *Opening, locA, locB uint32, a, b int32) {
 	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
 	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
 	if left := min(x.Leave, y.Leave, met); left > o.left {
@@ -484,14 +505,14 @@ func (h *History) meet(o *Opening, locA, locB uint32, a, b int32) {
 	}
 }
 
-// Member returns the index of a location's member.
+// Member returns the index of a location in Members. ok is false if it is not among them.
 func (o *Operation) Member(loc uint32) (i int, ok bool) {
 	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
 		return int(p.Location) - int(loc)
 	})
 }
 
-// Waits reports whether the member of a location waits for others.
+// Waits reports whether the member at a location waits for other members.
 func (o *Operation) Waits(loc uint32) bool {
 	if o.Free == nil {
 		return true
@@ -509,11 +530,12 @@ func (o *Operation) relates(a, b uint32) bool {
 	return o.Waits(a) || o.Waits(b)
 }
 
-// PathLocation is a call path at a location.
+// PathLocation identifies a call path at a location.
 type PathLocation struct{ Path, Location uint32 }
 
-// ExclusiveTimes returns the time of each call path at each location, waits left out, those of reductions
-// included.
+// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. Waits
+// of the pattern waitstate.Reduction are subtracted in place of those of EarlyReduce, which they
+// include.
 func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {
@@ -522,7 +544,7 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 		}
 		sleeps := slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Begins })
 		for _, t := range l.Times {
-			if t.Path == synclog.NoPath && sleeps { // a thread that has nothing to do
+			if t.Path == synclog.NoPath && sleeps { // the thread has no work
 				continue
 			}
 			own[PathLocation{t.Path, uint32(i)}] += t.Time

@@ -1,9 +1,9 @@
-// Package retime computes when the calls of a history would end if some of its times were other ones:
-// computation that is faster or slower, or communication that takes no time. Each call begins when
-// the location has done what lies before it, and ends when what it depends on has happened, and not
-// before the time that it takes itself has passed.
+// Package retime computes when the calls of a history would end if some durations were different,
+// such as faster computation or communication that takes no time. The new begin of a call is the
+// time at which the location has done its work before the call. The new end is not before the
+// events on which the call depends, and not before the call's own duration has passed.
 //
-// With the times as they are, the result is the trace, if no message or operation contradicts
+// With unchanged durations, the result equals the trace, unless messages or operations contradict
 // causality.
 package retime
 
@@ -16,38 +16,41 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options determine what changes.
+// Options determines which durations change.
 type Options struct {
-	// Scale returns the factor of the exclusive times of a path, waits left out. Nil is 1 for all.
+	// Scale returns the factor of the exclusive times of a path, without waits. Nil means 1 for all
+	// paths.
 	Scale func(path uint32) float64
-	// At returns the factor of the times of a path at a location, beside Scale. Nil is 1 for all.
+	// At returns a factor of the times of a path at a location, which applies in addition to Scale.
+	// Nil means 1.
 	At func(path, location uint32) float64
-	// Stretch returns the time of a path between the end of the call before p and that of p, beside Scale and
-	// At. Nil leaves it as it is.
+	// Stretch returns the new time of a path between the end of the call before p and the begin of
+	// p, where t is its time in ticks with the factors of Scale and At. Nil changes no times.
 	Stretch func(p waitstate.Place, path uint32, t int64) int64
-	// Transfer is the factor of the time that communication takes, waits left out: 0 on an ideal
-	// network.
+	// Transfer is the factor of the time of communication itself, without waits: 1 leaves it as it
+	// is, and 0 stands for a network that takes no time.
 	Transfer float64
-	// WithoutLocks lets locations acquire locks before others release them.
+	// WithoutLocks lets locations acquire locks without waiting for their release by others.
 	WithoutLocks bool
 }
 
-// unknown marks times that are not computed yet.
+// unknown stands for a time that has not been computed.
 const unknown = math.MinInt64
 
-// retimer holds the new times.
+// retimer computes the new times, in ticks.
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64                 // by path; nil if all are 1
-	enters  [][]int64                 // new begins of calls, by location
-	ends    []int64                   // new end of the last call of each location
-	counts  []int32                   // calls of each location that are done
-	arrived []int64                   // by operation: when its last member arrives
-	locked  map[waitstate.Place]int64 // new ends of calls that may release locks
+	scale   []float64                 // by path: result of Options.Scale; nil if all are 1
+	enters  [][]int64                 // by location: new begins of its calls
+	ends    []int64                   // by location: new end of its last computed call
+	counts  []int32                   // by location: number of computed calls
+	arrived []int64                   // by operation: new time at which its last member arrives
+	locked  map[waitstate.Place]int64 // new ends of calls that can release locks
 }
 
-// Makespan returns the time from the first event of the trace to the new end of its last location.
+// Makespan returns the number of ticks from the first event of the trace to the new end of the
+// location that ends last.
 func Makespan(h *history.History, opt Options) int64 {
 	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
 		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)),
@@ -83,7 +86,7 @@ func Makespan(h *history.History, opt Options) int64 {
 	return last
 }
 
-// scaled returns a time of a path at a location with its factors.
+// scaled returns a time of a path at a location, multiplied by its factors.
 func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	if r.scale == nil && r.opt.At == nil {
 		return t
@@ -98,7 +101,7 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	return int64(math.Round(f * float64(t)))
 }
 
-// sum returns the sum of times that lie before the end of a call.
+// sum returns the new sum of exclusive times, which lie before the end of call p.
 func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	t := int64(0)
 	for _, x := range list {
@@ -110,12 +113,13 @@ func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	return t
 }
 
-// mostWithin is the number of calls within another one whose times are added up.
+// mostWithin is the greatest number of calls inside another one whose times are summed to compute
+// the begin of the last of them.
 const mostWithin = 16
 
-// enter returns the new time at which a call begins. If the call is not done yet, all calls of its
-// location before it are, except for those within it, and in a trace that contradicts causality. The
-// times between these stay as they are.
+// enter returns the new begin of a call. If the call has not been computed, all earlier calls of
+// its location have been, except those inside of it and, in a trace that contradicts causality,
+// others. Their times stay unchanged.
 func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -137,18 +141,19 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	return t + r.sum(l.Before(p.Number), p)
 }
 
-// call computes the new end of a call.
+// call computes the new begin and end of a call.
 func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
 	c := &l.Calls[p.Number]
-	begin, base := r.enter(p), c.Enter // begin of the part of the call that is not computed yet
+	begin, base := r.enter(p), c.Enter // begin of the part of the call that is computed here
 	if p.Number > 0 {
 		base = max(base, l.Calls[p.Number-1].Leave)
 	}
-	// cause and newCause are the old and the new time of the latest event that the call depends on.
+	// cause and newCause are the old and the new time of the latest event on which the call
+	// depends.
 	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
 	after := func(was, is int64) {
-		late := max(0, was-c.Leave) // the cause is recorded after the end of the call
+		late := max(0, was-c.Leave) // by how much the cause is recorded after the end of the call
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
@@ -159,7 +164,7 @@ func (r *retimer) call(p waitstate.Place) {
 		at := r.h.At(s.Place)
 		is := int64(unknown / 2)
 		if end, ok := r.locked[s.Place]; r.opt.WithoutLocks {
-			// No call depends on the time of the release.
+			// The call does not depend on the release.
 		} else if ok {
 			is = end - at.Leave
 		} else {
@@ -170,24 +175,24 @@ func (r *retimer) call(p waitstate.Place) {
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
-		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread slept before
+		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before
 			end := r.enter(at) + c.Leave - time
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
 			}
-			r.done(p, begin, end)
+			r.store(p, begin, end)
 			return
 		}
 	}
-	if c.Joins && cause > math.MinInt64 { // it waited since its own work in the team ended
-		r.done(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
+	if c.Joins && cause > math.MinInt64 { // it has waited since its own work in the team ended
+		r.store(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
 		return
 	}
 	if cause > base {
 		took -= r.scaled(c.Path, p.Location, cause-base)
 	}
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // the call's time without that of regions in it
+		own := int64(0) // time of the call without regions inside of it
 		for _, x := range l.Inside(p.Number) {
 			if x.Path == c.Path {
 				own += r.scaled(x.Path, p.Location, x.Time)
@@ -198,10 +203,11 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}
-	r.done(p, begin, max(begin, newCause)+max(0, took))
+	r.store(p, begin, max(begin, newCause)+max(0, took))
 }
 
-func (r *retimer) done(p waitstate.Place, begin, end int64) {
+// store stores the new begin and end of a call.
+func (r *retimer) store(p waitstate.Place, begin, end int64) {
 	if r.h.At(p).Role == trace.LockRole {
 		r.locked[p] = end
 	}
@@ -210,7 +216,8 @@ func (r *retimer) done(p waitstate.Place, begin, end int64) {
 	r.counts[p.Location] = p.Number + 1
 }
 
-// operation reports to after what a call in an operation depends on.
+// operation calls after with the old and new times of the events on which a call depends as a
+// member of operation i.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := &r.h.Operations[i]
 	if !o.Waits(p.Location) {
@@ -246,7 +253,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 	after(r.h.At(o.Last).Enter, r.arrived[i])
 }
 
-// arrival returns the call with which a member begins an operation.
+// arrival returns the call with which a member begins its part in an operation.
 func (r *retimer) arrival(o *history.Operation, member int) waitstate.Place {
 	if o.Arrivals != nil {
 		return o.Arrivals[member]

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// read returns the history of a trace.
 func read(t *testing.T, d format.Events) *history.History {
 	t.Helper()
 	h, err := history.Build(context.Background(), d, trace.NewRows(d.Defs()), nil)
@@ -21,7 +22,7 @@ func read(t *testing.T, d format.Events) *history.History {
 	return h
 }
 
-// histories returns those of the hand-made traces and of generated ones.
+// histories returns the histories of small traces made by hand, and of generated traces.
 func histories(t *testing.T) map[string]*history.History {
 	all := map[string]*history.History{}
 	for _, name := range []string{"hand", "p2p", "omp"} {
@@ -44,7 +45,7 @@ func histories(t *testing.T) map[string]*history.History {
 	return all
 }
 
-// TestSame checks that a trace with its own times is the trace.
+// TestSame checks that with unchanged durations the runtime is that of the trace.
 func TestSame(t *testing.T) {
 	for name, h := range histories(t) {
 		if found, expected := retime.Makespan(h, retime.Options{Transfer: 1}), h.Log.Last-h.Log.First; found != expected {
@@ -53,11 +54,11 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestMonotone checks that a run does not become longer when its computation, or its network, becomes
-// faster, and that its length is a convex function of the factor.
+// TestMonotone checks that a run does not become longer if its computation or its network becomes
+// faster, and that the runtime is a convex function of the factor.
 func TestMonotone(t *testing.T) {
 	for name, h := range histories(t) {
-		var last, step, rounded int64 // each time is rounded to a tick
+		var last, step, rounded int64 // rounded bounds the error, since each time is rounded to a tick
 		for _, l := range h.Locations {
 			if l != nil {
 				rounded += int64(len(l.Times))

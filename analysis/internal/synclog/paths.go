@@ -7,12 +7,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// joinPaths makes one list of the paths of all workers, in an order that does not depend on the
-// distribution of the work, and sets the workers' places.
+// joinPaths merges the paths of all workers to one list, in an order that does not depend on how
+// locations are distributed over workers, and sets the places of each worker.
 //
-// The threads of a team begin at a parallel region, which only the first thread of their process
-// enters from another region. Their paths continue that of the first thread, the first one if the
-// region is entered from several.
+// The paths of threads that are not the first one of their process begin at a parallel region.
+// Their parent is the path from which the first thread enters that region; if there are several,
+// the first one of these.
 func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	type edge struct {
 		parent int32
@@ -47,7 +47,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	var paths []Path
 	place := make([]uint32, len(nodes))
 	joined := map[Path]uint32{}
-	parallel := map[uint32]uint32{} // the first path of each region
+	parallel := map[uint32]uint32{} // by region row: its first path
 	type step struct {
 		node   int32
 		parent uint32

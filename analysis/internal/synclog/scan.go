@@ -8,9 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Scan calls f with each call, in the order in which they end. Calls that end at the same time come
-// in the order of their locations. The call is valid until f returns. Scan may be called several
-// times.
+// Scan calls f with each call in the order of their ends. Calls with equal ends come in the order
+// of their locations. A call is valid until f returns. Scan can be called several times.
 func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	h := make(readers, 0, len(l.lanes))
 	for _, x := range l.lanes {
@@ -47,7 +46,7 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	return nil
 }
 
-// readers is a heap of the lanes, by the end of the next call.
+// readers is a heap of readers, ordered by the end of the next call.
 type readers []*reader
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
@@ -73,17 +72,18 @@ func (h *readers) Pop() any {
 	return x
 }
 
-// reader unpacks the calls of a lane.
+// reader unpacks the calls of a location.
 type reader struct {
 	log   *Log
 	lane  *lane
-	chunk int // the next one
+	chunk int // number of the next chunk
 	data  []byte
-	room  []byte
-	call  Call
+	// room is the buffer for chunks that are read from the file.
+	room []byte
+	call Call
 }
 
-// number takes a number off b.
+// number returns a number that b begins with, and the rest of b.
 func number(b []byte) (uint64, []byte) {
 	if x := b[0]; x < 0x80 {
 		return uint64(x), b[1:]
@@ -92,7 +92,7 @@ func number(b []byte) (uint64, []byte) {
 	return x, b[n:]
 }
 
-// next unpacks the next call. ok is false after the last one.
+// next unpacks the next call. ok is false after the last call.
 func (r *reader) next() (ok bool, err error) {
 	if len(r.data) == 0 {
 		if r.chunk == len(r.lane.chunks) {
@@ -146,7 +146,8 @@ func (r *reader) next() (ok bool, err error) {
 	return true, nil
 }
 
-// unpackTimes appends packed exclusive times to list.
+// unpackTimes appends the exclusive times that b begins with to list. It returns the list and the
+// rest of b.
 func (w *worker) unpackTimes(list []PathTime, b []byte) ([]PathTime, []byte) {
 	n, b := number(b)
 	for range n {

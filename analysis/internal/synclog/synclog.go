@@ -1,14 +1,15 @@
-// Package synclog extracts from a trace the calls in which locations synchronise: calls that send
-// or receive messages, take part in collective operations or barriers, or acquire locks. It is the
-// common basis of the analyses that follow causes from one location to another.
+// Package synclog extracts from a trace the calls in which locations synchronise: they send or
+// receive messages, take part in collective operations or barriers, or acquire locks. Analyses that
+// follow causes from one location to another are based on it.
 //
 // A [Call] is a visit of a region whose role is communication or synchronisation, with its
-// synchronisation points: the events in it that other locations can cause or wait for. A point
-// outside of such a region is a call of its own that takes no time.
+// synchronisation points: the events in it for which other locations can wait, or which can wait
+// for others. A point outside of such a region forms a call of its own that takes no time.
 //
-// [Read] scans a trace by location on all cores and packs the calls into 10 to 40 bytes each.
-// [Log.Scan] delivers them in the order in which they end. A log holds 32 MiB of packed calls in
-// memory and more in a temporary file; it also uses 120 bytes per call path and 16 KiB per location.
+// [Read] scans a trace by location on all cores, and packs each call into 10 to 40 bytes.
+// [Log.Scan] delivers the calls in the order of their ends. A log holds 32 MiB of packed calls in
+// memory and more in a temporary file. It also uses 120 bytes per call path and 16 KiB per
+// location.
 package synclog
 
 import (
@@ -21,11 +22,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Kind is the kind of a point.
+// Kind is the kind of a [Point].
 type Kind uint8
 
-// The kinds. Operands are those of the event kind of the same name in package trace, except where
-// noted.
+// The values of Kind. Operands are those of the kind of event in package trace that the comment
+// names, with one exception.
 const (
 	Send           Kind = iota // trace.Send
 	SendPost                   // trace.SendBegin
@@ -36,7 +37,7 @@ const (
 	Cancelled                  // trace.RequestCancelled
 	CollectivePost             // trace.CollectiveRequest
 	CollectiveDone             // trace.CollectiveComplete
-	Collective                 // trace.CollectiveEnd; the last operand is the time from its begin to its end
+	Collective                 // trace.CollectiveEnd; Ops[5] is the number of ticks from its begin
 	Acquire                    // trace.LockAcquire
 	Release                    // trace.LockRelease
 	Fork                       // trace.ThreadFork
@@ -48,87 +49,90 @@ const (
 // MaxOperands is the greatest number of operands of a point.
 const MaxOperands = 6
 
-// Point is an event that other locations can cause or wait for.
+// Point is an event for which other locations can wait, or which can wait for others.
 type Point struct {
 	Kind Kind
 	Time int64
-	Ops  [MaxOperands]uint64 // trace.Undefined where the event has none
+	Ops  [MaxOperands]uint64 // trace.Undefined for operands that the event does not have
 }
 
-// Team identifies a barrier of a team of threads: the Barrier-th barrier of the location in its
-// Visit-th visit of the team.
+// Team identifies a barrier of a team of threads: the one with number Barrier of a location during
+// its visit of the team with number Visit.
 type Team struct {
 	Communicator, Visit, Barrier uint64
 }
 
-// Call is a visit of a region in which a location synchronises.
+// Call is a visit of a region in which a location synchronises. Times are in ticks.
 type Call struct {
 	Location     uint32
 	Path         uint32 // index into Log.Paths, or NoPath outside of all regions
 	Region       uint32 // the region's row, or trace.NoRef outside of all regions
 	Role         trace.Role
 	Enter, Leave int64
-	// Bare reports that the point is in no region of a role that synchronises. Enter and Leave are the
-	// times of its event, and Path is the innermost open region.
+	// Bare is set if the call is a point outside of all regions whose role is communication or
+	// synchronisation. Then Enter and Leave are the time of its event, and Path is that of the
+	// innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
-	// Init and Finalize report that the call begins or ends MPI.
+	// Init and Finalize are set if the call initialises or finalises MPI.
 	Init, Finalize bool
-	// Synchronous reports that sends complete after their receive is posted.
+	// Synchronous is set if a send in the call completes only after its receive is posted.
 	Synchronous bool
 	Team        Team
-	Points      []Point // in order of time
-	// Before and Inside are the exclusive times of paths since the end of the location's previous call,
-	// up to Enter and from there to Leave, if Options.Times. If the previous call ended after Enter,
-	// as it is part of this one, all is in Inside. Last reports that the call is none, and its Before is
-	// the rest of the location's time.
+	Points      []Point // in the order of time
+	// Before and Inside have the exclusive times of paths since the end of the location's previous
+	// call: Before those up to Enter, and Inside those from Enter to Leave. They are set only with
+	// Options.Times. If the previous call ended after Enter, since it is inside of this one, all
+	// times are in Inside. Last is set for the last element of a location, which is not a call: its
+	// Before has the times after the last call.
 	Before, Inside []PathTime
 	Last           bool
 }
 
-// PathTime is an exclusive time of a path, NoPath if no region is open.
+// PathTime is an exclusive time of a path, in ticks. Path is NoPath for time outside of all
+// regions.
 type PathTime struct {
 	Path uint32
 	Time int64
 }
 
-// NoPath is the path of a call outside of all regions.
+// NoPath stands for the path of a time or call outside of all regions.
 const NoPath = ^uint32(0)
 
-// Path is a call path: a region in the path that is its parent.
+// Path is a call path: a region below the path that is its parent.
 type Path struct {
-	Parent uint32 // index into Log.Paths, less than that of the path itself, or NoPath
-	Region uint32 // the region's row
+	Parent uint32 // index into Log.Paths, less than the path's own index, or NoPath
+	Region uint32 // the row of the region
 }
 
 // Options are the settings of [Read].
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// Times keeps the exclusive times of paths between calls, in about 4 bytes for each path of each
-	// call.
+	// Times requests the exclusive times of paths between and in calls. They take about 4 bytes for
+	// each path of each call.
 	Times bool
 }
 
-// Log holds the calls of a trace. Close releases its memory and file.
+// Log has the calls of a trace. Close frees its memory and removes its temporary file.
 type Log struct {
 	Defs  *trace.Definitions
 	Paths []Path
-	// First and Last are the times of the first and last event of the trace. First is greater than
-	// Last if there is none.
+	// First and Last are the times of the first and last event of the trace, in ticks. Without
+	// events First is greater than Last.
 	First, Last int64
 
 	lanes []*lane
 	times bool
-	// depths has the depth of each path. upper has, for each path deeper than mostNames/2 - 1, its ancestor
-	// at that depth. The method depth computes both.
+	// depths has the depth of each path. upper has for each path deeper than mostNames/2 - 1 its
+	// ancestor at that depth. The method depth computes both when they are first needed.
 	depths []int32
 	upper  []uint32
 	store  *chunks.Store
 }
 
-// Sequence is the key of the collective operations of a communicator. Non-blocking operations form
-// a sequence of their own.
+// Sequence identifies the collective operations of a communicator: the blocking ones or, if Posted
+// is set, the non-blocking ones.
 type Sequence struct {
 	Communicator uint64
 	Posted       bool
@@ -137,7 +141,7 @@ type Sequence struct {
 // memory is the number of bytes of packed calls that a log keeps in memory.
 const memory = 32 << 20
 
-// Close releases the calls. All else can be used afterwards.
+// Close frees the packed calls. Everything except Scan can be used afterwards.
 func (l *Log) Close() {
 	l.store.Close()
 	for _, x := range l.lanes {
@@ -145,7 +149,7 @@ func (l *Log) Close() {
 	}
 }
 
-// Read makes the log of a trace. An error is that of the scan or of the temporary file.
+// Read returns the log of a trace. The error is that of the scan, or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
 	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
 	sel := trace.Everything()
@@ -179,7 +183,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	return l, nil
 }
 
-// join makes one log of what the workers have packed.
+// join merges the packed calls of all workers.
 func (l *Log) join(workers []*worker) {
 	l.Paths = joinPaths(l.Defs, workers)
 	l.First, l.Last = 1, 0
@@ -198,8 +202,8 @@ func (l *Log) join(workers []*worker) {
 	slices.SortFunc(l.lanes, func(a, b *lane) int { return int(a.loc) - int(b.loc) })
 }
 
-// Sequences calls f with the number of calls that each location makes in each sequence of
-// collective operations, in no particular order.
+// Sequences calls f, in no particular order, with the number of calls of each location in each
+// sequence of collective operations.
 func (l *Log) Sequences(f func(s Sequence, location uint32, calls int64)) {
 	for _, x := range l.lanes {
 		for s, n := range x.sequences {
@@ -208,8 +212,8 @@ func (l *Log) Sequences(f func(s Sequence, location uint32, calls int64)) {
 	}
 }
 
-// Teams calls f with the number of times that each location begins to work in each team, in no
-// particular order.
+// Teams calls f, in no particular order, with the number of times that each location begins to work
+// in each team.
 func (l *Log) Teams(f func(communicator uint64, location uint32, visits uint64)) {
 	for _, x := range l.lanes {
 		for c, n := range x.visits {
@@ -218,8 +222,8 @@ func (l *Log) Teams(f func(communicator uint64, location uint32, visits uint64))
 	}
 }
 
-// Visits calls f with the number of visits of each location to each region row that begins or ends
-// MPI, or is a barrier without a point, in no particular order.
+// Visits calls f, in no particular order, with the number of visits by each location of each region
+// row that initialises or finalises MPI, or is a barrier without a point.
 func (l *Log) Visits(f func(region, location uint32, visits int64)) {
 	for _, x := range l.lanes {
 		for r, n := range x.regions {
@@ -237,8 +241,8 @@ func (l *Log) Locations() []uint32 {
 	return list
 }
 
-// Extent returns the times of the first and the last event of a location. ok is false if it has
-// none.
+// Extent returns the times of the first and the last event of a location, in ticks. ok is false if
+// it has no events.
 func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	i, ok := slices.BinarySearchFunc(l.lanes, location, func(x *lane, loc uint32) int { return int(x.loc) - int(loc) })
 	if !ok {
@@ -247,11 +251,11 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	return l.lanes[i].first, l.lanes[i].latest, true
 }
 
-// mostNames is the number of names of a path. Of longer ones the middle is left out.
+// mostNames is the greatest number of names that PathNames returns for a path.
 const mostNames = 100
 
-// PathNames returns the names of a path's regions, the outermost first. Of paths of more than 100
-// regions "…" stands for the middle. regions are the names by row.
+// PathNames returns the names of a path's regions, the outermost first. If there are more than 100,
+// "…" stands for those in the middle. regions has the names by region row.
 func (l *Log) PathNames(path uint32, regions []string) []string {
 	names := []string{}
 	for path < uint32(len(l.Paths)) {

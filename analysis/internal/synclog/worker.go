@@ -10,88 +10,95 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// worker is the sink of one goroutine.
+// worker is the sink of one worker of a scan, which packs calls.
 type worker struct {
-	defs   *trace.Definitions
-	rows   *trace.Rows
-	times  bool
-	chunk  int    // bytes of a chunk
-	later  []bool // by location: it is a thread, and another one comes first in its process
-	store  *chunks.Store
-	lanes  []*lane // by location
-	nodes  []node
-	index  map[node]int32
-	places []uint32 // the global path of each node; set by joinPaths
-	kinds  []regionKind
-	mapped []uint32 // rows of the regions of a batch
-	free   []*openCall
+	defs    *trace.Definitions
+	rows    *trace.Rows
+	times   bool
+	chunk   int    // size of a chunk in bytes
+	later   []bool // by location: a thread that is not the first one of its process
+	store   *chunks.Store
+	lanes   []*lane // by location
+	nodes   []node  // the call paths of the worker's locations
+	index   map[node]int32
+	places  []uint32     // by node: index into Log.Paths; set by joinPaths
+	kinds   []regionKind // by region
+	scratch []uint32     // the rows of the regions of a batch
+	// free has openCalls that can be reused.
+	free []*openCall
 }
 
-// node is a call path of a worker. The parent of an outermost region is outermost, or
-// outermostThread at threads that are not the first one of their process.
+// node is a call path of a worker: a region below the node that is its parent. The parent of an
+// outermost region is the constant outermost or, at threads that are not the first one of their
+// process, outermostThread.
 type node struct {
 	parent int32
 	region uint32
 }
 
+// The parents of outermost regions.
 const (
 	outermost       = -1
 	outermostThread = -2
 )
 
-// regionKind classifies a region.
+// regionKind has the properties of a region that decide how its visits are logged.
 type regionKind struct {
 	known bool
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
-	kept  bool // the call is logged even if it has no points
+	kept  bool // the visit is logged even if it has no points
 
-	init, finalize bool // it begins or ends MPI
-	synchronous    bool // its sends complete after the receive is posted
+	init, finalize bool // it initialises or finalises MPI
+	synchronous    bool // its sends complete only after the receive is posted
 }
 
-// lane holds the calls of a location.
+// lane has the calls of a location. Times are in ticks.
 type lane struct {
 	loc           uint32
 	root          int32
 	worker        *worker
-	first, latest int64 // times of the first and last event
+	first, latest int64 // times of the first and last event, valid if any is set
 	any           bool
 	stack         []frame
-	open          openset.Index[uint32] // the regions of stack
+	open          openset.Index[uint32] // index of the regions of stack
 	last          child
-	calls         []*openCall // open ones, the innermost last
-	collectives   []begun     // open ones, the innermost last
-	teams         []teamVisit // teams in which the location works, the innermost last
-	visits        map[uint64]uint64
-	sequences     map[Sequence]int64
-	regions       map[uint32]int64
-	end           int64 // end of the call packed last
-	buf           []byte
-	chunks        []chunks.Chunk
-	passed        []nodeTime // exclusive times since the end of the call packed last
-	since         int64      // the time up to which passed is complete
-	forks         []forked   // open parallel constructs and visits of teams, the innermost last
-	delayed       []delayed  // calls to pack when it is known which parallel region follows
+	calls         []*openCall      // open calls, the innermost last
+	collectives   []openCollective // open collective operations, the innermost last
+	teams         []teamVisit      // open visits of teams, the innermost last
+	// visits, sequences and regions are the counts that Log.Teams, Log.Sequences and Log.Visits
+	// return.
+	visits    map[uint64]uint64
+	sequences map[Sequence]int64
+	regions   map[uint32]int64
+	end       int64 // end of the last packed call
+	buf       []byte
+	chunks    []chunks.Chunk
+	passed    []nodeTime // exclusive times since the end of the last packed call
+	since     int64      // time up to which passed is complete
+	forks     []openFork // open parallel constructs and visits of teams, the innermost last
+	delayed   []delayed  // calls that are packed once the path of the following parallel region is known
 }
 
-// forked is a parallel construct that the location has begun, or a team in which it works. The region
-// is entered after the begin and left before the end; the times between count as times of the region.
-// A thread that another one started has nothing to do behind the region.
-type forked struct {
-	depth   int   // depth of the stack at the begin
-	node    int32 // the region's path, the constant ahead, or -1 if the path is unknown
+// openFork is a parallel construct that the location has begun, or a team in which it works. The
+// parallel region is entered after its begin and left before its end. The times between these count
+// as time in the region. A thread that another one started has no work outside of the region.
+type openFork struct {
+	depth   int   // length of the stack at the begin
+	node    int32 // path of the region, or the constant ahead, or -1 if it is unknown
 	started bool  // another thread started this one
 }
 
+// The constants of times before parallel regions.
 const (
-	// ahead is the node of time before a parallel region that is entered later.
+	// ahead is the node of times before a parallel region, until that is entered and its path is
+	// known.
 	ahead = -2
-	// mostDelayed is the number of calls that wait for a parallel region to be entered.
+	// mostDelayed is the greatest number of calls that wait for the path of a parallel region.
 	mostDelayed = 64
 )
 
-// delayed is a call that waits to be packed.
+// delayed is a call that cannot be packed so far.
 type delayed struct {
 	node           int32
 	enter, leave   int64
@@ -102,43 +109,43 @@ type delayed struct {
 	before, inside []nodeTime
 }
 
-// nodeTime is an exclusive time of a node, -1 if no region is open.
+// nodeTime is an exclusive time of a node in ticks. The node is -1 outside of all regions.
 type nodeTime struct {
 	node int32
 	time int64
 }
 
-// child caches the node that was entered last.
+// child caches the node that was entered last, and its index.
 type child struct {
 	node
 	index int32
 }
 
-// frame is an open region.
+// frame is an open visit of a region.
 type frame struct {
 	node  int32
 	enter int64
-	call  *openCall // nil if the region's visits are no calls
+	call  *openCall // nil if visits of the region are not logged
 }
 
-// openCall is a call that has not ended.
+// openCall is an open visit of a region whose visits are logged.
 type openCall struct {
 	node   int32
 	enter  int64
 	kind   regionKind
 	points int
 	packed []byte
-	before int // number of entries of lane.passed that lie before the call
+	before int // number of entries of lane.passed that belong to the time before it
 }
 
-// begun is a collective operation that has begun and not ended.
-type begun struct {
+// openCollective is a collective operation that has begun and not ended.
+type openCollective struct {
 	time     int64
 	ops      [5]uint64
 	matching uint64
 }
 
-// teamVisit is a visit of a team of threads.
+// teamVisit is an open visit of a team of threads, with the number of its barriers so far.
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
@@ -149,7 +156,7 @@ func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.St
 // Links ignores links.
 func (w *worker) Links([]trace.Link) error { return nil }
 
-// kind returns what is known of a region.
+// kind returns the properties of a region, which it determines when they are first needed.
 func (w *worker) kind(region uint32) *regionKind {
 	if int64(region) >= int64(len(w.kinds)) {
 		if !w.defs.Regions.Has(region) {
@@ -164,7 +171,7 @@ func (w *worker) kind(region uint32) *regionKind {
 	return k
 }
 
-// kindOf classifies a region.
+// kindOf determines the properties of a region.
 func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k := regionKind{known: true, role: d.RoleOf(region)}
 	switch r := k.role; {
@@ -179,13 +186,14 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
-// BeginsOrEndsMPI reports whether a region is the call that begins or ends MPI.
+// BeginsOrEndsMPI reports whether a region is a call that initialises or finalises MPI.
 func BeginsOrEndsMPI(d *trace.Definitions, region uint32) bool {
 	k := kindOf(d, region)
 	return k.init || k.finalize
 }
 
-// mpiCall returns the name of an MPI call in lower case and without prefix, or "" for other regions.
+// mpiCall returns the name of a call of MPI in lower case, without a prefix, or "" for other
+// regions.
 func mpiCall(d *trace.Definitions, region uint32) string {
 	if !d.Regions.Has(region) {
 		return ""
@@ -198,6 +206,7 @@ func mpiCall(d *trace.Definitions, region uint32) string {
 	return name
 }
 
+// lane returns the calls of a location, which it creates if needed.
 func (w *worker) lane(loc uint32) *lane {
 	for int64(loc) >= int64(len(w.lanes)) {
 		w.lanes = append(w.lanes, make([]*lane, max(1, w.defs.Locations.Len()-len(w.lanes)))...)
@@ -214,7 +223,8 @@ func (w *worker) lane(loc uint32) *lane {
 	return l
 }
 
-// LaterThreads returns for each location whether it is a thread that is not the first of its process.
+// LaterThreads returns for each location whether it is a thread that is not the first one of its
+// process.
 func LaterThreads(d *trace.Definitions) []bool {
 	later := make([]bool, d.Locations.Len())
 	begun := map[uint32]bool{}
@@ -226,12 +236,12 @@ func LaterThreads(d *trace.Definitions) []bool {
 	return later
 }
 
-// Batch packs the calls that end in a batch.
+// Batch packs the calls that end in a batch of events.
 func (w *worker) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	refs := w.rows.Map(&w.mapped, b.Ref)
+	refs := w.rows.Map(&w.scratch, b.Ref)
 	var l *lane
 	op := 0
 	for i, k := range b.Kind {
@@ -280,8 +290,8 @@ func (w *worker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// pass adds the time since the previous event to the innermost region.
-func (l *lane) pass(t int64) {
+// addTime adds the time since the previous event to the innermost open region.
+func (l *lane) addTime(t int64) {
 	d := t - l.since
 	if d <= 0 {
 		return
@@ -294,7 +304,7 @@ func (l *lane) pass(t int64) {
 		}
 	}
 	l.passed = append(l.passed, nodeTime{node, d})
-	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2
+	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2, so that joining takes little time
 		from := 0
 		if k := len(l.calls); k > 0 {
 			from = l.calls[k-1].before
@@ -303,9 +313,8 @@ func (l *lane) pass(t int64) {
 	}
 }
 
-// settle counts time before a parallel region as time of a node, and packs the calls that waited for
-// that.
-func (w *worker) settle(l *lane, node int32) error {
+// setAhead sets the node of times before a parallel region, and packs the calls that waited for it.
+func (w *worker) setAhead(l *lane, node int32) error {
 	set := func(list []nodeTime) {
 		for i := range list {
 			if list[i].node == ahead {
@@ -326,8 +335,8 @@ func (w *worker) settle(l *lane, node int32) error {
 	return nil
 }
 
-// joined ends the innermost parallel construct or visit of a team.
-func (w *worker) joined(l *lane) error {
+// endFork ends the innermost parallel construct or visit of a team.
+func (w *worker) endFork(l *lane) error {
 	n := len(l.forks)
 	if n == 0 {
 		return nil
@@ -336,10 +345,10 @@ func (w *worker) joined(l *lane) error {
 	if n := len(l.forks); n > 0 && l.forks[n-1].node == ahead {
 		return nil
 	}
-	return w.settle(l, l.innermost())
+	return w.setAhead(l, l.innermost())
 }
 
-// innermost returns the node of the innermost open region, or -1.
+// innermost returns the node of the innermost open region, or -1 if none is open.
 func (l *lane) innermost() int32 {
 	if n := len(l.stack); n > 0 {
 		return l.stack[n-1].node
@@ -347,17 +356,18 @@ func (l *lane) innermost() int32 {
 	return -1
 }
 
-// giveUp stops to wait for a parallel region.
+// giveUp ends the wait of calls for a parallel region. Its path then counts as unknown.
 func (w *worker) giveUp(l *lane) error {
 	for i := range l.forks {
 		if l.forks[i].node == ahead {
 			l.forks[i].node = -1
 		}
 	}
-	return w.settle(l, l.innermost())
+	return w.setAhead(l, l.innermost())
 }
 
-// combine adds up the times of equal nodes, sorts them by node, and returns their number.
+// combine sums the times of equal nodes, and sorts them by node. It returns the number of elements
+// of list that remain.
 func combine(list []nodeTime) int {
 	switch {
 	case len(list) < 2:
@@ -378,9 +388,10 @@ func combine(list []nodeTime) int {
 	return n + 1
 }
 
+// enter begins a visit of a region.
 func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
-		l.pass(t)
+		l.addTime(t)
 	}
 	n := node{l.root, region}
 	if top := len(l.stack) - 1; top >= 0 {
@@ -399,7 +410,7 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == ahead &&
 		w.kind(region).role == trace.ForkRole; n-- {
 		l.forks[n].node = f.node
-		if err := w.settle(l, f.node); err != nil {
+		if err := w.setAhead(l, f.node); err != nil {
 			return err
 		}
 	}
@@ -425,16 +436,17 @@ func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	return c
 }
 
+// leave ends a visit of a region.
 func (w *worker) leave(l *lane, t int64, region uint32) error {
 	i := len(l.stack) - 1
 	if i < 0 || w.nodes[l.stack[i].node].region != region {
 		i = l.open.Find(region, len(l.stack), func(i int) uint32 { return w.nodes[l.stack[i].node].region })
 	}
 	if i < 0 {
-		return nil // not open
+		return nil // the region is not open
 	}
 	if w.times {
-		l.pass(t)
+		l.addTime(t)
 	}
 	call := l.stack[i].call
 	if i == len(l.stack)-1 && !l.open.Mapped() {
@@ -448,7 +460,7 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	return w.end(l, call, t)
 }
 
-// end packs a call that ends.
+// end ends a call, and packs it if it is logged.
 func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if top := len(l.calls) - 1; l.calls[top] == c {
 		l.calls = l.calls[:top]
@@ -472,14 +484,15 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	return w.pack(l, c.node, c.enter, t, inTeam, team, 0, nil, c.before)
 }
 
-// Flags of packed calls.
+// The flags of packed calls.
 const (
 	bare = 1 << iota
 	inTeam
 	last
 )
 
-// pack appends a call to a lane, immediately or as soon as the call's times are known.
+// pack packs a call, at once or when the path of a following parallel region is known. The first
+// before entries of lane.passed are its times before the call.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
 	before int) error {
 	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
@@ -504,7 +517,7 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 	return nil
 }
 
-// write appends a packed call to a lane.
+// write appends a call to the packed calls of a lane.
 func (w *worker) write(l *lane, c *delayed) error {
 	b := append(l.buf, c.flags)
 	b = appendNumber(b, uint64(c.node+1))
@@ -528,7 +541,7 @@ func (w *worker) write(l *lane, c *delayed) error {
 	return w.flush(l)
 }
 
-// appendTimes packs exclusive times.
+// appendTimes appends packed exclusive times.
 func appendTimes(b []byte, list []nodeTime) []byte {
 	list = list[:combine(list)]
 	b = appendNumber(b, uint64(len(list)))
@@ -539,7 +552,7 @@ func appendTimes(b []byte, list []nodeTime) []byte {
 	return b
 }
 
-// appendNumber appends a number, usually in one byte.
+// appendNumber appends a number, which takes one byte if it is below 128.
 func appendNumber(b []byte, x uint64) []byte {
 	if x < 0x80 {
 		return append(b, byte(x))
@@ -547,6 +560,7 @@ func appendNumber(b []byte, x uint64) []byte {
 	return binary.AppendUvarint(b, x)
 }
 
+// flush stores the newest packed calls of a lane as a chunk.
 func (w *worker) flush(l *lane) error {
 	if len(l.buf) == 0 {
 		return nil
@@ -561,24 +575,24 @@ func (w *worker) flush(l *lane) error {
 	return err
 }
 
-// pointKinds maps the kinds of events to those of points.
+// pointKinds has the kinds of points by the kind of event.
 var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
 	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
 	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
 	trace.LockRelease: Release}
 
-// point takes an event that may be a point.
+// point processes an event that can be a point, or that begins or ends an operation or a team.
 func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
 		err := w.add(l, Fork, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), ahead, false})
+		l.forks = append(l.forks, openFork{len(l.stack), ahead, false})
 		return err
 	case trace.ThreadJoin:
 		if w.times {
-			l.pass(t)
+			l.addTime(t)
 		}
-		if err := w.joined(l); err != nil {
+		if err := w.endFork(l); err != nil {
 			return err
 		}
 		return w.add(l, Join, t, t, ops)
@@ -586,7 +600,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
-		l.collectives = append(l.collectives, begun{t, collectiveOperands(ops), operand(ops, 5)})
+		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5)})
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
@@ -594,7 +608,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
 			end = trace.Add(t, int64(d))
 		}
-		return w.take(l, collectiveOperands(ops), t, end)
+		return w.addCollective(l, collectiveOperands(ops), t, end)
 	case trace.CollectiveComplete:
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		return w.add(l, CollectiveDone, t, t, ops)
@@ -604,15 +618,15 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
 		err := w.add(l, TeamBegin, t, t, ops)
-		l.forks = append(l.forks, forked{len(l.stack), ahead, len(l.forks) == 0})
+		l.forks = append(l.forks, openFork{len(l.stack), ahead, len(l.forks) == 0})
 		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {
 			l.teams = l.teams[:n-1]
 			if w.times {
-				l.pass(t)
+				l.addTime(t)
 			}
-			if err := w.joined(l); err != nil {
+			if err := w.endFork(l); err != nil {
 				return err
 			}
 		}
@@ -621,8 +635,8 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
-// team returns the communicator of a team. If the trace does not record the team, it is that of the
-// location's process: a number that no communicator has.
+// team returns the communicator of a team. If the trace does not record teams, it returns a number
+// for the location's process, which no communicator has.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
 		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)
@@ -630,7 +644,7 @@ func (w *worker) team(l *lane, communicator uint64) uint64 {
 	return communicator
 }
 
-// operand returns an operand, or trace.Undefined if there is none.
+// operand returns operand i, or trace.Undefined if there is none.
 func operand(ops []uint64, i int) uint64 {
 	if i < len(ops) {
 		return ops[i]
@@ -638,7 +652,7 @@ func operand(ops []uint64, i int) uint64 {
 	return trace.Undefined
 }
 
-// collectiveOperands returns the operands that all events of collective operations have.
+// collectiveOperands returns the operands that all kinds of events of collective operations have.
 func collectiveOperands(ops []uint64) (c [5]uint64) {
 	for i := range c {
 		c[i] = operand(ops, i)
@@ -646,7 +660,7 @@ func collectiveOperands(ops []uint64) (c [5]uint64) {
 	return c
 }
 
-// collective closes the latest open collective operation with the same matching id.
+// collective ends the latest open collective operation with the same matching number.
 func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	i := len(l.collectives) - 1
 	if id := operand(ops, 5); id != trace.Undefined {
@@ -656,23 +670,24 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	}
 	of := collectiveOperands(ops)
 	if i < 0 {
-		return w.take(l, of, t, t)
+		return w.addCollective(l, of, t, t)
 	}
 	b := l.collectives[i]
 	l.collectives = slices.Delete(l.collectives, i, i+1)
-	if of[0] == trace.Undefined { // with OTF the begin determines the operation
+	if of[0] == trace.Undefined { // in OTF only the begin has the operation
 		of = b.ops
 	}
-	return w.take(l, of, b.time, t)
+	return w.addCollective(l, of, b.time, t)
 }
 
-// take adds the point of a collective operation.
-func (w *worker) take(l *lane, ops [5]uint64, begin, end int64) error {
+// addCollective adds the point of a collective operation, which lasts from begin to end.
+func (w *worker) addCollective(l *lane, ops [5]uint64, begin, end int64) error {
 	l.sequences[Sequence{ops[1], false}]++
 	return w.add(l, Collective, begin, end, append(ops[:], uint64(end)-uint64(begin)))
 }
 
-// add adds a point to the innermost call, or makes it a call of its own.
+// add adds a point to the innermost open call. Without an open call, the point becomes a call of
+// its own.
 func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
 	if n := len(l.calls); n > 0 {
 		c := l.calls[n-1]
@@ -685,33 +700,34 @@ func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
 		at = l.stack[n-1].node
 	}
 	if w.times {
-		l.pass(end)
+		l.addTime(end)
 	}
 	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops), len(l.passed))
 }
 
-// appendPoint packs a point. after is its time since the begin of the call.
+// appendPoint appends a packed point. Parameter after is the number of ticks since the begin of the
+// call.
 func appendPoint(b []byte, k Kind, after uint64, ops []uint64) []byte {
 	n := min(len(ops), MaxOperands)
 	b = append(b, byte(k)|byte(n)<<5)
 	b = appendNumber(b, after)
 	for _, x := range ops[:n] {
-		b = appendNumber(b, x+1) // Undefined wraps to 0
+		b = appendNumber(b, x+1) // Undefined becomes 0
 	}
 	return b
 }
 
-// finish packs what is open at the end of each location.
+// finish ends the open calls of all locations, and stores their packed calls.
 func (w *worker) finish() error {
 	for _, l := range w.lanes {
 		if l == nil {
 			continue
 		}
 		if w.times {
-			l.pass(l.latest)
+			l.addTime(l.latest)
 		}
 		for len(l.forks) > 0 {
-			if err := w.joined(l); err != nil {
+			if err := w.endFork(l); err != nil {
 				return err
 			}
 		}

@@ -8,20 +8,21 @@ import (
 	"testing"
 )
 
-// Figure is a figure of Scalasca's analyser.
+// Figure is a figure from the output of Scalasca's analyser for a metric at a call path and
+// location.
 type Figure struct {
-	Metric string // its unique name
-	// Path is the names of a call path with / between them. The file shows the last 34 characters of
-	// long ones.
+	Metric string // unique name of the metric
+	// Path has the names of a call path, separated by /, without regions at the begin if it is
+	// longer than 34 characters.
 	Path     string
 	Location uint32
 	Value    float64
 }
 
-// PathLength is the number of characters of paths that the files show.
+// PathLength is the number of characters at the end of a path that the files show.
 const PathLength = 34
 
-// Scout reads the figures of a file scout.txt.
+// Scout returns the figures in a file scout.txt.
 func Scout(t testing.TB, path string) []Figure {
 	t.Helper()
 	f, err := os.Open(path)
@@ -55,7 +56,7 @@ func Scout(t testing.TB, path string) []Figure {
 	return list
 }
 
-// ShownPath returns a path as the files show it.
+// ShownPath returns a path in the form that the files show.
 func ShownPath(names []string) string {
 	path := strings.Join(names, "/")
 	return path[max(0, len(path)-PathLength):]

@@ -8,19 +8,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Row is one event with the operands of its kind.
+// Row is an event of a test trace with the operands of its kind.
 type Row struct {
 	Loc  uint32
 	Time int64
 	Kind trace.Kind
 	Ref  uint32
 	Ops  []uint64
-	// Key and Value are an attribute, if Key is not empty.
+	// Key and Value are the name and text of an attribute, if Key is not empty.
 	Key, Value string
 }
 
-// Defs returns definitions with the given numbers of locations, regions and resources. Regions are
-// named A, B …, everything else by its number.
+// Defs returns definitions with the given numbers of locations, regions and resources. A second has
+// 1000 ticks. Regions have the names A, B and so on. All other definitions have their index as
+// name.
 func Defs(locations, regions, resources int) *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000)}
 	for i := range locations {
@@ -35,7 +36,7 @@ func Defs(locations, regions, resources int) *trace.Definitions {
 	return d
 }
 
-// Mixed returns one batch of all rows, in their order.
+// Mixed returns one batch with all rows, in the given order.
 func Mixed(d *trace.Definitions, rows []Row) *trace.Batch {
 	b := &trace.Batch{}
 	b.Reset(trace.MixedLoc)
@@ -45,7 +46,7 @@ func Mixed(d *trace.Definitions, rows []Row) *trace.Batch {
 	return b
 }
 
-// PerLocation returns one batch per location, each with its rows in order.
+// PerLocation returns one batch per location, each with its rows in the given order.
 func PerLocation(d *trace.Definitions, rows []Row) []*trace.Batch {
 	out := make([]*trace.Batch, d.Locations.Len())
 	for i := range out {
@@ -58,6 +59,7 @@ func PerLocation(d *trace.Definitions, rows []Row) []*trace.Batch {
 	return out
 }
 
+// add appends a row to a batch.
 func add(d *trace.Definitions, b *trace.Batch, r Row) {
 	b.Add(r.Loc, r.Time, r.Kind, r.Ref)
 	if len(r.Ops) > 0 {
@@ -84,7 +86,7 @@ func Begin(loc uint32, t, id int64, region, resource uint32, amount float64) Row
 		Ops: []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}}
 }
 
-// End returns the end of the claim with an id.
+// End returns the end of the claim with the given id.
 func End(loc uint32, t, id int64) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.ClaimEnd, Ops: []uint64{uint64(id)}}
 }

@@ -7,30 +7,35 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// barriers holds the incomplete barriers that the trace records as regions alone: those of teams of
-// threads, and the begin and end of MPI.
+// barriers has the incomplete barriers that the trace records only as regions: barriers of teams of
+// threads, and the initialisation and finalisation of MPI.
 type barriers struct {
-	teams   map[synclog.Team][]Member
-	visits  map[uint64][]uint64 // by communicator of the team: the visits of each location, ascending
-	starts  map[synclog.Team][]Member
-	begun   map[visitor]uint64 // visits of teams, by communicator and location
+	// teams has the members so far of barriers of teams.
+	teams  map[synclog.Team][]Member
+	visits map[uint64][]uint64 // by communicator of a team: the number of visits of each location, ascending
+	// starts has the members so far of begins of work in teams.
+	starts map[synclog.Team][]Member
+	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
+	// joins has the members so far of initialisations and finalisations, and next the number of the
+	// next one of each location.
 	joins   map[joinKey][]Member
 	next    map[visitor]int64
-	regions map[uint32][]int64 // by region row: the visits of each location, ascending
+	regions map[uint32][]int64 // by region row: the number of visits of each location, ascending
 }
 
-// joinKey identifies the n-th visits of a region.
+// joinKey identifies the visits of a region with the same number by all processes.
 type joinKey struct {
 	region uint32
 	number int64
 }
 
-// visitor is a location that visits a region or works in a team.
+// visitor identifies a region or team and a location.
 type visitor struct {
 	region   uint64 // region row, or communicator of a team
 	location uint32
 }
 
+// init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
 	*b = barriers{map[synclog.Team][]Member{}, map[uint64][]uint64{},
 		map[synclog.Team][]Member{}, map[visitor]uint64{}, map[joinKey][]Member{}, map[visitor]int64{},
@@ -45,7 +50,7 @@ func (b *barriers) init(e *engine) {
 	}
 }
 
-// barrier takes a call that is a barrier without a point, or begins or ends MPI.
+// barrier processes a call that is a barrier without a point, or initialises or finalises MPI.
 func (e *engine) barrier(c *synclog.Call, place Place) {
 	b := &e.barriers
 	m := memberOf(c, place)
@@ -62,9 +67,9 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		}
 		delete(b.joins, k)
 		if c.Init {
-			e.together(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
+			e.judgeAll(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
 		} else {
-			e.together(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
+			e.judgeAll(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
 		}
 	case c.InTeam:
 		list := append(b.teams[c.Team], m)
@@ -78,14 +83,14 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		if c.Role == trace.ImplicitBarrierRole {
 			k = ImplicitBarrier
 		}
-		e.together(&Operation{Members: list, Communicator: c.Team.Communicator,
+		e.judgeAll(&Operation{Members: list, Communicator: c.Team.Communicator,
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, k, Patterns)
 	default:
 		e.Unjudged[UnknownBarrier]++
 	}
 }
 
-// teamBegins takes the begin of a thread's work in a team.
+// teamBegins processes the begin of a thread's work in a team.
 func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	b := &e.barriers
 	at := visitor{p.Ops[0], c.Location}
@@ -104,8 +109,9 @@ func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	e.operation(&Operation{Relation: Starts, Members: list, Root: -1})
 }
 
-// together finds the waits of calls in which all wait for all. A pattern of Patterns is not reported.
-func (e *engine) together(o *Operation, waiting, completion Pattern) {
+// judgeAll reports the waits of an operation in which all members wait for all others, with the
+// given patterns. It does not report a pattern that is Patterns.
+func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	if len(o.Members) < 2 {
 		return
 	}
@@ -125,7 +131,7 @@ func (e *engine) together(o *Operation, waiting, completion Pattern) {
 	e.operation(o)
 }
 
-// unfinishedBarriers counts the calls of barriers that are incomplete.
+// unfinishedBarriers counts the calls of incomplete barriers as unjudged.
 func (e *engine) unfinishedBarriers() {
 	for _, l := range e.barriers.teams {
 		e.Unjudged[IncompleteBarrier] += int64(len(l))

@@ -10,26 +10,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// instance is a collective operation of which some members are known.
+// instance is a collective operation with the members so far.
 type instance struct {
 	operation, root uint64
 	members         []Member
 }
 
-// sequence holds the operations of a communicator that are incomplete.
+// sequence has the incomplete operations of a sequence.
 type sequence struct {
 	communicator uint64
 	posted       bool
-	next         map[uint32]int64 // number of each location's next operation
-	counts       []int64          // calls of each location, ascending
+	next         map[uint32]int64 // by location: number of its next operation
+	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
 	list         []instance
-	disagreed    bool // members do not do the same operations from here on
-	ranks        []uint32
-	free         [][]Member
+	disagreed    bool // members call different operations from here on
+	// ranks has the locations of the communicator by rank, and free lists that can be reused.
+	ranks []uint32
+	free  [][]Member
 }
 
-// countMembers prepares the sequences and barriers: how many members each operation has.
+// countMembers prepares the sequences and barriers with the numbers of calls of each location, from
+// which the number of members of an operation follows.
 func (e *engine) countMembers() {
 	e.log.Sequences(func(k synclog.Sequence, loc uint32, calls int64) {
 		s := e.collectives[k]
@@ -48,13 +50,13 @@ func (e *engine) countMembers() {
 	e.barriers.init(e)
 }
 
-// expected returns the number of locations that take part in the n-th operation.
+// expected returns the number of locations that take part in operation n of the sequence.
 func (s *sequence) expected(n int64) int {
 	i, _ := slices.BinarySearch(s.counts, n+1)
 	return len(s.counts) - i
 }
 
-// collective takes the post, the completion or the whole of a collective operation.
+// collective processes the posting, the completion or the end of a collective operation.
 func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 	m := memberOf(c, at)
 	m.bare = c.Bare
@@ -103,7 +105,8 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 }
 
-// disagree gives up a sequence, and counts its calls that are known.
+// disagree ends the matching of a sequence, and counts its waiting calls, and the given number of
+// further calls, as unjudged.
 func (e *engine) disagree(s *sequence, calls int) {
 	for _, x := range s.list {
 		calls += len(x.members)
@@ -112,14 +115,14 @@ func (e *engine) disagree(s *sequence, calls int) {
 	e.Unjudged[UnmatchedCollective] += int64(calls)
 }
 
-// connectsGroups reports whether a communicator connects two groups.
+// connectsGroups reports whether a communicator connects two groups of locations.
 func (e *engine) connectsGroups(communicator uint64) bool {
 	return slices.ContainsFunc(e.defs.Communicator.At(uint32(communicator)).Attrs,
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// root returns the location of the root of an operation, or trace.NoRef. Traces that number operations
-// themselves record its id, others its rank.
+// root returns the location of the root of an operation, or trace.NoRef. It is recorded as an id in
+// traces that define their own operations, and as a rank in others.
 func (e *engine) root(s *sequence, x *instance) uint32 {
 	if e.defs.Conventions.OwnOperations {
 		id := strconv.FormatUint(x.root, 10)
@@ -134,7 +137,7 @@ func (e *engine) root(s *sequence, x *instance) uint32 {
 	return trace.NoRef
 }
 
-// judge finds the waits in an operation whose members are known.
+// judge reports the waits in an operation with all members.
 func (e *engine) judge(s *sequence, x *instance) {
 	if e.connectsGroups(s.communicator) || len(x.members) < 2 {
 		return
@@ -150,10 +153,11 @@ func (e *engine) judge(s *sequence, x *instance) {
 		Collective: true}
 	switch name {
 	case "barrier":
-		e.all(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
+		e.judgeNxN(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })
 	case "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce-scatter",
 		"reduce-scatter-block":
-		e.all(o, NxN, NxNCompletion, func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
+		e.judgeNxN(o, NxN, NxNCompletion,
+			func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
@@ -161,24 +165,24 @@ func (e *engine) judge(s *sequence, x *instance) {
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {
-			e.toRoot(o)
+			e.judgeToRoot(o)
 		} else {
-			e.fromRoot(o)
+			e.judgeFromRoot(o)
 		}
 	case "scan", "exscan":
-		e.scan(s, o)
+		e.judgeScan(s, o)
 	default:
 		o.Relation = Independent
 	}
 	e.operation(o)
 }
 
-// memberOf returns the part of a call in an operation that it begins and completes.
+// memberOf returns the member for a call that both begins and completes its part in an operation.
 func memberOf(c *synclog.Call, at Place) Member {
 	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave}
 }
 
-// LastToArrive returns the member that arrives last, the first one of several.
+// LastToArrive returns the member that arrives last; of several, the first one in the list.
 func LastToArrive(members []Member) *Member {
 	last := &members[0]
 	for i := range members {
@@ -189,7 +193,7 @@ func LastToArrive(members []Member) *Member {
 	return last
 }
 
-// FirstLeave returns the time at which the first member leaves.
+// FirstLeave returns the earliest time at which a member leaves, in ticks.
 func FirstLeave(members []Member) int64 {
 	first := int64(math.MaxInt64)
 	for i := range members {
@@ -198,25 +202,26 @@ func FirstLeave(members []Member) int64 {
 	return first
 }
 
-// waitFor returns the wait of a member in its call for another one to arrive.
+// waitFor returns the wait of member m for the arrival of member cause.
 func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
 	return Wait{p, m.Place, m.Path, m.Enter, min(cause.Arrival, m.Leave) - m.Enter, cause.ArrivalPlace, cause.Arrival,
 		o.Communicator, o.HasCommunicator}
 }
 
-// completion returns the time that a member takes to complete an operation that has begun
-// everywhere. first is the time at which the first member leaves.
+// completion returns the time, as a Wait, that a member stays in an operation after all members
+// have arrived and the first one has left. Parameter first is the time at which the first member
+// leaves.
 func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 	begin := max(first, last.Arrival, m.Enter)
 	return Wait{p, m.Place, m.Path, begin, m.Leave - begin, last.ArrivalPlace, last.Arrival, o.Communicator,
 		o.HasCommunicator}
 }
 
-// all finds the waits in an operation in which all wait for all. takesPart reports whether a member
-// waits, and whether its completion counts.
-func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
+// judgeNxN reports the waits in an operation in which members wait for all others. Function takesPart
+// reports whether a member waits, and whether its completion is reported.
+func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
-	e.violated(&e.EarlyOperations, last.Arrival-first)
+	e.countViolation(&e.EarlyOperations, last.Arrival-first)
 	for i := range o.Members {
 		m := &o.Members[i]
 		waits, completes := takesPart(m)
@@ -230,8 +235,8 @@ func (e *engine) all(o *Operation, waiting, completion Pattern, takesPart func(*
 	}
 }
 
-// fromRoot finds the waits in an operation in which all wait for the root.
-func (e *engine) fromRoot(o *Operation) {
+// judgeFromRoot reports the waits in an operation in which all members wait for the root.
+func (e *engine) judgeFromRoot(o *Operation) {
 	o.Relation = RootSends
 	for i := range o.Members {
 		m := &o.Members[i]
@@ -242,8 +247,9 @@ func (e *engine) fromRoot(o *Operation) {
 	}
 }
 
-// toRoot finds the wait of the root in an operation in which it waits for the first of the others.
-func (e *engine) toRoot(o *Operation) {
+// judgeToRoot reports the wait of the root in an operation in which it waits for the first one of the
+// other members.
+func (e *engine) judgeToRoot(o *Operation) {
 	o.Relation = RootWaits
 	var first *Member
 	for i := range o.Members {
@@ -265,8 +271,8 @@ func (e *engine) toRoot(o *Operation) {
 	}
 }
 
-// scan finds the waits of ranks for the ranks before them.
-func (e *engine) scan(s *sequence, o *Operation) {
+// judgeScan reports the waits in an operation in which each rank waits for the ranks before it.
+func (e *engine) judgeScan(s *sequence, o *Operation) {
 	o.Relation = RanksWait
 	var last *Member
 	for rank, location := range s.ranks {
@@ -284,7 +290,7 @@ func (e *engine) scan(s *sequence, o *Operation) {
 	}
 }
 
-// unfinishedCollectives counts the calls of operations that are incomplete.
+// unfinishedCollectives counts the calls of incomplete operations as unjudged.
 func (e *engine) unfinishedCollectives() {
 	for _, s := range e.collectives {
 		if !s.disagreed {

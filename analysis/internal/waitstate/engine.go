@@ -1,9 +1,9 @@
-// Package waitstate finds wait states in the calls of a log: it matches messages, collective
-// operations, barriers and locks, and reports each wait with its cause. The definitions are those of
-// docs/analyses/waits.md.
+// Package waitstate finds wait states in the calls of a log. It matches messages, collective
+// operations, barriers and locks, and reports each wait with its cause. docs/analyses/waits.md has
+// the definitions.
 //
-// An engine holds what waits for its other side: about 200 bytes per pending message, and 60 bytes
-// per member of an incomplete collective operation.
+// An engine keeps the calls that wait for their other side in memory: about 200 bytes per pending
+// message, and 60 bytes per member of an incomplete collective operation.
 package waitstate
 
 import (
@@ -13,11 +13,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Pattern is a type of wait state.
+// Pattern is a type of wait state, or of time in which an operation completes.
 type Pattern uint8
 
-// The patterns. WrongOrder, WrongOrderSame and WrongOrderDifferent are parts of LateSender: their
-// waits are reported twice.
+// The values of Pattern. WrongOrder is a part of LateSender, and WrongOrderSame and
+// WrongOrderDifferent are parts of WrongOrder. A wait of one of these is reported under the
+// enclosing patterns too.
 const (
 	LateSender Pattern = iota
 	WrongOrder
@@ -36,13 +37,15 @@ const (
 	ImplicitBarrier
 	ExplicitBarrier
 	LockContention
-	Patterns // the number of patterns
+	Patterns // number of patterns
 
-	// Reduction is the wait of a member of a reduction or gather for the last one to come, as far as the
-	// operation cannot end without that one. It is no wait state of its own: EarlyReduce is.
+	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as
+	// far as the operation cannot end before. It is not among the patterns of results, which have
+	// EarlyReduce instead.
 	Reduction = Patterns
 )
 
+// patterns has the names of the patterns, and which are parts of others.
 var patterns = [Patterns + 1]struct {
 	name   string
 	partOf Pattern
@@ -71,19 +74,20 @@ var patterns = [Patterns + 1]struct {
 // String returns the name of a pattern.
 func (p Pattern) String() string { return patterns[p].name }
 
-// PartOf returns the pattern that includes the waits of p. ok is false if there is none.
+// PartOf returns the pattern that includes the waits of p. ok is false if p is not a part of
+// another pattern.
 func (p Pattern) PartOf() (whole Pattern, ok bool) { return patterns[p].partOf, patterns[p].part }
 
-// Waits reports whether the location waits for another one. In the other patterns an operation has
-// begun everywhere and takes time to complete.
+// Waits reports whether in this pattern a location waits for another one. In the other patterns, an
+// operation in which all members have arrived takes time to complete.
 func (p Pattern) Waits() bool {
 	return p != BarrierCompletion && p != NxNCompletion && p != InitCompletion
 }
 
-// UnjudgedKind is a kind of calls whose waits cannot be judged.
+// UnjudgedKind is a reason for which the waits of calls cannot be computed.
 type UnjudgedKind uint8
 
-// The kinds of events that cannot be judged.
+// The values of UnjudgedKind.
 const (
 	BareReceive UnjudgedKind = iota
 	UnmatchedReceive
@@ -91,90 +95,93 @@ const (
 	UnmatchedCollective
 	UnknownBarrier
 	IncompleteBarrier
-	UnjudgedKinds // the number of kinds
+	UnjudgedKinds // number of reasons
 )
 
-// Place is a call: the Number-th call of a location in the log, counted from 0.
+// Place identifies a call: call number Number, from 0, of a location in the log.
 type Place struct {
 	Location uint32
 	Number   int32
 }
 
-// Wait is a wait of at least one tick.
+// Wait is a wait of at least one tick. Times are in ticks.
 type Wait struct {
 	Pattern       Pattern
 	Place         Place  // the call that waits
-	Path          uint32 // its path
+	Path          uint32 // path of that call
 	Begin, Length int64
-	Cause         Place // the call that is waited for
-	CauseTime     int64 // when that call begins, or the lock is released
-	// Communicator is the communicator of the message, operation or team, if HasCommunicator.
+	Cause         Place // call that is waited for
+	CauseTime     int64 // begin of that call, or release of the lock
+	// Communicator is the communicator of the message, operation or team, valid only if HasCommunicator
+	// is set.
 	Communicator    uint64
 	HasCommunicator bool
 }
 
-// Member is the part of a location in an operation of several.
+// Member is the part of a location in an operation. Times are in ticks.
 type Member struct {
-	Place        Place // the call that completes its part
+	Place        Place // call that completes its part
 	Path         uint32
 	Arrival      int64 // begin of the call that takes part, or that posts a non-blocking operation
-	ArrivalPlace Place // that call
+	ArrivalPlace Place // place of that call
 	Enter, Leave int64 // begin and end of the call that completes its part
-	Rank         int32 // rank of the member, for operations with the relation RanksWait
-	Free         bool  // it waits for no other member, as it receives nothing
-	sends        bool  // it sends bytes, or the trace does not tell
-	receives     bool
-	bare         bool
+	Rank         int32 // rank of the member; set only for the relation RanksWait
+	Free         bool  // it waits for no other member, since it receives nothing
+	sends        bool  // it sends bytes, or the trace does not record it
+	// receives is set like sends. bare is Call.Bare of its call.
+	receives bool
+	bare     bool
 }
 
-// Relation is the way in which the members of an operation depend on each other.
+// Relation determines which members of an operation wait for which others.
 type Relation uint8
 
-// The relations: which members of an operation wait for which others.
+// The values of Relation.
 const (
-	AllWait     Relation = iota // all wait for all
-	RootSends                   // all wait for the root
-	RootWaits                   // the root waits for all
-	RanksWait                   // each rank waits for those before it
+	AllWait     Relation = iota // all members wait for all others
+	RootSends                   // all members wait for the root
+	RootWaits                   // the root waits for all other members
+	RanksWait                   // each rank waits for the ranks before it
 	Starts                      // the threads of a team begin to work
-	Independent                 // none is known to wait
+	Independent                 // no member is known to wait
 )
 
-// Operation is an operation of several locations of which all parts are known.
+// Operation is an operation of several locations with all members.
 type Operation struct {
 	Relation        Relation
 	Communicator    uint64
 	HasCommunicator bool
-	Members         []Member // by location
+	Members         []Member // ordered by location
 	Root            int      // index into Members; -1 if there is none
 	Posted          bool     // non-blocking
-	Collective      bool     // a collective operation of a communicator
-	Init, Finalize  bool     // the calls begin or end MPI
+	Collective      bool     // collective operation on a communicator
+	Init, Finalize  bool     // initialisation or finalisation of MPI
 }
 
-// Message is a message of which both sides are known.
+// Message is a message with both ends. Times are in ticks.
 type Message struct {
-	Send, Recv         Place // the calls that send and that complete the receive
+	Send, Recv Place // the call that sends, and the call that completes the receive
+	// SendEnter is the begin of the call Send.
 	SendEnter          int64
 	SendTime, RecvTime int64
 	Communicator       uint64
 }
 
-// Rendezvous is a send that cannot complete before its receive is posted, as the call says, or as it
-// was seen to wait.
+// Rendezvous is a send that cannot complete before its receive is posted, either by the definition
+// of the call, or because it has waited for that.
 type Rendezvous struct {
-	Send, Post Place // the calls that complete the send and that post the receive
-	Time       int64 // begin of Post
+	Send, Post Place // the call that completes the send, and the call that posts the receive
+	Time       int64 // begin of the call Post in ticks
 }
 
-// Handover is a lock that one location releases and the next one acquires.
+// Handover is the release of a lock by one location and its acquisition by the next one.
 type Handover struct {
 	From, To       Place
-	Released, Time int64 // times of the release and of the acquisition
+	Released, Time int64 // times of the release and of the acquisition, in ticks
 }
 
-// Hooks receives what an engine finds. Functions may be nil. What they get is valid until they
-// return.
+// Hooks has functions that an engine calls with its results. Each can be nil. Their arguments are
+// valid during the call.
 type Hooks struct {
 	Call       func(c *synclog.Call, p Place)
 	Wait       func(w *Wait)
@@ -184,28 +191,29 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
-// Result holds the counts of an engine.
+// Result has the counts of an engine.
 type Result struct {
-	Judged   int64 // calls whose waits are known, those of no length included
+	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
 	Unjudged [UnjudgedKinds]int64
-	// Messages and operations that contradict causality, and by how many ticks at most.
+	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
+	// causality. Worst is the greatest contradiction in ticks.
 	EarlyMessages, EarlyOperations, Worst int64
 }
 
-// engine finds the waits of a log.
+// engine finds the waits in the calls of a log.
 type engine struct {
 	Result
 	log         *synclog.Log
 	defs        *trace.Definitions
 	hooks       Hooks
-	numbers     []int32 // of the next call, by location
+	numbers     []int32 // by location: number of the next call
 	messages    messages
 	collectives map[synclog.Sequence]*sequence
 	barriers    barriers
 	locks       map[lockKey]*lock
 }
 
-// Run finds the waits of a log. An error is that of the log or of the context.
+// Run passes the waits in a log to hooks. The error is that of the log, or of the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
 		locks: map[lockKey]*lock{}}
@@ -220,7 +228,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	return e.Result, nil
 }
 
-// call takes the next call of the log.
+// call processes the next call of the log.
 func (e *engine) call(c *synclog.Call) error {
 	for int64(c.Location) >= int64(len(e.numbers)) {
 		e.numbers = append(e.numbers, 0)
@@ -252,7 +260,7 @@ func (e *engine) call(c *synclog.Call) error {
 		}
 	}
 	if own != nil {
-		e.ended(own)
+		e.messageDone(own)
 	}
 	if c.Init || c.Finalize {
 		e.barrier(c, at)
@@ -260,7 +268,7 @@ func (e *engine) call(c *synclog.Call) error {
 	return nil
 }
 
-// wait reports a wait, if it has a length.
+// wait reports a wait, unless its length is 0 or negative.
 func (e *engine) wait(w Wait) {
 	if w.Length > 0 && e.hooks.Wait != nil {
 		e.hooks.Wait(&w)
@@ -274,8 +282,9 @@ func (e *engine) operation(o *Operation) {
 	}
 }
 
-// violated counts a message or operation that ends before it can, if early is positive.
-func (e *engine) violated(count *int64, early int64) {
+// countViolation counts a message or operation that ends early ticks before it can, if early is
+// positive.
+func (e *engine) countViolation(count *int64, early int64) {
 	if early > 0 {
 		*count++
 		e.Worst = max(e.Worst, early)

@@ -5,34 +5,35 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lockKey identifies a lock of a process.
+// lockKey identifies a lock of a process, by its location group.
 type lockKey struct {
 	group     uint32
 	id, model uint64
 }
 
-// lock holds the releases and acquisitions of a lock that wait for each other.
+// lock has the releases and acquisitions of a lock that wait for each other.
 type lock struct {
-	released map[uint64]handover // by order of acquisition, until the next one
-	waiting  map[uint64]acquired // acquisitions whose predecessor is not released yet
-	latest   handover            // the latest release, for locks without orders
-	any      bool
+	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come
+	// waiting has, by order of acquisition, those after whose predecessor the lock has not been released.
+	waiting map[uint64]acquired
+	latest  release // latest release, valid if any is set, for locks without orders
+	any     bool
 }
 
-// handover is a release of a lock.
-type handover struct {
+// release is a release of a lock, at a time in ticks.
+type release struct {
 	time  int64
 	place Place
 }
 
-// acquired is an acquisition of a lock in a call.
+// acquired is an acquisition of a lock. Times are in ticks.
 type acquired struct {
 	place       Place
 	path        uint32
 	enter, time int64
 }
 
-// lock takes an acquisition or a release.
+// lock processes an acquisition or a release.
 func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	k := lockKey{trace.NoRef, p.Ops[0], p.Ops[2]}
 	if e.defs.Locations.Has(c.Location) {
@@ -40,13 +41,13 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 	l := e.locks[k]
 	if l == nil {
-		l = &lock{released: map[uint64]handover{}, waiting: map[uint64]acquired{}}
+		l = &lock{released: map[uint64]release{}, waiting: map[uint64]acquired{}}
 		e.locks[k] = l
 	}
 	order := p.Ops[1]
 	ordered := order != trace.Undefined && order != 0
 	if p.Kind == synclog.Release {
-		h := handover{p.Time, at}
+		h := release{p.Time, at}
 		if a, ok := l.waiting[order+1]; ordered && ok {
 			delete(l.waiting, order+1)
 			e.contention(a, h)
@@ -72,8 +73,8 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 }
 
-// contention finds the wait of an acquisition for the release before it.
-func (e *engine) contention(a acquired, h handover) {
+// contention reports the wait of an acquisition for the release before it.
+func (e *engine) contention(a acquired, h release) {
 	e.Judged++
 	if a.place.Location == h.place.Location {
 		return

@@ -9,77 +9,82 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// call is a call that completes sends or receives.
+// call is a call that completes sends or receives. Times are in ticks.
 type call struct {
 	place        Place
 	path         uint32
 	enter, leave int64
-	test         bool // it only tests for completion, and never waits
-	judged       bool // the other side of a message is known
+	test         bool // it only tests whether operations are complete, and never waits
+	judged       bool // both ends of a message of the call are known
 	bare         bool
-	pending      int // number of messages that are not fully known, plus 1 until all points of the call are processed
+	pending      int // number of messages whose other end is unknown, plus 1 until all points of the call are processed
+	// late is the message with the longest wait for a sender.
 	late         *message
-	lateSender   int64 // the greatest wait for a sender
-	lateReceiver int64 // the greatest wait for a receiver
-	receiver     Wait  // describes lateReceiver
+	lateSender   int64 // longest wait for a sender
+	lateReceiver int64 // longest wait for a receiver
+	receiver     Wait  // the wait of length lateReceiver
 }
 
-// message is a send and its receive.
+// message is a send or a receive or, once matched, both. Times are in ticks.
 type message struct {
 	from          uint32
 	to            uint32
 	communicator  uint64
-	send          Place // the call that sends
+	send          Place // call that sends
 	sendEnter     int64
 	sendTime      int64
 	sendCall      *call // completes the send; nil until it is known
 	recvCall      *call // completes the receive; nil until it is known
-	recvPost      Place // the call that posts the receive
+	recvPost      Place // call that posts the receive
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	merged        *message // for a send: the message that it was merged with, which has both ends
+	merged        *message // for a send: the message of its receive, which then has both ends
 	tag           uint64
-	posted        uint64 // for a receive: its number among the posted receives of its location
+	posted        uint64 // for a receive: its number among the receives that its location has posted
 	synchronous   bool   // the send call completes only after the receive is posted
-	length        int64  // duration of its late-sender wait; 0 until that is known
-	counted       Wait
-	wrong         Pattern // WrongOrderSame or WrongOrderDifferent, once one of them is found to apply
+	length        int64  // length of its late-sender wait; 0 until that is known
+	// counted is the late-sender wait, once its length is known.
+	counted Wait
+	wrong   Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
 }
 
-// channel is what messages that may match share.
+// channel is the key that sends and receives share if they can match.
 type channel struct {
 	from, to     uint32
 	communicator uint64
 }
 
+// request identifies an open request of a location.
 type request struct {
 	location uint32
 	id       uint64
 }
 
-// posted is what is known of an open request.
+// posted is an open request.
 type posted struct {
-	send   *message // nil for others
-	place  Place    // the call that posts it
+	send   *message // nil for requests other than sends
+	place  Place    // call that posts it
 	enter  int64
-	number uint64 // for a receive: its number among the posted receives of its location
+	number uint64 // for a receive: its number among the receives that its location has posted
 }
 
-// inbox is the order in which a location posts receives. Messages do not overtake each other: the
-// receive that is posted first gets the message that is sent first, even if another one completes
-// before. The trace tells the source of a receive when it completes. Receives that complete early are
-// held until those that were posted before have completed, too.
+// inbox keeps the order in which a location posts receives. Messages do not overtake each other:
+// the receive that is posted first gets the message that is sent first, even if another receive
+// completes before. But the trace has the source of a receive only when that completes. So receives
+// that complete early are held until all receives that were posted before have completed.
 type inbox struct {
+	// next is the number of the next posted receive.
 	next uint64
-	open []uint64   // numbers of the posts that have not completed, ascending
-	held []*message // by number
+	open []uint64   // numbers of the posted receives that have not completed, ascending
+	held []*message // ordered by number
 }
 
-// mostHeld is the number of receives of a location that are held.
+// mostHeld is the greatest number of receives of a location that are held.
 const mostHeld = 256
 
-// pendingEnds are the ends of messages of a channel that wait for the other side, by tag, in order.
+// pendingEnds has the sends and the receives of a channel that wait for their other end, by tag, in
+// order.
 type pendingEnds struct {
 	sends, receives map[uint64]*fifo
 }
@@ -90,8 +95,10 @@ type fifo struct {
 	head int
 }
 
+// push appends a message.
 func (q *fifo) push(m *message) { q.list = append(q.list, m) }
 
+// pop removes and returns the first message.
 func (q *fifo) pop() *message {
 	m := q.list[q.head]
 	q.list[q.head] = nil
@@ -103,9 +110,10 @@ func (q *fifo) pop() *message {
 	return m
 }
 
+// empty reports whether the queue has no messages. A nil queue is empty.
 func (q *fifo) empty() bool { return q == nil || q.head == len(q.list) }
 
-// messages is the state of the matching.
+// messages matches sends and receives.
 type messages struct {
 	e        *engine
 	channels map[channel]*pendingEnds
@@ -113,13 +121,14 @@ type messages struct {
 	orders   []*receiveOrder // by location
 	inboxes  []*inbox        // by location
 
-	freshCalls    []call // allocated and not used
+	freshCalls    []call // allocated and unused
 	freshMessages []message
 }
 
-// freshObjects is the number of calls and of messages that are allocated together.
+// freshObjects is the number of objects that are allocated at once.
 const freshObjects = 32
 
+// newCall returns an unused call.
 func (m *messages) newCall() *call {
 	if len(m.freshCalls) == 0 {
 		m.freshCalls = make([]call, freshObjects)
@@ -129,6 +138,7 @@ func (m *messages) newCall() *call {
 	return c
 }
 
+// newMessage returns an unused message.
 func (m *messages) newMessage() *message {
 	if len(m.freshMessages) == 0 {
 		m.freshMessages = make([]message, freshObjects)
@@ -138,11 +148,12 @@ func (m *messages) newMessage() *message {
 	return x
 }
 
+// init prepares the matching.
 func (m *messages) init(e *engine) {
 	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}}
 }
 
-// callOf returns the call that completes messages, and makes it if there is none yet.
+// callOf returns own, the call that completes messages, which it creates if it is nil.
 func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
 		own = m.newCall()
@@ -152,7 +163,8 @@ func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	return own
 }
 
-// message takes an end, a post or a completion of a message.
+// message processes a point that begins, posts or completes an end of a message. Parameter own is
+// the call so far, or nil.
 func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	m := &e.messages
 	switch p.Kind {
@@ -176,7 +188,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 				x = x.merged
 			}
 			x.sendCall = own
-			e.receiverKnown(x)
+			e.judgeSend(x)
 		}
 	case synclog.RecvPost:
 		b := m.inbox(c.Location)
@@ -207,6 +219,7 @@ func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call)
 	return own
 }
 
+// inbox returns the inbox of a location, which it creates if needed.
 func (m *messages) inbox(location uint32) *inbox {
 	for int64(location) >= int64(len(m.inboxes)) {
 		m.inboxes = append(m.inboxes, nil)
@@ -217,7 +230,8 @@ func (m *messages) inbox(location uint32) *inbox {
 	return m.inboxes[location]
 }
 
-// close takes a post that is open no more, and matches the receives that waited for that.
+// close removes a posted receive from the open ones, and matches the receives that were held
+// because of it.
 func (m *messages) close(b *inbox, number uint64) {
 	if i, ok := slices.BinarySearch(b.open, number); ok {
 		b.open = slices.Delete(b.open, i, i+1)
@@ -229,7 +243,7 @@ func (m *messages) close(b *inbox, number uint64) {
 	m.release(b, n)
 }
 
-// release matches the first n receives that are held.
+// release matches the first n held receives.
 func (m *messages) release(b *inbox, n int) {
 	for _, x := range b.held[:n] {
 		m.match(x)
@@ -237,6 +251,7 @@ func (m *messages) release(b *inbox, n int) {
 	b.held = slices.Delete(b.held, 0, n)
 }
 
+// channel returns the waiting ends of a channel, which it creates if needed.
 func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
 	k := channel{from, to, communicator}
 	x := m.channels[k]
@@ -247,7 +262,7 @@ func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
 	return x
 }
 
-// send takes a send. own is the call that completes it, or nil.
+// send adds a send. Parameter own is the call that completes it, or nil if that is unknown.
 func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) *message {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
 	ends := m.channel(c.Location, to, p.Ops[1])
@@ -268,12 +283,12 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	x.send, x.sendEnter, x.sendTime, x.sendCall = at, c.Enter, p.Time, own
 	x.synchronous = c.Synchronous
 	if x.recvCall != nil {
-		m.e.matched(x)
+		m.e.judgeReceive(x)
 	}
 	return x
 }
 
-// receive takes a receive that a call completes.
+// receive adds a receive that a call completes. Parameter post is its posting.
 func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post posted) {
 	b := m.inbox(c.Location)
 	if post.number == 0 {
@@ -297,7 +312,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 }
 
-// match looks for the send of a receive.
+// match pairs a receive with the first waiting send, or adds it to the waiting receives.
 func (m *messages) match(x *message) {
 	ends := m.channel(x.from, x.to, x.communicator)
 	q := ends.sends[x.tag]
@@ -314,11 +329,12 @@ func (m *messages) match(x *message) {
 	y.merged = x
 	x.send, x.sendEnter, x.sendTime, x.sendCall, x.synchronous = y.send, y.sendEnter, y.sendTime, y.sendCall, y.synchronous
 	x.sent = true
-	m.e.matched(x)
+	m.e.judgeReceive(x)
 }
 
-// matched takes a message of which both sides are known.
-func (e *engine) matched(x *message) {
+// judgeReceive processes a message with both ends: it computes the wait of the call that completes
+// the receive.
+func (e *engine) judgeReceive(x *message) {
 	x.matched = true
 	c := x.recvCall
 	c.judged = c.judged || !c.bare
@@ -330,23 +346,23 @@ func (e *engine) matched(x *message) {
 			c.late, c.lateSender = x, w
 		}
 	}
-	e.violated(&e.EarlyMessages, x.sendTime-x.recvTime)
+	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime)
 	if e.hooks.Message != nil {
 		e.hooks.Message(&Message{x.send, c.place, x.sendEnter, x.sendTime, x.recvTime, x.communicator})
 	}
 	if x.sendCall != nil {
-		e.receiverKnown(x)
+		e.judgeSend(x)
 	}
 	e.messages.order(x.to).advance(e)
-	e.ended(c)
+	e.messageDone(c)
 }
 
-// receiverKnown takes a message of which the call that completes the send is known, and maybe the
-// receive.
-func (e *engine) receiverKnown(x *message) {
+// judgeSend computes the wait of the call that completes the send of a message, if that call and
+// the receive are both known.
+func (e *engine) judgeSend(x *message) {
 	c := x.sendCall
 	if x.recvCall == nil || c == nil {
-		return // the other side comes later
+		return // the other end comes later
 	}
 	c.judged = c.judged || !c.bare
 	w := x.recvPostEnter - c.enter
@@ -358,11 +374,12 @@ func (e *engine) receiverKnown(x *message) {
 		c.lateReceiver = w
 		c.receiver = Wait{LateReceiver, c.place, c.path, c.enter, w, x.recvPost, x.recvPostEnter, x.communicator, true}
 	}
-	e.ended(c)
+	e.messageDone(c)
 }
 
-// ended takes away one of the things that a call waits for, and counts its wait after the last one.
-func (e *engine) ended(c *call) {
+// messageDone subtracts one from the number of messages for which a call waits, and reports the
+// wait of the call after the last one.
+func (e *engine) messageDone(c *call) {
 	if c.pending--; c.pending > 0 {
 		return
 	}
@@ -375,14 +392,15 @@ func (e *engine) ended(c *call) {
 		x.length = c.lateSender
 		x.counted = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
 		e.wait(x.counted)
-		e.wrong(x)
+		e.reportWrongOrder(x)
 	case c.lateReceiver > 0:
 		e.wait(c.receiver)
 	}
 }
 
-// wrong counts a late sender as one of a wrong order, when both is known.
-func (e *engine) wrong(x *message) {
+// reportWrongOrder reports a late-sender wait under the patterns of a wrong order, once both are
+// known.
+func (e *engine) reportWrongOrder(x *message) {
 	if x.length > 0 && x.wrong != 0 {
 		w := x.counted
 		for _, w.Pattern = range [2]Pattern{WrongOrder, x.wrong} {
@@ -391,20 +409,23 @@ func (e *engine) wrong(x *message) {
 	}
 }
 
-// receiveOrder holds the receives of a location in order, to find out which of them were received
-// before messages that had been sent earlier.
+// receiveOrder has the receives of a location in their order, to find those that came before
+// messages that had been sent earlier.
 type receiveOrder struct {
 	fifo
-	late byTime // late senders that may turn out to be of a wrong order
+	late byTime // messages with late-sender waits that can turn out to be in a wrong order
 }
 
+// The limits of a receiveOrder.
 const (
-	// mostUnmatched is the number of receives that wait for one whose send is unknown.
+	// mostUnmatched is the greatest number of receives that wait for a receive whose send is
+	// unknown.
 	mostUnmatched = 4096
-	// mostLate is the number of late senders of a location that are kept.
+	// mostLate is the greatest number of messages that late keeps.
 	mostLate = 256
 )
 
+// order returns the receiveOrder of a location, which it creates if needed.
 func (m *messages) order(location uint32) *receiveOrder {
 	for int64(location) >= int64(len(m.orders)) {
 		m.orders = append(m.orders, nil)
@@ -415,7 +436,7 @@ func (m *messages) order(location uint32) *receiveOrder {
 	return m.orders[location]
 }
 
-// advance processes the receives whose sends are known, in order.
+// advance processes the receives in order up to the first one whose send is unknown.
 func (o *receiveOrder) advance(e *engine) {
 	for !o.empty() {
 		head := o.list[o.head]
@@ -433,7 +454,7 @@ func (o *receiveOrder) advance(e *engine) {
 			if y.from == x.from {
 				y.wrong = WrongOrderSame
 			}
-			e.wrong(y)
+			e.reportWrongOrder(y)
 		}
 		if x.sendEnter > x.recvCall.enter && !x.recvCall.test {
 			if len(o.late) == mostLate {
@@ -444,7 +465,7 @@ func (o *receiveOrder) advance(e *engine) {
 	}
 }
 
-// byTime is a heap of messages, the one sent last first.
+// byTime is a heap of messages, the latest sent first.
 type byTime []*message
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
@@ -468,13 +489,14 @@ func (h *byTime) Pop() any {
 	return x
 }
 
-// dropEarliest removes the messages of the lower half of the heap, which were sent early.
+// dropEarliest removes the second half of the heap's list. All its messages were sent before the
+// first one.
 func (h *byTime) dropEarliest() {
 	clear((*h)[len(*h)/2:])
 	*h = (*h)[:len(*h)/2]
 }
 
-// finish counts what is known of calls that wait for ends of messages that the trace does not have.
+// finish reports the waits of calls that wait for ends of messages that the trace does not have.
 func (m *messages) finish() {
 	for _, b := range m.inboxes {
 		if b != nil {
@@ -497,11 +519,11 @@ func (m *messages) finish() {
 			}
 		}
 	}
-	slices.SortFunc(calls, func(a, b *call) int { // sums of floats must not depend on the order of maps
+	slices.SortFunc(calls, func(a, b *call) int { // the order of adding floats must not depend on that of maps
 		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter,
 			b.enter))
 	})
 	for _, c := range calls {
-		m.e.ended(c)
+		m.e.messageDone(c)
 	}
 }

@@ -1,5 +1,5 @@
-// Package archive has the common parts of formats whose traces are many binary files: errors with
-// file and position, and the list of the files.
+// Package archive has code for formats whose traces consist of many binary files: errors with file
+// and position, and the list of the files.
 package archive
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FileError is a violation of the format in a file.
+// FileError reports a place in a file that violates the format.
 type FileError struct {
-	Path            string // as the user would write it
+	Path            string // as a user would write it
 	Offset          int64  // in bytes
 	Found, Expected string
 }
@@ -34,13 +34,13 @@ func (e *FileError) Error() string {
 // Is reports whether target is [format.ErrDamaged].
 func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
 
-// Defect returns the error as a defect of a rule.
+// Defect returns the error as a defect that breaks a rule.
 func (e *FileError) Defect(rule string, severity trace.Severity) *trace.Defect {
 	return &trace.Defect{Rule: rule, Severity: severity,
 		Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
 }
 
-// Missing is a file that cannot be opened.
+// Missing is the error for a file that cannot be opened.
 type Missing struct {
 	Path string
 	Err  error
@@ -55,14 +55,14 @@ func (e *Missing) Error() string {
 	return fmt.Sprintf("%s: %v", e.Path, err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *Missing) Unwrap() error { return e.Err }
 
 // IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// ReportDefect reports an error of reading as a defect of one of two rules, if it is a defect of the trace,
-// and returns other errors. expected describes what was expected in place of a missing file.
+// ReportDefect reports a [FileError] as a defect of the rule damaged, and a [Missing] file as one
+// of the rule missing, in whose place expected was expected. It returns any other error.
 func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
 	var m *Missing
@@ -76,7 +76,8 @@ func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected
 	return err
 }
 
-// Load reads a whole file of at most most bytes.
+// Load returns the content of a file of a trace. It returns an error if that has more than most
+// bytes.
 func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
@@ -93,8 +94,8 @@ func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// Files lists the main file of a trace and the others that exist. Their names begin with begin in
-// the file system, and with shown for display.
+// Files returns the main file of a trace and those of the named files that exist. Names of files
+// begin with begin in the file system, and with shown in the result.
 func Files(src format.Source, begin, shown string, names []string) (list []format.TraceFile, err error) {
 	add := func(name, path string) {
 		st, e := fs.Stat(src.FS, name)
@@ -111,7 +112,8 @@ func Files(src format.Source, begin, shown string, names []string) (list []forma
 	return list, err
 }
 
-// Copy copies a file of a trace.
+// Copy copies a file of a trace to the path to. The error is a [Missing] if the file does not
+// exist.
 func Copy(ctx context.Context, src format.Source, name, path, to string) error {
 	f, size, err := src.OpenName(name)
 	if IsMissing(err) {

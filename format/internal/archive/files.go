@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// FileManager limits how many files are open at once, for any number of streams. Files that were
-// closed to stay within the limit are opened again when they are needed. One FileManager may serve
-// several traces and goroutines, readers and writers. A nil FileManager sets no limit.
+// FileManager limits the number of files that are open at the same time. It closes files that are
+// not in use to stay within the limit, and opens them again when they are needed. Several traces
+// and goroutines, readers and writers, can share a FileManager. A nil FileManager sets no limit.
 type FileManager struct {
 	mu    sync.Mutex
 	freed *sync.Cond
@@ -19,8 +19,8 @@ type FileManager struct {
 	idle  list.List // of *Handle, the least recently used first
 }
 
-// MostOpen returns how many files should be open at once: most, or a quarter of the process's limit, if
-// that is less.
+// MostOpen returns the number of files that should be open at the same time: most, or a quarter of
+// the process's limit if that is less.
 func MostOpen(most int) int {
 	if l := openLimit(); l > 0 {
 		most = int(min(uint64(most), max(1, l/4)))
@@ -28,18 +28,18 @@ func MostOpen(most int) int {
 	return most
 }
 
-// maxShared is the largest number of files that the shared manager keeps open.
+// maxShared is the greatest number of files that the shared manager keeps open.
 const maxShared = 128
 
-// Shared returns the manager of all traces that have no other one. It keeps 128 files open, or a quarter
-// of what the process may have open, if that is less. Commands that read many traces at once thus stay
-// within the limit, too.
+// Shared returns the manager of all traces that have no other one. It keeps at most 128 files open,
+// or a quarter of the process's limit if that is less. So a command that reads many traces at once
+// stays within the limit too.
 func Shared() *FileManager { return shared() }
 
 var shared = sync.OnceValue(func() *FileManager { return NewFileManager(MostOpen(maxShared)) })
 
-// NewFileManager returns a manager that keeps at most max files open; less than 1 means 1.
-// Goroutines that need more at once wait for each other.
+// NewFileManager returns a manager that keeps at most max files open; less than 1 means 1. A
+// goroutine that needs a file beyond the limit waits until another file is no longer in use.
 func NewFileManager(max int) *FileManager {
 	m := &FileManager{max: max}
 	if max < 1 {
@@ -49,21 +49,22 @@ func NewFileManager(max int) *FileManager {
 	return m
 }
 
-// Handle is a file that a manager may close between uses. A file without a manager stays open.
+// Handle is a file that a manager can close between uses. Without a manager the file stays open.
 type Handle struct {
 	m    *FileManager
 	open func() (io.Closer, error)
 	file io.Closer
-	use  int
-	at   *list.Element // in the manager's list while it is idle and open
+	// use is the number of uses that have begun and not ended.
+	use int
+	at  *list.Element // element of the manager's list while the file is open and not in use
 }
 
-// NewHandle returns a handle of a file that open opens.
+// NewHandle returns a handle of the file that function open opens.
 func NewHandle(m *FileManager, open func() (io.Closer, error)) Handle {
 	return Handle{m: m, open: open}
 }
 
-// With opens the file if necessary and calls f with it.
+// With calls f with the file, which it opens if needed. f must not keep the file.
 func (h *Handle) With(f func(io.Closer) error) error {
 	if h.m == nil {
 		if h.file == nil {
@@ -82,6 +83,7 @@ func (h *Handle) With(f func(io.Closer) error) error {
 	return f(h.file)
 }
 
+// acquire begins a use of the file, which it opens if needed.
 func (h *Handle) acquire() error {
 	m := h.m
 	m.mu.Lock()
@@ -110,6 +112,7 @@ func (h *Handle) acquire() error {
 	return nil
 }
 
+// release ends a use of the file.
 func (h *Handle) release() {
 	m := h.m
 	m.mu.Lock()
@@ -120,7 +123,7 @@ func (h *Handle) release() {
 	}
 }
 
-// drop closes an idle file.
+// drop closes a file that is not in use.
 func (m *FileManager) drop(h *Handle) error {
 	if h.at != nil {
 		m.idle.Remove(h.at)
@@ -159,7 +162,7 @@ type Input struct {
 	Size int64
 }
 
-// Find opens a file of a trace. The error shows whether the file exists.
+// Find opens a file of a trace. If the file does not exist, the error wraps [fs.ErrNotExist].
 func (m *FileManager) Find(src format.Source, name string) (*Input, error) {
 	in := &Input{}
 	in.Handle = Handle{m: m, open: func() (io.Closer, error) {

@@ -2,5 +2,5 @@
 
 package archive
 
-// openLimit returns how many files the process may have open, or 0 if that is unknown.
+// openLimit returns the number of files that the process may have open, or 0 if that is unknown.
 func openLimit() uint64 { return 0 }

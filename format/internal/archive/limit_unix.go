@@ -4,7 +4,7 @@ package archive
 
 import "golang.org/x/sys/unix"
 
-// openLimit returns how many files the process may have open, or 0 if that is unknown.
+// openLimit returns the number of files that the process may have open, or 0 if that is unknown.
 func openLimit() uint64 {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {

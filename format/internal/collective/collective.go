@@ -1,6 +1,6 @@
-// Package collective completes the ends of collective operations with the operands of their begins.
-// It serves formats that store the operands at the end, such as OTF2 and Pallas, for traces that
-// have them at the begin, such as OTF.
+// Package collective adds the operands of collective operations to the events of their ends. It
+// serves formats that store the operands at the end, such as OTF2 and Pallas, when they are written
+// from traces that have them at the begin, such as OTF.
 package collective
 
 import (
@@ -11,25 +11,27 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Calls tracks the open calls at each location. It holds a few numbers per open call.
+// Calls keeps the open calls at each location, with a few numbers for each.
 type Calls struct {
 	defs *trace.Definitions
-	at   map[uint32]*calls
+	// at has the open calls by location.
+	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
-	ranks map[uint64]map[string]uint64 // of processes, by communicator
+	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
 }
 
+// calls has the open calls of a location.
 type calls struct {
 	regions []uint32
-	open    openset.Index[uint32] // positions of regions in regions
+	open    openset.Index[uint32] // index of regions
 	begin   []uint64              // operands of the operation that began last
-	region  string                // the region in which it began
+	region  string                // region in which it began
 }
 
-// NewCalls returns the calls of a trace, or nil if its begins have no operands. rank returns the rank
-// of a process in a communicator, or Undefined if it is no member. If rank is nil, the ranks come
-// from the definitions.
+// NewCalls returns the calls of a trace, or nil if its begins have no operands. Function rank
+// returns the rank of a process in a communicator, or Undefined if the process is no member. If it
+// is nil, ranks come from the definitions.
 func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
@@ -41,8 +43,8 @@ func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint
 	return x
 }
 
-// Operands returns the operands of a row. For an end of a collective operation without operands,
-// they are those of its begin, with the operation's number in OTF2 and the root as a rank.
+// Operands returns the operands of a row. For the end of a collective operation without operands,
+// it returns those of the begin, with the operation as its number in OTF2 and the root as a rank.
 func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	ops := c.Ops()
 	if f == nil {
@@ -98,8 +100,8 @@ func (x *calls) leave(region uint32) {
 	}
 }
 
-// operation returns the OTF2 number of the operation that the trace names, or of the function in
-// which it is called.
+// operation returns the number in OTF2 of an operation: that of the function in which it is called,
+// or else that of the trace's definition.
 func (f *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n
@@ -111,7 +113,7 @@ func (f *Calls) operation(own uint64, function string) uint64 {
 	return trace.Undefined
 }
 
-// rankOf returns the rank of a process from the communicator's members.
+// rankOf returns the rank of a process in a communicator, from the members in the definitions.
 func (f *Calls) rankOf(process, communicator uint64) uint64 {
 	if communicator >= uint64(f.defs.Communicator.Len()) {
 		return trace.Undefined

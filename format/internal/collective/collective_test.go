@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestDeepCalls checks that the operation of a call is that of the innermost region, with many open
-// calls, some of which were left in the order in which they were entered, or never entered.
+// TestDeepCalls checks that an operation is that of the innermost open call, if there are many open
+// calls, of which some were left in the order in which they were entered, or never entered.
 func TestDeepCalls(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
 		r := trace.NewRecorder(trace.Seconds(1))
@@ -28,13 +28,13 @@ func TestDeepCalls(t *testing.T) {
 			event(trace.Enter, main)
 		}
 		for range deep {
-			event(trace.Leave, other) // never entered
+			event(trace.Leave, other) // not entered before
 		}
-		operation() // in main, which is no operation
+		operation() // in main, which is no collective operation
 		event(trace.Enter, other)
 		event(trace.Enter, barrier)
 		operation()
-		event(trace.Leave, other) // with the barrier in it
+		event(trace.Leave, other) // leaves the barrier inside of it too
 		operation()
 		for range deep {
 			event(trace.Leave, main)
