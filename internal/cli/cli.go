@@ -223,7 +223,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.generateCommand()}},
 		{"Answer questions", []*cobra.Command{a.explainCommand(), a.profileCommand(), a.commCommand(), a.messagesCommand(),
 			a.waitsCommand(), a.pathCommand(), a.efficiencyCommand(), a.diffCommand(), a.statesCommand(),
-			a.structureCommand(), a.usageCommand()}},
+			a.structureCommand(), a.usageCommand(), a.verifyCommand()}},
 		{"Formats", []*cobra.Command{a.formatsCommand(), a.otfCommand()}},
 		{"View in a browser", []*cobra.Command{a.viewCommand(), a.serveCommand(), a.indexCommand()}},
 	} {

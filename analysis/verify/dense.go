@@ -1,0 +1,339 @@
+package verify
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// interval is an interval of time, in ticks since the begin of the trace. An end may belong to it or not.
+type interval struct {
+	low, high         float64
+	lowOpen, highOpen bool
+}
+
+// times is a set of times: intervals in order that neither overlap nor touch.
+type times []interval
+
+// empty reports whether no time is in the interval.
+func (x interval) empty() bool {
+	return x.low > x.high || x.low == x.high && (x.lowOpen || x.highOpen)
+}
+
+// intersect returns the times that are in both intervals.
+func (x interval) intersect(y interval) interval {
+	r := x
+	if y.low > x.low || y.low == x.low && y.lowOpen {
+		r.low, r.lowOpen = y.low, y.lowOpen
+	}
+	if y.high < x.high || y.high == x.high && y.highOpen {
+		r.high, r.highOpen = y.high, y.highOpen
+	}
+	return r
+}
+
+// union returns the times that are in any of the intervals. It reorders the list.
+func union(list []interval) times {
+	list = slices.DeleteFunc(list, interval.empty)
+	slices.SortFunc(list, func(a, b interval) int {
+		if c := cmp.Compare(a.low, b.low); c != 0 {
+			return c
+		}
+		return boolCompare(a.lowOpen, b.lowOpen)
+	})
+	var out times
+	for _, x := range list {
+		last := len(out) - 1
+		if last < 0 || x.low > out[last].high || x.low == out[last].high && x.lowOpen && out[last].highOpen {
+			out = append(out, x)
+			continue
+		}
+		l := &out[last]
+		if x.high > l.high {
+			l.high, l.highOpen = x.high, x.highOpen
+		} else if x.high == l.high {
+			l.highOpen = l.highOpen && x.highOpen
+		}
+	}
+	return out
+}
+
+// boolCompare orders false before true.
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// intersect returns the times that are in both sets.
+func (s times) intersect(t times) times {
+	var out times
+	for i, j := 0, 0; i < len(s) && j < len(t); {
+		if x := s[i].intersect(t[j]); !x.empty() {
+			out = append(out, x)
+		}
+		if s[i].high < t[j].high || s[i].high == t[j].high && s[i].highOpen {
+			i++
+		} else {
+			j++
+		}
+	}
+	return out
+}
+
+// complement returns the times of the domain that are not in the set.
+func (s times) complement(domain interval) times {
+	var out times
+	rest := domain
+	for _, x := range s {
+		before := rest.intersect(interval{math.Inf(-1), x.low, false, !x.lowOpen})
+		if !before.empty() {
+			out = append(out, before)
+		}
+		rest = rest.intersect(interval{x.high, math.Inf(1), !x.highOpen, false})
+	}
+	if !rest.empty() {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// contains reports whether a time is in the set.
+func (s times) contains(t float64) bool {
+	i, _ := slices.BinarySearchFunc(s, t, func(x interval, t float64) int {
+		if x.high < t || x.high == t && x.highOpen {
+			return -1
+		}
+		return 1
+	})
+	return i < len(s) && !s[i].intersect(interval{t, t, false, false}).empty()
+}
+
+// window is a bound in ticks.
+type window struct {
+	low, high         float64 // high is infinite if there is no upper end
+	lowOpen, highOpen bool
+}
+
+// before returns the times from which a time of x is within the window.
+func (w window) before(x interval) interval {
+	r := interval{x.low - w.high, x.high - w.low, x.lowOpen || w.highOpen, x.highOpen || w.lowOpen}
+	if math.IsInf(w.high, 1) {
+		r.low, r.lowOpen = math.Inf(-1), true
+	}
+	return r
+}
+
+// until returns the times of the domain at which a holds until b does, which it does within the window. If
+// pending is set, b may also hold after the end of the domain.
+func until(a, b times, w window, domain interval, pending bool) times {
+	if (interval{w.low, w.high, w.lowOpen, w.highOpen}).empty() {
+		return nil
+	}
+	var list []interval
+	if w.low == 0 && !w.lowOpen {
+		list = append(list, b...)
+	}
+	first := 0
+	for _, held := range a {
+		goal := held
+		goal.highOpen = false // where a ends, b may begin
+		for first < len(b) && (b[first].high < goal.low) {
+			first++
+		}
+		for _, x := range b[first:] {
+			if x.low > goal.high {
+				break
+			}
+			if x = x.intersect(goal); !x.empty() {
+				list = append(list, w.before(x).intersect(held))
+			}
+		}
+		if pending && held.high == domain.high && !held.highOpen {
+			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), true, true}))
+		}
+	}
+	return union(list)
+}
+
+// piece is a part of a signal: the polynomial c + b·u + a·u², u in ticks since its begin. It has its begin, and
+// its end only if last is set.
+type piece struct {
+	from, to float64 // ticks since the begin of the trace
+	c, b, a  float64
+	last     bool // no other piece follows directly
+}
+
+// at returns the value u ticks after the begin.
+func (p *piece) at(u float64) float64 { return p.c + u*(p.b+u*p.a) }
+
+// shifted returns the part of the piece from one time to another.
+func (p *piece) shifted(from, to float64) piece {
+	u := from - p.from
+	return piece{from: from, to: to, c: p.at(u), b: p.b + 2*p.a*u, a: p.a, last: p.last && to == p.to}
+}
+
+// roots returns the times in ticks, after the begin of the piece and before its end, at which it equals k.
+func (p *piece) roots(k float64) []float64 {
+	var list []float64
+	length := p.to - p.from
+	add := func(u float64) {
+		if u > 0 && u < length {
+			list = append(list, u)
+		}
+	}
+	switch c := p.c - k; {
+	case p.a == 0 && p.b != 0:
+		add(-c / p.b)
+	case p.a != 0:
+		d := p.b*p.b - 4*p.a*c
+		if d < 0 {
+			return nil
+		}
+		q := -(p.b + math.Copysign(math.Sqrt(d), p.b)) / 2
+		add(q / p.a)
+		if q != 0 && d > 0 {
+			add(c / q)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// holds reports whether the comparison of x with k is true.
+func holds(x float64, op string, k float64) bool {
+	switch op {
+	case ">=":
+		return x >= k
+	case ">":
+		return x > k
+	case "<=":
+		return x <= k
+	case "<":
+		return x < k
+	case "==":
+		return x == k
+	}
+	return x != k
+}
+
+// compare returns the times at which the comparison of a signal with k is true.
+func compare(signal []piece, op string, k float64) times {
+	var list []interval
+	for i := range signal {
+		p := &signal[i]
+		if holds(p.c, op, k) {
+			list = append(list, interval{p.from, p.from, false, false})
+		}
+		cuts := append(p.roots(k), p.to-p.from)
+		last := 0.0
+		for n, u := range cuts {
+			if holds(p.at((last+u)/2), op, k) {
+				list = append(list, interval{p.from + last, p.from + u, true, true})
+			}
+			if n < len(cuts)-1 && holds(k, op, k) || n == len(cuts)-1 && p.last && holds(p.at(u), op, k) {
+				list = append(list, interval{p.from + u, p.from + u, false, false})
+			}
+			last = u
+		}
+	}
+	return union(list)
+}
+
+// value returns the value at a time of the piece.
+func (p *piece) value(t float64) float64 {
+	if math.IsInf(p.from, 0) {
+		return p.c // a constant
+	}
+	return p.at(t - p.from)
+}
+
+// within returns the piece, with the ends of the domain if it is a constant without ends.
+func (p *piece) within(domain interval) piece {
+	if math.IsInf(p.from, 0) {
+		return piece{from: domain.low, to: domain.high, c: p.c, last: true}
+	}
+	return *p
+}
+
+// evaluate returns the pieces of an expression. unit is the number of ticks in the time unit of the trace, by
+// which derivatives count. A constant is one piece without ends.
+func (e *SignalExpr) evaluate(signals [][]piece, unit float64) []piece {
+	switch e.Op {
+	case "signal":
+		return signals[e.Signal.index]
+	case "number":
+		return []piece{{from: math.Inf(-1), to: math.Inf(1), c: e.Number, last: true}}
+	case "derivative":
+		list := slices.Clone(e.Args[0].evaluate(signals, unit))
+		for i := range list {
+			p := &list[i]
+			p.c, p.b, p.a = p.b*unit, 2*p.a*unit, 0
+		}
+		return list
+	case "abs":
+		var list []piece
+		for _, p := range e.Args[0].evaluate(signals, unit) {
+			from := p.from
+			for _, u := range append(p.roots(0), p.to-p.from) {
+				to := p.from + u
+				part := p
+				if !math.IsInf(p.from, 0) {
+					part = p.shifted(from, to)
+				}
+				middle := part.at((part.to - part.from) / 2)
+				if math.IsInf(part.from, 0) {
+					middle = part.c
+				}
+				if middle < 0 {
+					part.c, part.b, part.a = -part.c, -part.b, -part.a
+				}
+				list = append(list, part)
+				from = to
+			}
+		}
+		return list
+	}
+	return combine(e.Args[0].evaluate(signals, unit), e.Args[1].evaluate(signals, unit), e.Op)
+}
+
+// combine returns the sum, the difference or the product of two signals, where both have values. One factor of a
+// product is a number.
+func combine(x, y []piece, op string) []piece {
+	var list []piece
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		from, to := max(x[i].from, y[j].from), min(x[i].to, y[j].to)
+		if from < to || from == to && x[i].from == x[i].to && y[j].from == y[j].to {
+			part := func(p *piece) piece {
+				if math.IsInf(p.from, 0) {
+					return piece{from: from, to: to, c: p.c, last: p.last && to == p.to}
+				}
+				return p.shifted(from, to)
+			}
+			p, q := part(&x[i]), part(&y[j])
+			r := piece{from: from, to: to, last: p.last || q.last}
+			switch op {
+			case "+":
+				r.c, r.b, r.a = p.c+q.c, p.b+q.b, p.a+q.a
+			case "-":
+				r.c, r.b, r.a = p.c-q.c, p.b-q.b, p.a-q.a
+			case "*":
+				if q.b != 0 || q.a != 0 {
+					p, q = q, p
+				}
+				r.c, r.b, r.a = p.c*q.c, p.b*q.c, p.a*q.c
+			}
+			list = append(list, r)
+		}
+		if x[i].to < y[j].to {
+			i++
+		} else {
+			j++
+		}
+	}
+	return list
+}

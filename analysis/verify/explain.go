@@ -1,0 +1,280 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// maxReasons is the greatest number of reasons for a verdict.
+const maxReasons = 20
+
+// explainer collects the reasons for a verdict.
+type explainer struct {
+	*evaluator
+	ctx      context.Context
+	complete bool // the trace is taken as complete, as no continuation is known
+	list     []Reason
+}
+
+// is reports whether a formula is true, or not, at a state.
+func (x *explainer) is(v value, i int, holds bool) bool {
+	switch {
+	case x.complete:
+		return v.holds.has(i) == holds
+	case holds:
+		return v.good.has(i)
+	}
+	return !v.possible.has(i)
+}
+
+// add adds a reason. The states decide the formula.
+func (x *explainer) add(depth int, f *Formula, holds bool, first, last int, format string, args ...any) {
+	x.list = append(x.list, Reason{depth, f.String(), holds, x.time[first], x.time[last], fmt.Sprintf(format, args...)})
+}
+
+// at returns the time of a state, in words.
+func (x *explainer) at(i int) string { return x.defs.Clock.FormatSeconds(x.time[i]) + " s" }
+
+// state returns what happens at a state, and when.
+func (x *explainer) state(i int) string {
+	return x.names[x.labels[i]] + " at " + x.at(i)
+}
+
+// after returns the time between two states, in words.
+func (x *explainer) after(i, j int) string {
+	return x.defs.Clock.FormatDuration(x.time[j] - x.time[i])
+}
+
+// explain adds the reasons why a formula is true, or not, at a state.
+func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
+	if len(x.list) >= maxReasons {
+		return nil
+	}
+	var args []value
+	for _, a := range f.Args {
+		if f.Op == And || f.Op == Or {
+			break
+		}
+		v, err := x.value(x.ctx, a)
+		if err != nil {
+			return err
+		}
+		args = append(args, v)
+	}
+	switch f.Op {
+	case Prop:
+		if holds {
+			x.add(depth, f, holds, i, i, "%s has %s", x.state(i), f.Prop)
+		} else {
+			x.add(depth, f, holds, i, i, "%s does not have %s", x.state(i), f.Prop)
+		}
+	case Compare:
+		x.add(depth, f, holds, i, i, "%s", x.comparison(f.Comparison, i))
+	case Not:
+		return x.explain(f.Args[0], i, !holds, depth)
+	case And, Or:
+		return x.junction(f, i, holds, depth)
+	case Implies:
+		switch {
+		case !holds:
+			if err := x.explain(f.Args[0], i, true, depth+1); err != nil {
+				return err
+			}
+			return x.explain(f.Args[1], i, false, depth+1)
+		case x.is(args[1], i, true):
+			return x.explain(f.Args[1], i, true, depth+1)
+		}
+		return x.explain(f.Args[0], i, false, depth+1)
+	case Next:
+		if i+1 < x.n {
+			return x.explain(f.Args[0], i+1, holds, depth+1)
+		}
+		x.add(depth, f, holds, i, i, "%s is the last event", x.state(i))
+	case Globally:
+		return x.everywhere(f, args[0], i, holds, depth)
+	case Finally:
+		return x.somewhere(f, args[0], i, holds, depth)
+	case Until:
+		return x.reaches(f, args[0], args[1], i, holds, depth)
+	}
+	return nil
+}
+
+// junction explains a conjunction or disjunction: by all arguments, or by the first one that decides it.
+func (x *explainer) junction(f *Formula, i int, holds bool, depth int) error {
+	one := (f.Op == And) != holds // one argument decides it
+	for _, a := range f.Args {
+		if len(x.list) >= maxReasons {
+			return nil
+		}
+		v, err := x.value(x.ctx, a)
+		if err != nil {
+			return err
+		}
+		if !x.is(v, i, holds) {
+			continue
+		}
+		if err := x.explain(a, i, holds, depth+1); err != nil || one {
+			return err
+		}
+	}
+	return nil
+}
+
+// comparison returns the value of a signal at a state, in words.
+func (x *explainer) comparison(c *Comparison, i int) string {
+	u := x.offset(x.time[i])
+	for _, p := range c.Signal.evaluate(x.signals, x.unit) {
+		if p.from <= u && (u < p.to || u == p.to && p.last) {
+			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), x.at(i))
+		}
+	}
+	return fmt.Sprintf("%s has no value at %s", c.Signal, x.at(i))
+}
+
+// span returns the states within the bound of a formula at a state: from first up to end.
+func (x *explainer) span(f *Formula, i int) (first, end int) {
+	w, ok := x.ticks(f.Bound)
+	if !ok {
+		return i, i
+	}
+	since := func(j int) uint64 { return uint64(x.time[j]) - uint64(x.time[i]) }
+	for first = i; first < x.n && since(first) < w.low; {
+		first++
+	}
+	for end = first; end < x.n && since(end) <= w.high; {
+		end++
+	}
+	return first, end
+}
+
+// during returns the bound of a formula at a state, in words.
+func (x *explainer) during(f *Formula, i int) string {
+	if f.Bound == nil {
+		return "from " + x.at(i) + " on"
+	}
+	return "from " + x.at(i) + " " + f.Bound.String()
+}
+
+// everywhere explains globally.
+func (x *explainer) everywhere(f *Formula, arg value, i int, holds bool, depth int) error {
+	first, end := x.span(f, i)
+	if !holds {
+		for j := first; j < end; j++ {
+			if x.is(arg, j, false) {
+				x.add(depth, f, holds, i, j, "%s does not hold at %s", f.Args[0], x.state(j))
+				return x.explain(f.Args[0], j, false, depth+1)
+			}
+		}
+	}
+	x.add(depth, f, holds, i, max(end-1, i), "%s holds at all %d events %s", f.Args[0], end-first, x.during(f, i))
+	return nil
+}
+
+// somewhere explains finally.
+func (x *explainer) somewhere(f *Formula, arg value, i int, holds bool, depth int) error {
+	first, end := x.span(f, i)
+	if holds {
+		for j := first; j < end; j++ {
+			if x.is(arg, j, true) {
+				x.add(depth, f, holds, i, j, "%s holds at %s, %s later", f.Args[0], x.state(j), x.after(i, j))
+				return x.explain(f.Args[0], j, true, depth+1)
+			}
+		}
+	}
+	next := end
+	for next < x.n && !x.is(arg, next, true) {
+		next++
+	}
+	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], end-first, x.during(f, i))
+	switch {
+	case f.Bound == nil:
+	case next < x.n:
+		text += fmt.Sprintf("; only at %s, %s later", x.state(next), x.after(i, next))
+	default:
+		text += ", nor later"
+	}
+	x.add(depth, f, holds, i, max(end-1, i), "%s", text)
+	return nil
+}
+
+// reaches explains until.
+func (x *explainer) reaches(f *Formula, arg, goal value, i int, holds bool, depth int) error {
+	first, end := x.span(f, i)
+	stop := i // the first state at which the first argument does not hold
+	for stop < x.n && !x.is(arg, stop, false) {
+		stop++
+	}
+	for j := first; j < end; j++ {
+		if x.is(goal, j, true) {
+			if holds && j <= stop {
+				x.add(depth, f, holds, i, j, "%s holds at %s, %s later, and %s before it", f.Args[1], x.state(j), x.after(i, j),
+					f.Args[0])
+				return x.explain(f.Args[1], j, true, depth+1)
+			}
+			if !holds && stop < j {
+				x.add(depth, f, holds, i, j, "%s does not hold at %s, before %s does at %s", f.Args[0], x.state(stop), f.Args[1],
+					x.state(j))
+				return x.explain(f.Args[0], stop, false, depth+1)
+			}
+			break
+		}
+	}
+	if stop < x.n && stop < end {
+		x.add(depth, f, holds, i, stop, "%s does not hold at %s, before %s does", f.Args[0], x.state(stop), f.Args[1])
+		return x.explain(f.Args[0], stop, false, depth+1)
+	}
+	x.add(depth, f, holds, i, max(end-1, i), "%s holds at none of the %d events %s", f.Args[1], end-first, x.during(f, i))
+	return nil
+}
+
+// denseReason explains a formula of signals alone, by the times at which the formulas in it hold, or do not hold.
+func (x *explainer) denseReason(f *Formula, holds bool) {
+	add := func(f *Formula, depth int, holds bool, r interval, text string) {
+		x.list = append(x.list, Reason{depth, f.String(), holds, x.tick(r.low), x.tick(r.high), text})
+	}
+	seconds := func(u float64) string { return x.defs.Clock.FormatSeconds(x.tick(u)) + " s" }
+	words := func(r interval) string {
+		if r.low == r.high {
+			return "at " + seconds(r.low)
+		}
+		return "from " + seconds(r.low) + " to " + seconds(r.high)
+	}
+	// part describes when f holds, or does not.
+	part := func(f *Formula, holds bool, depth int) {
+		set := x.denseValue(f).holds
+		if !holds {
+			set = set.complement(x.domain)
+		}
+		verb := map[bool]string{true: "holds", false: "does not hold"}[holds]
+		switch {
+		case len(set) == 0:
+			add(f, depth, !holds, x.domain, fmt.Sprintf("%s %s at any time", f, map[bool]string{true: "does not hold",
+				false: "holds"}[holds]))
+		case len(set) == 1:
+			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s", f, verb, words(set[0])))
+		default:
+			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other times", f, verb, words(set[0]), len(set)-1))
+		}
+	}
+	for depth := 0; len(x.list) < maxReasons; depth++ {
+		switch f.Op {
+		case Not:
+			f, holds = f.Args[0], !holds
+			continue
+		case Globally, Finally:
+			part(f.Args[0], f.Op == Finally || holds, depth)
+			return
+		case And, Or, Implies, Until:
+			for _, a := range f.Args {
+				if len(x.list) < maxReasons {
+					part(a, x.denseValue(a).holds.contains(0), depth)
+				}
+			}
+			return
+		}
+		part(f, holds, depth)
+		return
+	}
+}

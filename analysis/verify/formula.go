@@ -1,0 +1,274 @@
+package verify
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Op is the operator of a formula.
+type Op uint8
+
+// The operators.
+const (
+	True Op = iota
+	False
+	Prop     // a proposition about a state
+	Compare  // a comparison of a signal with a number
+	Not      // of one argument
+	And      // of two or more arguments
+	Or       // of two or more arguments
+	Implies  // the first argument implies the second
+	Globally // the argument holds at all states within the bound
+	Finally  // the argument holds at a state within the bound
+	Next     // the argument holds at the next state
+	Until    // the first argument holds until the second does, which it does within the bound
+)
+
+// Formula is a formula of a specification. Formulas share their parts: a definition that is used
+// twice is one Formula.
+type Formula struct {
+	Op   Op
+	Args []*Formula
+	// Bound limits the times of Globally, Finally and Until. Nil means all later times.
+	Bound *Bound
+	// Prop is the proposition of Prop.
+	Prop *Proposition
+	// Comparison is that of Compare.
+	Comparison *Comparison
+	// Name is the definition that the formula is the body of, with its argument, or "".
+	Name string
+
+	index  int  // position in Spec.formulas, arguments before their users
+	signal bool // a comparison occurs in it
+	state  bool // a proposition or Next occurs in it
+}
+
+// Bound is an interval of time, counted from the state at which a formula is evaluated.
+type Bound struct {
+	Low, High         Duration
+	LowOpen, HighOpen bool
+	Infinite          bool // there is no upper end
+}
+
+// Duration is a time of a specification. Without a unit it counts in the time unit of the trace.
+type Duration struct {
+	Number string // as written
+	Unit   string // "ns", "us", "ms", "s", "min", "h" or ""
+	value  *big.Rat
+}
+
+// Event says to which states of a claim a proposition applies.
+type Event uint8
+
+// The events of a proposition.
+const (
+	AnyEvent   Event = iota // all events, and both ends of claims
+	StartEvent              // begins of claims
+	EndEvent                // ends of claims
+)
+
+// Proposition holds at a state if the event, or the claim, has all its attributes.
+type Proposition struct {
+	Event      Event
+	Attributes []Attribute // sorted, each once
+	index      int         // position in Spec.propositions
+}
+
+// Attribute is an attribute that a proposition requires.
+type Attribute struct{ Key, Value string }
+
+// Comparison compares a signal with a number. It is false where the signal has no value.
+type Comparison struct {
+	Signal *SignalExpr
+	Op     string // ">=", ">", "<=", "<", "==" or "!="
+	Number float64
+}
+
+// SignalExpr is a signal or a combination of signals.
+type SignalExpr struct {
+	Op     string // "signal", "derivative", "abs", "number", "+", "-" or "*"
+	Args   []*SignalExpr
+	Signal *Signal // of "signal"
+	Number float64 // of "number"
+}
+
+// Signal is a definition of a signal: the signal, series or counter of the trace that has all the
+// attributes.
+type Signal struct {
+	Name       string
+	Attributes []Attribute
+	index      int
+}
+
+// Check is a property that a trace is checked for.
+type Check struct {
+	// Name is the name of the check. That of a check with a parameter ends with the value in parentheses.
+	Name    string
+	Formula *Formula
+}
+
+// Spec is a specification. It must not be changed, and may be used by several goroutines.
+type Spec struct {
+	Checks []Check
+
+	formulas     []*Formula
+	propositions []*Proposition
+	signals      []*Signal
+}
+
+// String returns the attributes as a specification writes them.
+func attributesString(l []Attribute) string {
+	var b strings.Builder
+	for i, a := range l {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = %s", quote(a.Key), quote(a.Value))
+	}
+	return "{" + b.String() + "}"
+}
+
+// quote returns a string of a specification.
+func quote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// String returns the proposition as a specification writes it.
+func (p *Proposition) String() string {
+	return [...]string{AnyEvent: "", StartEvent: "start ", EndEvent: "end "}[p.Event] + attributesString(p.Attributes)
+}
+
+// String returns the duration as a specification writes it.
+func (d Duration) String() string {
+	if d.Unit == "" {
+		return d.Number
+	}
+	return d.Number + " " + d.Unit
+}
+
+// String returns the bound as a specification writes it.
+func (b *Bound) String() string {
+	left, right := "[", "]"
+	if b.LowOpen {
+		left = "("
+	}
+	if b.HighOpen {
+		right = ")"
+	}
+	if b.Infinite {
+		return "within " + left + b.Low.String() + ", inf)"
+	}
+	return "within " + left + b.Low.String() + ", " + b.High.String() + right
+}
+
+// String returns the comparison as a specification writes it.
+func (c *Comparison) String() string {
+	return c.Signal.String() + " " + c.Op + " " + strconv.FormatFloat(c.Number, 'g', -1, 64)
+}
+
+// String returns the expression as a specification writes it.
+func (e *SignalExpr) String() string {
+	switch e.Op {
+	case "signal":
+		return e.Signal.Name
+	case "number":
+		return strconv.FormatFloat(e.Number, 'g', -1, 64)
+	case "derivative", "abs":
+		return e.Op + "(" + e.Args[0].String() + ")"
+	}
+	right := e.Args[1].String()
+	if op := e.Args[1].Op; e.Op == "-" && (op == "+" || op == "-") {
+		right = "(" + right + ")"
+	}
+	return e.Args[0].String() + " " + e.Op + " " + right
+}
+
+// maxText is the number of characters after which String shortens a formula.
+const maxText = 200
+
+// String returns the formula as a specification writes it. Definitions in it are called by their names.
+// The middle of a long formula is left out.
+func (f *Formula) String() string {
+	var b strings.Builder
+	f.write(&b, true)
+	s := b.String()
+	if r := []rune(s); len(r) > maxText {
+		return string(r[:maxText/2]) + " … " + string(r[len(r)-maxText/2:])
+	}
+	return s
+}
+
+// write appends the formula to b, up to some characters more than String shows. whole is set for the formula
+// itself, which is not called by its name.
+func (f *Formula) write(b *strings.Builder, whole bool) {
+	if b.Len() > 64*maxText {
+		b.WriteString("…")
+		return
+	}
+	if f.Name != "" && !whole {
+		b.WriteString(f.Name)
+		return
+	}
+	arg := func(i int) { f.Args[i].write(b, false) }
+	bound := func() {
+		if f.Bound != nil {
+			b.WriteString(f.Bound.String() + " ")
+		}
+	}
+	switch f.Op {
+	case True, False:
+		b.WriteString(strconv.FormatBool(f.Op == True))
+	case Prop:
+		b.WriteString(f.Prop.String())
+	case Compare:
+		b.WriteString(f.Comparison.String())
+	case Not:
+		b.WriteString("not ")
+		arg(0)
+	case And, Or:
+		word := " and "
+		if f.Op == Or {
+			word = " or "
+		}
+		b.WriteString("(")
+		for i := range f.Args {
+			if i > 0 {
+				b.WriteString(word)
+			}
+			arg(i)
+		}
+		b.WriteString(")")
+	case Implies:
+		b.WriteString("if ")
+		arg(0)
+		b.WriteString(" then ")
+		arg(1)
+	case Globally, Finally:
+		b.WriteString(map[Op]string{Globally: "globally ", Finally: "finally "}[f.Op])
+		bound()
+		arg(0)
+	case Next:
+		b.WriteString("next ")
+		arg(0)
+	case Until:
+		b.WriteString("until ")
+		bound()
+		arg(1)
+		b.WriteString(" we have that ")
+		arg(0)
+	}
+}
+
+// sortAttributes sorts attributes and removes repeated ones.
+func sortAttributes(l []Attribute) []Attribute {
+	slices.SortFunc(l, func(a, b Attribute) int {
+		if a.Key != b.Key {
+			return strings.Compare(a.Key, b.Key)
+		}
+		return strings.Compare(a.Value, b.Value)
+	})
+	return slices.Compact(l)
+}

@@ -1,0 +1,363 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxFormulas is the greatest number of different formulas of a specification.
+const maxFormulas = 1 << 20
+
+// instance is a formula with the values of its parameters.
+type instance struct {
+	node *node
+	env  *environment
+}
+
+// environment has the values of parameters.
+type environment struct {
+	name  string
+	value int64
+	outer *environment
+}
+
+// lookup returns the value of a parameter.
+func (e *environment) lookup(name string) (value int64, ok bool) {
+	for ; e != nil; e = e.outer {
+		if e.name == name {
+			return e.value, true
+		}
+	}
+	return 0, false
+}
+
+// builder makes formulas of declarations. Equal formulas become one.
+type builder struct {
+	parser // for messages
+	spec   *Spec
+	names  map[string]*declaration
+	known  map[string]*Formula // by a text that identifies the formula
+	done   map[instance]*Formula
+	// environments are those of definitions with parameters, by name and value.
+	environments map[string]*environment
+	open         map[string]bool // definitions whose bodies are being made, by name and argument
+	propositions map[string]*Proposition
+	signals      map[string]*Signal
+}
+
+// instantiate makes a specification of declarations.
+func instantiate(file string, list []*declaration) (*Spec, error) {
+	b := &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
+		known: map[string]*Formula{}, done: map[instance]*Formula{}, environments: map[string]*environment{},
+		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
+	for _, d := range list {
+		if first := b.names[d.name.text]; first != nil {
+			return nil, b.fail(d.name, fmt.Sprintf("a name that is not defined in line %d already", first.name.line))
+		}
+		b.names[d.name.text] = d
+	}
+	for _, d := range list {
+		if err := b.declare(d); err != nil {
+			return nil, err
+		}
+	}
+	return b.spec, nil
+}
+
+// declare adds a check, and reports errors in a definition that no check uses.
+func (b *builder) declare(d *declaration) error {
+	if d.keyword == "signal" {
+		_, err := b.signal(d.name)
+		return err
+	}
+	from, to := int64(0), int64(0)
+	if d.bounded {
+		from, to = d.from, d.to
+	}
+	if uint64(to)-uint64(from) >= maxFormulas {
+		return b.fail(d.name, fmt.Sprintf("a parameter with at most %d values", maxFormulas))
+	}
+	for n := from; ; n++ {
+		f, err := b.apply(d, n)
+		if err != nil {
+			return err
+		}
+		if d.keyword == "check" {
+			b.spec.Checks = append(b.spec.Checks, Check{title(d, n), f})
+		}
+		if n == to {
+			return nil
+		}
+	}
+}
+
+// title returns the name of a definition or check with its argument.
+func title(d *declaration, value int64) string {
+	if d.parameter == "" {
+		return d.name.text
+	}
+	return d.name.text + "(" + strconv.FormatInt(value, 10) + ")"
+}
+
+// apply returns the body of a definition or check for a value of its parameter.
+func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
+	key := title(d, value)
+	if b.open[key] {
+		return nil, b.fail(d.name, "a definition that does not use itself")
+	}
+	if len(b.open) > maxNesting {
+		return nil, b.fail(d.name, fmt.Sprintf("definitions nested at most %d deep", maxNesting))
+	}
+	var env *environment
+	if d.parameter != "" {
+		if env = b.environments[key]; env == nil {
+			env = &environment{name: d.parameter, value: value}
+			b.environments[key] = env
+		}
+	}
+	b.open[key] = true
+	f, err := b.formula(d.body, env)
+	delete(b.open, key)
+	if err != nil || d.keyword != "def" || len(f.Args) == 0 {
+		return f, err
+	}
+	named := *f // the same formula without the name is written out in messages
+	named.Name = key
+	return b.add(&named, "def "+key)
+}
+
+// formula makes a formula of a node.
+func (b *builder) formula(n *node, env *environment) (*Formula, error) {
+	key := instance{n, env}
+	if f := b.done[key]; f != nil {
+		return f, nil
+	}
+	f, err := b.make(n, env)
+	if err == nil {
+		b.done[key] = f
+	}
+	return f, err
+}
+
+func (b *builder) make(n *node, env *environment) (*Formula, error) {
+	switch {
+	case n.ref != nil:
+		return b.reference(n.ref, env)
+	case n.forall != nil:
+		return b.quantified(n.forall, env)
+	}
+	f := &Formula{Op: n.op, Bound: n.bound}
+	var id strings.Builder
+	fmt.Fprintf(&id, "%d", n.op)
+	if n.bound != nil {
+		id.WriteString(n.bound.String())
+	}
+	switch n.op {
+	case Prop:
+		p, err := b.proposition(n.prop, env)
+		if err != nil {
+			return nil, err
+		}
+		f.Prop, f.state = p, true
+		fmt.Fprintf(&id, " %d", p.index)
+	case Compare:
+		s, err := b.expression(n.comp.signal)
+		if err != nil {
+			return nil, err
+		}
+		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number}, true
+		id.WriteString(f.Comparison.String())
+	case Next:
+		f.state = true
+	}
+	for _, a := range n.args {
+		x, err := b.formula(a, env)
+		if err != nil {
+			return nil, err
+		}
+		f.Args = append(f.Args, x)
+		f.signal, f.state = f.signal || x.signal, f.state || x.state
+		fmt.Fprintf(&id, " %d", x.index)
+	}
+	return b.add(f, id.String())
+}
+
+// add returns the formula that is identified by a text: an earlier one, or else f.
+func (b *builder) add(f *Formula, id string) (*Formula, error) {
+	if known := b.known[id]; known != nil {
+		return known, nil
+	}
+	if f.index = len(b.spec.formulas); f.index >= maxFormulas {
+		return nil, &SyntaxError{File: b.file, Line: 1, Column: 1, Found: "more formulas",
+			Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", maxFormulas)}
+	}
+	b.spec.formulas = append(b.spec.formulas, f)
+	b.known[id] = f
+	return f, nil
+}
+
+// reference returns the formula that a name stands for.
+func (b *builder) reference(r *reference, env *environment) (*Formula, error) {
+	d := b.names[r.name.text]
+	if d.keyword == "signal" {
+		return nil, b.fail(r.name, "a comparison of the signal with a number")
+	}
+	if (d.parameter != "") != (len(r.arg) > 0) {
+		return nil, b.fail(r.name, map[bool]string{true: "an argument in parentheses behind it",
+			false: "no argument behind it"}[d.parameter != ""])
+	}
+	value := int64(0)
+	if len(r.arg) > 0 {
+		t := r.arg[len(r.arg)-1]
+		if t.kind == word {
+			n, ok := env.lookup(t.text)
+			if !ok {
+				return nil, b.fail(t, "a parameter or a number")
+			}
+			value = n
+			if len(r.arg) > 1 {
+				value = -n
+			}
+		} else {
+			n, err := strconv.ParseInt(joined(r.arg), 10, 64)
+			if err != nil {
+				return nil, b.fail(t, "a whole number")
+			}
+			value = n
+		}
+		if d.bounded && (value < d.from || value > d.to) {
+			return nil, b.fail(t, fmt.Sprintf("a value of %d to %d", d.from, d.to))
+		}
+	}
+	return b.apply(d, value)
+}
+
+// joined returns the texts of tokens in a row.
+func joined(list []token) string {
+	s := ""
+	for _, t := range list {
+		s += t.text
+	}
+	return s
+}
+
+// quantified returns the conjunction of the formulas for each value.
+func (b *builder) quantified(q *quantifier, env *environment) (*Formula, error) {
+	f := &Formula{Op: And}
+	id := strconv.Itoa(int(And))
+	if uint64(q.to)-uint64(q.from) >= maxFormulas {
+		return nil, &SyntaxError{File: b.file, Line: 1, Column: 1, Found: "more values of " + q.parameter,
+			Expected: fmt.Sprintf("at most %d", maxFormulas)}
+	}
+	var args strings.Builder
+	for n := q.from; ; n++ {
+		x, err := b.formula(q.body, &environment{q.parameter, n, env})
+		if err != nil {
+			return nil, err
+		}
+		f.Args = append(f.Args, x)
+		f.signal, f.state = f.signal || x.signal, f.state || x.state
+		fmt.Fprintf(&args, " %d", x.index)
+		if n == q.to {
+			break
+		}
+	}
+	if len(f.Args) == 1 {
+		return f.Args[0], nil
+	}
+	return b.add(f, id+args.String())
+}
+
+// value returns the text of strings and parameters.
+func (b *builder) value(list []token, env *environment) (string, error) {
+	var s strings.Builder
+	for _, t := range list {
+		if t.kind == word {
+			n, ok := env.lookup(t.text)
+			if !ok {
+				return "", b.fail(t, "a parameter, or a string in quotes")
+			}
+			s.WriteString(strconv.FormatInt(n, 10))
+			continue
+		}
+		s.WriteString(t.text)
+	}
+	return s.String(), nil
+}
+
+// attributes returns the attributes of a proposition or signal.
+func (b *builder) attributes(pairs []pairNode, env *environment) ([]Attribute, error) {
+	var list []Attribute
+	for _, p := range pairs {
+		key, err := b.value(p.key, env)
+		if err != nil {
+			return nil, err
+		}
+		value, err := b.value(p.value, env)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Attribute{key, value})
+	}
+	return sortAttributes(list), nil
+}
+
+func (b *builder) proposition(n *propositionNode, env *environment) (*Proposition, error) {
+	list, err := b.attributes(n.pairs, env)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposition{Event: n.event, Attributes: list, index: len(b.spec.propositions)}
+	id := p.String()
+	if known := b.propositions[id]; known != nil {
+		return known, nil
+	}
+	b.propositions[id] = p
+	b.spec.propositions = append(b.spec.propositions, p)
+	return p, nil
+}
+
+func (b *builder) expression(n *signalNode) (*SignalExpr, error) {
+	e := &SignalExpr{Op: n.op, Number: n.number}
+	if n.op == "signal" {
+		s, err := b.signal(n.name)
+		e.Signal = s
+		return e, err
+	}
+	for _, a := range n.args {
+		x, err := b.expression(a)
+		if err != nil {
+			return nil, err
+		}
+		e.Args = append(e.Args, x)
+	}
+	return e, nil
+}
+
+// signal returns the signal with a name.
+func (b *builder) signal(name token) (*Signal, error) {
+	if s := b.signals[name.text]; s != nil {
+		return s, nil
+	}
+	d := b.names[name.text]
+	if d == nil || d.keyword != "signal" {
+		var names []string
+		for name, d := range b.names {
+			if d.keyword == "signal" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return nil, b.fail(name, "the name of a signal", names...)
+	}
+	list, err := b.attributes(d.signal, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &Signal{Name: name.text, Attributes: list, index: len(b.spec.signals)}
+	b.signals[name.text] = s
+	b.spec.signals = append(b.spec.signals, s)
+	return s, nil
+}

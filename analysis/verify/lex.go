@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SyntaxError reports what is wrong with a specification.
+type SyntaxError struct {
+	File            string
+	Line, Column    int // counted from 1; columns count characters
+	Found, Expected string
+	// Word is the word that was found, and Words are the words that could stand there, for a hint at the
+	// nearest one. Word may be empty.
+	Word  string
+	Words []string
+}
+
+// Error returns the place, what was found and what was expected, in one line.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: found %s, expected %s", e.File, e.Line, e.Column, e.Found, e.Expected)
+}
+
+// tokenKind is the kind of a token.
+type tokenKind uint8
+
+const (
+	endToken tokenKind = iota
+	word               // a name or keyword
+	text               // a quoted string, without the quotes
+	number             // without a sign
+	symbol
+)
+
+// token is a token of a specification.
+type token struct {
+	kind         tokenKind
+	text         string
+	line, column int
+}
+
+// describe returns the token as messages show it.
+func (t token) describe() string {
+	switch t.kind {
+	case endToken:
+		return "the end of the file"
+	case text:
+		return quote(shorten(t.text))
+	}
+	return fmt.Sprintf("%q", shorten(t.text))
+}
+
+// shorten cuts a text off after 40 characters.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+// symbols are the symbols of the language, those that begin with another one first.
+var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
+	"+", "-", "*"}
+
+// lex splits a specification into tokens. The last one is an endToken.
+func lex(file, s string) ([]token, error) {
+	var list []token
+	line, column := 1, 1
+	s = strings.TrimPrefix(s, "\ufeff")
+	// take removes n bytes from the rest and counts lines and columns.
+	take := func(n int) string {
+		part := s[:n]
+		for _, r := range part {
+			column++
+			if r == '\n' {
+				line, column = line+1, 1
+			}
+		}
+		s = s[n:]
+		return part
+	}
+	for {
+		n := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+		if n < 0 {
+			take(len(s))
+			return append(list, token{endToken, "", line, column}), nil
+		}
+		take(n)
+		if strings.HasPrefix(s, "//") {
+			if n = strings.IndexByte(s, '\n'); n < 0 {
+				n = len(s)
+			}
+			take(n)
+			continue
+		}
+		t := token{line: line, column: column}
+		r, _ := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '_' || unicode.IsLetter(r):
+			t.kind = word
+			if n = strings.IndexFunc(s, func(r rune) bool { return !isWord(r) }); n < 0 {
+				n = len(s)
+			}
+			t.text = take(n)
+		case r >= '0' && r <= '9', r == '.' && len(s) > 1 && s[1] >= '0' && s[1] <= '9':
+			t.kind, t.text = number, take(numberLength(s))
+		case r == '\'' || r == '"':
+			n, value, ok := quoted(s)
+			if !ok {
+				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: "a string without end",
+					Expected: string(r) + " behind it on the same line"}
+			}
+			take(n)
+			t.kind, t.text = text, value
+		default:
+			t.kind = symbol
+			for _, x := range symbols {
+				if strings.HasPrefix(s, x) {
+					t.text = take(len(x))
+					break
+				}
+			}
+			if t.text == "" {
+				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: fmt.Sprintf("%q", r),
+					Expected: "a name, a number, a string in quotes or a symbol of the language"}
+			}
+		}
+		list = append(list, t)
+	}
+}
+
+// isWord reports whether a character belongs to a name.
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// numberLength returns the length of the decimal number that s begins with. Two points end it, as in 0..9.
+func numberLength(s string) int {
+	digits := func(i int) int {
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			i++
+		}
+		return i
+	}
+	n := digits(0)
+	if n < len(s) && s[n] == '.' && !strings.HasPrefix(s[n:], "..") {
+		n = digits(n + 1)
+	}
+	if n < len(s) && (s[n] == 'e' || s[n] == 'E') {
+		i := n + 1
+		if i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		if end := digits(i); end > i {
+			n = end
+		}
+	}
+	return n
+}
+
+// quoted returns the length and the value of the quoted string that s begins with.
+func quoted(s string) (n int, value string, ok bool) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == s[0]:
+			return i + 1, b.String(), true
+		case s[i] == '\n':
+			return 0, "", false
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\\' || s[i+1] == s[0]):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return 0, "", false
+}

@@ -1,0 +1,652 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+)
+
+// node is a formula as it is written: names are not looked up, and parameters have no value yet.
+type node struct {
+	op     Op // unless ref or forall is set
+	args   []*node
+	bound  *Bound
+	prop   *propositionNode
+	comp   *comparisonNode
+	ref    *reference
+	forall *quantifier
+}
+
+// propositionNode is a proposition whose attributes may contain parameters.
+type propositionNode struct {
+	event Event
+	pairs []pairNode
+}
+
+// pairNode is an attribute of a proposition.
+type pairNode struct{ key, value []token }
+
+// comparisonNode is a comparison of a signal.
+type comparisonNode struct {
+	signal *signalNode
+	op     string
+	number float64
+}
+
+// signalNode is a signal expression as it is written.
+type signalNode struct {
+	op     string
+	args   []*signalNode
+	name   token // of "signal"
+	number float64
+}
+
+// reference is the use of a definition or a check by its name.
+type reference struct {
+	name token
+	arg  []token // the argument; empty if there is none
+}
+
+// quantifier is the conjunction of its body for each value of a parameter.
+type quantifier struct {
+	parameter string
+	from, to  int64
+	body      *node
+}
+
+// declaration is a definition, a check or a signal.
+type declaration struct {
+	keyword   string
+	name      token
+	parameter string // "" if there is none
+	bounded   bool   // the parameter has the values from to to
+	from, to  int64
+	body      *node
+	signal    []pairNode
+}
+
+// maxNesting is the greatest depth of formulas.
+const maxNesting = 10000
+
+// parser reads declarations from tokens.
+type parser struct {
+	file  string
+	rest  []token // the current token first
+	names map[string]bool
+	depth int
+}
+
+// Parse reads a specification. The file's name is used in messages only. An error is a [*SyntaxError].
+// The memory is in proportion to the text, except that quantified formulas and checks count once for each
+// value, at most about a million formulas in all.
+func Parse(file string, spec []byte) (*Spec, error) {
+	tokens, err := lex(file, string(spec))
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{file: file, rest: tokens, names: map[string]bool{}}
+	for i, t := range tokens {
+		if t.kind == word && slices.Contains(declarations, t.text) && tokens[i+1].kind == word {
+			p.names[tokens[i+1].text] = true
+		}
+	}
+	var list []*declaration
+	for p.rest[0].kind != endToken {
+		d, err := p.declaration()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return instantiate(file, list)
+}
+
+// declarations are the keywords that begin a declaration.
+var declarations = []string{"def", "signal", "check"}
+
+// fail returns an error at a token.
+func (p *parser) fail(t token, expected string, words ...string) error {
+	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.describe(), Expected: expected, Words: words}
+	if t.kind == word {
+		e.Word = t.text
+	}
+	return e
+}
+
+// next removes the current token and returns it.
+func (p *parser) next() token {
+	t := p.rest[0]
+	if t.kind != endToken {
+		p.rest = p.rest[1:]
+	}
+	return t
+}
+
+// is reports whether the current token is a keyword or symbol.
+func (p *parser) is(s string) bool { return p.rest[0].is(s) }
+
+// is reports whether a token is a keyword or symbol.
+func (t token) is(s string) bool { return (t.kind == word || t.kind == symbol) && t.text == s }
+
+// accept removes the current token if it is a keyword or symbol.
+func (p *parser) accept(s string) bool {
+	if p.is(s) {
+		p.next()
+		return true
+	}
+	return false
+}
+
+// expect removes the current token, which must be a keyword or symbol.
+func (p *parser) expect(s string) error {
+	if !p.accept(s) {
+		return p.fail(p.rest[0], fmt.Sprintf("%q", s), s)
+	}
+	return nil
+}
+
+// name removes the current token, which must be a name.
+func (p *parser) name(what string) (token, error) {
+	if p.rest[0].kind != word {
+		return token{}, p.fail(p.rest[0], what)
+	}
+	return p.next(), nil
+}
+
+func (p *parser) declaration() (*declaration, error) {
+	t := p.rest[0]
+	if t.kind != word || !slices.Contains(declarations, t.text) {
+		return nil, p.fail(t, "def, signal or check", declarations...)
+	}
+	d := &declaration{keyword: p.next().text}
+	var err error
+	if d.name, err = p.name("a name behind " + d.keyword); err != nil {
+		return nil, err
+	}
+	if d.keyword != "signal" && p.accept("(") {
+		t, err := p.name("the name of a parameter")
+		if err != nil {
+			return nil, err
+		}
+		d.parameter = t.text
+		if d.bounded = p.accept(":"); d.bounded {
+			if d.from, d.to, err = p.valueRange(); err != nil {
+				return nil, err
+			}
+		} else if d.keyword == "check" {
+			return nil, p.fail(p.rest[0], `":" and the values of the parameter, such as 0 .. 9`)
+		}
+		if err := p.expect(")"); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.expect(":"); err != nil {
+		return nil, err
+	}
+	if d.keyword == "signal" {
+		d.signal, err = p.attributes()
+	} else {
+		d.body, err = p.formula()
+	}
+	return d, err
+}
+
+// valueRange reads the values of a parameter: the first and the last one.
+func (p *parser) valueRange() (from, to int64, err error) {
+	if from, err = p.integer(); err != nil {
+		return 0, 0, err
+	}
+	if !p.accept("..") && !p.accept("...") {
+		return 0, 0, p.fail(p.rest[0], `".."`)
+	}
+	at := p.rest[0]
+	if to, err = p.integer(); err != nil {
+		return 0, 0, err
+	}
+	if to < from {
+		return 0, 0, p.fail(at, fmt.Sprintf("a number not below %d", from))
+	}
+	return from, to, nil
+}
+
+func (p *parser) integer() (int64, error) {
+	t, s := p.rest[0], ""
+	if p.accept("-") {
+		s = "-"
+	}
+	n, err := strconv.ParseInt(s+p.rest[0].text, 10, 64)
+	if err != nil || p.rest[0].kind != number {
+		return 0, p.fail(t, "a whole number")
+	}
+	p.next()
+	return n, nil
+}
+
+// formulaWords are the keywords that a formula may begin with.
+var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
+	"end", "within", "during", "by", "derivative", "abs"}
+
+// formula reads a formula.
+func (p *parser) formula() (*node, error) {
+	t := p.rest[0]
+	if p.depth++; p.depth > maxNesting {
+		return nil, p.fail(t, fmt.Sprintf("formulas nested at most %d deep", maxNesting))
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case t.is("{"):
+		return p.proposition(AnyEvent)
+	case t.is("("):
+		return p.parenthesis()
+	case t.kind == number || t.is("-"):
+		return p.comparison()
+	case t.kind != word:
+		return nil, p.fail(t, "a formula", formulaWords...)
+	case (t.text == "start" || t.text == "end") && p.rest[1].is("{"):
+		p.next()
+		return p.proposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
+	case (t.text == "derivative" || t.text == "abs") && p.rest[1].is("("):
+		return p.comparison()
+	case p.names[t.text] && !slices.Contains(confirmedWords, t.text), !slices.Contains(formulaWords, t.text):
+		return p.use()
+	}
+	p.next()
+	switch t.text {
+	case "true":
+		return &node{op: True}, nil
+	case "false":
+		return &node{op: False}, nil
+	case "not":
+		return p.operator(Not)
+	case "next":
+		return p.operator(Next)
+	case "if":
+		return p.implication()
+	case "globally", "finally":
+		return p.temporal(map[string]Op{"globally": Globally, "finally": Finally}[t.text])
+	case "until":
+		return p.until()
+	case "forall":
+		return p.forall()
+	case "during", "within", "by": // a bound alone
+		p.rest = p.rest[:len(p.rest):len(p.rest)]
+		p.rest = append([]token{t}, p.rest...)
+		return p.temporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
+	}
+	return nil, p.fail(t, "a formula", formulaWords...)
+}
+
+// confirmedWords are keywords that cannot be names, as the original tool has them.
+var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
+
+// operator reads the argument of a unary operator.
+func (p *parser) operator(op Op) (*node, error) {
+	f, err := p.formula()
+	return &node{op: op, args: []*node{f}}, err
+}
+
+func (p *parser) implication() (*node, error) {
+	a, err := p.formula()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect("then"); err != nil {
+		return nil, err
+	}
+	b, err := p.formula()
+	return &node{op: Implies, args: []*node{a, b}}, err
+}
+
+func (p *parser) temporal(op Op) (*node, error) {
+	bound, err := p.bound()
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.operator(op)
+	if f != nil {
+		f.bound = bound
+	}
+	return f, err
+}
+
+func (p *parser) until() (*node, error) {
+	bound, err := p.bound()
+	if err != nil {
+		return nil, err
+	}
+	goal, err := p.formula()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range []string{"we", "have", "that"} {
+		if err := p.expect(w); err != nil {
+			return nil, err
+		}
+	}
+	f, err := p.formula()
+	return &node{op: Until, args: []*node{f, goal}, bound: bound}, err
+}
+
+func (p *parser) forall() (*node, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	t, err := p.name("the name of a parameter")
+	if err != nil {
+		return nil, err
+	}
+	if !p.accept(":") && !p.accept("in") {
+		return nil, p.fail(p.rest[0], `":"`)
+	}
+	q := &quantifier{parameter: t.text}
+	if q.from, q.to, err = p.valueRange(); err != nil {
+		return nil, err
+	}
+	if err := p.expect(")"); err != nil {
+		return nil, err
+	}
+	q.body, err = p.formula()
+	return &node{forall: q}, err
+}
+
+// parenthesis reads a formula in parentheses, or several with the same operator between them.
+func (p *parser) parenthesis() (*node, error) {
+	p.next()
+	f, err := p.formula()
+	if err != nil {
+		return nil, err
+	}
+	operators := []string{"and", "or", "implies", "iff"}
+	t := p.rest[0]
+	if !p.is(")") && (t.kind != word || !slices.Contains(operators, t.text)) {
+		return nil, p.fail(t, `"and", "or", "implies", "iff" or ")"`, operators...)
+	}
+	args := []*node{f}
+	for !p.accept(")") {
+		if !p.accept(t.text) {
+			return nil, p.fail(p.rest[0], fmt.Sprintf(`%q or ")"; different operators need parentheses`, t.text), t.text)
+		}
+		if f, err = p.formula(); err != nil {
+			return nil, err
+		}
+		args = append(args, f)
+		if t.text == "implies" || t.text == "iff" {
+			if err := p.expect(")"); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	switch {
+	case len(args) == 1:
+		return f, nil
+	case t.text == "and":
+		return &node{op: And, args: args}, nil
+	case t.text == "or":
+		return &node{op: Or, args: args}, nil
+	}
+	f = &node{op: Implies, args: args}
+	if t.text == "iff" {
+		back := &node{op: Implies, args: []*node{args[1], args[0]}}
+		f = &node{op: And, args: []*node{f, back}}
+	}
+	return f, nil
+}
+
+func (p *parser) proposition(e Event) (*node, error) {
+	pairs, err := p.attributes()
+	return &node{op: Prop, prop: &propositionNode{e, pairs}}, err
+}
+
+// attributes reads the attributes of a proposition or signal.
+func (p *parser) attributes() ([]pairNode, error) {
+	if err := p.expect("{"); err != nil {
+		return nil, err
+	}
+	var list []pairNode
+	for {
+		key, err := p.text()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.expect("="); err != nil {
+			return nil, err
+		}
+		value, err := p.text()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pairNode{key, value})
+		if p.accept("}") {
+			return list, nil
+		}
+		if !p.accept(",") {
+			return nil, p.fail(p.rest[0], `"," or "}"`)
+		}
+	}
+}
+
+// text reads strings and parameters that are joined by +.
+func (p *parser) text() ([]token, error) {
+	var list []token
+	for {
+		if k := p.rest[0].kind; k != text && k != word {
+			return nil, p.fail(p.rest[0], "a string in quotes, or a parameter")
+		}
+		list = append(list, p.next())
+		if !p.accept("+") {
+			return list, nil
+		}
+	}
+}
+
+// use reads the name of a definition, with its argument, or a comparison that begins with the name of a signal.
+func (p *parser) use() (*node, error) {
+	if n := p.rest[1]; n.kind == symbol && slices.Contains(afterSignal, n.text) {
+		return p.comparison()
+	}
+	if t := p.rest[0]; !p.names[t.text] {
+		words := append(slices.Sorted(maps.Keys(p.names)), formulaWords...)
+		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
+	}
+	r := &reference{name: p.next()}
+	if p.is("(") && (p.rest[1].kind == word || p.rest[1].kind == number || p.rest[1].is("-")) {
+		p.next()
+		if p.is("-") {
+			r.arg = append(r.arg, p.next())
+		}
+		r.arg = append(r.arg, p.next())
+		if err := p.expect(")"); err != nil {
+			return nil, err
+		}
+	}
+	return &node{ref: r}, nil
+}
+
+// comparisons are the comparison operators, and afterSignal the symbols that may follow a signal.
+var (
+	comparisons = []string{">=", ">", "<=", "<", "==", "!="}
+	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
+)
+
+func (p *parser) comparison() (*node, error) {
+	s, err := p.sum()
+	if err != nil {
+		return nil, err
+	}
+	t := p.rest[0]
+	if t.kind != symbol || !slices.Contains(comparisons, t.text) {
+		return nil, p.fail(t, "one of >= > <= < == !=")
+	}
+	p.next()
+	n, err := p.number()
+	return &node{op: Compare, comp: &comparisonNode{s, t.text, n}}, err
+}
+
+// number reads a number with its sign.
+func (p *parser) number() (float64, error) {
+	s := ""
+	if p.accept("-") {
+		s = "-"
+	} else {
+		p.accept("+")
+	}
+	t := p.rest[0]
+	if t.kind != number {
+		return 0, p.fail(t, "a number")
+	}
+	n, err := strconv.ParseFloat(s+t.text, 64)
+	if err != nil {
+		return 0, p.fail(t, "a number of at most 1.8e308")
+	}
+	p.next()
+	return n, nil
+}
+
+// sum reads signals and numbers with + and - between them.
+func (p *parser) sum() (*signalNode, error) {
+	s, err := p.product()
+	for err == nil && (p.is("+") || p.is("-")) {
+		t := p.next()
+		var right *signalNode
+		if right, err = p.product(); err == nil {
+			s = &signalNode{op: t.text, args: []*signalNode{s, right}}
+		}
+	}
+	return s, err
+}
+
+// product reads a signal and numbers with * between them.
+func (p *parser) product() (*signalNode, error) {
+	s, err := p.operand()
+	for err == nil && p.is("*") {
+		p.next()
+		at := p.rest[0]
+		var right *signalNode
+		if right, err = p.operand(); err != nil {
+			break
+		}
+		if s.op != "number" && right.op != "number" {
+			return nil, p.fail(at, "a number; signals cannot be multiplied with each other")
+		}
+		s = &signalNode{op: "*", args: []*signalNode{s, right}}
+	}
+	return s, err
+}
+
+func (p *parser) operand() (*signalNode, error) {
+	t := p.rest[0]
+	if p.depth++; p.depth > maxNesting {
+		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
+		p.next()
+		p.next()
+		s, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return &signalNode{op: t.text, args: []*signalNode{s}}, p.expect(")")
+	case t.is("("):
+		p.next()
+		s, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return s, p.expect(")")
+	case t.kind == word:
+		return &signalNode{op: "signal", name: p.next()}, nil
+	case t.kind == number || t.is("-"):
+		n, err := p.number()
+		return &signalNode{op: "number", number: n}, err
+	}
+	return nil, p.fail(t, "the name of a signal")
+}
+
+// units are the units of times, in seconds.
+var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
+	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
+
+// unitNames are the names of the units.
+var unitNames = []string{"ns", "us", "ms", "s", "min", "h"}
+
+// bound reads a bound, if there is one. A unit behind the interval counts for both ends.
+func (p *parser) bound() (*Bound, error) {
+	b := &Bound{}
+	var err error
+	switch {
+	case p.accept("by"):
+		b.Low = Duration{Number: "0", value: new(big.Rat)}
+		b.High, err = p.duration()
+		return b, err
+	case p.accept("after"):
+		b.Infinite = true
+		b.Low, err = p.duration()
+		return b, err
+	case !p.accept("within") && !p.accept("during"):
+		return nil, nil
+	}
+	if b.LowOpen = p.is("("); !b.LowOpen && !p.is("[") {
+		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`)
+	}
+	p.next()
+	if b.Low, err = p.duration(); err != nil {
+		return nil, err
+	}
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	high := p.rest[0]
+	if b.Infinite = p.accept("inf"); !b.Infinite {
+		if b.High, err = p.duration(); err != nil {
+			return nil, err
+		}
+	}
+	if b.HighOpen = p.is(")"); !b.HighOpen && !p.is("]") {
+		return nil, p.fail(p.rest[0], `"]" or ")"`)
+	}
+	p.next()
+	if t := p.rest[0]; t.kind == word && units[t.text] != nil && !p.names[t.text] {
+		if b.Low.Unit == "" && b.High.Unit == "" {
+			p.next()
+			b.Low.Unit, b.High.Unit = t.text, t.text
+		}
+	}
+	if !b.Infinite && (b.Low.Unit == "") == (b.High.Unit == "") && b.Low.inSeconds().Cmp(b.High.inSeconds()) > 0 {
+		return nil, p.fail(high, "a time not before the begin of the interval")
+	}
+	return b, nil
+}
+
+// inSeconds returns the duration in seconds, or in units of the trace if it has no unit.
+func (d Duration) inSeconds() *big.Rat {
+	if u := units[d.Unit]; u != nil {
+		return new(big.Rat).Mul(d.value, u)
+	}
+	return d.value
+}
+
+// duration reads a time.
+func (p *parser) duration() (Duration, error) {
+	t := p.rest[0]
+	p.accept("+")
+	if p.rest[0].kind != number {
+		return Duration{}, p.fail(t, "a time, such as 5 or 5 ms")
+	}
+	d := Duration{Number: p.rest[0].text}
+	if len(d.Number) > 40 {
+		return Duration{}, p.fail(t, "a time of at most 40 characters")
+	}
+	if f, err := strconv.ParseFloat(d.Number, 64); err != nil || f > 1e30 || f > 0 && f < 1e-30 {
+		return Duration{}, p.fail(t, "a time of 1e-30 to 1e30")
+	}
+	d.value, _ = new(big.Rat).SetString(p.next().text)
+	if u := p.rest[0]; u.kind == word && units[u.text] != nil && !p.names[u.text] {
+		d.Unit = p.next().text
+	}
+	return d, nil
+}

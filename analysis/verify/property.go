@@ -1,0 +1,172 @@
+package verify
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// propertyKinds are the kinds of properties that [Property] knows.
+var propertyKinds = []string{"always", "never", "response", "precedes", "period"}
+
+// Property returns the declarations of a check with a name, for a property in the words of people who do not
+// write logic:
+//
+//   - always: P holds at all events, or times
+//   - never: P holds at none
+//   - response: A -> B within 5ms. Each A is followed by a B.
+//   - precedes: A -> B. No B comes before the first A.
+//   - period: A every 10ms ± 1ms. Each A is followed by the next A after that time.
+//
+// P, A and B are propositions of the language, such as start {'name' = 'solve'}, or a name, which stands for all
+// events with that name, with start or end before it for these events of claims. In always and never, P may
+// also compare a signal with a number, such as queue <= 5. An error describes what was expected.
+func Property(kind, check, property string) (declarations string, err error) {
+	switch kind {
+	case "always", "never":
+		p, signals, err := condition(check, property)
+		if err != nil {
+			return "", err
+		}
+		if kind == "never" {
+			p = "not " + p
+		}
+		return fmt.Sprintf("%scheck %s : globally %s", signals, check, p), nil
+	case "response", "precedes":
+		a, b, ok := strings.Cut(property, "->")
+		if !ok {
+			return "", fmt.Errorf("found %q, expected A -> B", property)
+		}
+		b, bound := cutBound(b)
+		first, err := proposition(a)
+		if err != nil {
+			return "", err
+		}
+		second, err := proposition(b)
+		if err != nil {
+			return "", err
+		}
+		if kind == "precedes" {
+			if bound != "" {
+				return "", fmt.Errorf("found %q behind the event, expected A -> B alone", bound)
+			}
+			return fmt.Sprintf("check %s : not until (%s and not %s) we have that not %s", check, second, first, first), nil
+		}
+		return fmt.Sprintf("check %s : globally if %s then finally %s%s", check, first, bound, second), nil
+	case "period":
+		return period(check, property)
+	}
+	return "", fmt.Errorf("found the kind %q, expected one of %s", kind, strings.Join(propertyKinds, ", "))
+}
+
+// period returns the declaration of a periodic event.
+func period(check, property string) (string, error) {
+	name, rest, ok := strings.Cut(property, " every ")
+	if !ok {
+		return "", fmt.Errorf("found %q, expected A every 10ms ± 1ms", property)
+	}
+	length, tolerance := rest, "0"
+	for _, sign := range []string{"±", "+-", "+/-"} {
+		if a, b, ok := strings.Cut(rest, sign); ok {
+			length, tolerance = a, b
+			break
+		}
+	}
+	p, err := proposition(name)
+	if err != nil {
+		return "", err
+	}
+	d, err := parseDuration(length)
+	if err != nil {
+		return "", err
+	}
+	about, err := parseDuration(tolerance)
+	if err != nil {
+		return "", err
+	}
+	if about.Unit == "" && about.value.Sign() == 0 {
+		about.Unit = d.Unit
+	}
+	if (d.Unit == "") != (about.Unit == "") {
+		return "", fmt.Errorf("found %s ± %s, expected units at both times, or at none", d, about)
+	}
+	low, high, unit := d.inSeconds(), d.inSeconds(), ""
+	if d.Unit != "" {
+		unit = " s"
+	}
+	low, high = new(big.Rat).Sub(low, about.inSeconds()), new(big.Rat).Add(high, about.inSeconds())
+	if low.Sign() <= 0 {
+		return "", fmt.Errorf("found a tolerance of %s, expected less than %s", about, d)
+	}
+	text := func(r *big.Rat) string {
+		return strings.TrimRight(strings.TrimRight(r.FloatString(15), "0"), ".")
+	}
+	const pattern = "check %s : globally if %s then (finally within [%s, %s]%s %s and globally within (0, %s)%s not %s)"
+	return fmt.Sprintf(pattern, check, p, text(low), text(high), unit, p, text(low), unit, p), nil
+}
+
+// parseDuration reads a time such as 5ms.
+func parseDuration(s string) (Duration, error) {
+	tokens, err := lex("", s)
+	if err == nil {
+		p := &parser{rest: tokens}
+		var d Duration
+		if d, err = p.duration(); err == nil && p.rest[0].kind == endToken {
+			return d, nil
+		}
+	}
+	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms", strings.TrimSpace(s))
+}
+
+// cutBound splits an event and the bound behind it, which is returned as the language writes it.
+func cutBound(s string) (event, bound string) {
+	for _, w := range []string{" within ", " by ", " after "} {
+		if i := strings.LastIndex(s, w); i >= 0 && strings.LastIndexAny(s, "'}") < i {
+			bound = strings.TrimSpace(s[i+len(w):])
+			if w != " within " || strings.HasPrefix(bound, "[") || strings.HasPrefix(bound, "(") {
+				return s[:i], strings.TrimSpace(w) + " " + bound + " "
+			}
+			return s[:i], "by " + bound + " "
+		}
+	}
+	return s, ""
+}
+
+// condition returns a proposition or comparison, and the declarations of its signals.
+func condition(check, s string) (text, signals string, err error) {
+	i := strings.IndexAny(s, "<>=!")
+	if strings.Contains(s, "{") || i < 0 {
+		text, err = proposition(s)
+		return text, "", err
+	}
+	name, rest := strings.TrimSpace(s[:i]), s[i:]
+	if name == "" {
+		return "", "", fmt.Errorf("found %q, expected the name of a signal before the comparison", s)
+	}
+	if strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "==") {
+		rest = "=" + rest
+	}
+	signal := check + "_signal"
+	return signal + " " + rest, fmt.Sprintf("signal %s : {'name' = %s}\n", signal, quote(name)), nil
+}
+
+// proposition returns a proposition of the language for an event: one that is written as such, or a name, with start
+// or end before it.
+func proposition(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	prefix := ""
+	if w, rest, ok := strings.Cut(s, " "); ok && slices.Contains([]string{"start", "end"}, w) {
+		prefix, s = w+" ", strings.TrimSpace(rest)
+	}
+	if s == "" {
+		return "", fmt.Errorf("found no event, expected a name or {'name' = 'solve'}")
+	}
+	if strings.HasPrefix(s, "{") {
+		return prefix + s, nil
+	}
+	if len(s) > 1 && s[0] == '\'' && s[len(s)-1] == '\'' {
+		s = s[1 : len(s)-1]
+	}
+	return prefix + "{'name' = " + quote(s) + "}", nil
+}

@@ -1,0 +1,500 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxValues is the number of values of an attribute that are remembered for hints at the nearest one.
+const maxValues = 1000
+
+// recorder notes at which states of a trace the propositions of a specification hold, and the values of its
+// signals. It needs the events in global time order. It uses 12 bytes for each state, 4 for each state at which a
+// proposition holds, 48 for each piece of a signal, and about 64 for each open claim.
+type recorder struct {
+	spec   *Spec
+	defs   *trace.Definitions
+	window *trace.Window
+
+	events  int // that have become states, those before the window included
+	time    []int64
+	labels  []uint32   // of each state, index into names
+	names   []string   // what happens at states
+	matches [][]uint32 // by proposition: the states, ascending
+
+	pairs   map[string]map[string]*neededAttribute // by key and value
+	counted []int32                                // by proposition: attributes found so far
+	touched []int32
+	seen    map[string]map[string]bool // values of the keys that propositions use; nil once there are too many
+
+	visits   map[labelKey]*visitInfo
+	open     map[openKey][]openClaim
+	fullName []string
+
+	signals map[signalKey]*signalRecord
+	first   int64
+	last    int64
+	any     bool
+}
+
+// neededAttribute is an attribute that propositions need.
+type neededAttribute struct {
+	propositions []int32
+	counted      int // number of the event at which it was counted last; it counts once for each
+}
+
+// labelKey identifies what states with the same text have in common.
+type labelKey struct {
+	kind     trace.Kind
+	ref      uint32
+	location uint32
+}
+
+// visitInfo is what is known of the visits of a region at a location.
+type visitInfo struct {
+	label   uint32
+	claim   []int32 // propositions that hold at visits without attributes, whatever their Event
+	present bool    // claim is valid
+}
+
+// openKey identifies the open claims among which the end of one is looked for.
+type openKey struct {
+	location uint32
+	id       int64
+	visit    bool
+}
+
+// openClaim is a claim or visit that has begun. Its propositions hold at its end, too, but for their Event.
+type openClaim struct {
+	pos   int64
+	ref   uint32
+	holds []int32
+}
+
+// signalKey identifies a series of values.
+type signalKey struct{ metric, location uint32 }
+
+// signalRecord holds the values of a signal of the trace.
+type signalRecord struct {
+	of     []int // indexes of the signals of the specification
+	pieces []rawPiece
+	steps  bool // each value holds until the next one
+}
+
+// rawPiece is a piece of a signal in ticks. u counts in units of the trace's clock.
+type rawPiece struct {
+	from, to int64
+	p        trace.Polynomial
+}
+
+func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
+	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
+		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
+		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: map[openKey][]openClaim{},
+		signals: map[signalKey]*signalRecord{}}
+	for i, p := range spec.propositions {
+		for _, a := range p.Attributes {
+			if r.pairs[a.Key] == nil {
+				r.pairs[a.Key] = map[string]*neededAttribute{}
+				r.seen[a.Key] = map[string]bool{}
+			}
+			n := r.pairs[a.Key][a.Value]
+			if n == nil {
+				n = &neededAttribute{}
+				r.pairs[a.Key][a.Value] = n
+			}
+			n.propositions = append(n.propositions, int32(i))
+		}
+	}
+	return r
+}
+
+// Links ignores links.
+func (r *recorder) Links([]trace.Link) error { return nil }
+
+// Batch records events.
+func (r *recorder) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		k := c.Kind()
+		if !k.IsEvent() {
+			continue
+		}
+		t, end := c.Time(), c.End()
+		if r.window != nil {
+			if t < r.window.From && end <= r.window.From {
+				r.before(&c)
+				continue
+			}
+			t, end = max(t, r.window.From), min(end, r.window.To)
+		}
+		if !r.any {
+			r.first, r.last, r.any = t, t, true
+		}
+		r.last = max(r.last, t, end)
+		switch k {
+		case trace.Fragment, trace.Metric, trace.SampleRange:
+			r.signalEvent(&c)
+		case trace.Enter, trace.ClaimBegin:
+			r.begin(&c)
+		case trace.Leave, trace.ClaimEnd:
+			r.end(&c)
+		default:
+			r.state(&c)
+			r.event(&c)
+		}
+		if len(r.time) > math.MaxInt32 {
+			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// before takes an event before the window: claims may end in the window, and values of counters last until it.
+func (r *recorder) before(c *trace.Cursor) {
+	switch c.Kind() {
+	case trace.Metric, trace.SampleRange:
+		r.signalEvent(c)
+	case trace.Enter, trace.ClaimBegin, trace.Leave, trace.ClaimEnd:
+		states, labels := len(r.time), len(r.labels)
+		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
+			r.begin(c)
+		} else {
+			r.end(c)
+		}
+		// The states before the window do not count.
+		for p, list := range r.matches {
+			if n := len(list); n > 0 && int(list[n-1]) >= states {
+				r.matches[p] = list[:n-1]
+			}
+		}
+		r.time, r.labels = r.time[:states], r.labels[:labels]
+	}
+}
+
+// state adds a state, and returns what is known of events like it.
+func (r *recorder) state(c *trace.Cursor) *visitInfo {
+	v := r.eventInfo(c)
+	r.events++
+	r.time = append(r.time, c.Time())
+	r.labels = append(r.labels, v.label)
+	return v
+}
+
+// eventInfo returns what is known of events of a kind, with a reference, at a location.
+func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
+	key := labelKey{c.Kind(), c.Ref(), c.Location()}
+	v := r.visits[key]
+	if v == nil {
+		v = &visitInfo{label: uint32(len(r.names))}
+		r.names = append(r.names, r.describe(c))
+		r.visits[key] = v
+	}
+	return v
+}
+
+// describe returns what happens at an event, in words.
+func (r *recorder) describe(c *trace.Cursor) string {
+	spec := r.defs.Spec(c.Kind())
+	name, _ := r.defs.RefName(spec.Ref, c.Ref())
+	what := spec.Name
+	switch c.Kind() {
+	case trace.Enter, trace.ClaimBegin:
+		what = "start"
+	case trace.Leave, trace.ClaimEnd:
+		what = "end"
+	case trace.Mark:
+		what = "event"
+	}
+	if name != "" {
+		what += " of " + name
+	}
+	if l := r.locationName(c.Location()); c.Kind() != trace.Mark && l != "" {
+		what += " on " + l
+	}
+	return what
+}
+
+// attribute counts an attribute of the current event for the propositions that need it.
+func (r *recorder) attribute(key, value string) {
+	values, ok := r.pairs[key]
+	if !ok {
+		return
+	}
+	if s := r.seen[key]; s != nil {
+		if s[value] = true; len(s) > maxValues {
+			r.seen[key] = nil
+		}
+	}
+	n := values[value]
+	if n == nil || n.counted == r.events {
+		return
+	}
+	n.counted = r.events
+	for _, p := range n.propositions {
+		if r.counted[p] == 0 {
+			r.touched = append(r.touched, p)
+		}
+		r.counted[p]++
+	}
+}
+
+// wants reports whether a proposition uses an attribute.
+func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
+
+// holding returns the propositions whose attributes have all been counted, and forgets the counts. The list is
+// valid until the next call.
+func (r *recorder) holding() []int32 {
+	list := r.touched[:0]
+	for _, p := range r.touched {
+		if int(r.counted[p]) >= len(r.spec.propositions[p].Attributes) {
+			list = append(list, p)
+		}
+		r.counted[p] = 0
+	}
+	r.touched = r.touched[:0]
+	return list
+}
+
+// match notes that propositions hold at the last state, unless they are about other events.
+func (r *recorder) match(list []int32, e Event) {
+	state := uint32(len(r.time) - 1)
+	for _, p := range list {
+		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
+			r.matches[p] = append(r.matches[p], state)
+		}
+	}
+}
+
+// ownAttributes counts the attributes of the current row.
+func (r *recorder) ownAttributes(c *trace.Cursor) {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		if r.defs.Attributes.Has(k) {
+			if name := r.defs.Attributes.At(k).Name; r.wants(name) {
+				r.attribute(name, values[i].String())
+			}
+		}
+	}
+}
+
+// placeAttributes counts the location and the group of the current row. Those of formats whose claims have
+// attributes of their own count these alone.
+func (r *recorder) placeAttributes(c *trace.Cursor) {
+	if r.defs.ClaimLines || !r.defs.Locations.Has(c.Location()) {
+		return
+	}
+	l := r.defs.Locations.At(c.Location())
+	if r.wants("location") {
+		r.once("location", l.ID, l.Name, r.locationName(c.Location()))
+	}
+	if r.wants("group") && r.defs.Groups.Has(l.Group) {
+		g := r.defs.Groups.At(l.Group)
+		r.once("group", g.ID, g.Name)
+	}
+}
+
+// locationName returns the full name of a location, or "".
+func (r *recorder) locationName(l uint32) string {
+	if r.fullName == nil {
+		r.fullName = r.defs.FullNames()
+	}
+	if l < uint32(len(r.fullName)) {
+		return r.fullName[l]
+	}
+	return ""
+}
+
+// once counts several names of the same thing, each different one.
+func (r *recorder) once(key string, names ...string) {
+	for i, n := range names {
+		if n != "" && !slices.Contains(names[:i], n) {
+			r.attribute(key, n)
+		}
+	}
+}
+
+// begin takes the begin of a claim or visit.
+func (r *recorder) begin(c *trace.Cursor) {
+	holds := r.claimPropositions(c, r.state(c))
+	r.match(holds, StartEvent)
+	key := openKey{c.Location(), 0, c.Kind() == trace.Enter}
+	if !key.visit {
+		key.id = int64(c.Op(0))
+	}
+	if len(holds) > 0 || len(r.open[key]) > 0 {
+		r.open[key] = append(r.open[key], openClaim{c.Pos(), c.Ref(), slices.Clone(holds)})
+	}
+}
+
+// claimPropositions returns the propositions that hold at a claim or visit, whatever their Event.
+func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
+	keys, _ := c.Attrs()
+	if v.present && len(keys) == 0 {
+		return v.claim
+	}
+	r.ownAttributes(c)
+	r.refAttribute(c)
+	r.placeAttributes(c)
+	holds := r.holding()
+	if len(keys) == 0 {
+		v.claim, v.present = slices.Clone(holds), true
+	}
+	return holds
+}
+
+// refAttribute counts the name of the region, or of what else the row refers to, unless claims have attributes of
+// their own.
+func (r *recorder) refAttribute(c *trace.Cursor) {
+	if r.defs.ClaimLines || !r.wants("name") {
+		return
+	}
+	if name, ok := r.defs.RefName(r.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
+		r.attribute("name", name)
+	}
+}
+
+// end takes the end of a claim or visit.
+func (r *recorder) end(c *trace.Cursor) {
+	r.state(c)
+	key := openKey{c.Location(), 0, c.Kind() == trace.Leave}
+	if !key.visit {
+		key.id = int64(c.Op(0))
+	}
+	list := r.open[key]
+	i := len(list) - 1
+	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && r.defs.ClaimLines && list[i].pos != c.Pos()) {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	r.match(list[i].holds, EndEvent)
+	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		delete(r.open, key)
+	} else {
+		r.open[key] = list
+	}
+}
+
+// event takes an event that is neither begin nor end.
+func (r *recorder) event(c *trace.Cursor) {
+	r.ownAttributes(c)
+	r.refAttribute(c)
+	r.placeAttributes(c)
+	if k := c.Kind(); !r.defs.ClaimLines {
+		spec := r.defs.Spec(k)
+		r.attribute("kind", spec.Name)
+		location := func(l uint64) []string {
+			if l >= uint64(r.defs.Locations.Len()) {
+				return nil
+			}
+			x := r.defs.Locations.At(uint32(l))
+			return []string{x.ID, x.Name, r.locationName(uint32(l))}
+		}
+		if k.IsSend() && r.wants("receiver") {
+			r.once("receiver", location(c.Op(0))...)
+		}
+		if k.IsSend() && r.wants("sender") {
+			r.once("sender", location(uint64(c.Location()))...)
+		}
+		if k.IsRecv() && r.wants("sender") {
+			r.once("sender", location(c.Op(0))...)
+		}
+		if k.IsRecv() && r.wants("receiver") {
+			r.once("receiver", location(uint64(c.Location()))...)
+		}
+		for i, v := range c.Ops() {
+			if i >= len(spec.Operands) || !r.wants(spec.Operands[i].Name) || v == trace.Undefined {
+				continue
+			}
+			o := &spec.Operands[i]
+			name, ok := r.defs.OperandName(o.Type, v)
+			if !ok {
+				name, ok = r.defs.EnumName(k, o, v)
+			}
+			if !ok {
+				name = strconv.FormatUint(v, 10)
+			}
+			r.attribute(o.Name, name)
+		}
+	}
+	r.match(r.holding(), AnyEvent)
+}
+
+// signalEvent takes values of a signal.
+func (r *recorder) signalEvent(c *trace.Cursor) {
+	if len(r.spec.signals) == 0 || !r.defs.Metrics.Has(c.Ref()) {
+		return
+	}
+	key := signalKey{c.Ref(), c.Location()}
+	s := r.signals[key]
+	if s == nil {
+		s = &signalRecord{of: r.signalsOf(key)}
+		r.signals[key] = s
+	}
+	if len(s.of) == 0 {
+		return
+	}
+	ops := c.Ops()
+	add := func(from, to int64, v float64) {
+		if n := len(s.pieces); n > 0 {
+			s.pieces[n-1].to = from
+		}
+		s.pieces = append(s.pieces, rawPiece{from, to, trace.Polynomial{C: v}})
+		s.steps = true
+	}
+	switch {
+	case c.Kind() == trace.Fragment && len(ops) > 3:
+		s.pieces = append(s.pieces, rawPiece{c.Time(), c.End(), trace.Polynomial{C: math.Float64frombits(ops[1]),
+			B: math.Float64frombits(ops[2]), A: math.Float64frombits(ops[3])}})
+	case c.Kind() == trace.Metric && len(ops) > 0:
+		add(c.Time(), c.Time(), trace.Value{Num: ops[0], Type: r.defs.Metrics.At(c.Ref()).Type}.Float())
+	case c.Kind() == trace.SampleRange && len(ops) > 1:
+		n := len(ops) - 1
+		length := float64(c.End()) - float64(c.Time())
+		for i, v := range ops[1:] {
+			t := c.Time()
+			if n > 1 {
+				t += int64(length * float64(i) / float64(n-1))
+			}
+			add(t, t, math.Float64frombits(v))
+		}
+	}
+}
+
+// signalsOf returns the signals of the specification whose attributes a signal of the trace has.
+func (r *recorder) signalsOf(key signalKey) (list []int) {
+	m := r.defs.Metrics.At(key.metric)
+	has := func(a Attribute) bool {
+		for _, x := range m.Attrs {
+			if x.Key == a.Key && x.Value.String() == a.Value {
+				return true
+			}
+		}
+		switch a.Key {
+		case "name":
+			return m.Name == a.Value
+		case "id":
+			return m.ID == a.Value
+		case "unit":
+			return m.Unit == a.Value
+		case "location":
+			if !r.defs.Locations.Has(key.location) {
+				return false
+			}
+			l := r.defs.Locations.At(key.location)
+			return l.ID == a.Value || l.Name == a.Value || r.locationName(key.location) == a.Value
+		}
+		return false
+	}
+	for i, s := range r.spec.signals {
+		if !slices.ContainsFunc(s.Attributes, func(a Attribute) bool { return !has(a) }) {
+			list = append(list, i)
+		}
+	}
+	return list
+}

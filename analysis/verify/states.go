@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"math"
+	"math/bits"
+)
+
+// bitset is a set of states.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (s bitset) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+func (s bitset) set(i int) { s[i/64] |= 1 << (i % 64) }
+
+// complement returns the other ones of n states.
+func (s bitset) complement(n int) bitset {
+	r := make(bitset, len(s))
+	for i := range s {
+		r[i] = ^s[i]
+	}
+	if n%64 != 0 {
+		r[len(r)-1] &= 1<<(n%64) - 1
+	}
+	return r
+}
+
+// count returns the number of states in the set.
+func (s bitset) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// ticks is a bound in whole ticks: low and high belong to it.
+type ticks struct{ low, high uint64 }
+
+// always is the bound without limits.
+var always = ticks{0, math.MaxUint64}
+
+// untilStates returns the states at which a holds until b does, which it does within the bound. If pending is set,
+// b may also hold at a state after the last one. It takes time in proportion to the states.
+func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
+	n := len(t)
+	out := newBitset(n)
+	if w == always {
+		after := pending
+		for i := n - 1; i >= 0; i-- {
+			if after = b.has(i) || a.has(i) && after; after {
+				out.set(i)
+			}
+		}
+		return out
+	}
+	// As i decreases, so do low, the first state within the bound, and high, the last one.
+	low, high := n, n-1
+	goal := n // the first state from low on at which b holds
+	stop := n // the first state from i on at which a does not hold
+	for i := n - 1; i >= 0; i-- {
+		if !a.has(i) {
+			stop = i
+		}
+		for low > i && uint64(t[low-1])-uint64(t[i]) >= w.low {
+			if low--; b.has(low) {
+				goal = low
+			}
+		}
+		for uint64(t[high])-uint64(t[i]) > w.high {
+			high--
+		}
+		if goal <= high && goal <= stop || pending && high == n-1 && stop == n {
+			out.set(i)
+		}
+	}
+	return out
+}
+
+// nextStates returns the states after which the next one is in a. The last one is in the result if pending is
+// set.
+func nextStates(a bitset, n int, pending bool) bitset {
+	out := newBitset(n)
+	for i := range n {
+		if i+1 < n && a.has(i+1) || i+1 == n && pending {
+			out.set(i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,606 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Semantics chooses what a verdict takes from the end of a trace.
+type Semantics string
+
+// The semantics.
+const (
+	// Compatible is what TRACE4CPS does: ThreeValued for checks without signals, TwoValued for others.
+	Compatible Semantics = "compatible"
+	// TwoValued takes the trace as complete. At its end "globally" is true, and "finally", "until" and
+	// "next" are false.
+	TwoValued Semantics = "2"
+	// ThreeValued takes the trace as the beginning of a longer one. A verdict is good or bad if no
+	// continuation can change it, and else non-informative.
+	ThreeValued Semantics = "3"
+	// FourValued adds to a verdict that continuations can change what it is so far.
+	FourValued Semantics = "4"
+)
+
+// Options are the settings of [Run].
+type Options struct {
+	Semantics Semantics // "" means Compatible
+	// Window is the time that counts, as if the trace had no other events. Nil means all. Claims that are open where
+	// it begins end in it.
+	Window *trace.Window
+	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
+	Location func(location uint32) bool
+}
+
+// Verdict is the answer to a check.
+type Verdict string
+
+// The verdicts.
+const (
+	Good           Verdict = "good"
+	Bad            Verdict = "bad"
+	NonInformative Verdict = "non-informative"
+	IsTrue         Verdict = "true"  // TwoValued
+	IsFalse        Verdict = "false" // TwoValued
+	DecidedTrue    Verdict = "TRUE"
+	DecidedFalse   Verdict = "FALSE"
+	StillTrue      Verdict = "STILL_TRUE"
+	StillFalse     Verdict = "STILL_FALSE"
+)
+
+// Violated reports whether the verdict is that the property does not hold, whatever follows.
+func (v Verdict) Violated() bool { return v == Bad || v == IsFalse || v == DecidedFalse }
+
+// Result has the verdicts for a trace.
+type Result struct {
+	States   int64         `json:"states"` // of the trace
+	Violated int           `json:"violated"`
+	Checks   []CheckResult `json:"checks"`
+	// Warnings names what the specification uses and the trace never has.
+	Warnings []Warning `json:"warnings"`
+}
+
+// CheckResult is the verdict of a check.
+type CheckResult struct {
+	Name    string  `json:"check"`
+	Formula string  `json:"formula"`
+	Verdict Verdict `json:"verdict"`
+	// Holds reports whether the property holds if the trace is complete, and Decided whether no
+	// continuation of the trace can change that.
+	Holds   bool `json:"holds"`
+	Decided bool `json:"decided"`
+	// Reasons explain the verdict, the outermost formula first.
+	Reasons []Reason `json:"reasons"`
+}
+
+// Reason explains why a formula holds or not.
+type Reason struct {
+	Depth   int    `json:"depth"` // of the formula in that of the check
+	Formula string `json:"formula"`
+	Holds   bool   `json:"holds"`
+	From    int64  `json:"from"` // the times that decide it, in ticks
+	To      int64  `json:"to"`
+	Text    string `json:"text"` // a sentence
+}
+
+// Warning is a word of a specification that does not occur in the trace.
+type Warning struct {
+	Text  string   `json:"text"` // a sentence
+	Word  string   `json:"-"`
+	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
+}
+
+// Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, 4 for each state
+// at which a proposition of the specification holds, 48 for each piece of a signal that it uses, and up to about
+// 64 MiB for intermediate results. The time is linear in the events and in the operators of the specification. An
+// error is that of the scan, or of the context.
+func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
+	r, err := record(ctx, events, spec, opt)
+	if err != nil {
+		return nil, err
+	}
+	x := &Result{States: int64(len(r.time)), Checks: []CheckResult{}, Warnings: r.warnings()}
+	e := newEvaluator(r)
+	for _, c := range spec.Checks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		one, err := e.check(ctx, c, opt)
+		if err != nil {
+			return nil, err
+		}
+		if one.Verdict.Violated() {
+			x.Violated++
+		}
+		x.Checks = append(x.Checks, one)
+	}
+	return x, nil
+}
+
+// warnings returns what the specification uses and the trace never has.
+func (r *recorder) warnings() []Warning {
+	list := []Warning{}
+	for _, key := range slices.Sorted(maps.Keys(r.pairs)) {
+		values := r.seen[key]
+		if values != nil && len(values) == 0 {
+			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(key)), Word: key,
+				Words: r.attributeNames()})
+			continue
+		}
+		for _, value := range slices.Sorted(maps.Keys(r.pairs[key])) {
+			if n := r.pairs[key][value]; n.counted == 0 {
+				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
+					Word: value, Words: slices.Sorted(maps.Keys(values))})
+			}
+		}
+	}
+	found := map[int]int{}
+	for _, s := range r.signals {
+		for _, i := range s.of {
+			found[i]++
+		}
+	}
+	for i, s := range r.spec.signals {
+		text := attributesString(s.Attributes)
+		switch n := found[i]; {
+		case n == 0:
+			var names []string
+			for _, m := range r.defs.Metrics.All() {
+				names = append(names, m.Name)
+			}
+			list = append(list, Warning{Text: fmt.Sprintf("no signal has %s", text), Word: s.Attributes[0].Value, Words: names})
+		case n > 1:
+			list = append(list, Warning{Text: fmt.Sprintf("%d signals have %s; %s is the first of them", n, text, s.Name)})
+		}
+	}
+	return list
+}
+
+// attributeNames returns the names of the attributes that the trace defines.
+func (r *recorder) attributeNames() []string {
+	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
+	if r.defs.ClaimLines {
+		names = nil
+	}
+	for _, a := range r.defs.Attributes.All() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// evaluator decides formulas on a recorded trace.
+type evaluator struct {
+	*recorder
+	n       int // number of states
+	all     bitset
+	none    bitset
+	base    int64 // the time from which dense times count
+	domain  interval
+	unit    float64 // ticks in the time unit of the trace
+	signals [][]piece
+
+	values map[*Formula]value
+	dense  map[*Formula]denseValue
+	bytes  int // of values
+}
+
+// value has the states at which a formula holds: whatever follows the trace (good), if the trace is complete (holds),
+// and for some continuation (possible). Each is a subset of the next.
+type value struct{ good, holds, possible bitset }
+
+// denseValue has the times at which a formula of signals holds, in the same way.
+type denseValue struct{ good, holds, possible times }
+
+// cacheBytes is the size of the values that are kept for formulas that use the same parts.
+const cacheBytes = 64 << 20
+
+func newEvaluator(r *recorder) *evaluator {
+	n := len(r.time)
+	e := &evaluator{recorder: r, n: n, none: newBitset(n), unit: r.defs.Clock.UnitTicks(), base: r.first,
+		values: map[*Formula]value{}, dense: map[*Formula]denseValue{}}
+	e.all = e.none.complement(n)
+	e.domain = interval{low: 0, high: e.offset(r.last)}
+	e.signals = make([][]piece, len(r.spec.signals))
+	for _, key := range slices.SortedFunc(maps.Keys(r.signals), func(a, b signalKey) int {
+		return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.location, b.location))
+	}) {
+		s := r.signals[key]
+		for _, i := range s.of {
+			if e.signals[i] == nil {
+				e.signals[i] = e.pieces(s)
+			}
+		}
+	}
+	return e
+}
+
+// offset returns a time in ticks since the begin of the trace.
+func (e *evaluator) offset(t int64) float64 {
+	if t < e.base {
+		return -float64(uint64(e.base) - uint64(t))
+	}
+	return float64(uint64(t) - uint64(e.base))
+}
+
+// tick returns the tick of a time since the begin of the trace.
+func (e *evaluator) tick(u float64) int64 {
+	return e.base + int64(math.Round(min(max(u, e.domain.low), e.domain.high)))
+}
+
+// pieces returns the pieces of a signal, in time order.
+func (e *evaluator) pieces(s *signalRecord) []piece {
+	slices.SortStableFunc(s.pieces, func(a, b rawPiece) int { return cmp.Compare(a.from, b.from) })
+	list := make([]piece, 0, len(s.pieces))
+	for i, x := range s.pieces {
+		if s.steps && i == len(s.pieces)-1 {
+			x.to = max(x.to, e.recorder.last)
+		}
+		if i+1 < len(s.pieces) {
+			x.to = min(x.to, s.pieces[i+1].from)
+		}
+		last := i == len(s.pieces)-1 || s.pieces[i+1].from > x.to
+		if x.to < x.from || x.to == x.from && !last {
+			continue
+		}
+		list = append(list, piece{from: e.offset(x.from), to: e.offset(x.to), c: x.p.C, b: x.p.B / e.unit,
+			a: x.p.A / e.unit / e.unit, last: last})
+	}
+	return list
+}
+
+// inTicks returns a duration in ticks.
+func (e *evaluator) inTicks(d Duration) *big.Rat {
+	c := e.defs.Clock
+	perSecond := big.NewRat(c.Num, c.Den)
+	if d.Unit != "" {
+		return new(big.Rat).Mul(d.inSeconds(), perSecond)
+	}
+	if c.Unit > 0 {
+		perSecond = new(big.Rat).SetInt64(c.Unit)
+	}
+	return new(big.Rat).Mul(d.value, perSecond)
+}
+
+// ticks returns a bound in whole ticks. ok is false if no difference of times is within it.
+func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
+	if b == nil {
+		return always, true
+	}
+	low, exact := floor(e.inTicks(b.Low))
+	if !exact || b.LowOpen {
+		low.Add(low, big.NewInt(1))
+	}
+	if !low.IsUint64() {
+		return w, false
+	}
+	w = ticks{low.Uint64(), math.MaxUint64}
+	if !b.Infinite {
+		high, exact := floor(e.inTicks(b.High))
+		if exact && b.HighOpen {
+			high.Sub(high, big.NewInt(1))
+		}
+		if high.Sign() < 0 {
+			return w, false
+		}
+		if high.IsUint64() {
+			w.high = high.Uint64()
+		}
+	}
+	return w, w.low <= w.high
+}
+
+// floor returns the greatest whole number not above x, and whether it equals x.
+func floor(x *big.Rat) (n *big.Int, exact bool) {
+	n, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
+	return n, rest.Sign() == 0
+}
+
+// window returns a bound in ticks for dense times.
+func (e *evaluator) window(b *Bound) window {
+	if b == nil {
+		return window{0, math.Inf(1), false, true}
+	}
+	w := window{high: math.Inf(1), lowOpen: b.LowOpen, highOpen: true}
+	w.low, _ = e.inTicks(b.Low).Float64()
+	if !b.Infinite {
+		w.high, _ = e.inTicks(b.High).Float64()
+		w.highOpen = b.HighOpen
+	}
+	return w
+}
+
+// check decides a check and explains the verdict.
+func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResult, error) {
+	f := c.Formula
+	r := CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
+	var good, possible bool
+	isDense := f.signal && !f.state
+	switch {
+	case !e.any || !isDense && e.n == 0:
+		r.Holds, possible = holdsAtEnd(f), true
+	case isDense:
+		v := e.denseValue(f)
+		good, r.Holds, possible = v.good.contains(0), v.holds.contains(0), v.possible.contains(0)
+	default:
+		v, err := e.value(ctx, f)
+		if err != nil {
+			return r, err
+		}
+		good, r.Holds, possible = v.good.has(0), v.holds.has(0), v.possible.has(0)
+	}
+	r.Decided = good || !possible
+	s := opt.Semantics
+	if s == "" || s == Compatible {
+		if s = ThreeValued; f.signal {
+			s = TwoValued
+		}
+	}
+	choose := func(yes, no Verdict) Verdict {
+		if r.Holds {
+			return yes
+		}
+		return no
+	}
+	switch {
+	case s == TwoValued && opt.Semantics == TwoValued:
+		r.Verdict = choose(IsTrue, IsFalse)
+	case s == TwoValued:
+		r.Verdict = choose(Good, Bad)
+	case s == FourValued && r.Decided:
+		r.Verdict = choose(DecidedTrue, DecidedFalse)
+	case s == FourValued:
+		r.Verdict = choose(StillTrue, StillFalse)
+	case r.Decided:
+		r.Verdict = choose(Good, Bad)
+	default:
+		r.Verdict = NonInformative
+	}
+	if !e.any || !isDense && e.n == 0 {
+		return r, nil
+	}
+	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
+	if isDense {
+		x.denseReason(f, r.Holds)
+	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
+		return r, err
+	}
+	r.Reasons = x.list
+	return r, nil
+}
+
+// holdsAtEnd reports whether a formula holds after the last state of a complete trace.
+func holdsAtEnd(f *Formula) bool {
+	known := map[*Formula]bool{}
+	var at func(f *Formula) bool
+	at = func(f *Formula) (r bool) {
+		if r, ok := known[f]; ok {
+			return r
+		}
+		defer func() { known[f] = r }()
+		switch f.Op {
+		case True, Globally:
+			return true
+		case Not:
+			return !at(f.Args[0])
+		case And:
+			return !slices.ContainsFunc(f.Args, func(a *Formula) bool { return !at(a) })
+		case Or:
+			return slices.ContainsFunc(f.Args, at)
+		case Implies:
+			return !at(f.Args[0]) || at(f.Args[1])
+		}
+		return false
+	}
+	return at(f)
+}
+
+// value returns the states at which a formula holds.
+func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
+	if v, ok := e.values[f]; ok {
+		return v, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return value{}, err
+	}
+	same := func(s bitset) value { return value{s, s, s} }
+	var args [2]value
+	if f.Op != And && f.Op != Or {
+		for i, a := range f.Args {
+			v, err := e.value(ctx, a)
+			if err != nil {
+				return v, err
+			}
+			args[i] = v
+		}
+	}
+	var v value
+	switch f.Op {
+	case True:
+		v = same(e.all)
+	case False:
+		v = same(e.none)
+	case Prop:
+		s := newBitset(e.n)
+		for _, i := range e.matches[f.Prop.index] {
+			s.set(int(i))
+		}
+		v = same(s)
+	case Compare:
+		v = same(e.compareStates(f.Comparison))
+	case Not:
+		v = e.not(args[0])
+	case And, Or:
+		return e.junction(ctx, f)
+	case Implies:
+		v = e.or(e.not(args[0]), args[1])
+	case Globally:
+		v = e.not(e.until(same(e.all), e.not(args[0]), f.Bound))
+	case Finally:
+		v = e.until(same(e.all), args[0], f.Bound)
+	case Until:
+		v = e.until(args[0], args[1], f.Bound)
+	case Next:
+		v = value{nextStates(args[0].good, e.n, false), nextStates(args[0].holds, e.n, false),
+			nextStates(args[0].possible, e.n, true)}
+	}
+	e.keep(f, v)
+	return v, nil
+}
+
+// keep remembers the value of a formula for others that use it.
+func (e *evaluator) keep(f *Formula, v value) {
+	e.values[f] = v
+	e.bytes += 3 * 8 * len(v.holds)
+}
+
+// junction returns the states at which all arguments of a formula hold, or any. Of long ones it keeps only as many
+// values of arguments as cacheBytes allows.
+func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
+	start := e.all
+	if f.Op == Or {
+		start = e.none
+	}
+	v := value{start, start, start}
+	for _, a := range f.Args {
+		x, err := e.value(ctx, a)
+		if err != nil {
+			return v, err
+		}
+		if f.Op == Or {
+			v = e.or(v, x)
+		} else {
+			v = e.not(e.or(e.not(v), e.not(x)))
+		}
+		if e.bytes > cacheBytes {
+			clear(e.values)
+			e.bytes = 0
+		}
+	}
+	e.keep(f, v)
+	return v, nil
+}
+
+func (e *evaluator) not(v value) value {
+	r := value{good: v.possible.complement(e.n), holds: v.holds.complement(e.n)}
+	r.possible = v.good.complement(e.n)
+	return r
+}
+
+func (e *evaluator) or(v, w value) value {
+	join := func(a, b bitset) bitset {
+		r := make(bitset, len(a))
+		for i := range a {
+			r[i] = a[i] | b[i]
+		}
+		return r
+	}
+	return value{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
+}
+
+func (e *evaluator) until(a, b value, bound *Bound) value {
+	w, ok := e.ticks(bound)
+	if !ok {
+		return value{e.none, e.none, e.none}
+	}
+	return value{untilStates(e.time, a.good, b.good, w, false), untilStates(e.time, a.holds, b.holds, w, false),
+		untilStates(e.time, a.possible, b.possible, w, true)}
+}
+
+// compareStates returns the states at which a comparison is true.
+func (e *evaluator) compareStates(c *Comparison) bitset {
+	s := newBitset(e.n)
+	signal := c.Signal.evaluate(e.signals, e.unit)
+	k := 0
+	for i, t := range e.time {
+		u := e.offset(t)
+		for k < len(signal) && (signal[k].to < u || signal[k].to == u && !signal[k].last) {
+			k++
+		}
+		if k == len(signal) {
+			break
+		}
+		if signal[k].from <= u && holds(signal[k].value(u), c.Op, c.Number) {
+			s.set(i)
+		}
+	}
+	return s
+}
+
+// denseValue returns the times at which a formula of signals holds.
+func (e *evaluator) denseValue(f *Formula) denseValue {
+	if v, ok := e.dense[f]; ok {
+		return v
+	}
+	var args []denseValue
+	for _, a := range f.Args {
+		args = append(args, e.denseValue(a))
+	}
+	same := func(s times) denseValue { return denseValue{s, s, s} }
+	all := times{e.domain}
+	var v denseValue
+	switch f.Op {
+	case True:
+		v = same(all)
+	case Compare:
+		signal := f.Comparison.Signal.evaluate(e.signals, e.unit)
+		for i := range signal {
+			signal[i] = signal[i].within(e.domain)
+		}
+		v = same(compare(signal, f.Comparison.Op, f.Comparison.Number).intersect(all))
+	case Not:
+		v = e.denseNot(args[0])
+	case And:
+		v = args[0]
+		for _, x := range args[1:] {
+			v = denseValue{v.good.intersect(x.good), v.holds.intersect(x.holds), v.possible.intersect(x.possible)}
+		}
+	case Or:
+		for _, x := range args {
+			v = denseOr(v, x)
+		}
+	case Implies:
+		v = denseOr(e.denseNot(args[0]), args[1])
+	case Globally:
+		v = e.denseNot(e.denseUntil(same(all), e.denseNot(args[0]), f.Bound))
+	case Finally:
+		v = e.denseUntil(same(all), args[0], f.Bound)
+	case Until:
+		v = e.denseUntil(args[0], args[1], f.Bound)
+	}
+	e.dense[f] = v
+	return v
+}
+
+func (e *evaluator) denseNot(v denseValue) denseValue {
+	return denseValue{v.possible.complement(e.domain), v.holds.complement(e.domain), v.good.complement(e.domain)}
+}
+
+func denseOr(v, w denseValue) denseValue {
+	join := func(a, b times) times { return union(slices.Concat([]interval(a), []interval(b))) }
+	return denseValue{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
+}
+
+func (e *evaluator) denseUntil(a, b denseValue, bound *Bound) denseValue {
+	w := e.window(bound)
+	return denseValue{until(a.good, b.good, w, e.domain, false), until(a.holds, b.holds, w, e.domain, false),
+		until(a.possible, b.possible, w, e.domain, true)}
+}
+
+// record reads a trace.
+func record(ctx context.Context, events format.Events, spec *Spec, opt Options) (*recorder, error) {
+	r := newRecorder(spec, events.Defs(), opt.Window)
+	sel := trace.Events()
+	sel.NoStates, sel.Location = true, opt.Location
+	if opt.Window != nil {
+		sel.To = opt.Window.To
+	}
+	return r, events.Scan(ctx, sel, format.GlobalOrder, r)
+}

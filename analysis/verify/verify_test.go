@@ -1,0 +1,272 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// states returns a trace with an event each millisecond, whose attributes are the letters of a word set to 1.
+func states(words ...string) format.Events {
+	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
+	loc := rec.Location("main")
+	for t, w := range words {
+		var attrs []trace.Attr
+		for _, r := range w {
+			attrs = append(attrs, trace.Attr{Key: string(r), Value: trace.StringValue("1")})
+		}
+		rec.Event(loc, int64(t), trace.Mark, trace.NoRef, []uint64{0}, attrs...)
+	}
+	return format.Recorded(rec)
+}
+
+// verdict returns the verdict of a formula.
+func verdict(t *testing.T, e format.Events, formula string, s Semantics) CheckResult {
+	t.Helper()
+	spec, err := Parse("spec.etl", []byte(definitions+"check c : "+formula))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), e, spec, Options{Semantics: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Checks[0]
+}
+
+const definitions = "def p : {'p' = '1'} def q : {'q'='1'} // a comment\ndef r:{'r'='1'}\n"
+
+// TestExamples checks the verdicts of formulas that were decided by hand.
+func TestExamples(t *testing.T) {
+	e := states("p", "q", "p", "")
+	for _, x := range []struct {
+		formula          string
+		two, three, four Verdict
+	}{
+		{"p", IsTrue, Good, DecidedTrue},
+		{"finally q", IsTrue, Good, DecidedTrue},
+		{"finally r", IsFalse, NonInformative, StillFalse},
+		{"globally p", IsFalse, Bad, DecidedFalse},
+		{"globally not r", IsTrue, NonInformative, StillTrue},
+		{"globally if p then finally q", IsFalse, NonInformative, StillFalse},
+		{"globally if p then finally within [0,1] q", IsFalse, NonInformative, StillFalse},
+		{"finally within [0, 0.5] q", IsFalse, Bad, DecidedFalse},
+		{"finally within [0, 500] us q", IsFalse, Bad, DecidedFalse},
+		{"finally by 1 ms q", IsTrue, Good, DecidedTrue},
+		{"until q we have that p", IsTrue, Good, DecidedTrue},
+		{"until r we have that p", IsFalse, Bad, DecidedFalse},
+		{"not finally r", IsTrue, NonInformative, StillTrue},
+		{"next q", IsTrue, Good, DecidedTrue},
+		{"(p implies next q)", IsTrue, Good, DecidedTrue},
+		{"(p iff q)", IsFalse, Bad, DecidedFalse},
+		{"finally within (0, 1) true", IsFalse, Bad, DecidedFalse},
+		{"during [0, 2] (p or q)", IsTrue, Good, DecidedTrue},
+		{"forall (i : 0 .. 1) finally {'p' = i}", IsFalse, NonInformative, StillFalse},
+	} {
+		for s, want := range map[Semantics]Verdict{TwoValued: x.two, ThreeValued: x.three, FourValued: x.four,
+			Compatible: x.three} {
+			if got := verdict(t, e, x.formula, s); got.Verdict != want {
+				t.Errorf("%s: semantics %s: %s, expected %s", x.formula, s, got.Verdict, want)
+			}
+		}
+	}
+}
+
+// TestEmptyTrace checks that a trace without events decides nothing.
+func TestEmptyTrace(t *testing.T) {
+	for f, holds := range map[string]Verdict{"p": IsFalse, "globally p": IsTrue, "finally p": IsFalse, "not p": IsTrue,
+		"(p or globally q)": IsTrue, "(globally p and finally q)": IsFalse} {
+		if got := verdict(t, states(), f, Compatible).Verdict; got != NonInformative {
+			t.Errorf("%s: %s", f, got)
+		}
+		if got := verdict(t, states(), f, TwoValued).Verdict; got != holds {
+			t.Errorf("%s: %s, expected %s", f, got, holds)
+		}
+	}
+}
+
+// TestReasons checks that explanations name the events that decide.
+func TestReasons(t *testing.T) {
+	e := states("p", "", "", "", "", "", "", "q")
+	for f, want := range map[string]string{
+		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",
+		"globally if p then finally within [0, 5 ms] r": ", nor later",
+		"globally p":                     "event at 0.001 s does not have {'p' = '1'}",
+		"until q we have that p":         "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
+		"(finally q and globally not p)": "event at 0 s has {'p' = '1'}",
+	} {
+		got := verdict(t, e, f, Compatible)
+		var text []string
+		for _, r := range got.Reasons {
+			text = append(text, r.Text)
+		}
+		if got.Verdict != Bad || !strings.Contains(strings.Join(text, "\n"), want) {
+			t.Errorf("%s: %s\n%s\nexpected %s", f, got.Verdict, strings.Join(text, "\n"), want)
+		}
+	}
+}
+
+// TestClaims checks propositions about the begins and ends of claims and calls.
+func TestClaims(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	work := rec.Region("work")
+	rec.Enter(loc, 0, work, trace.Attr{Key: "id", Value: trace.IntValue(7)})
+	rec.Enter(loc, 1, work, trace.Attr{Key: "id", Value: trace.IntValue(8)})
+	rec.Leave(loc, 2, work)
+	rec.Leave(loc, 5, work)
+	e := format.Recorded(rec)
+	for f, want := range map[string]Verdict{
+		"start {'name'='work', 'id'='7'}":                                           Good,
+		"end {'name'='work'}":                                                       Bad,
+		"globally {'name'='work', 'location'='main'}":                               NonInformative,
+		"finally within [2 ms, 2 ms] end {'id'='8'}":                                Good,
+		"finally within [5 ms, 5 ms] end {'id'='7'}":                                Good,
+		"globally if start {'id'='7'} then finally within [0, 4 ms] end {'id'='7'}": Bad,
+		"finally within [0, 4 ms] {'name' = 'wrk'}":                                 Bad,
+	} {
+		if got := verdict(t, e, f, Compatible).Verdict; got != want {
+			t.Errorf("%s: %s, expected %s", f, got, want)
+		}
+	}
+	spec, err := Parse("", []byte("check c : finally {'name' = 'wrk', 'nam' = 'x'}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), e, spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(x.Warnings)
+	if len(x.Warnings) != 2 || !strings.Contains(text, "'nam'") || !strings.Contains(text, "[work]") {
+		t.Errorf("warnings %v", text)
+	}
+}
+
+// TestSyntaxErrors checks the places of errors, and the words of hints.
+func TestSyntaxErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"check c : globaly p":                        `spec.etl:1:11: found "globaly", expected a formula`,
+		"check c : finally":                          "spec.etl:1:18: found the end of the file, expected a formula",
+		"check c :\n (true and )":                    `spec.etl:2:12: found ")"`,
+		"globallydef c : p":                          `spec.etl:1:1: found "globallydef", expected def, signal or check`,
+		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a parameter`,
+		"check c : {'a' = 'b}":                       "spec.etl:1:18: found a string without end",
+		"check a : b check b : a":                    "a definition that does not use itself",
+		"check a : true check a : true":              `1:22: found "a", expected a name that is not defined in line 1`,
+		"check a : x >= 1":                           `spec.etl:1:11: found "x", expected the name of a signal`,
+		"check a : finally within [3, 1] true":       "a time not before the begin",
+		"check a : (true and true or true)":          "different operators need parentheses",
+		"signal s : {'a'='b'} check a : s":           "a comparison of the signal with a number",
+		"signal s : {'a'='b'} check a : s * s > 1":   "signals cannot be multiplied",
+		"def f(i) : {'a' = i} check a : f":           "an argument in parentheses",
+		"def f : true check a : f(1)":                "no argument",
+		"check a(i : 5 .. 2) : true":                 "a number not below 5",
+		"check a : forall (i : 0 .. 99999999) true":  "at most",
+		"check a : " + strings.Repeat("not ", 20000): "nested at most",
+	} {
+		_, err := Parse("spec.etl", []byte(text))
+		var e *SyntaxError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, expected %s", text, err, want)
+		}
+	}
+	_, err := Parse("spec.etl", []byte("check c : globaly p"))
+	var e *SyntaxError
+	if !errors.As(err, &e) || e.Word != "globaly" || !strings.Contains(strings.Join(e.Words, " "), "globally") {
+		t.Errorf("%v has no words", err)
+	}
+}
+
+// TestSharedDefinitions checks that definitions that use each other twice take no exponential time.
+func TestSharedDefinitions(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("def d0 : {'p' = '1'}\n")
+	for i := 1; i < 200; i++ {
+		fmt.Fprintf(&b, "def d%d : (d%d and next d%d)\n", i, i-1, i-1)
+	}
+	b.WriteString("check c : d199\n")
+	spec, err := Parse("", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), states("p", "p", "q"), spec, Options{})
+	if err != nil || x.Checks[0].Verdict != Bad {
+		t.Errorf("%v %v", x, err)
+	}
+}
+
+// TestWindow checks that events outside of a window do not count, and that claims that end in it do.
+func TestWindow(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	work := rec.Region("work")
+	for i := range int64(3) {
+		rec.Enter(loc, 10*i, work)
+		rec.Leave(loc, 10*i+5, work)
+	}
+	spec, err := Parse("", []byte("check first : end {'name'='work'} check any : finally {'name'='work'}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Window: &trace.Window{From: 13, To: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.States != 1 || x.Checks[0].Verdict != Good {
+		t.Errorf("%d states, %v", x.States, x.Checks)
+	}
+}
+
+// FuzzSpec checks that a specification never makes the parser or the evaluator fail, and that a formula written out is
+// read as the same formula.
+func FuzzSpec(f *testing.F) {
+	f.Add(definitions + "check c(i : 0 .. 2) : globally if p then finally within (0, 1 ms] ({'a' + i = 'b'} or not q)")
+	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
+	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
+	f.Fuzz(func(t *testing.T, text string) {
+		spec, err := Parse("spec.etl", []byte(text))
+		if err != nil || len(spec.formulas) > 1000 {
+			return
+		}
+		e := states("p", "q", "p", "")
+		want, err := Run(context.Background(), e, spec, Options{Semantics: FourValued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again strings.Builder
+		for _, s := range spec.signals {
+			fmt.Fprintf(&again, "signal %s : %s\n", s.Name, attributesString(s.Attributes))
+		}
+		for i, c := range spec.Checks {
+			written := c.Formula.String()
+			if strings.Contains(written, "…") {
+				return
+			}
+			for _, f := range spec.formulas {
+				if f.Name != "" {
+					return // the text has a name instead of the formula
+				}
+			}
+			fmt.Fprintf(&again, "check weft%d : %s\n", i, written)
+		}
+		other, err := Parse("again.etl", []byte(again.String()))
+		if err != nil {
+			t.Fatalf("%s\nis written as\n%s\n%v", text, again.String(), err)
+		}
+		got, err := Run(context.Background(), e, other, Options{Semantics: FourValued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want.Checks {
+			if want.Checks[i].Verdict != got.Checks[i].Verdict {
+				t.Errorf("%s: %s, written out %s", want.Checks[i].Formula, want.Checks[i].Verdict, got.Checks[i].Verdict)
+			}
+		}
+	})
+}

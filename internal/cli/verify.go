@@ -1,0 +1,430 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/pipeline"
+)
+
+// verifyFlags holds the flags of weft verify.
+type verifyFlags struct {
+	input          inputFlags
+	selection      selectionFlags
+	spec           string
+	properties     [5][]string // by index of propertyFlags
+	semantics      string
+	asJSON, compat bool
+	junit          bool
+}
+
+// propertyFlags are the flags for properties in plain words, with what they mean.
+var propertyFlags = [...]struct{ name, help string }{
+	{"always", "P, or SIGNAL <= 5: holds at all events, or times; may be repeated"},
+	{"never", "P, or SIGNAL > 5: holds at no event, or time; may be repeated"},
+	{"response", "'A -> B within 5ms': each A is followed by a B; may be repeated"},
+	{"precedes", "'A -> B': no B comes before the first A; may be repeated"},
+	{"period", "'A every 10ms ± 1ms': each A is followed by the next one after that time; may be repeated"},
+}
+
+// verifyCommand returns the command weft verify.
+func (a *app) verifyCommand() *cobra.Command {
+	var flags verifyFlags
+	c := &cobra.Command{
+		Use:   "verify [SPEC.etl] TRACE...",
+		Short: "Check whether properties hold: temporal logic over events and signals",
+		Long: `Check whether the properties of a specification hold for traces. The specification is a file in
+ETL, the language of Eclipse TRACE4CPS, or consists of the properties that flags give in plain
+words, or both. docs/analyses/verify.md describes the language. For each violated property weft
+prints the events that decide it.
+
+In the properties of flags, P, A and B are propositions such as "start {'name' = 'solve'}", or a
+name, which stands for all events, calls and claims with that name; "start NAME" and "end NAME"
+are the ends of calls and claims.
+
+--semantics compatible, the default, gives the verdicts of TRACE4CPS: good or bad if no
+continuation of the trace can change them, else non-informative; checks with signals take the
+trace as complete. 2 always takes it as complete, 3 never does, and 4 adds what an undecided
+verdict is so far: STILL_TRUE or STILL_FALSE. --compat prints what the command line of TRACE4CPS
+prints.
+
+--window, or --from and --to, --location and --group restrict the trace to a part.
+
+The exit code is 1 if a property is violated, and 2 if the specification has an error.`,
+		Example: "  weft verify spec.etl trace.etf\n" +
+			"  weft verify --response 'start A -> end G within 50ms' trace.etf\n" +
+			"  weft verify --never 'MPI_Abort' --period 'start step every 10ms ± 1ms' trace.otf2\n" +
+			"  weft verify --junit spec.etl runs/*.etf > results.xml",
+		Args: someArgs,
+		RunE: func(c *cobra.Command, args []string) error { return a.runVerify(c.Context(), args, &flags) },
+	}
+	f := c.Flags()
+	flags.input.flags(f)
+	flags.input.clockFlag(f)
+	flags.selection.timeFlags(f)
+	flags.selection.placeFlags(f)
+	f.StringVar(&flags.spec, "spec", "", "file of the specification, if its name does not end in .etl")
+	for i, p := range propertyFlags {
+		f.StringArrayVar(&flags.properties[i], p.name, nil, p.help)
+	}
+	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
+		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
+	complete(c, "semantics", semantics...)
+	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
+	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
+	return c
+}
+
+// semantics are the values of --semantics.
+var semantics = []string{string(verify.Compatible), string(verify.TwoValued), string(verify.ThreeValued),
+	string(verify.FourValued)}
+
+// traceVerdicts is the JSON of weft verify for one trace (docs/json.md).
+type traceVerdicts struct {
+	heading
+	Window *bounds `json:"window,omitempty"`
+	*verify.Result
+}
+
+// verified is what the verification of one trace gave.
+type verified struct {
+	path    string
+	answer  *traceVerdicts
+	err     error
+	text    bytes.Buffer // for standard output
+	errors  bytes.Buffer // for standard error
+	reports []readerReport
+	missing bool
+}
+
+// runVerify verifies the traces in args.
+func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) error {
+	if n := count(flags.asJSON, flags.junit, flags.compat); n > 1 {
+		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
+	}
+	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
+		return err
+	}
+	spec, traces, err := a.specification(args, flags)
+	if err != nil {
+		return err
+	}
+	if len(spec.Checks) == 0 {
+		return usageError("found a specification without checks, expected at least one check")
+	}
+	if len(traces) == 0 {
+		return usageError("found no trace, expected at least one; see weft verify --help")
+	}
+	var list []*verified
+	rest := traces
+	workers := min(a.workers, len(traces))
+	err = pipeline.Run(ctx, workers, func() (path string, ok bool, err error) {
+		if ok = len(rest) > 0; ok {
+			path, rest = rest[0], rest[1:]
+		}
+		return path, ok, nil
+	}, func(_ int, path string) (*verified, error) {
+		v := a.verifyTrace(ctx, path, spec, flags, len(traces) > 1)
+		return v, ctx.Err()
+	}, func(v *verified) error {
+		a.reports, a.incomplete = append(a.reports, v.reports...), a.incomplete || v.missing
+		if _, err := a.err.Write(v.errors.Bytes()); err != nil {
+			return err
+		}
+		if v.err != nil {
+			if len(traces) == 1 || codeOf(v.err) == exitUsage {
+				return v.err
+			}
+			a.printError(v.err)
+		}
+		list = append(list, v)
+		if flags.asJSON && v.answer != nil {
+			return a.writeJSON(a.out, v.answer)
+		}
+		_, err := a.out.Write(v.text.Bytes())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case flags.junit:
+		err = writeJUnit(a.out, list)
+	case len(traces) > 1 && !flags.asJSON && !flags.compat:
+		a.printVerdictTable(list)
+	}
+	if err != nil {
+		return err
+	}
+	return verdictError(list)
+}
+
+// verdictError returns an error without text whose exit code is the highest of all traces.
+func verdictError(list []*verified) error {
+	code := exitGood
+	for _, v := range list {
+		switch {
+		case v.err != nil:
+			code = max(code, codeOf(v.err))
+		case v.answer.Violated > 0:
+			code = max(code, exitDefects)
+		}
+	}
+	if code == exitGood {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// specification reads the specification that the arguments and flags give. It returns the arguments that are traces.
+func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spec, traces []string, err error) {
+	name := flags.spec
+	if name == "" && strings.HasSuffix(strings.ToLower(args[0]), ".etl") {
+		name, args = args[0], args[1:]
+	}
+	var text bytes.Buffer
+	if name != "" {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if spec, err = verify.Parse(name, b); err != nil {
+			return nil, nil, a.syntaxError(err, flags)
+		}
+		text.Write(b)
+		text.WriteByte('\n')
+	}
+	properties := false
+	for i, p := range propertyFlags {
+		for n, property := range flags.properties[i] {
+			check := p.name
+			if len(flags.properties[i]) > 1 {
+				check = fmt.Sprintf("%s%d", p.name, n+1)
+			}
+			s, err := verify.Property(p.name, check, property)
+			if err == nil {
+				_, err = verify.Parse("--"+p.name, []byte(s))
+			}
+			var syntax *verify.SyntaxError
+			if errors.As(err, &syntax) {
+				return nil, nil, usageError("--%s %q: found %s, expected %s", p.name, property, syntax.Found, syntax.Expected)
+			}
+			if err != nil {
+				return nil, nil, usageError("--%s: %w", p.name, err)
+			}
+			text.WriteString(s + "\n")
+			properties = true
+		}
+	}
+	if name == "" && !properties {
+		return nil, nil, usageError("found no specification, expected a file NAME.etl before the traces, or a property such as " +
+			"--never; see weft verify --help")
+	}
+	if properties {
+		if spec, err = verify.Parse(cmp.Or(name, "flags"), text.Bytes()); err != nil {
+			return nil, nil, a.syntaxError(err, flags)
+		}
+	}
+	return spec, args, nil
+}
+
+// syntaxError returns the usage error for a specification with an error: with a hint at the nearest word, or with the
+// text of TRACE4CPS.
+func (a *app) syntaxError(err error, flags *verifyFlags) error {
+	if flags.compat {
+		fmt.Fprintln(a.err, "Syntax errors or validation errors in model.")
+		return &exitError{code: exitUsage}
+	}
+	var e *verify.SyntaxError
+	if errors.As(err, &e) && e.Word != "" {
+		return usageError("%w%s", err, nearest(e.Word, e.Words))
+	}
+	return usageError("%w", err)
+}
+
+// verifyTrace verifies one trace. If it is one of several, it runs beside others and prints nothing itself.
+func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, flags *verifyFlags,
+	several bool) *verified {
+	v := &verified{path: path}
+	b := *a
+	b.out, b.err, b.reports, b.incomplete, b.printedLines = &v.text, &v.errors, nil, false, nil
+	if several {
+		b.workers, b.progress = 1, false
+	}
+	v.err = b.verifyInto(ctx, v, spec, flags, several)
+	v.reports, v.missing = b.reports, b.incomplete
+	return v
+}
+
+// verifyInto verifies the trace of v.
+func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
+	in, err := a.open(ctx, v.path, &flags.input)
+	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
+		sel, err := flags.selection.selection(ctx, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		opt := verify.Options{Semantics: verify.Semantics(flags.semantics), Location: sel.Location}
+		var window bounds
+		window, opt.Window = flags.selection.bounds(sel)
+		x, err := verify.Run(ctx, in.Events, spec, opt)
+		if err != nil {
+			return nil, nil, err
+		}
+		v.answer = &traceVerdicts{heading: in.heading(), Result: x}
+		if opt.Window != nil {
+			v.answer.Window = &window
+		}
+		if x.States == 0 && flags.selection.any() {
+			in.notFound = noEvent
+		}
+		if !flags.input.quiet {
+			for _, w := range x.Warnings {
+				printf(a.err, "%s: %s%s\n", in.src.Path, w.Text, nearest(w.Word, w.Words))
+			}
+		}
+		return x, func() error {
+			switch {
+			case flags.compat:
+				printCompatible(a.out, x)
+			case !several && !flags.asJSON && !flags.junit:
+				a.printVerdicts(x)
+			}
+			return nil
+		}, nil
+	})
+}
+
+// printCompatible prints verdicts as the command line of TRACE4CPS does.
+func printCompatible(w io.Writer, x *verify.Result) {
+	for _, c := range x.Checks {
+		if c.Verdict.Violated() {
+			fmt.Fprintf(w, "%s : BAD\n", c.Name)
+		}
+	}
+	fmt.Fprintf(w, "#UNSAT = %d\n", x.Violated)
+}
+
+// printVerdicts prints the verdicts of one trace, and the reasons for violations.
+func (a *app) printVerdicts(x *verify.Result) {
+	printTable(a.out, table.Row{"check", "verdict", "formula"}, len(x.Checks), 0, func(i int) table.Row {
+		c := &x.Checks[i]
+		return table.Row{plain(c.Name), c.Verdict, plain(c.Formula)}
+	})
+	for _, c := range x.Checks {
+		if !c.Verdict.Violated() {
+			continue
+		}
+		printf(a.out, "\n%s is violated:\n", plain(c.Name))
+		for _, r := range c.Reasons {
+			printf(a.out, "%s%s\n", strings.Repeat("  ", min(r.Depth, 20)+1), plain(r.Text))
+		}
+	}
+}
+
+// printVerdictTable prints a line for each trace.
+func (a *app) printVerdictTable(list []*verified) {
+	list = slices.DeleteFunc(slices.Clone(list), func(v *verified) bool { return v.answer == nil })
+	printTable(a.out, table.Row{"trace", "good", "undecided", "violated", "violated checks"}, len(list), 0,
+		func(i int) table.Row {
+			var good, violated int
+			var names []string
+			for _, c := range list[i].answer.Checks {
+				switch {
+				case c.Verdict.Violated():
+					violated++
+					names = append(names, plain(c.Name))
+				case c.Decided || c.Verdict == verify.Good || c.Verdict == verify.IsTrue:
+					good++
+				}
+			}
+			return table.Row{list[i].path, good, len(list[i].answer.Checks) - good - violated, violated,
+				strings.Join(names, ", ")}
+		})
+}
+
+// JUnit XML, as build pipelines read it.
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitMessage `xml:"failure"`
+		Error   *junitMessage `xml:"error"`
+		Skipped *junitMessage `xml:"skipped"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// writeJUnit writes the verdicts as JUnit XML: a suite for each trace, a case for each check. Checks without a
+// definite verdict are skipped ones.
+func writeJUnit(w io.Writer, list []*verified) error {
+	var all junitSuites
+	for _, v := range list {
+		s := junitSuite{Name: v.path}
+		if v.answer == nil {
+			s.Errors, s.Tests = 1, 1
+			s.Cases = []junitCase{{Class: v.path, Name: "open", Error: &junitMessage{Message: v.err.Error()}}}
+		} else {
+			for _, c := range v.answer.Checks {
+				one := junitCase{Class: v.path, Name: c.Name}
+				switch {
+				case c.Verdict.Violated():
+					var text []string
+					for _, r := range c.Reasons {
+						text = append(text, r.Text)
+					}
+					one.Failure = &junitMessage{c.Formula, strings.Join(text, "\n")}
+					s.Failures++
+				case !c.Decided && c.Verdict != verify.Good && c.Verdict != verify.IsTrue:
+					one.Skipped = &junitMessage{Message: string(c.Verdict)}
+					s.Skipped++
+				}
+				s.Cases = append(s.Cases, one)
+			}
+			s.Tests = len(s.Cases)
+		}
+		all.Suites = append(all.Suites, s)
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
