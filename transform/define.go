@@ -296,8 +296,15 @@ func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	if id != nil && !to.whole {
 		if p := id(&v); *p != "" {
 			before := ""
-			if m, ok := any(&v).(*trace.MetricDef); ok && m.Kind == trace.SeriesMetric {
-				before = m.ID[:strings.LastIndexByte(m.ID, '/')+1]
+			switch m := any(&v).(type) {
+			case *trace.MetricDef:
+				if m.Kind == trace.SeriesMetric {
+					before = m.ID[:strings.LastIndexByte(m.ID, '/')+1]
+				}
+			case *trace.LocationGroup:
+				if strings.HasPrefix(m.ID, nodePrefix) {
+					before = nodePrefix
+				}
 			}
 			*p = to.unused(t, before, *p)
 		}

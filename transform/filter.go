@@ -21,6 +21,9 @@ type FilterOptions struct {
 	// because they concern the whole trace, selected locations, or groups. Nil selects none. See
 	// [HasMarkers].
 	Markers func(loc uint32) bool
+	// Scopes drops the markers of single locations that Location does not select, also where it selects the
+	// location at which they are.
+	Scopes bool
 	// Kind and NotKind apply to a begin and its end together: both are kept if Kind selects one of
 	// them, and dropped if NotKind selects one.
 	Kind, NotKind func(k trace.Kind) bool
@@ -158,26 +161,34 @@ func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
 	if x.Kind() != trace.Marker || s.Markers == nil || !s.Markers(x.Location()) {
 		return false
 	}
+	loc, single, known := s.scope(x)
+	return !single || known && s.Location(loc)
+}
+
+// hasDroppedScope reports whether a row is a marker of a single location that Location does not select.
+func (s *filterScan) hasDroppedScope(x *trace.Cursor) bool {
+	if x.Kind() != trace.Marker {
+		return false
+	}
+	loc, _, known := s.scope(x)
+	return known && !s.Location(loc)
+}
+
+// scope returns the location that a marker is for. single reports whether it is for a single one, known whether
+// that is defined.
+func (s *filterScan) scope(x *trace.Cursor) (loc uint32, single, known bool) {
 	const location = 1
-	if x.Op(1) != location {
-		return true
+	if len(x.Ops()) < 3 || x.Op(1) != location {
+		return 0, false, false
 	}
 	if s.byID == nil {
 		s.byID = map[string]uint32{}
-		marked := 0
 		for i, l := range s.defs.Locations.All() {
 			s.byID[l.ID] = uint32(i)
-			if HasMarkers(&l) {
-				marked++
-			}
 		}
-		s.merged = marked > 1
 	}
-	if s.merged {
-		return true // the id is that in the input, where another location may have had it
-	}
-	loc, ok := s.byID[strconv.FormatUint(x.Op(2), 10)]
-	return ok && s.Location(loc)
+	loc, known = s.byID[strconv.FormatUint(x.Op(2), 10)]
+	return loc, true, known
 }
 
 // filterScan is one scan of a filter.
@@ -192,8 +203,7 @@ type filterScan struct {
 	dropped map[linkEnd]bool // dropped claims and marks
 	byLine  bool             // begin and end of a claim have the same position in the file
 	gather  rowCollector
-	byID    map[string]uint32 // locations by the ids that markers name; nil until they are needed
-	merged  bool              // several inputs have markers
+	byID    map[string]uint32 // locations that markers name, nil at first
 }
 
 // filterState is the state of a location.
@@ -279,7 +289,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
-		if s.Location != nil && !s.Location(loc) && !s.wantsMarker(&x) {
+		if s.Location != nil && (!s.Location(loc) && !s.wantsMarker(&x) || s.Scopes && s.hasDroppedScope(&x)) {
 			continue
 		}
 		l := s.locs.at(loc)

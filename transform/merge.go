@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -608,12 +609,12 @@ type mergeInput struct {
 	// more / less is the time unit of the merged trace's fragments, divided by that of this trace's
 	// fragments.
 	more, less float64
-	operations map[uint64]uint64 // by number in the trace: new numbers of collective operations, if they change
-	// rounded and large are counters of MergedTrace.
-	rounded *int64
-	large   *int64
-	out     trace.Batch
-	times   []int64
+	operations map[uint64]uint64             // new numbers of the collective operations whose numbers change
+	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until used
+	rounded    *int64
+	large      *int64
+	out        trace.Batch
+	times      []int64
 }
 
 // time returns a time on the common clock, and counts it if it is rounded.
@@ -654,6 +655,50 @@ func (x *mergeInput) id(id int64) int64 {
 	return id*int64(x.of) + int64(x.number)
 }
 
+// nodePrefix begins the ids of nodes of OTF2's system tree, which is in one table with the groups of locations.
+const nodePrefix = "node/"
+
+// scope returns the merged trace's number of what a marker of OTF2 is for, or Undefined if nothing defines it.
+func (x *mergeInput) scope(kind, number uint64) uint64 {
+	const node = 3
+	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}
+	if kind >= uint64(len(kinds)) || kinds[kind] == noTable {
+		return number
+	}
+	t, id := kinds[kind], strconv.FormatUint(number, 10)
+	if kind == node {
+		id = nodePrefix + id
+	}
+	if x.scopes[t] == nil {
+		x.scopes[t] = map[string]uint32{}
+		for i := range x.length(t) {
+			x.scopes[t][idOf(x.src, t, uint32(i))] = uint32(i)
+		}
+	}
+	i, ok := x.scopes[t][id]
+	if !ok {
+		return trace.Undefined
+	}
+	id = strings.TrimPrefix(idOf(x.into.defs, t, x.lookup(t, i)), nodePrefix)
+	if number, err := strconv.ParseUint(id, 10, 64); err == nil {
+		return number
+	}
+	return trace.Undefined
+}
+
+// idOf returns the id of an entry of a table that markers name.
+func idOf(d *trace.Definitions, t table, i uint32) string {
+	switch t {
+	case locations:
+		return d.Locations.At(i).ID
+	case groups:
+		return d.Groups.At(i).ID
+	case sets:
+		return d.Sets.At(i).ID
+	}
+	return d.Communicator.At(i).ID
+}
+
 // operation returns the number of a collective operation in the merged trace.
 func (x *mergeInput) operation(n uint64) uint64 {
 	if to, ok := x.operations[n]; ok {
@@ -682,6 +727,10 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		ops := o.Op[at:o.OpEnd[i]]
 		at = o.OpEnd[i]
 		switch k {
+		case trace.Marker:
+			if len(ops) == 3 && x.of > 1 {
+				ops[2] = x.scope(ops[1], ops[2])
+			}
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
 			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // -1 is a valid id in such traces
 				ops[0] = uint64(x.id(int64(ops[0])))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -35,10 +36,11 @@ const laneProcess = 0xf0000000
 // fits and is unused; otherwise it gets another token. The token of an entry depends only on earlier
 // entries, so tokens may be used while a table grows.
 type tokens struct {
-	own  bool // keep all ids that are numbers and fit, even if they are in use
-	list []uint32
-	used map[uint32]bool
-	id   func(i int) string
+	own   bool // keep all ids that are numbers and fit, even if they are in use
+	apart bool // a process has another token in each stream
+	list  []uint32
+	used  map[uint32]bool
+	id    func(i int) string
 	// preset holds tokens of entries by index; 0 for the others.
 	preset []uint32
 }
@@ -65,11 +67,16 @@ func (t *tokens) at(i int) uint32 {
 			t.add(t.preset[n])
 			continue
 		}
-		v, err := strconv.ParseUint(t.id(n), 10, 32)
-		if err == nil && t.own {
-			t.add(uint32(v))
-			continue
+		if t.own {
+			// The number of the stream precedes the token of its own definition, and follows a process.
+			id := t.id(n)[strings.LastIndexByte(t.id(n), '/')+1:]
+			id, _, stray := strings.Cut(id, "@")
+			if v, err := strconv.ParseUint(id, 10, 32); err == nil && !(stray && t.apart) {
+				t.add(uint32(v))
+				continue
+			}
 		}
+		v, err := strconv.ParseUint(t.id(n), 10, 32)
 		if err != nil || v == 0 || v >= laneProcess || t.used[uint32(v)] || strconv.FormatUint(v, 10) != t.id(n) {
 			for v = uint64(n) + 1; t.used[uint32(v)]; v++ {
 			}
@@ -240,6 +247,10 @@ func (m *model) indexTokens(t *allTokens) {
 			m.comments = uint32(i)
 		case recordName:
 			m.record = uint32(i)
+		case unnamedName:
+			m.unnamed = uint32(i)
+		case streamName:
+			m.place = uint32(i)
 		}
 	}
 }
@@ -255,6 +266,32 @@ func (m *model) nameGroups(list []*Record) {
 			m.groupNames[scopedToken{functionGroups, r.Stream, r.Token}] = r.Name
 		case DefFileGroup:
 			m.groupNames[scopedToken{fileGroups, r.Stream, r.Token}] = r.Name
+		}
+	}
+}
+
+// addSamplePoints adds the sample points of the file, which m has read, to the carried definitions: weft or another
+// tool adds snapshots and summaries later.
+func (x *model) addSamplePoints(m *model) {
+	known := map[trace.Opaque]bool{}
+	for _, o := range x.defs.Opaque.All() {
+		known[o] = true
+	}
+	base := uint64(0) // of the times in carried definitions
+	for _, a := range x.defs.Properties.All() {
+		if a.Key == baseName {
+			base = a.Value.Num
+		}
+	}
+	for _, o := range m.defs.Opaque.All() {
+		r, ok := samplePointOf(&o)
+		if !ok {
+			continue
+		}
+		r.SampleTime = uint64(x.clock.model(r.SampleTime)) + base
+		if o.Data = string(r.appendLine(nil, false)); !known[o] {
+			known[o] = true
+			x.defs.Opaque.Add(o)
 		}
 	}
 }

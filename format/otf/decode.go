@@ -38,9 +38,7 @@ type decoder struct {
 	trying bool
 	// unlinked is set if links may be ignored.
 	unlinked bool
-	// home maps processes that the master file does not name to the stream in which they were first
-	// found. strayed is set if a process is in several streams.
-	home      map[uint64]uint32
+	// strayed is set if a process is in several streams.
 	strayed   bool
 	stacks    []*openRegions // by location, for leaves that name no region
 	links     *carrier.Links // links found so far; nil if they are not selected
@@ -63,11 +61,18 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if r.empty() {
 		return nil, format.EmptyError(src)
 	}
-	d := &decoder{r: r, opt: opt, home: map[uint64]uint32{}}
+	d := &decoder{r: r, opt: opt}
 	if d.model, err = newModel(ctx, r); err != nil {
 		return nil, err
 	}
 	d.undefined = d.reportUndefined
+	d.extent = func() (extent, error) {
+		if x, err := d.surveyEnds(context.WithoutCancel(ctx)); err != nil || x.trusted && !d.indexed {
+			return extent{x.any, x.first, x.last}, err
+		}
+		err := d.survey(context.WithoutCancel(ctx))
+		return extent{d.hasEvents, d.first, d.last}, err
+	}
 	return d, nil
 }
 

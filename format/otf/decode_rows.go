@@ -46,6 +46,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		}
 	case Leave:
 		add(trace.Leave, d.leave(loc, stream, r.Function))
+		if d.marksLeaves && r.Function == 0 && d.unnamedLeaves && d.namedLeaves {
+			b.AddAttr(d.ownAttribute(&d.unnamed, unnamedName, trace.Uint8), trace.Value{Num: 1, Type: trace.Uint8})
+		}
 	case SendMsg:
 		add(trace.Send, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
 	case RecvMsg:
@@ -84,6 +87,10 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 				v = communicator(v)
 			case fileTime:
 				v = uint64(d.clock.model(v))
+			case fromField:
+				if o.f == fCollective {
+					v = d.operationNumber(stream, v)
+				}
 			}
 			ops = append(ops, v)
 		}
@@ -100,6 +107,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	}
 	if texted && !carries {
 		b.AddAttr(d.ownAttribute(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
+	}
+	if r.Type == Marker && stream != 0 && !carries {
+		b.AddAttr(d.ownAttribute(&d.model.place, streamName, trace.Uint32), trace.Value{Num: uint64(stream), Type: trace.Uint32})
 	}
 	if r.SCL != 0 && hasSCL(r.Type) && !carries {
 		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
@@ -243,6 +253,12 @@ func (m *model) file(stream uint32, token uint64) uint32 {
 	})
 }
 
+func (m *model) marker(stream uint32, token uint64) uint32 {
+	return m.definitionOf(markers, "marker", stream, token, func(id, name string) uint32 {
+		return m.defs.Markers.Add(trace.Named{ID: id, Name: name})
+	})
+}
+
 // ref returns the index of the definition that a token of a table names.
 func (m *model) ref(table int, stream uint32, token uint64) uint32 {
 	switch table {
@@ -255,10 +271,7 @@ func (m *model) ref(table int, stream uint32, token uint64) uint32 {
 	case files:
 		return m.file(stream, token)
 	case markers:
-		if i, ok := m.find(markers, stream, token); ok {
-			return i
-		}
-		return trace.NoRef
+		return m.marker(stream, token)
 	}
 	return m.text(table, stream, token)
 }

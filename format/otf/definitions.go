@@ -40,12 +40,21 @@ type model struct {
 	defs   *trace.Definitions
 	index  map[scopedToken]uint32 // index in the table of the model, or in the strings
 	places map[scopedToken]sourcePlace
-	kinds  map[uint32]uint64 // kinds of the collective operations
-	local  map[uint32]bool   // streams that have definitions of their own
+	// operations are those that streams define for themselves; nil if there are none.
+	operations *localOperations
+	kinds      map[uint32]uint64 // kinds of the collective operations
+	local      map[uint32]bool   // streams that have definitions of their own
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
+	// marksLeaves requests an attribute of leaves that name no function, where others do. The encoder of the same
+	// trace sets it.
+	marksLeaves bool
 	// Locations by process. Processes that the master file does not name are also in index, by stream.
 	locations map[uint64]uint32
+	// home maps processes that the master file does not name to the stream in which they were first found.
+	home map[uint64]uint32
+	// extent returns the times of the first and the last record but for markers.
+	extent func() (extent, error)
 	// undefined is called once for each token that has no definition.
 	undefined     func(what string, stream uint32, token uint64)
 	marked        bool            // the trace has markers
@@ -54,7 +63,7 @@ type model struct {
 	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
 	small [processes + 1][]uint32
 	// scl, comments and record are attributes that weft adds, NoRef until used.
-	scl, comments, record uint32
+	scl, comments, record, unnamed, place uint32
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
 	// State of a trace that weft has converted: what restores the carried data, the clock, and the
@@ -149,8 +158,8 @@ const defaultResolution = 1_000_000
 
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
-		local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
-		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, clock: fileClock{scale: 1}}
+		local: map[uint32]bool{}, locations: map[uint64]uint32{}, home: map[uint64]uint32{}, kinds: map[uint32]uint64{},
+		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef, clock: fileClock{scale: 1}}
 }
 
 // newModel reads all definitions, including those of markers.
@@ -169,6 +178,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		x, err := restoreModel(data)
 		if err == nil {
 			x.marked = m.marked
+			x.addSamplePoints(m)
 			x.nameGroups(list)
 			x.fillSmallTables()
 			return x, nil
@@ -208,7 +218,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		m.addDefinition(r, async, set)
 	}
 	m.processes(list, r.master)
-	if len(m.local) == 0 {
+	if !unify || len(m.local) == 0 {
 		m.defs.Native = &original{r: r, model: m}
 	}
 	if len(m.places) > 0 {
@@ -252,7 +262,7 @@ func (m *model) addTexts(list []*Record) {
 		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
 	}
 	for _, r := range list {
-		if r.Type.Part() == Definitions && r.Stream != 0 {
+		if r.Stream != 0 {
 			m.local[r.Stream] = true
 		}
 		switch r.Type {
@@ -271,15 +281,82 @@ func (m *model) addTexts(list []*Record) {
 		case DefCollectiveOperation:
 			add(collectives, r)
 			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
-			d.Operations.Add(trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 		}
 	}
+	m.numberOperations(list)
 	for _, r := range list {
 		if r.Type == DefSCL {
 			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{m.textOf(sclFiles, r.Stream, r.File), int64(r.Line)}
 		}
 	}
+}
+
+// numberOperations adds the collective operations. Events in the model have their numbers, which are the tokens of
+// the global ones. One that a stream defines has the number of an equal one, else its token, else a free number.
+func (m *model) numberOperations(list []*Record) {
+	type operation struct {
+		name string
+		kind uint64
+	}
+	numbers, used, next := map[operation]uint64{}, map[uint64]bool{}, uint64(1)
+	add := func(r *Record, number uint64) {
+		if x := (operation{r.Name, r.Kind}); !used[number] {
+			numbers[x] = number
+		}
+		used[number] = true
+		m.defs.Operations.Add(trace.Named{ID: strconv.FormatUint(number, 10), Name: trace.Text(r.Name),
+			Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
+	}
+	for _, r := range list {
+		if r.Type == DefCollectiveOperation && r.Stream == 0 {
+			add(r, r.Token)
+		}
+	}
+	for _, r := range list {
+		if r.Type != DefCollectiveOperation || r.Stream == 0 {
+			continue
+		}
+		if m.operations == nil {
+			m.operations = &localOperations{map[scopedToken]uint64{}, map[scopedToken]uint64{}}
+		}
+		own := scopedToken{collectives, r.Stream, r.Token}
+		if _, twice := m.operations.number[own]; twice {
+			continue
+		}
+		number, known := numbers[operation{r.Name, r.Kind}]
+		if _, taken := m.operations.token[scopedToken{collectives, r.Stream, number}]; !known || taken {
+			for number = r.Token; used[number]; next++ {
+				number = next
+			}
+			add(r, number)
+		}
+		m.operations.number[own] = number
+		m.operations.token[scopedToken{collectives, r.Stream, number}] = r.Token
+	}
+}
+
+// localOperations holds the numbers that events have in the model for the collective operations that streams
+// define, and the tokens of these by number.
+type localOperations struct{ number, token map[scopedToken]uint64 }
+
+// operationNumber returns the number of the collective operation that a token of a stream names.
+func (m *model) operationNumber(stream uint32, token uint64) uint64 {
+	if m.operations != nil {
+		if n, ok := m.operations.number[scopedToken{collectives, stream, token}]; ok {
+			return n
+		}
+	}
+	return token
+}
+
+// operationToken returns the token of a stream for the number of a collective operation.
+func (m *model) operationToken(stream uint32, number uint64) uint64 {
+	if m.operations != nil {
+		if t, ok := m.operations.token[scopedToken{collectives, stream, number}]; ok {
+			return t
+		}
+	}
+	return number
 }
 
 // textOf returns the text that a token of a stream names in a table of texts, "" if it is undefined.
@@ -372,7 +449,7 @@ func (m *model) addProperty(r *Record) {
 	case DefinitionComment:
 		m.comment(r)
 	case DefTimeRange:
-		d.Properties.Add(trace.Attr{Key: "otf.time-range",
+		d.Properties.Add(trace.Attr{Key: rangeName,
 			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
 	default:
 		m.opaque(r)
@@ -388,7 +465,11 @@ func (m *model) opaque(r *Record) {
 const (
 	sclName    = "otf.scl"    // source code location, as a token
 	recordName = "otf.record" // type of a comment among snapshots or summaries, as OTF numbers records
-	textName   = "text"
+	streamName = "otf.stream" // stream whose file a marker is in, if it is not the global one
+	// unnamedName is the name of an attribute of leaves that name no function, where others do.
+	unnamedName = "otf.unnamed-leave"
+	textName    = "text"
+	rangeName   = "otf.time-range" // property with the range of a DefTimeRange
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -44,6 +44,7 @@ type encoder struct {
 	// last is the time of the last event, and tie its rank among simultaneous events.
 	last           uint64
 	tie            uint64
+	extent         extent            // of the written records without markers
 	completeBegins map[uint32]bool   // locations whose current collective operation is written completely at its begin
 	operations     map[uint64]bool   // collective operations that records refer to
 	windows        map[uint32]uint32 // communicator of each window for remote memory access
@@ -53,6 +54,23 @@ type encoder struct {
 	original       *rewriting        // nil unless an OTF trace is written again with its tokens
 	written        *visitSum         // of the written events; nil unless the original trace has a thumbnail
 }
+
+// extent holds the first and the last time of records.
+type extent struct {
+	any         bool
+	first, last uint64
+}
+
+// add adds the time of a record.
+func (x *extent) add(t uint64) {
+	if !x.any {
+		*x = extent{true, t, t}
+	}
+	x.first, x.last = min(x.first, t), max(x.last, t)
+}
+
+// has reports whether a time is not outside.
+func (x *extent) has(t uint64) bool { return x.any && x.first <= t && t <= x.last }
 
 // place is the process and stream that the events of a location are written to.
 type place struct {
@@ -132,7 +150,12 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.reader = &decoder{model: m}
 	switch native := d.Native.(type) {
 	case *original:
-		return e.rewrite([]*sourceTrace{{number: 1, r: native.r, model: native.model}})
+		if !e.defaultStreams && len(native.model.local) > 0 {
+			return nil // other streams do not have the definitions of these
+		}
+		s := &sourceTrace{number: 1, r: native.r, model: native.model}
+		numberStreams([]*sourceTrace{s})
+		return e.rewrite([]*sourceTrace{s})
 	case *trace.SourceTraces:
 		if sources := sourcesOf(native); sources != nil {
 			return e.rewrite(sources)
@@ -154,7 +177,6 @@ func (e *encoder) begin(first int64) {
 	if len(e.original.sources) == 1 && e.reader.clock.base == 0 {
 		e.reader.clock = e.original.sources[0].model.clock
 	}
-	e.original.first, _ = e.reader.clock.file(first)
 }
 
 // Batch writes the rows of a batch.
@@ -185,7 +207,7 @@ func (e *encoder) place(loc uint32) *place {
 		p.w = e.w.Stream(0)
 	} else if p.w == nil {
 		process := e.tokens.locations.at(int(loc))
-		p.process, p.stream = uint64(process), e.w.assign(process)
+		p.process, p.stream = uint64(process), e.stream(loc, process)
 		p.w = e.w.Stream(p.stream)
 	}
 	return p
@@ -208,11 +230,14 @@ func (e *encoder) event(c *trace.Cursor) error {
 	} else if frequent := e.native(c, r); !frequent && !e.completeRecord(c, r) {
 		return nil
 	}
+	if r.Type != Marker {
+		e.extent.add(t)
+	}
 	// Readers order simultaneous records by stream and part, markers last.
 	tie := uint64(p.stream)<<2 | uint64(partRank[r.Type.Part()])
 	w := p.w
 	if r.Type == Marker {
-		tie, w = math.MaxUint64, e.w.Stream(0)
+		tie, w = math.MaxUint64, e.w.Stream(e.markerStream(c.Location(), r.Stream))
 	}
 	if t == e.last && tie < e.tie {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
@@ -272,11 +297,11 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 }
 
 // setMarkerProcess sets the process of a marker from an OTF2 trace to the location that the marker is
-// for, if it is for a single one. In OTF2 markers have a location of their own.
+// for, if it is for a single one. In OTF2 markers have a location of their own, and a scope.
 func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	const scope, location = 1, 1
 	ops := c.Ops()
-	if r.Type != Marker || e.defs.Origin != "otf2" || len(ops) != 3 || ops[scope] != location {
+	if r.Type != Marker || len(ops) != 3 || ops[scope] != location {
 		return
 	}
 	if e.locationsByID == nil {
@@ -400,7 +425,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		case ref == trace.NoRef:
 			return 0
 		case t == nil:
-			return e.groupToken(table, ref)
+			return e.groupToken(table, r.Stream, ref)
 		}
 		return uint64(t.at(int(ref)))
 	}
@@ -425,7 +450,9 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
 		location(0) == 0:
 	default:
-		r.Type = typ
+		if r.Type = typ; typ == Marker && e.original != nil {
+			r.Stream = 0 // unless an attribute says otherwise
+		}
 		if m.table != noTable {
 			*r.number(m.ref) = named(m.table)
 		}
@@ -518,6 +545,14 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 			continue
 		}
 		if e.original != nil {
+			switch {
+			case def.Name == streamName && v.Type == trace.Uint32 && r.Type == Marker:
+				r.Stream = uint32(v.Num)
+				continue
+			case def.Name == unnamedName && v.Type == trace.Uint8 && r.Type == Leave:
+				r.Function = 0
+				continue
+			}
 			e.original.keys[int(k)] = true
 		}
 		kv := KeyValue{Key: e.tokens.attributes.at(int(k))}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -42,11 +43,49 @@ func (e *encoder) definitions() error {
 		}
 	}
 	put(&creator)
+	e.timeDefinitions(put)
 	e.processDefinitions(put)
 	e.communicatorDefinitions(put)
 	e.regionDefinitions(put)
 	e.attributeDefinitions(put)
 	return err
+}
+
+// timeDefinitions writes what a trace that was OTF before says about its times: that it has a range, and the sample
+// points of which records are left.
+func (e *encoder) timeDefinitions(put func(*Record)) {
+	base := uint64(0)
+	ranged := false
+	for _, a := range e.defs.Properties.All() {
+		switch a.Key {
+		case baseName:
+			base = a.Value.Num
+		case rangeName:
+			ranged = true
+		}
+	}
+	if ranged && e.extent.any {
+		put(&Record{Type: DefTimeRange, MinTime: e.extent.first, MaxTime: e.extent.last})
+	}
+	for _, o := range e.defs.Opaque.All() {
+		r, ok := samplePointOf(&o)
+		if !ok {
+			continue
+		}
+		if t, ok := e.reader.clock.file(int64(r.SampleTime - base)); ok && e.extent.has(t) {
+			r.SampleTime = t
+			put(r)
+		}
+	}
+}
+
+// samplePointOf returns the sample point that a definition without a table in the model is.
+func samplePointOf(o *trace.Opaque) (r *Record, ok bool) {
+	if o.Format != "otf" || !strings.HasPrefix(o.Data, specs[DefAuxSamplePoint].short) {
+		return nil, false
+	}
+	r = &Record{}
+	return r, r.reread([]byte(o.Data+"\n"), DefAuxSamplePoint) && r.Type == DefAuxSamplePoint
 }
 
 // processDefinitions writes the definitions of processes, and of the process groups that stand for nodes.

@@ -14,7 +14,16 @@ type sourceTrace struct {
 	number int // from 1
 	r      *Reader
 	model  *model
-	tokens [tokenSpaces]map[uint64]uint64 // written tokens by those of the trace
+	tokens [tokenSpaces]map[streamToken]uint64 // written tokens by those of the trace
+	// streams holds the written numbers of streams by those of the trace.
+	streams map[uint32]uint32
+}
+
+// streamToken is a token in the definitions of a stream, 0 for the global ones. Processes have the same tokens in
+// all streams.
+type streamToken struct {
+	stream uint32
+	token  uint64
 }
 
 // tokenSpace is a kind of tokens, each of which means one thing in a trace. Processes and groups of them
@@ -82,13 +91,20 @@ var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubst
 
 // joiner makes the definitions of several traces those of one.
 type joiner struct {
-	merged   bool // there are several traces
-	used     [tokenSpaces]map[uint64]bool
+	merged   bool                                // there are several traces
+	used     [tokenSpaces]map[streamToken]bool   // in a merged trace all tokens are global
 	greatest map[Type]uint64                     // the greatest token of definitions of a type
 	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
 	creator  string                              // of the first trace
 	// contents holds the written tokens by content of definitions that the model has no table for.
-	contents map[Type]map[string]uint64
+	contents map[streamType]map[string]uint64
+	records  map[*Record]bool // records of entries of the written trace
+}
+
+// streamType is a type of definitions of a stream.
+type streamType struct {
+	stream uint32
+	typ    Type
 }
 
 // joinedEntry is an entry of a table of the written trace.
@@ -97,22 +113,41 @@ type joinedEntry struct {
 	index uint32
 }
 
-// token returns the written token for a token of the trace. A token that nothing defines stays.
-func (s *sourceTrace) token(space tokenSpace, token uint64) uint64 {
+// token returns the written token for a token of a stream of the trace. A token that nothing defines stays.
+func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint64 {
 	if s.Index == nil || token == 0 {
 		return token
 	}
-	if t, ok := s.tokens[space][token]; ok {
+	if t, ok := s.tokens[space][streamToken{stream, token}]; ok {
+		return t
+	}
+	if t, ok := s.tokens[space][streamToken{0, token}]; ok {
 		return t
 	}
 	return token
+}
+
+// scope returns the key of the tokens of a trace for the token of a definition.
+func (r *Record) scope() streamToken {
+	if r.Type == DefProcess {
+		return streamToken{0, r.Token}
+	}
+	return streamToken{r.Stream, r.Token}
+}
+
+// written returns the key of the written tokens for a token of a stream.
+func (j *joiner) written(stream uint32, token uint64) streamToken {
+	if j.merged {
+		stream = 0
+	}
+	return streamToken{stream, token}
 }
 
 // entry returns the entry of the written trace that a definition is, if the model has a table for it.
 func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 	d, m := s.Defs, s.model
 	find := func(table int, of any) (joinedEntry, bool) {
-		i, ok := m.index[scopedToken{table, 0, r.Token}]
+		i, ok := m.index[scopedToken{table, r.Stream, r.Token}]
 		if !ok {
 			return joinedEntry{}, false
 		}
@@ -145,9 +180,11 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 
 // join returns the definitions of all sources with the tokens that they are written with.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
-	j := &joiner{merged: len(sources) > 1, greatest: map[Type]uint64{}, contents: map[Type]map[string]uint64{}}
+	j := &joiner{merged: len(sources) > 1, greatest: map[Type]uint64{}, contents: map[streamType]map[string]uint64{},
+		records: map[*Record]bool{}}
+	e.original.entries = j.records
 	for i := range j.used {
-		j.used[i], j.entries[i] = map[uint64]bool{}, map[joinedEntry]uint64{}
+		j.used[i], j.entries[i] = map[streamToken]bool{}, map[joinedEntry]uint64{}
 	}
 	var lists [][]*Record
 	for _, s := range sources {
@@ -176,7 +213,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 			}
 		}
 		for token := range j.used[x.space] { // what the model adds gets other tokens
-			x.table.use(uint32(token))
+			x.table.use(uint32(token.token))
 		}
 	}
 	return records
@@ -196,7 +233,7 @@ func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
 // add returns the definitions of a source that those before it do not have.
 func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
 	for i := range s.tokens {
-		s.tokens[i] = map[uint64]uint64{}
+		s.tokens[i] = map[streamToken]uint64{}
 	}
 	drop := map[*Record]bool{}
 	for _, typ := range joinOrder {
@@ -217,6 +254,9 @@ func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
 	for _, r := range list {
 		if _, ok := tokensOfDefinitions[r.Type]; !ok {
 			drop[r] = !j.translateOther(s, r)
+			r.Stream = s.streams[r.Stream]
+		} else if j.merged {
+			r.Stream = 0
 		}
 	}
 	return slices.DeleteFunc(list, func(r *Record) bool { return drop[r] })
@@ -233,30 +273,34 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 	case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL:
 		return true
 	case DefProcessSubstitutes, DefProcessOrGroupAttributes, DefCounterAssignments: // they describe others
-		r.Token = s.token(space, r.Token)
+		r.Token = s.token(space, r.Stream, r.Token)
 		return true
 	case DefCollectiveOperation:
-		token := s.Operation(r.Token)
-		first := !j.used[space][token]
-		j.used[space][token] = true
-		s.tokens[space][r.Token], r.Token = token, token
+		token := r.Token
+		if j.merged {
+			token = s.Operation(s.model.operationNumber(r.Stream, token))
+		}
+		at := j.written(r.Stream, token)
+		first := !j.used[space][at]
+		j.used[space][at] = true
+		s.tokens[space][r.scope()], r.Token = token, token
 		return first
 	}
-	if token, twice := s.tokens[space][r.Token]; twice {
+	if token, twice := s.tokens[space][r.scope()]; twice {
 		r.Token = token
 		return false
 	}
 	entry, known := s.entry(r)
 	if known {
 		if token, ok := j.entries[space][entry]; ok {
-			s.tokens[space][r.Token] = token
+			s.tokens[space][r.scope()] = token
 			return false
 		}
 	}
-	token := j.free(s, space, r.Type, r.Token)
-	s.tokens[space][r.Token], r.Token = token, token
+	token := j.free(space, r.Type, j.written(r.scope().stream, r.Token))
+	s.tokens[space][r.scope()], r.Token = token, token
 	if known {
-		j.entries[space][entry] = token
+		j.entries[space][entry], j.records[r] = token, true
 	}
 	return true
 }
@@ -267,16 +311,17 @@ func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
 	if !slices.Contains(contentTypes, r.Type) {
 		return true, false
 	}
-	space, own := tokensOfDefinitions[r.Type].own, r.Token
+	space, own := tokensOfDefinitions[r.Type].own, r.scope()
+	at := j.written(own.stream, own.token)
 	r.Token = 0
-	content := string(r.appendLine(nil, false))
-	if j.contents[r.Type] == nil {
-		j.contents[r.Type] = map[string]uint64{}
+	content, of := string(r.appendLine(nil, false)), streamType{at.stream, r.Type}
+	if j.contents[of] == nil {
+		j.contents[of] = map[string]uint64{}
 	}
-	token, known := j.contents[r.Type][content]
+	token, known := j.contents[of][content]
 	if !known {
-		token = j.free(s, space, r.Type, own)
-		j.contents[r.Type][content] = token
+		token = j.free(space, r.Type, at)
+		j.contents[of][content] = token
 	}
 	if _, twice := s.tokens[space][own]; !twice {
 		s.tokens[space][own] = token
@@ -285,20 +330,20 @@ func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
 	return !known, true
 }
 
-// free returns a token that is not in use: that of the trace, or one after the greatest of the type.
-func (j *joiner) free(s *sourceTrace, space tokenSpace, typ Type, token uint64) uint64 {
-	for j.used[space][token] || token == 0 {
-		if token = j.greatest[typ] + 1; token >= laneProcess {
-			token = 1
-			for j.used[space][token] {
-				token++
+// free returns a token that is not in use: the given one, or one after the greatest of the type.
+func (j *joiner) free(space tokenSpace, typ Type, at streamToken) (token uint64) {
+	for j.used[space][at] || at.token == 0 {
+		if at.token = j.greatest[typ] + 1; at.token >= laneProcess {
+			at.token = 1
+			for j.used[space][at] {
+				at.token++
 			}
 		}
-		j.greatest[typ] = token
+		j.greatest[typ] = at.token
 	}
-	j.used[space][token] = true
-	j.greatest[typ] = max(j.greatest[typ], token)
-	return token
+	j.used[space][at] = true
+	j.greatest[typ] = max(j.greatest[typ], at.token)
+	return at.token
 }
 
 // translate replaces the tokens that a definition refers to.
@@ -306,11 +351,11 @@ func (s *sourceTrace) translate(r *Record) {
 	d := tokensOfDefinitions[r.Type]
 	for _, x := range d.refs {
 		n := r.number(x.f)
-		*n = s.token(x.space, *n)
+		*n = s.token(x.space, r.Stream, *n)
 	}
 	if d.members {
 		for i, x := range r.Members {
-			r.Members[i] = uint32(s.token(processTokens, uint64(x)))
+			r.Members[i] = uint32(s.token(processTokens, r.Stream, uint64(x)))
 		}
 	}
 	s.translateKeys(r)
@@ -319,7 +364,7 @@ func (s *sourceTrace) translate(r *Record) {
 // translateKeys replaces the keys of a definition's pairs.
 func (s *sourceTrace) translateKeys(r *Record) {
 	for i := range r.KeyValues {
-		r.KeyValues[i].Key = uint32(s.token(keyTokens, uint64(r.KeyValues[i].Key)))
+		r.KeyValues[i].Key = uint32(s.token(keyTokens, r.Stream, uint64(r.KeyValues[i].Key)))
 	}
 }
 
@@ -350,19 +395,19 @@ func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 }
 
 // updateMerged converts the times in a definition of a merged trace. It returns false if the clock of the
-// merged file cannot represent a time.
+// merged file cannot represent a time, or for a sample point of which no record is left.
 func (e *encoder) updateMerged(r *Record) bool {
 	switch r.Type {
 	case DefTimerResolution:
 		r.TicksPerSecond = uint64(e.defs.Clock.Num)
 	case DefTimeRange:
-		if e.begun {
-			r.MinTime, r.MaxTime = e.original.first, e.last
+		if e.extent.any {
+			r.MinTime, r.MaxTime = e.extent.first, e.extent.last
 		}
 	case DefAuxSamplePoint:
 		t, ok := e.reader.clock.file(int64(r.SampleTime))
 		r.SampleTime = t
-		return ok
+		return ok && e.extent.has(t)
 	}
 	return true
 }
@@ -370,7 +415,13 @@ func (e *encoder) updateMerged(r *Record) bool {
 // tokenOf is a token of a space.
 type tokenOf struct {
 	space tokenSpace
-	token uint64
+	streamToken
+}
+
+// keep adds what a token of a stream names: the stream's own definition, or the global one.
+func keep(kept map[tokenOf]bool, space tokenSpace, stream uint32, token uint64) {
+	kept[tokenOf{space, streamToken{0, token}}] = true
+	kept[tokenOf{space, streamToken{stream, token}}] = true
 }
 
 // prune removes the definitions that no entry of the written trace refers to. A definition that describes
@@ -378,17 +429,11 @@ type tokenOf struct {
 func (e *encoder) prune() {
 	o, t := e.original, e.tokens
 	kept := map[tokenOf]bool{}
-	for _, x := range []struct {
-		space tokenSpace
-		table *tokens
-		n     int
-	}{{processTokens, &t.locations, e.defs.Locations.Len()}, {processTokens, &t.communicators, e.defs.Communicator.Len()},
-		{functionTokens, &t.regions, e.defs.Regions.Len()}, {counterTokens, &t.metrics, e.defs.Metrics.Len()},
-		{keyTokens, &t.attributes, e.defs.Attributes.Len()}, {fileTokens, &t.files, e.defs.Files.Len()},
-		{markerTokens, &t.markers, e.defs.Markers.Len()}} {
-		for i := range x.n {
-			kept[tokenOf{x.space, uint64(x.table.at(i))}] = true
-		}
+	for i := range e.defs.Locations.Len() { // also those that nothing defines
+		keep(kept, processTokens, 0, uint64(t.locations.at(i)))
+	}
+	for r := range o.entries {
+		kept[tokenOf{tokensOfDefinitions[r.Type].own, r.scope()}] = true
 	}
 	for x := range o.referred {
 		kept[x] = true
@@ -399,19 +444,19 @@ func (e *encoder) prune() {
 		if !ok {
 			return true
 		}
-		if !kept[tokenOf{d.own, r.Token}] {
+		if !kept[tokenOf{d.own, r.scope()}] {
 			return false
 		}
 		for _, x := range d.refs {
-			kept[tokenOf{x.space, *r.number(x.f)}] = true
+			keep(kept, x.space, r.Stream, *r.number(x.f))
 		}
 		if d.members {
 			for _, p := range r.Members {
-				kept[tokenOf{processTokens, uint64(p)}] = true
+				keep(kept, processTokens, r.Stream, uint64(p))
 			}
 		}
 		for _, kv := range r.KeyValues {
-			kept[tokenOf{keyTokens, uint64(kv.Key)}] = true
+			keep(kept, keyTokens, r.Stream, uint64(kv.Key))
 		}
 		return true
 	}
@@ -425,7 +470,7 @@ func (e *encoder) prune() {
 	master := &MasterControl{}
 	for _, stream := range e.w.master.Streams() {
 		for _, p := range e.w.master.Processes(stream) {
-			if kept[tokenOf{processTokens, uint64(p)}] {
+			if kept[tokenOf{processTokens, streamToken{0, uint64(p)}}] {
 				master.Assign(p, stream)
 			}
 		}
@@ -433,20 +478,33 @@ func (e *encoder) prune() {
 	e.w.master, e.files.master = master, master
 }
 
-// joinStreams assigns the processes of all traces to streams: those of the first as they are, those of the
-// others to streams of their own.
-func joinStreams(sources []*sourceTrace) *MasterControl {
+// numberStreams numbers the streams of all traces: those of the first as they are, those of the others behind
+// them. It returns the streams, with the processes of the first trace.
+func numberStreams(sources []*sourceTrace) *MasterControl {
 	m := sources[0].r.master.Clone()
-	for _, s := range sources[1:] {
+	for i, s := range sources {
+		s.streams = map[uint32]uint32{}
 		for _, id := range s.r.master.Streams() {
-			stream := m.NewStream()
-			m.AddStream(stream)
-			for _, p := range s.r.master.Processes(id) {
-				m.Assign(uint32(s.token(processTokens, uint64(p))), stream)
+			stream := id
+			if i > 0 {
+				stream = m.NewStream()
+				m.AddStream(stream)
 			}
+			s.streams[id] = stream
 		}
 	}
 	return m
+}
+
+// assignStreams assigns the processes of all traces but the first to their streams.
+func assignStreams(m *MasterControl, sources []*sourceTrace) {
+	for _, s := range sources[1:] {
+		for _, id := range s.r.master.Streams() {
+			for _, p := range s.r.master.Processes(id) {
+				m.Assign(uint32(s.token(processTokens, id, uint64(p))), s.streams[id])
+			}
+		}
+	}
 }
 
 // sourcesOf returns the traces that a trace was merged from, or nil if they are not of OTF.

@@ -3,6 +3,7 @@ package otf
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -11,8 +12,7 @@ import (
 
 // original is the native form of the definitions of an OTF trace, which can be written again. Its
 // definitions are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting a
-// trace"). A trace with definitions for single streams is not written in this way, because the meaning of
-// its tokens depends on the stream.
+// trace").
 type original struct {
 	r     *Reader
 	model *model
@@ -28,45 +28,52 @@ func (o *original) Joinable() (shared bool) { return false }
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {
 	sources  []*sourceTrace
-	sourceOf []*sourceTrace        // by location; empty if there is one trace
+	origins  []origin              // by location; empty if the only trace is not pruned
 	records  []*Record             // the definitions as they are written; nil if they are those of the only trace
 	groups   map[namedGroup]uint64 // tokens of the groups of functions and files
 	keys     map[int]bool          // attributes that events use, by index
-	first    uint64                // the time of the first event
 	referred map[tokenOf]bool      // what events refer to and the model has no table for, if the trace is pruned
+	entries  map[*Record]bool      // records of entries of the written trace, if definitions are joined
+	moved    bool                  // the only trace begins or ends at another time than before
 }
 
-// namedGroup identifies a group by its table and name.
+// origin is the place of a location in the trace that it was read from.
+type origin struct {
+	source *sourceTrace // nil if the location is not from a trace
+	stream uint32
+	// listed reports that the master file names the process for the stream.
+	listed bool
+}
+
+// namedGroup identifies a group by its table and name, and the stream that defines it.
 type namedGroup struct {
-	table int
-	name  string
+	table  int
+	name   string
+	stream uint32
 }
 
 // rewrite prepares the encoder to write the traces that the events were read from, with the changes
 // made since.
 func (e *encoder) rewrite(sources []*sourceTrace) error {
+	for _, s := range sources {
+		s.model.marksLeaves = true
+	}
 	o := &rewriting{sources: sources, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
 	e.original = o
 	e.w.headed = true // the trace has a version and a unique id of its own
 	master := sources[0].r.master
 	if sources[0].Index != nil {
+		master = numberStreams(sources)
 		o.records = e.join(sources)
-		master = joinStreams(sources)
 		for _, s := range sources {
-			for i := range s.Defs.Locations.Len() {
-				at := s.Index(&s.Defs.Locations, uint32(i))
-				for at != trace.NoRef && at >= uint32(len(o.sourceOf)) {
-					o.sourceOf = append(o.sourceOf, nil)
-				}
-				if at != trace.NoRef {
-					o.sourceOf[at] = s
-				}
-			}
+			e.findLocations(s)
 		}
+		assignStreams(master, sources)
 	} else {
 		for _, t := range e.tokens.all() {
 			t.own = true
 		}
+		e.tokens.locations.apart = e.defs.Mended
 		master = master.Clone()
 	}
 	if e.defs.Pruned {
@@ -79,8 +86,13 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 		e.w.master = master
 		e.files.master = e.w.master
 	}
+	if !e.defs.Pruned { // those of markers precede the markers
+		if err := e.eachDefinition(Markers, e.writeMarkerDefinition); err != nil {
+			return err
+		}
+	}
 	return e.eachDefinition(Definitions, func(r *Record) error {
-		group := namedGroup{fileGroups, trace.Text(r.Name)}
+		group := namedGroup{fileGroups, trace.Text(r.Name), r.Stream}
 		switch r.Type {
 		case DefFunctionGroup:
 			group.table = functionGroups
@@ -111,12 +123,90 @@ func (e *encoder) isEveryone(loc uint32) bool {
 	return false
 }
 
+// findLocations finds out where the locations of a trace come from. It also sets the tokens of processes that
+// the trace does not define.
+func (e *encoder) findLocations(s *sourceTrace) {
+	o := e.original
+	for i, l := range s.Defs.Locations.All() {
+		at := s.Index(&s.Defs.Locations, uint32(i))
+		if at == trace.NoRef {
+			continue
+		}
+		for at >= uint32(len(o.origins)) {
+			o.origins = append(o.origins, origin{})
+		}
+		process, x, known := s.place(l.ID)
+		if o.origins[at] = x; !known || process == 0 {
+			continue
+		}
+		if t, ok := s.tokens[processTokens][streamToken{0, process}]; ok {
+			e.tokens.locations.set(int(at), uint32(t)) // also if it is in a second stream
+		} else {
+			s.tokens[processTokens][streamToken{0, process}] = uint64(e.tokens.locations.at(int(at)))
+		}
+	}
+}
+
+// place returns the process that the id of a location names, and its place.
+func (s *sourceTrace) place(id string) (process uint64, x origin, ok bool) {
+	x.source = s
+	number, stream, stray := strings.Cut(id, "@")
+	process, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return 0, x, false
+	}
+	if stray {
+		n, err := strconv.ParseUint(stream, 16, 32)
+		x.stream = uint32(n)
+		return process, x, err == nil
+	}
+	if x.stream, x.listed = s.r.master.Stream(uint32(process)); !x.listed {
+		x.stream = s.model.home[process]
+	}
+	return process, x, true
+}
+
+// origin returns the place of a location in the trace that it was read from.
+func (o *rewriting) origin(loc uint32, id string) (x origin) {
+	if o.sources[0].Index == nil {
+		_, x, _ = o.sources[0].place(id)
+	} else if loc < uint32(len(o.origins)) {
+		x = o.origins[loc]
+	}
+	return x
+}
+
 // source returns the trace that a location belongs to.
 func (o *rewriting) source(loc uint32) *sourceTrace {
-	if loc < uint32(len(o.sourceOf)) && o.sourceOf[loc] != nil {
-		return o.sourceOf[loc]
+	if loc < uint32(len(o.origins)) && o.origins[loc].source != nil {
+		return o.origins[loc].source
 	}
 	return o.sources[0]
+}
+
+// stream returns the stream that the events of a process are written to. Processes stay in their streams, also
+// those that the master file does not name, unless the trace is repaired.
+func (e *encoder) stream(loc, process uint32) uint32 {
+	if e.original != nil && e.defaultStreams {
+		x := e.original.origin(loc, e.defs.Locations.At(loc).ID)
+		if x.source != nil && !x.listed {
+			if id, ok := x.source.streams[x.stream]; ok {
+				if e.defs.Mended {
+					e.w.master.Assign(process, id)
+				}
+				return id
+			}
+		}
+	}
+	return e.w.assign(process)
+}
+
+// markerStream returns the stream whose file a marker at a location is written to.
+func (e *encoder) markerStream(loc, stream uint32) uint32 {
+	if e.original == nil || !e.defaultStreams {
+		return 0
+	}
+	return e.original.source(loc).streams[stream]
 }
 
 // eachDefinition calls use with each definition of a part as it is written.
@@ -190,6 +280,13 @@ func (e *encoder) rename(r *Record) {
 // model.
 func (e *encoder) rewriteDefinitions() error {
 	merged := len(e.original.sources) > 1
+	if !merged {
+		had, err := e.original.sources[0].model.extent()
+		if err != nil {
+			return err
+		}
+		e.original.moved = e.defs.Retimed || e.extent.any && e.extent != had
+	}
 	empty := true
 	write := func(r *Record) error {
 		empty = false
@@ -197,7 +294,7 @@ func (e *encoder) rewriteDefinitions() error {
 			e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
 			return nil
 		}
-		if merged && !e.updateMerged(r) {
+		if merged && !e.updateMerged(r) || !merged && !e.updateTimes(r) {
 			return nil
 		}
 		return e.w.Write(r)
@@ -210,8 +307,11 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
-	for _, part := range []Part{Definitions, Markers} {
-		if err := e.eachDefinition(part, write); err != nil {
+	if err := e.eachDefinition(Definitions, write); err != nil {
+		return err
+	}
+	if e.defs.Pruned {
+		if err := e.eachDefinition(Markers, e.writeMarkerDefinition); err != nil {
 			return err
 		}
 	}
@@ -249,6 +349,31 @@ func (e *encoder) rewriteDefinitions() error {
 	return nil
 }
 
+// writeMarkerDefinition writes the definition of a marker to the file of its stream.
+func (e *encoder) writeMarkerDefinition(r *Record) error {
+	if r.Type == Unknown {
+		e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
+		return nil
+	}
+	return e.w.Stream(r.Stream).Write(r)
+}
+
+// updateTimes changes the times in a definition of the only trace if it begins or ends at other times than before.
+// It returns false for a sample point of which no record is left.
+func (e *encoder) updateTimes(r *Record) bool {
+	switch {
+	case !e.original.moved:
+	case r.Type == DefTimeRange && e.extent.any:
+		r.MinTime, r.MaxTime = e.extent.first, e.extent.last
+	case r.Type == DefAuxSamplePoint && e.defs.Retimed:
+		e.loss.Add("trace", "sample points", format.Degraded, "the snapshots and summaries are at other times", 1)
+		return false
+	case r.Type == DefAuxSamplePoint:
+		return e.extent.has(r.SampleTime)
+	}
+	return true
+}
+
 // only returns the trace that is written again with its own tokens, or nil if several become one.
 func (o *rewriting) only() *sourceTrace {
 	if o.sources[0].Index != nil {
@@ -262,7 +387,7 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	for _, x := range s.model.standIns {
 		t := [...]Type{functions: DefFunction, groups: DefProcessGroup, counters: DefCounter, files: DefFile,
 			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess,
-			collectives: DefCollectiveOperation}[x.table]
+			collectives: DefCollectiveOperation, markers: DefMarker}[x.table]
 		r := Record{Type: t, Token: x.token, Name: x.name}
 		if t == DefCollectiveOperation {
 			r.Kind = allToAll // otfprofile aborts if an operation has no kind
@@ -281,23 +406,28 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 		return false // the row comes from a record that is written for another row
 	}
 	frequent := e.native(c, r)
-	if s := e.original.source(c.Location()); s.Index != nil {
-		r.SCL = s.token(sclTokens, r.SCL)
+	s := e.original.source(c.Location())
+	if s.Index != nil {
+		stream := e.original.origin(c.Location(), "").stream
+		r.SCL = s.token(sclTokens, stream, r.SCL)
 		if specs[r.Type].hasField(fRoot) {
-			r.Root = s.token(processTokens, r.Root)
+			r.Root = s.token(processTokens, stream, r.Root)
 		}
+	}
+	if s.model.operations != nil && len(e.original.sources) == 1 && specs[r.Type].hasField(fCollective) {
+		r.Collective = s.model.operationToken(r.Stream, r.Collective)
 	}
 	if e.original.referred != nil {
 		e.original.note(r)
 	}
 	if frequent {
-		if r.Type == Leave && e.original.source(c.Location()).model.onlyUnnamedLeaves {
+		if r.Type == Leave && s.model.onlyUnnamedLeaves {
 			r.Function = 0
 		}
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
-		if e.defs.Mended && e.original.source(c.Location()).r.cut.has(r) {
+		if e.defs.Mended && s.r.cut.has(r) {
 			return false // the decoder has reported the line
 		}
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF has no record for it", 1)
@@ -314,7 +444,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 func (o *rewriting) note(r *Record) {
 	note := func(space tokenSpace, f field) {
 		if specs[r.Type].hasField(f) && *r.number(f) != 0 {
-			o.referred[tokenOf{space, *r.number(f)}] = true
+			keep(o.referred, space, r.Stream, *r.number(f))
 		}
 	}
 	note(sclTokens, fSCL)
@@ -328,13 +458,17 @@ func (o *rewriting) note(r *Record) {
 	}
 }
 
-// groupToken returns the token of the group whose name is entry ref of the strings.
-func (e *encoder) groupToken(table int, ref uint32) uint64 {
+// groupToken returns the token in a stream of the group whose name is entry ref of the strings.
+func (e *encoder) groupToken(table int, stream, ref uint32) uint64 {
 	if e.original == nil {
 		return stringToken(ref)
 	}
-	k := namedGroup{table, *e.defs.Strings.At(ref)}
+	k := namedGroup{table, *e.defs.Strings.At(ref), stream}
 	token, ok := e.original.groups[k]
+	if !ok {
+		k.stream = 0
+		token, ok = e.original.groups[k]
+	}
 	if only := e.original.only(); !ok && only != nil {
 		for _, x := range only.model.standIns {
 			if x.table == table && x.index == ref {

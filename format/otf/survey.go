@@ -138,6 +138,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 		if !ok {
 			if home, ok = d.home[p]; !ok {
 				d.home[p], home = f.id, f.id
+				d.location(p)
 			}
 		}
 		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {

@@ -349,8 +349,11 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 
 // fail reports an error as a defect if it is caused by the trace. It returns other errors.
 func fail(opt *format.ReadOptions, err error) error {
-	return archive.ReportDefect(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
+	return archive.ReportDefect(opt, err, damagedRule, "otf2.missing-file", "a file of the archive")
 }
+
+// damagedRule is the rule of files that cannot be read as a whole.
+const damagedRule = "otf2.damaged"
 
 // openArchive opens an archive and reports the damage of a readable one.
 func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {

@@ -189,13 +189,17 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 	}
 	defer s.Close()
 	x := recordCounter{begin: -1}
+	var n snapshotCounter
 	for {
 		e, err := s.Next()
 		if err == io.EOF {
+			if err := n.end(c, &s.r, 0, s.r.c.size); err != nil {
+				return err
+			}
 			return c.checkLastNumber(s.r.c, &x)
 		}
 		if err != nil {
-			x.damaged = true
+			x.damaged, n = true, snapshotCounter{}
 			if err := fail(c.opt, err); err != nil {
 				return err
 			}
@@ -216,7 +220,49 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 		if err := c.checkNumber(s.r.c, &x, e); err != nil {
 			return err
 		}
+		if err := n.add(c, &s.r, e); err != nil {
+			return err
+		}
 	}
+}
+
+// snapshotCounter counts the records of a snapshot.
+type snapshotCounter struct {
+	open         bool
+	n, announced uint64
+	at           int64 // offset of the record with which the snapshot begins
+}
+
+// add checks the number of records where a snapshot ends.
+func (n *snapshotCounter) add(c *checker, r *EventReader, e *Event) error {
+	switch e.ID {
+	case snapshotStart:
+		err := n.end(c, r, snapshotStart, e.Offset)
+		*n = snapshotCounter{open: true, announced: e.Values[0], at: e.Offset}
+		return err
+	case snapshotEnd:
+		return n.end(c, r, snapshotEnd, e.Offset)
+	}
+	n.n++
+	return nil
+}
+
+// end ends a snapshot at an offset, with the record of an id or, if that is 0, with the file.
+func (n *snapshotCounter) end(c *checker, r *EventReader, id uint8, at int64) error {
+	was := *n
+	*n = snapshotCounter{}
+	switch {
+	case !was.open:
+		return nil
+	case id != snapshotEnd:
+		return c.report("otf2.counts", trace.Warning, r.c.path, at, "no SnapshotEnd before",
+			fmt.Sprintf("one of the snapshot that begins at 0x%x", was.at))
+	case was.n != was.announced:
+		return c.report("otf2.counts", trace.Warning, r.c.path, was.at,
+			fmt.Sprintf("a snapshot of %d records announced", was.announced),
+			fmt.Sprintf("%d, which is how many there are", was.n))
+	}
+	return nil
 }
 
 // checkThumbnails checks the thumbnails that the anchor file announces, up to the first missing

@@ -1,6 +1,8 @@
 package otf2
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -81,6 +83,81 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 		x.add(loc)
 	}
 	return x
+}
+
+// Numbers of paradigms, besides those of MPI and OpenMP.
+const pthreadParadigm = 7
+
+// otherParadigms returns the paradigms of communicators besides MPI.
+func (e *encoder) otherParadigms() []uint64 {
+	found := map[uint64]bool{}
+	for i := range e.defs.Communicator.Len() {
+		if e.scorep == nil || !e.members(uint32(i)).all { // an archive like those of Score-P has all members in MPI's group
+			found[e.commParadigm(uint32(i))] = true
+		}
+	}
+	delete(found, mpiParadigm)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// paradigmClass returns the class of a paradigm: 0 processes, 1 threads that are forked and joined, 2 threads that are
+// created and waited for, 3 devices.
+func paradigmClass(paradigm uint64) uint64 {
+	switch word := paradigms[paradigm]; word {
+	case "OPENMP", "OMPSS", "HMPP":
+		return 1
+	case "PTHREAD", "WINTHREAD", "QTTHREAD", "ACETHREAD", "TBBTHREAD", "MTAPI":
+		return 2
+	case "CUDA", "OPENACC", "OPENCL", "HIP", "KOKKOS":
+		return 3
+	}
+	return 0
+}
+
+// commParadigm returns the paradigm of a communicator: that of its set, else that of the threads whose team it is,
+// else MPI.
+func (e *encoder) commParadigm(comm uint32) uint64 {
+	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
+		for _, a := range e.defs.Sets.At(set).Attrs {
+			switch a.Key {
+			case "paradigm":
+				if i := slices.Index(paradigms, a.Value.Str); i > 0 {
+					return uint64(i)
+				}
+			case "pallas.paradigm":
+				if a.Value.Num > 0 && a.Value.Num < uint64(len(paradigms)) {
+					return a.Value.Num
+				}
+			}
+		}
+	}
+	return cmp.Or(e.teams[comm], mpiParadigm)
+}
+
+// noteTeam records the paradigm of the threads whose team an event names.
+func (e *encoder) noteTeam(c *trace.Cursor) {
+	paradigm := uint64(pthreadParadigm)
+	switch c.Kind() {
+	case trace.ThreadFork, trace.ThreadJoin:
+		if ops := c.Ops(); len(ops) > 0 {
+			if p := ops[len(ops)-1]; p > 0 && p < uint64(len(paradigms)) {
+				e.forks = p // the team of these threads follows
+			}
+		}
+		return
+	case trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.TaskCreate, trace.TaskSwitch, trace.TaskComplete:
+		paradigm = cmp.Or(e.forks, openMP)
+	}
+	comm := c.Op(0)
+	if len(c.Ops()) == 0 || comm >= uint64(e.defs.Communicator.Len()) {
+		return
+	}
+	if e.teams == nil {
+		e.teams = map[uint32]uint64{}
+	}
+	if _, known := e.teams[uint32(comm)]; !known {
+		e.teams[uint32(comm)] = paradigm
+	}
 }
 
 // locationsOf returns the ids of the locations of a set. It returns none unless all members are

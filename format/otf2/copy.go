@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,10 +10,12 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/trace"
 )
 
-// Copy copies all files of an archive unchanged, because their contents do not depend on its name.
-// It reports the files that a reader of the archive expects and that are missing.
+// Copy copies all files of an archive unchanged, because their contents do not depend on its name. It reads all of
+// them, to report their defects. An archive with damaged definitions, events or markers is not copied, so that what
+// can be read of it is written anew.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -23,8 +24,15 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	if wo.Value(likeOption, likeWeft) != likeWeft {
 		return nil, format.ErrUnsupported // the archive is written anew
 	}
-	a, err := openArchive(src, ro)
+	damaged, err := readAll(ctx, src, ro)
 	if err != nil {
+		return nil, err
+	}
+	if damaged {
+		return nil, format.ErrUnsupported
+	}
+	a, err := Open(src)
+	if a == nil {
 		return nil, err
 	}
 	w, err := NewWriter(dst, Anchor{})
@@ -56,9 +64,6 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	if _, err := os.Stat(w.definitions.path); archive.IsMissing(err) {
 		return nil, &missing{Path: a.path + ".def", Err: fs.ErrNotExist}
 	}
-	if err := a.reportMissingFiles(files, ro); err != nil {
-		return nil, err
-	}
 	f, _, err := src.Open()
 	if err != nil {
 		return nil, err
@@ -68,29 +73,70 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	return &format.Loss{}, err
 }
 
-// reportMissingFiles reports the files of locations that are not among the given ones.
-func (a *Archive) reportMissingFiles(files map[string]string, opt *format.ReadOptions) error {
-	ids, err := a.LocationIDs()
-	if err := fail(opt, err); err != nil {
-		return err
+// readAll reads all files of an archive and reports their defects. If definitions, events or markers are damaged, it
+// returns true and reports nothing.
+func readAll(ctx context.Context, src format.Source, ro *format.ReadOptions) (damaged bool, err error) {
+	opt := *ro
+	opt.Report = format.NewReport()
+	f, err := Format{}.Open(ctx, src, &opt)
+	if err != nil {
+		return false, err
 	}
-	endings := []string{".evt"}
-	if a.Anchor.Snapshots > 0 {
-		endings = append(endings, ".snap")
+	defer f.Close()
+	err = f.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
+		return func(int) format.Sink { return format.SinkFuncs{} }
+	})
+	for _, r := range opt.Report.Rules() {
+		damaged = damaged || r.Rule == damagedRule
 	}
-	for _, id := range ids {
-		if err := a.requireDefinitions(id, opt); err != nil {
-			return err
-		}
-		for _, ending := range endings {
-			name := fmt.Sprintf("/%d%s", id, ending)
-			if _, ok := files[a.name+name]; ok {
-				continue
-			}
-			if err := fail(opt, &missing{Path: a.path + name, Err: fs.ErrNotExist}); err != nil {
+	if err != nil || damaged {
+		return damaged, err
+	}
+	if ro.Report != nil {
+		ro.Report.Merge(opt.Report)
+	}
+	opt.Report = ro.Report
+	return false, f.(*decoder).readStates(ctx)
+}
+
+// readStates reads the snapshots and thumbnails and reports their defects.
+func (m *model) readStates(ctx context.Context) error {
+	if m.a.Anchor.Snapshots > 0 {
+		for _, id := range m.locations {
+			err := m.eachSnapshot(id, func(*Event) error { return ctx.Err() })
+			if err != nil {
 				return err
 			}
 		}
 	}
+	for k := range int(m.a.Anchor.Thumbnails) {
+		err := m.a.Thumbnail(k, func(int64, *Record) error { return ctx.Err() })
+		if reported := fail(m.opt, err); reported != nil || archive.IsMissing(err) {
+			return reported
+		}
+	}
 	return nil
+}
+
+// eachSnapshot calls use with each readable record of a location's snapshots, and reports the others.
+func (m *model) eachSnapshot(id uint64, use func(x *Event) error) error {
+	s, err := m.a.Snapshots(id)
+	if err != nil {
+		return fail(m.opt, err)
+	}
+	defer s.Close()
+	for {
+		x, err := s.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = use(x)
+		} else {
+			err = fail(m.opt, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

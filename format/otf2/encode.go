@@ -75,16 +75,22 @@ type encoder struct {
 	final       uint64
 	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
-	numbers     map[int64]uint32      // locations by the number that is their id
-	windows     []uint32              // communicators whose members' memory needs a window
-	windowComms map[uint64]uint32     // communicators of all windows, by id
-	memory      uint32                // communicator of the current transfer, if it has no window
-	types       map[uint32]trace.Type // types of attributes that are defined without one
-	marked      map[uint32]bool       // definitions of markers that have been written
-	calls       *collective.Calls     // operands for the ends of collective operations
-	original    *original             // the archive that the trace was read from; nil for other formats
-	like        bool                  // the archive is to be like those of Score-P
-	scorep      *scorep               // its layout, if so
+	numbers     map[int64]uint32          // locations by the number that is their id
+	windows     []uint32                  // communicators whose members' memory needs a window
+	windowComms map[uint64]uint32         // communicators of all windows, by id
+	memory      uint32                    // communicator of the current transfer, if it has no window
+	teams       map[uint32]uint64         // paradigms of the threads whose teams communicators are
+	forks       uint64                    // paradigm of the threads that were forked last; 0 if unknown
+	types       map[uint32]trace.Type     // types of attributes that are defined without one
+	marked      map[uint32]bool           // definitions of markers that have been written
+	scopes      [tables]map[string]uint32 // entries that markers may be for, by id; nil until used
+	scoped      []scopedMarker
+	// groupIDs and nodeIDs are the ids of the groups that are groups of locations, and nodes of the system tree.
+	groupIDs, nodeIDs map[uint32]uint64
+	calls             *collective.Calls // operands for the ends of collective operations
+	original          *original         // the archive that the trace was read from; nil for other formats
+	like              bool              // the archive is to be like those of Score-P
+	scorep            *scorep           // its layout, if so
 }
 
 // Create returns an encoder.
@@ -254,6 +260,9 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 			e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
 		}
 		return e.rewriteRow(c)
+	}
+	if c.Kind() >= trace.ThreadFork && c.Kind() <= trace.TaskComplete {
+		e.noteTeam(c)
 	}
 	all := e.nativeRecord(c)
 	switch {
@@ -535,6 +544,9 @@ func (e *encoder) Close() error {
 		}
 	}
 	if err := e.defineAll(); err != nil {
+		return err
+	}
+	if err := e.writeScopedMarkers(); err != nil {
 		return err
 	}
 	e.rows.Report(&e.loss, e.defs, about.Mapping, e.plain)

@@ -102,7 +102,8 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	for i := range communicating {
 		communicating[i] = uint32(i)
 	}
-	place := func(_, loc uint32) uint64 { return uint64(loc) } // of a member of a communicator
+	// place returns the place of a member of a communicator among the communicating locations of its paradigm.
+	place := func(_, loc uint32) uint64 { return uint64(loc) }
 	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	if e.scorep != nil {
 		place = func(comm, loc uint32) uint64 { return e.scorep.among(e.commParadigm(comm)).place(loc) }
@@ -125,32 +126,36 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
 		put(defGroup, append(v, locationsGroup, 0, 0)...)
 	}
-	if e.scorep != nil {
-		for _, p := range e.scorep.otherParadigms() {
-			put(defParadigm, p, name(paradigms[p]), threadForkJoin)
-			v := []uint64{next, name(""), communicatingLocations, uint64(len(e.scorep.among(p).locations))}
-			for _, l := range e.scorep.among(p).locations {
-				v = append(v, uint64(l))
-			}
-			put(defGroup, append(v, communicatingLocations, p, 0)...)
-			next++
+	for _, p := range e.otherParadigms() {
+		all := communicating
+		if e.scorep != nil {
+			all = e.scorep.among(p).locations
 		}
+		put(defParadigm, p, name(paradigms[p]), paradigmClass(p))
+		v := []uint64{next, name(""), communicatingLocations, uint64(len(all))}
+		for _, l := range all {
+			v = append(v, uint64(l))
+		}
+		put(defGroup, append(v, communicatingLocations, p, 0)...)
+		next++
 	}
 	for i := range of {
+		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
 		of[i] = allRanks
-		if m := e.members(uint32(i)); !m.all {
-			of[i] = next
-			next++
-			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
-			for _, l := range m.locations {
-				v = append(v, place(uint32(i), l))
-			}
-			paradigm := uint64(mpiParadigm)
-			if e.scorep != nil {
-				paradigm = e.commParadigm(uint32(i))
-			}
-			put(defGroup, append(v, commGroup, paradigm, 0)...)
+		if m.all && (paradigm == mpiParadigm || e.scorep != nil) {
+			continue
 		}
+		of[i] = next
+		next++
+		members, flags := m.locations, uint64(0)
+		if m.all {
+			members, flags = communicating, globalMembers
+		}
+		v := []uint64{of[i], name(""), commGroup, uint64(len(members))}
+		for _, l := range members {
+			v = append(v, place(uint32(i), l))
+		}
+		put(defGroup, append(v, commGroup, paradigm, flags)...)
 	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
 	for i, c := range d.Communicator.All() {
@@ -168,6 +173,7 @@ func metricMode(word string) uint64 {
 func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
+	e.nodeIDs, e.groupIDs = nodes, groups
 	var node func(g uint32) uint64
 	node = func(g uint32) uint64 {
 		if n, ok := nodes[g]; ok {

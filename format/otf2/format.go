@@ -53,7 +53,8 @@ var about = format.About{
 				"lost, or a bit is wrong.", Example: "a chunk whose header says events 1 to 500, with 499 of them"},
 		{ID: "otf2.counts", Severity: trace.Warning,
 			Doc: "The anchor file says another number of definitions or locations than there are, a thumbnail another number " +
-				"of samples, or the definition of a location another number of events (a note, since EZTrace writes 2 for all). " +
+				"of samples, the begin of a snapshot another number of records until its end, or the definition of a location " +
+				"another number of events (a note, since EZTrace writes 2 for all). " +
 				"Nothing in weft depends on it, but OTF2's library refuses an archive with another number of definitions (an " +
 				"error).", Example: "4 locations in the anchor file, and 3 definitions of locations"},
 		{ID: "otf2.carried", Severity: trace.Error,

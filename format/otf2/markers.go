@@ -101,9 +101,59 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &s.b, ctx.Err()
 }
 
+// scopeTables holds the tables that the scopes of markers refer to.
+var scopeTables = [...]Table{noTable, Locations, LocationGroups, SystemTreeNodes, Groups, Comms}
+
+// scopeEntry returns the entry of the written trace that a marker is for.
+func (e *encoder) scopeEntry(scope, number uint64) (t Table, i uint32, ok bool) {
+	if scope >= uint64(len(scopeTables)) || scopeTables[scope] == noTable {
+		return noTable, 0, false
+	}
+	t = scopeTables[scope]
+	if e.scopes[t] == nil {
+		e.scopes[t] = map[string]uint32{}
+		for i := uint32(0); ; i++ {
+			table, id := modelTable(e.defs, t, i)
+			if table == nil {
+				break
+			}
+			e.scopes[t][id] = i
+		}
+	}
+	text := id(number)
+	if t == SystemTreeNodes {
+		text = "node/" + text
+	}
+	i, ok = e.scopes[t][text]
+	return t, i, ok
+}
+
+// scopedMarker is a marker for a group of locations, whose id is not known before the archive ends.
+type scopedMarker struct {
+	record *Record
+	group  uint32
+}
+
+// writeScopedMarkers writes the markers for groups of locations, once these have ids. A group of the model is a
+// group of locations or a node of the system tree. One that is neither has no locations.
+func (e *encoder) writeScopedMarkers() error {
+	for _, x := range e.scoped {
+		scope, of := uint64(0), uint64(0)
+		if n, ok := e.groupIDs[x.group]; ok {
+			scope, of = 2, n
+		} else if n, ok := e.nodeIDs[x.group]; ok {
+			scope, of = 3, n
+		}
+		x.record.Values[3], x.record.Values[4] = scope, of
+		if err := e.w.Mark(x.record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addMarker writes the marker for a row of another format. Its scope is that of the row if the row
-// names a location or the whole trace. Otherwise the scope is the row's location, because other
-// scopes refer to definitions that have other ids in the archive.
+// has one, else the row's location.
 //
 // Unless the archive is plain, the row is also written as an event: a marker can neither keep the
 // row's place among others nor hold attributes. A reader of that event ignores the marker.
@@ -117,6 +167,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		place = uint64(e.defs.Markers.Len())
 	}
 	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
+	later, group := false, uint32(0)
 	if ops := c.Ops(); len(ops) == 3 {
 		if duration = ops[0]; duration == trace.Undefined {
 			duration = 0
@@ -131,7 +182,15 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 			}
 			rest = !ok
 		default:
-			rest = ops[1] != trace.Undefined
+			t, i, ok := e.scopeEntry(ops[1], ops[2])
+			switch {
+			case !ok || t != Groups && t != Comms && e.scorep != nil:
+				rest = ops[1] != trace.Undefined
+			case t == Groups || t == Comms:
+				scope, of = ops[1], e.id(t, i)
+			default:
+				later, group = true, i
+			}
 		}
 	}
 	keys, values := c.Attrs()
@@ -148,8 +207,12 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	if rest {
 		e.rows.NoteField(c, "attributes")
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0},
-		Texts: []string{text}})
+	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}}
+	if later {
+		e.scoped = append(e.scoped, scopedMarker{r, group})
+		return nil
+	}
+	return e.w.Mark(r)
 }
 
 // defineMarker writes the definition of a marker once. NoRef stands for markers without a

@@ -15,6 +15,7 @@ import (
 // model holds the definitions of an archive in the common model.
 type model struct {
 	a         *Archive
+	opt       *format.ReadOptions
 	defs      *trace.Definitions
 	ranks     *names              // names for finding the locations of ranks
 	locations []uint64            // ids in file order
@@ -56,7 +57,7 @@ type indexTable map[uint64]uint32
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
-	m := &model{a: a,
+	m := &model{a: a, opt: opt,
 		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2", CheapNext: true,
 			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
 		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}

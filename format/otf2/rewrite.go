@@ -1,7 +1,7 @@
 package otf2
 
 import (
-	"io"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -147,7 +147,7 @@ func (e *encoder) defineMarkers(p *source) error {
 	for _, id := range o.markers {
 		used[id] = true
 	}
-	return p.m.a.Markers(func(_ int64, r *Record) error {
+	err := p.m.a.Markers(func(_ int64, r *Record) error {
 		if r.ID != defMarker {
 			return nil
 		}
@@ -163,6 +163,10 @@ func (e *encoder) defineMarkers(p *source) error {
 		e.renameTexts(r)
 		return e.w.Mark(r)
 	})
+	if bad := (*FileError)(nil); errors.As(err, &bad) {
+		return nil // the decoder has reported it
+	}
+	return err
 }
 
 // unkept returns the number of references that the models do not keep.
@@ -556,15 +560,15 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 		}
 	}
 	scope := ops[2]
-	if ops[1] < uint64(len(scopeTables)) {
-		scope = p.id(scopeTables[ops[1]], scope)
+	if p.index != nil && ops[1] < uint64(len(scopeTables)) && scopeTables[ops[1]] != noTable {
+		scope = undefined32
+		if t, i, ok := e.scopeEntry(ops[1], ops[2]); ok {
+			scope = e.id(t, i)
+		}
 	}
 	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], scope, 0},
 		Texts: []string{text}})
 }
-
-// scopeTables holds the tables that the scopes of markers refer to.
-var scopeTables = [...]Table{noTable, Locations, LocationGroups, SystemTreeNodes, Groups, Comms}
 
 // addMetricValue takes the value of one member of a metric. The values of an event come one after
 // another.
@@ -670,7 +674,7 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 			continue
 		}
 		var failed error
-		m.a.Thumbnail(k, func(_ int64, r *Record) error { // damaged records are left out
+		err := m.a.Thumbnail(k, func(_ int64, r *Record) error {
 			e.renameTexts(r)
 			failed = e.w.Thumbnail(k, r)
 			return failed
@@ -678,28 +682,21 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 		if failed != nil {
 			return failed
 		}
+		if err := fail(m.opt, err); err != nil { // damaged records are left out
+			return err
+		}
 	}
 	return nil
 }
 
 // writeSnapshots writes the snapshots of a location except for damaged records.
 func (e *encoder) writeSnapshots(id uint64) error {
-	s, err := e.original.parts[0].m.a.Snapshots(id)
-	if err != nil {
-		return nil // the location has none
-	}
-	defer s.Close()
-	for {
-		x, err := s.Next()
-		if err == io.EOF {
+	return e.original.parts[0].m.eachSnapshot(id, func(x *Event) error {
+		if int(x.ID) >= len(snapshotTypes) || snapshotTypes[x.ID].name == "" {
 			return nil
 		}
-		if err == nil && int(x.ID) < len(snapshotTypes) && snapshotTypes[x.ID].name != "" {
-			if err := e.w.Snapshots(id).Write(x); err != nil {
-				return err
-			}
-		}
-	}
+		return e.w.Snapshots(id).Write(x)
+	})
 }
 
 // closeRewritten writes the definitions of the source archive and the added ones, and ends the

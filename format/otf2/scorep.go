@@ -2,8 +2,6 @@ package otf2
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -42,26 +40,6 @@ func (s *scorep) among(paradigm uint64) *placeList {
 		s.communicating[paradigm] = l
 	}
 	return l
-}
-
-// otherParadigms returns the paradigms besides MPI that have communicating locations.
-func (s *scorep) otherParadigms() []uint64 {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.communicating)), func(p uint64) bool { return p == mpiParadigm })
-}
-
-// threadForkJoin is the class of paradigms whose threads are forked and joined.
-const threadForkJoin = 1
-
-// commParadigm returns the paradigm of a communicator, MPI if the trace does not tell it.
-func (e *encoder) commParadigm(comm uint32) uint64 {
-	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
-		for _, a := range e.defs.Sets.At(set).Attrs {
-			if i := slices.Index(paradigms, a.Value.Str); a.Key == "paradigm" && i > 0 {
-				return uint64(i)
-			}
-		}
-	}
-	return mpiParadigm
 }
 
 // newScorep returns the layout for the locations of a trace.

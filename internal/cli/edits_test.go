@@ -21,7 +21,7 @@ import (
 // numbers and run time.
 func toolLines(t *testing.T, path, name string, flags ...string) map[string]int {
 	t.Helper()
-	number := regexp.MustCompile(`^\(#\d+\) *\t`)
+	number := regexp.MustCompile(`^\(#\d+\) *\t?`)
 	out, _ := runTool(t, path, name, flags...)
 	m := map[string]int{}
 	for line := range strings.Lines(string(out)) {

@@ -51,6 +51,7 @@ func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, o
 	byGroup := both(x.groups, x.notGroups, func(list []string) (func(uint32) bool, error) { return chooseGroups(d, list) })
 	if byName != nil || byGroup != nil {
 		w.Location = func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }
+		w.Scopes = len(x.locations) == 0
 		named := both(nil, x.notLocations, entries(aLocation))
 		w.Markers = func(loc uint32) bool {
 			return transform.HasMarkers(d.Locations.At(loc)) && (named == nil || named(loc))

@@ -82,7 +82,7 @@ func localArchive(t *testing.T) string {
 		}
 		r.Close()
 	}
-	must(w.Thumbnail(0, &otf2.Record{ID: 10, Values: []uint64{0, 1, 0, 1, 2, 0},
+	must(w.Thumbnail(0, &otf2.Record{ID: 10, Values: []uint64{0, 1, 0, 1, 2, 0, 1},
 		Texts: []string{"calls", "of two regions"}}))
 	must(w.Thumbnail(0, &otf2.Record{ID: 11, Values: []uint64{10, 2, 3, 4}}))
 	must(errors.Join(w.Close(), out.Commit()))

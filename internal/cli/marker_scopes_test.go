@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+)
+
+// scopedArchive copies the archive heat2d-mt and adds markers of all scopes. It returns the path.
+func scopedArchive(t *testing.T) string {
+	t.Helper()
+	from, err := otf2.Open(format.FileSource("../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../format/otf2/testdata/ok/heat2d-mt")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "scoped.otf2")
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := otf2.NewWriter(out, otf2.Anchor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(from.Markers(func(_ int64, r *otf2.Record) error { return w.Mark(r) }))
+	for scope, of := range []uint64{2: 2, 3: 1, 4: 1, 5: 1} { // MPI Rank 2, node0, a group of ranks, cart
+		if scope >= 2 {
+			add(w.Mark(&otf2.Record{ID: 6, Values: []uint64{1037599273000, 0, 0, uint64(scope), of, 0},
+				Texts: []string{fmt.Sprint("scope ", scope)}}))
+		}
+	}
+	add(errors.Join(w.Close(), out.Commit()))
+	name := filepath.Join(dir, "traces.marker")
+	b, err := os.ReadFile(strings.TrimSuffix(path, ".otf2") + ".marker")
+	add(err)
+	add(os.WriteFile(name, b, 0o666))
+	return filepath.Join(dir, "traces.otf2")
+}
+
+// TestScopesOfMergedMarkers checks that markers of merged archives are for what they were for, also where the merged
+// trace is of another format in between: otf2-marker prints the definition that has the name of the original one.
+func TestScopesOfMergedMarkers(t *testing.T) {
+	path := scopedArchive(t)
+	dir := t.TempDir()
+	// scopes returns what otf2-marker prints as the scopes of the markers, with ids as names.
+	ids := map[string]map[string]bool{} // of the scopes of each text in the last archive
+	scopes := func(path string) (l []string) {
+		clear(ids)
+		out, _ := runTool(t, path, "otf2-marker")
+		if out == nil {
+			t.Skip("otf2-marker is not installed")
+		}
+		tables := map[string]string{"LOCATION": "LOCATION", "LOCATION_GROUP": "LOCATION_GROUP",
+			"SYSTEM_TREE_NODE": "SYSTEM_TREE_NODE", "COMM": "COMM", "GROUP": "GROUP"}
+		defined, _ := runTool(t, path, "otf2-print", "-G")
+		for _, m := range regexp.MustCompile(`Scope: (\w+)(?::(\d+))?, Text: "(.*)"`).FindAllStringSubmatch(string(out), -1) {
+			name := ""
+			if ids[m[3]] == nil {
+				ids[m[3]] = map[string]bool{}
+			}
+			if ids[m[3]][m[2]] = true; m[2] != "" {
+				of := regexp.MustCompile(`(?m)^` + tables[m[1]] + ` +` + m[2] + `  (.*)$`).FindStringSubmatch(string(defined))
+				if of == nil {
+					name = "undefined " + m[2]
+				} else if name = strings.Split(of[1], " <")[0]; m[1] == "LOCATION" {
+					name = regexp.MustCompile(`Group: "[^"]*`).FindString(of[1]) // all threads have one name
+				}
+			}
+			l = append(l, m[3]+" of "+m[1]+" "+name)
+		}
+		slices.Sort(l)
+		return l
+	}
+	one := scopes(path)
+	if len(one) != 6 || !slices.Contains(one, `scope 2 of LOCATION_GROUP Name: "MPI Rank 2"`) {
+		t.Fatalf("found %q", one)
+	}
+	want := slices.Sorted(slices.Values(slices.Concat(one, one)))
+	for _, way := range [][]string{{"m.otf2"}, {"a.otf", "a.otf2"}, {"b.etf", "b.otf2"}, {"c/c.pallas", "d.otf2"}} {
+		for i := range way {
+			way[i] = filepath.Join(dir, way[i])
+		}
+		os.MkdirAll(filepath.Dir(way[0]), 0o777)
+		weft(t, 0, "merge", "-q", "--allow-loss", path, path, way[0])
+		if len(way) > 1 {
+			weft(t, 0, "convert", "-q", "--allow-loss", way[0], way[1])
+		}
+		if got := scopes(way[len(way)-1]); !slices.Equal(got, want) {
+			t.Errorf("%s: found\n%s\nexpected\n%s", filepath.Base(way[0]), strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		for text, l := range ids {
+			if text != "first half" && len(l) != 2 {
+				t.Errorf("%s: found the scopes %v of %s, expected two", filepath.Base(way[0]), l, text)
+			}
+		}
+	}
+}
