@@ -44,6 +44,15 @@ type definer struct {
 	alone  map[string]string    // new ids of groups of time series that have no definition, by their id in src
 	// edit changes a copy of an entry before the target is searched for it. Nil leaves all unchanged.
 	edit func(v any)
+	// variants has numbers of entries of src, by table and index. Only entries with the same number become one. The
+	// number of all others is 0.
+	variants map[entryKey]int
+}
+
+// entryKey identifies an entry of a table.
+type entryKey struct {
+	table table
+	index uint32
 }
 
 // target is the trace that definitions are copied into.
@@ -210,7 +219,7 @@ func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, transl
 	if m.edit != nil {
 		m.edit(&v)
 	}
-	return put(m.into, t, v, id)
+	return put(m.into, t, v, m.variants[entryKey{t, i}], id)
 }
 
 // hasCycle reports whether a group is its own ancestor.
@@ -271,11 +280,14 @@ func (to *target) unused(t table, before, id string) string {
 	return id
 }
 
-// put adds an entry to a table, or finds an equal one. An id in use is replaced.
-func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
+// put adds an entry to a table, or finds an equal one with the same variant. An id in use is replaced.
+func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
 		key = to.same(t, &v)
+	}
+	if key != "" && variant > 0 {
+		key += strconv.Itoa(variant)
 	}
 	if key != "" {
 		if i, ok := to.found[t][key]; ok {
