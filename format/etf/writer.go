@@ -292,7 +292,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	if w.from != nil {
-		for _, x := range w.from.notes {
+		for _, x := range w.from.inOrder() {
 			if x.placed && x.before == 0 { // no record comes after it
 				out.WriteString(x.text + "\n")
 			}

@@ -27,8 +27,8 @@ type Reader struct {
 	head  head
 	// described reports that a record has defined a descriptor, possibly a redefined one.
 	described bool
-	skipped   int64 // number of unreadable records
-	rounded   int64 // number of rounded times
+	unread    func(l []byte) error // is called for lines that cannot be read, unless it is nil
+	rounded   int64                // number of rounded times
 }
 
 // NewReader opens a trace for reading record by record. It converts old-format traces. Defects are
@@ -76,7 +76,11 @@ func (r *Reader) Read(rec *Record) error {
 				return err
 			}
 			if skip {
-				r.skipped++
+				if r.unread != nil {
+					if err := r.unread(l); err != nil {
+						return err
+					}
+				}
 				continue
 			}
 		}

@@ -388,8 +388,9 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestUnreadablePICL checks that lines that cannot be read are lost wherever a trace is written, but for repair:
-// malformed ones, too long ones, records that define a descriptor, and records of the old format.
+// TestUnreadablePICL checks that lines that cannot be read are lost wherever they are not kept, but for repair. Where
+// PICL is edited, malformed ones and records that define a descriptor are kept; too long ones, and records of the old
+// format, are not.
 func TestUnreadablePICL(t *testing.T) {
 	dir := t.TempDir()
 	other := textFile(t, "other.trf", "-2 3 0.1 1 0 0\n")
@@ -398,7 +399,7 @@ func TestUnreadablePICL(t *testing.T) {
 		lost int64
 		kept bool // an edited PICL file keeps the line
 	}{
-		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, false},
+		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, true},
 		{"-3 5 1.0 0 0 0\n-7 -1 1.5 0 0 3000 0 " + strings.Repeat("x", 3000) + "\n-4 5 3.0 0 0 0\n", 1, false},
 		{"-6 -1 0.0 -1 -1 1 \"%d%s\" 20\n-3 5 1.0 0 0 0\n-4 5 2.0 0 0 0\n", 1, true},
 		{"1 0 0 0 4 4 4\n3 0 4 0 1\n9 0 5 0\n2 0 x 0\n19 0 9 0 1\n", 3, false},
