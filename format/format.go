@@ -74,6 +74,9 @@ type About struct {
 	// SingleText is set when a trace is a single text, so that it can come from standard input and go
 	// to standard output.
 	SingleText bool
+	// FilesEach is the number of files that a trace has for each location with events; in some formats, for each
+	// location. It is 0 if the number of files does not depend on that of locations.
+	FilesEach int64
 	// EmptyMain is set when the main file of a trace may be empty because other files hold the
 	// content. A file of another format that is empty is no trace ([EmptyError]).
 	EmptyMain bool
