@@ -2,6 +2,7 @@ package picl
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -52,6 +53,7 @@ func (e *encoder) rewrite(o *original) {
 		moved:   len(d.Runs) != 1,
 		out:     e.described, rename: e.Defs.Rename, repair: e.Defs.Mended, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
+	maps.Copy(e.rewriter.out.sets, d.defs.sets) // subsets hold in the whole file
 }
 
 // read returns a line and reads its record. ok is false if there is none. bad is true if the record has a
