@@ -318,16 +318,11 @@ func (w *rewriter) dataOf(l []byte) []byte {
 	return l[i:]
 }
 
-// mayHoldText reports whether the data of the current record may hold text beside numbers.
+// mayHoldText reports whether the data of the current record may hold text beside its values.
 func (w *rewriter) mayHoldText(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t")
 	if len(data) == 0 {
 		return false
-	}
-	for _, v := range w.rec.Values {
-		if v.Type == trace.String {
-			return true
-		}
 	}
 	if data[0] != '"' {
 		i := bytes.IndexAny(data, " \t")
