@@ -776,7 +776,10 @@ func (w *Writer) addLeft(loss *format.Loss) {
 			loss.Add("record", field, format.Degraded, reason, n)
 			continue
 		}
-		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
+		if reason != leftUnread {
+			reason += " (an option of the writer)"
+		}
+		loss.Add("record", "", format.Lost, reason, n)
 	}
 }
 

@@ -91,3 +91,19 @@ func TestMalformedRecordDefinesNothing(t *testing.T) {
 		t.Errorf("found what the second line names in\n%s", got)
 	}
 }
+
+// TestUnreadLineOfOldFormat checks that a line that cannot be read does not make a file one of PICL's old format.
+func TestUnreadLineOfOldFormat(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.trf")
+	const text = "-2 5 1.000000 0 0 0\n1 0 0 0\n-2 5 2.000000 0 0 0\n"
+	in := textFile(t, "in.trf", text)
+	weft(t, 0, "convert", "-q", in, out)
+	if got := readText(t, out); got != text {
+		t.Errorf("found %q, expected %q", got, text)
+	}
+	weft(t, 1, "filter", "-q", "--min-duration", "5s", textFile(t, "in.trf", "1 0 0 0\n"+text), out, "--force")
+	weft(t, 0, "filter", "-q", "--allow-loss", textFile(t, "in.trf", "1 0 0 0\n"+text), out, "--force")
+	if got := readText(t, out); got != text {
+		t.Errorf("found %q, expected %q", got, text)
+	}
+}
