@@ -221,6 +221,9 @@ func (w *Writer) definitions() []byte {
 // forget removes the definitions, so that others can be written.
 func (w *Writer) forget() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
+	for _, c := range w.curves {
+		c.def = nil
+	}
 }
 
 func (w *Writer) curve(k seriesKey) *curve {

@@ -234,7 +234,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 		h.f[5] = 0
 		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; taken as 0", trace.Warning}, false
 	}
-	kind := "an integer"
+	kind := "an integer of at most 18 digits"
 	if bad == 2 {
 		kind = "a decimal number that fits 64 bits"
 	}

@@ -24,10 +24,10 @@ func TestUnreadLinesStay_2_1(t *testing.T) {
 		{".trf", ".etf", "-3 5 2.000000 1 0 0\n-3 5 3.0 1 x 0\n-4 5 4.000000 1 0 0\n-3 5 1.000000 0 0 0\n-4 5 5.000000 0 0 0\nend\n",
 			"-3 5 1.000000 0 0 0\n-3 5 2.000000 1 0 0\n-4 5 4.000000 1 0 0\n-4 5 5.000000 0 0 0\n", 2},
 		{".etf", ".trf", "TU SECONDS\nTU DAYS\nR 0 1 false ;\nR 1 x false ;\n# claims\nC 0 0 1 0 1 ;\nC 1 0 1 0 x ;\n" +
-			"C 2 2 1 0 1 ;\nC 3 1 2 0 1 ;\nE 0 1 ;\nE 1\n# event\nE 2 3 ;\nD 0 9 0 2 ;\nD 1 4 0 2 ;\nS 0 ;\nS x ;\n" +
+			"C 2 2 1 0 1 ;\nC 3 1 2 0 1 ;\nE 0 1 ;\nE 1\n# event\nE 2 3 ;\nD 0 9 0 2 ;\nD 1 4 0 2 ;\nE 7\nS 0 ;\nS x ;\n" +
 			"F 0 0 1 1 0 0\nF 0 1 1 1 0 0\nF 0 1 2 1 0 0\nTS 0 ;\nTSS 0 0 ;\nTSS 0\nTSP 0 0 1\nTSP 0 0 1 2\n",
 			"TU SECONDS\nR 0 1 false ;\nC 0 0 1 0 1 ;\nC 3 1 2 0 1 ;\nE 0 1 ;\nE 2 3 ;\nD 1 4 0 2 ;\nS 0 ;\n" +
-				"F 0 0 1 1 0 0\nF 0 1 2 1 0 0\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1 2\n", 10},
+				"F 0 0 1 1 0 0\nF 0 1 2 1 0 0\nTS 0 ;\nTSS 0 0 ;\nTSP 0 0 1 2\n", 11},
 	} {
 		in := textFile(t, "in"+x.ext, x.text)
 		sorted := strings.HasPrefix(x.text, "-3 5 2.000000 1")
