@@ -256,6 +256,9 @@ func (w *rewriter) isUnreadable(l []byte) (bad, isRecord bool) {
 		return false, false
 	}
 	r := &w.other
+	if r.noSamples(k, l, i) {
+		return false, false
+	}
 	if isRecord = r.valid(k, l, i); isRecord && k == TU {
 		_, _, isRecord = unitOf(r.Unit)
 	}

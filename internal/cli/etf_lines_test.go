@@ -240,6 +240,7 @@ func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 		{"a range between samples", "TSP 0 0 1 5 2 6 3 7\nTSR 0 0 1.5 1.7 1 2\n", ""},
 		{"samples between samples", "TSP 0 0 1 5 4 6\nTSP 0 0 2 5 (3, 6)\nTSP 0 0 5 1\n", ""},
 		{"lines that overlap", "TSP 0 0 1 5 3 6 5 7\nTSP 0 0 2 5 4 6 6 7\nTSR 0 0 2.5 2.7 1 2\nTSP 0 0 7 1 8 2\n", ""},
+		{"no samples", "TSP 0 0\nTSP 0 0 1 5\nTSP 0 0 ()\n# c\nTSR 0 0 2 3\nTSP 0 0\n", ""},
 		{"samples in another order", "TSP 0 0 3 5 1 6 (1,  7) 2 8\nTSP 0 0 7 5 6 6\n", ""},
 		{"lines begun in another order", "TSP 0 0 2 5 4 6\nTSP 0 0 1 5 3 6\n", "TSP 0 0 1 5 3 6\nTSP 0 0 2 5 4 6\n"},
 	} {
