@@ -92,8 +92,8 @@ func (w *rewriter) count(loss *format.Loss) {
 		how = format.Degraded // a repair omits the comments on purpose
 	}
 	w.findUnread()
-	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText, Spelled: w.changed.otherForm,
-		Recoded: w.recoded}
+	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText,
+		Spelled: w.changed.otherForm, Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}

@@ -333,8 +333,8 @@ func (s *eventScan) Close() {
 // Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with
 // defects, of definitions that are not UTF-8 and of rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped, Damaged: d.damaged,
-		Recoded: d.coded.other, Rounded: d.rounded}, nil
+	return &format.Overview{Spelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
+		Damaged: d.damaged, Recoded: d.coded.other, Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.

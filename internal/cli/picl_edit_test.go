@@ -218,8 +218,8 @@ func TestVerbsChangePICL(t *testing.T) {
 			[]string{"anonymize"}},
 		{"names that stay", "2 5 0.1 0 0 1 1 word\n2 5 0.2 0 0 1 \"%s\" word\n2 5 0.3 0 0 1 \"%*s %s\" no word\n" +
 			"2 5 0.4 0 0 1 \"x%d\" x5\n2 5 0.5 0 0 1 1 secret\n",
-			"-5 5 -1.000000 -1 -1 8 0 region 1\n2 5 0.1 0 0 1 1 word\n2 5 0.2 0 0 1 \"%s\" word\n2 5 0.300000 0 0 4 0 word\n2 5 0.400000 0 0 1 2 5\n" +
-				"2 5 0.500000 0 0 6 0 text 1\n",
+			"-5 5 -1.000000 -1 -1 8 0 region 1\n2 5 0.1 0 0 1 1 word\n2 5 0.2 0 0 1 \"%s\" word\n2 5 0.300000 0 0 4 0 word\n" +
+				"2 5 0.400000 0 0 1 2 5\n2 5 0.500000 0 0 6 0 text 1\n",
 			[]string{"anonymize", "--keep", "word"}},
 		{"what is broken", "-3 5 0.1 0 0 1 2 5 extra\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n",
 			"-3 5 0.100000 0 0 1 2 5\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n", []string{"repair"}},

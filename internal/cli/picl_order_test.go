@@ -15,8 +15,8 @@ func TestDefinitionsStayAhead_2_4(t *testing.T) {
 		"-2 9 0.05 0 0 0\n-3 -21 0.4 0 0 3 2 8 1 1\n-4 -21 0.5 0 0 0\n-2 9 0.8 0 0 0\n" +
 		"-3 5 0.1 1 0 0\n-5 6 0.3 1 -1 4 0 more\n-2 6 0.35 1 0 1 7 3\n-4 5 0.7 1 0 0\n"
 	const want = "-5 -1 -1.0 1 -1 3 0 one\n-5 5 -1.0 1 -1 4 0 task\n-6 -1 -1.0 1 -1 1 \"%d%s\" 7 \"%d\"\n" +
-		"-2 9 0.05 0 0 0\n-3 5 0.1 1 0 0\n-5 6 0.3 1 -1 4 0 more\n-2 6 0.35 1 0 1 7 3\n-3 -21 0.4 0 0 3 2 8 1 1\n-4 -21 0.5 0 0 0\n" +
-		"-4 5 0.7 1 0 0\n-2 9 0.8 0 0 0\n"
+		"-2 9 0.05 0 0 0\n-3 5 0.1 1 0 0\n-5 6 0.3 1 -1 4 0 more\n-2 6 0.35 1 0 1 7 3\n" +
+		"-3 -21 0.4 0 0 3 2 8 1 1\n-4 -21 0.5 0 0 0\n-4 5 0.7 1 0 0\n-2 9 0.8 0 0 0\n"
 	in := textFile(t, "in.trf", text)
 	for _, verb := range append(slices.Clone(editVerbs[1:]), []string{"repair"}) {
 		out := filepath.Join(t.TempDir(), "out.trf")

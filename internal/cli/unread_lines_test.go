@@ -7,8 +7,8 @@ import (
 )
 
 // editVerbs are the commands that edit a trace, with flags with which they change nothing.
-var editVerbs = [][]string{{"convert"}, {"filter", "--not-region", "none"}, {"cut", "--from", "0%"}, {"merge"}, {"align"},
-	{"sort"}}
+var editVerbs = [][]string{{"convert"}, {"filter", "--not-region", "none"}, {"cut", "--from", "0%"}, {"merge"},
+	{"align"}, {"sort"}}
 
 // TestUnreadLinesStay_2_1 checks that commands that edit a trace keep lines that cannot be read where they stand,
 // whatever their kind: ahead of the same record, or behind all. repair leaves them out. In other formats they are lost.
@@ -17,11 +17,12 @@ func TestUnreadLinesStay_2_1(t *testing.T) {
 		ext, other, text, sound string
 		bad                     int
 	}{
-		{".trf", ".etf", "garbage\n-5 5 0.000000 -1 -1 4 0 task\n-5 x 0.000000 -1 -1 4 0 task\n-3 5 1.000000 0 0 0\n-3 7 x 0 0 0\n" +
-			"-3 6 1.5 0 0 -0.5\n-4 5 2.000000 0 0 0\nend\n",
+		{".trf", ".etf", "garbage\n-5 5 0.000000 -1 -1 4 0 task\n-5 x 0.000000 -1 -1 4 0 task\n-3 5 1.000000 0 0 0\n" +
+			"-3 7 x 0 0 0\n-3 6 1.5 0 0 -0.5\n-4 5 2.000000 0 0 0\nend\n",
 			"-5 5 0.000000 -1 -1 4 0 task\n-3 5 1.000000 0 0 0\n-4 5 2.000000 0 0 0\n", 5},
 		// Processor 1 comes first in the file and last in time.
-		{".trf", ".etf", "-3 5 2.000000 1 0 0\n-3 5 3.0 1 x 0\n-4 5 4.000000 1 0 0\n-3 5 1.000000 0 0 0\n-4 5 5.000000 0 0 0\nend\n",
+		{".trf", ".etf", "-3 5 2.000000 1 0 0\n-3 5 3.0 1 x 0\n-4 5 4.000000 1 0 0\n-3 5 1.000000 0 0 0\n" +
+			"-4 5 5.000000 0 0 0\nend\n",
 			"-3 5 1.000000 0 0 0\n-3 5 2.000000 1 0 0\n-4 5 4.000000 1 0 0\n-4 5 5.000000 0 0 0\n", 2},
 		{".etf", ".trf", "TU SECONDS\nTU DAYS\nR 0 1 false ;\nR 1 x false ;\n# claims\nC 0 0 1 0 1 ;\nC 1 0 1 0 x ;\n" +
 			"C 2 2 1 0 1 ;\nC 3 1 2 0 1 ;\nE 0 1 ;\nE 1\n# event\nE 2 3 ;\nD 0 9 0 2 ;\nD 1 4 0 2 ;\nE 7\nS 0 ;\nS x ;\n" +
@@ -89,6 +90,16 @@ func TestMalformedRecordDefinesNothing(t *testing.T) {
 	got := weft(t, 0, "info", "-q", "--definitions", in)
 	if strings.Contains(got, "77/0") || strings.Contains(got, "event 8") || strings.Contains(got, "9.5") {
 		t.Errorf("found what the second line names in\n%s", got)
+	}
+}
+
+// TestUnreadLinesWithoutEvents checks that lines that cannot be read stay in a trace without events.
+func TestUnreadLinesWithoutEvents(t *testing.T) {
+	const text = "TU SECONDS\nE\nD 0 9 1 1 ;\n"
+	for _, verb := range editVerbs[1:3] {
+		if got, _ := rewriteTRACE(t, text, verb...); got != text {
+			t.Errorf("%q: found %q, expected %q", verb, got, text)
+		}
 	}
 }
 
