@@ -75,6 +75,9 @@ type About struct {
 	// SingleText is set if a trace is a single text, so that it can be read from standard input and
 	// written to standard output.
 	SingleText bool
+	// FilesEach is the number of files that a trace has for each location with events; in some formats, for each
+	// location. It is 0 if the number of files does not depend on that of locations.
+	FilesEach int64
 	// EmptyMain is set if the main file of a trace can be empty because other files hold the
 	// content. In other formats an empty file is no trace ([EmptyError]).
 	EmptyMain bool

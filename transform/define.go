@@ -45,6 +45,15 @@ type definer struct {
 	// edit changes the copy of an entry before an equal entry of the target is searched. Nil
 	// changes nothing.
 	edit func(v any)
+	// variants has numbers of entries of src, by table and index. Only entries with the same number become one. The
+	// number of all others is 0.
+	variants map[entryKey]int
+}
+
+// entryKey identifies an entry of a table.
+type entryKey struct {
+	table table
+	index uint32
 }
 
 // target is the trace into which definitions are copied.
@@ -216,7 +225,7 @@ func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, transl
 	if m.edit != nil {
 		m.edit(&v)
 	}
-	return put(m.into, t, v, id)
+	return put(m.into, t, v, m.variants[entryKey{t, i}], id)
 }
 
 // hasCycle reports whether a group is its own ancestor.
@@ -278,12 +287,15 @@ func (to *target) unused(t table, before, id string) string {
 	return id
 }
 
-// put adds an entry to a table, unless it has an equal one, and returns the index. It replaces an
-// id that is in use.
-func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
+// put adds an entry to a table, unless it has an equal one with the same variant, and returns the
+// index. It replaces an id that is in use.
+func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
 		key = to.same(t, &v)
+	}
+	if key != "" && variant > 0 {
+		key += strconv.Itoa(variant)
 	}
 	if key != "" {
 		if i, ok := to.found[t][key]; ok {

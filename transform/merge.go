@@ -27,7 +27,8 @@ type MergeOptions struct {
 	// an epoch. The common clock also has a tick for each epoch.
 	Wall bool
 	// Unify makes locations, groups, communicators, resources and metrics with the same id and name
-	// one. Without it those of different traces stay separate.
+	// one. Without it those of different traces stay separate. Signals become one only where the
+	// fragments of one trace begin where those of another end.
 	Unify bool
 }
 
@@ -113,6 +114,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
 			rounded: &x.Rounded, large: &x.large,
 			definer: newDefiner(src, to)}
+		p.definer.variants = map[entryKey]int{}
 		units := unitSeconds(x.defs.Clock)
 		units.Quo(units, unitSeconds(src.Clock))
 		p.more, _ = new(big.Float).SetInt(units.Num()).Float64()
@@ -129,11 +131,100 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 			}
 		}
 	}
+	if m.Unify {
+		if err := x.chainSignals(ctx); err != nil {
+			return nil, err
+		}
+	}
 	x.copyGlobals()
 	if len(list) > 1 {
 		return x, x.join(ctx)
 	}
 	return x, nil
+}
+
+// span is the time from the start of the first fragment of a signal to the end of the last one.
+type span struct {
+	from, to int64
+	any      bool
+}
+
+// add adds a later or earlier time.
+func (s *span) add(from, to int64) {
+	if !s.any {
+		*s = span{from, to, true}
+	}
+	s.from, s.to = min(s.from, from), max(s.to, to)
+}
+
+// continues reports whether two spans have an end in common. A span of no fragments continues every other.
+func (s *span) continues(o *span) bool { return !s.any || !o.any || s.from == o.to || s.to == o.from }
+
+// chainSignals determines which signals with the same id and name become one: those whose fragments, trace
+// after trace, continue those of the others. The domains of a signal have no gaps and do not overlap.
+func (x *MergedTrace) chainSignals(ctx context.Context) error {
+	type name struct{ id, name, unit string }
+	signals := func(d *trace.Definitions, f func(i uint32, n name, m *trace.MetricDef)) {
+		for i := range d.Metrics.Len() {
+			if m := d.Metrics.At(uint32(i)); m.Kind == trace.SignalMetric {
+				f(uint32(i), name{m.ID, m.Name, m.Unit}, m)
+			}
+		}
+	}
+	traces := map[name]int{} // the number of traces with such a signal
+	for _, p := range x.list {
+		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { traces[n]++ })
+	}
+	chains := map[name][]span{}
+	for _, p := range x.list {
+		shared := false
+		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { shared = shared || traces[n] > 1 })
+		if !shared {
+			continue
+		}
+		spans, err := p.signalSpans(ctx)
+		if err != nil {
+			return err
+		}
+		signals(p.src, func(i uint32, n name, m *trace.MetricDef) {
+			if traces[n] < 2 {
+				return
+			}
+			own := spans[i]
+			at := slices.IndexFunc(chains[n], func(s span) bool { return s.continues(&own) })
+			if at < 0 {
+				if at = len(chains[n]); at > 0 {
+					x.apart++
+				}
+				chains[n] = append(chains[n], own)
+			} else if own.any {
+				chains[n][at].add(own.from, own.to)
+			}
+			if at > 0 {
+				p.definer.variants[entryKey{metrics, i}], p.definer.variants[entryKey{locations, m.Location}] = at, at
+			}
+		})
+	}
+	return nil
+}
+
+// signalSpans returns the spans of all signals on the common clock, by index.
+func (x *mergeInput) signalSpans(ctx context.Context) (map[uint32]span, error) {
+	spans := map[uint32]span{}
+	sel := trace.Events()
+	sel.Kind = func(k trace.Kind) bool { return k == trace.Fragment }
+	err := x.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			from, _, ok := x.onCommonClock(c.Time())
+			to, _, fits := x.onCommonClock(int64(c.Op(0)))
+			if s := spans[c.Ref()]; ok && fits {
+				s.add(from, to)
+				spans[c.Ref()] = s
+			}
+		}
+		return nil
+	}})
+	return spans, err
 }
 
 // join sets the native form of the merged definitions, if the traces have forms that can be joined.
@@ -471,7 +562,7 @@ func (m *MergeOptions) same(t table, v any) string {
 		}
 	case *trace.Resource:
 		if m.Unify {
-			return text(x.ID, x.Name)
+			return text(x.ID, x.Name, x.Unit, x.Capacity, x.UsesOffset)
 		}
 	}
 	return ""
@@ -483,6 +574,7 @@ type MergedTrace struct {
 	// clock.
 	Rounded int64
 	renamed int64 // number of properties whose keys have changed
+	apart   int64 // number of signals that Unify does not join
 	large   int64 // number of ids in the last scan that are too large to be made different
 	defs    trace.Definitions
 	list    []*mergeInput
@@ -495,6 +587,9 @@ func (m *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
 		"another trace has another value; the number of the trace is added to the key", m.renamed)
+	loss.Add("signal", "id", format.Degraded,
+		"its fragments do not begin where those of the same signal in another trace end, or end where these begin; it stays "+
+			"a signal of its own", m.apart)
 	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", m.large)
 	for _, x := range m.numbers {
 		x.lost(loss)

@@ -28,6 +28,8 @@ type decoder struct {
 	defines unclear // lines of definitions
 	coded   coded
 	tooLong int64 // lines above the length limit
+	// unreadDefs is the number of lines of definitions that cannot be read.
+	unreadDefs int64
 
 	first    int64   // line of the first readable record, 0 for none
 	keptSize int     // bytes of lines in Definitions.Opaque
@@ -76,8 +78,9 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return o, nil
 }
 
-// unread returns the number of lines of events and dependencies that cannot be read.
-func (d *decoder) unread() int64 { return d.skipped.Load() + d.tooLong }
+// unread returns the number of lines that cannot be read: of definitions and, in the last scan, of events and
+// dependencies.
+func (d *decoder) unread() int64 { return d.unreadDefs + d.skipped.Load() + d.tooLong }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	f, closer, err := openText(ctx, src, opt)
@@ -164,7 +167,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 			return nil, err
 		}
 		if !ok {
-			d.opaque(&x)
+			d.unreadDefs++
 			continue
 		}
 		if d.first == 0 || x.line < d.first {

@@ -337,7 +337,7 @@ func TestDocument_Comments(t *testing.T) {
 	dir := t.TempDir()
 	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU "+
 		"HOURS\nO 7\nR bad\nE 0 1 ;\n")
-	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; " +
+	want := "# about\nTU SECONDS\nO 0\nX 5 6\n# TU HOURS\n# O 7\nR bad\nE 0 1 ;\nS 0 ; name=s\n  # more\n# S 0 ; " +
 		"name=t\nF 0 0 1 1 0 0\n"
 	d := tracetest.Open(t, Format{}, src, nil)
 	loss := tracetest.Encode(t, Format{}, d, filepath.Join(dir, "y.etf"))
@@ -357,8 +357,9 @@ func TestDocument_Comments(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := moved.Rows()
-	if len(rows) != 1 || rows[0].Kind != "comment" || rows[0].How != format.Degraded || rows[0].Count != 6 {
-		t.Errorf("found losses %+v, expected that all but the first of 7 comments have another place", rows)
+	if len(rows) != 2 || rows[0].Kind != "line" || rows[0].How != format.Lost || rows[0].Count != 1 ||
+		rows[1].Kind != "comment" || rows[1].How != format.Degraded || rows[1].Count != 5 {
+		t.Errorf("found losses %+v, expected a lost line, and that all but the first of 6 comments have another place", rows)
 	}
 	many := tracetest.Open(t, Format{}, write(t,
 		strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", maxKept/1000)+"E 0 1 ;\n"), nil)

@@ -541,7 +541,7 @@ func splitRepeated(list []Attr) (parts [][]Attr) {
 // another place.
 func (e *encoder) comments(end bool) {
 	if e.from != nil {
-		for _, x := range e.from.notes {
+		for _, x := range e.from.inOrder() {
 			if !x.placed && (end || x.before == 0) {
 				e.w.comment(x.text)
 			}

@@ -280,6 +280,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			continue
 		}
 		t, end, ok := rec.times(k, l, i)
+		if !ok && rec.noSamples(k, l, i) {
+			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number, true})
+		}
 		if !ok || !k.isInterval(t, end) {
 			continue
 		}
@@ -306,6 +309,15 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		}
 		r.Add(b, l, number, t, end)
 	}
+}
+
+// noSamples reports whether a line is a legal one of samples without any. It has no effect, as a comment.
+func (r *Record) noSamples(k Keyword, l []byte, i int) bool {
+	if k != TSP {
+		return false
+	}
+	_, p := r.parse(k, l, i)
+	return len(r.Times) == 0 && (p.rule == "" || p.severity != trace.Error)
 }
 
 // times returns the start and the end of a line. ok is false for lines without times.

@@ -15,9 +15,6 @@ import (
 
 // foreignRow writes a row of another format's trace.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
-	if c.Derived() && e.Plain {
-		return nil
-	}
 	if c.Derived() {
 		// The decoder of the trace's own format creates it again; otherwise it would exist twice.
 		return e.event(c)

@@ -2,6 +2,8 @@ package etf
 
 import (
 	"bytes"
+	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -39,6 +41,9 @@ type rewriter struct {
 	notes []note
 	// The notes before each line that has not been written yet, as parts of notes.
 	before map[int64][]note
+	unread map[int64]bool // lines that cannot be read and have been written
+	other  Record         // of another line
+	lead   []byte
 }
 
 // definition is a line that defines something.
@@ -59,7 +64,7 @@ type note struct {
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
 	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended ||
-		renamed, defs: map[string]definition{}, before: map[int64][]note{}}
+		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.read(number)
 		if canonical == nil {
@@ -86,8 +91,9 @@ func (w *rewriter) count(loss *format.Loss) {
 	if w.sound && !w.renamed {
 		how = format.Degraded // a repair omits the comments on purpose
 	}
-	o := format.Overview{Unread: w.d.unread(), Damaged: w.changed.lessText, Spelled: w.changed.otherForm,
-		Recoded: w.recoded}
+	w.findUnread()
+	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText,
+		Spelled: w.changed.otherForm, Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}
@@ -96,7 +102,11 @@ func (w *rewriter) count(loss *format.Loss) {
 		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
 		for _, x := range w.notes {
 			if !x.placed && x.line > w.d.first {
-				loss.Add("comment", "order", format.Degraded, "stands before all other lines", 1)
+				kind := "comment"
+				if w.unread[x.line] {
+					kind = "line"
+				}
+				loss.Add(kind, "order", format.Degraded, "stands before all other lines", 1)
 			}
 		}
 	}
@@ -190,14 +200,106 @@ func noteText(s string) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// note appends the notes before a line, each with a line end.
-func (w *rewriter) note(b []byte, number int64) []byte {
+// note appends the notes before a line, and the lines there that cannot be read, each with a line end, in the order of
+// the file. again is set if a line may be written again.
+func (w *rewriter) note(b []byte, number int64, again bool) []byte {
 	list := w.before[number]
-	for i := range list {
-		list[i].placed = true
-		b = append(append(b, list[i].text...), '\n')
+	put := func(before int64) {
+		for ; len(list) > 0 && list[0].line < before; list = list[1:] {
+			list[0].placed = true
+			b = append(append(b, list[0].text...), '\n')
+		}
 	}
+	for _, n := range w.unreadBefore(number, again) {
+		put(n)
+		w.unread[n] = true
+		l, err := w.lines.At(n)
+		if err != nil {
+			w.err = err
+		}
+		b = append(append(b, l...), '\n')
+	}
+	put(math.MaxInt64)
 	return b
+}
+
+// unreadBefore returns the lines between a line and the record before it that cannot be read, without those that have
+// been written unless again is set.
+func (w *rewriter) unreadBefore(number int64, again bool) (list []int64) {
+	if w.sound || w.d.unreadDefs+w.d.skipped.Load() == 0 {
+		return nil
+	}
+	for n := number - 1; n > 0 && len(w.unread) < maxUnread; n-- {
+		l, err := w.lines.At(n)
+		if err != nil {
+			w.err = err
+		}
+		bad, isRecord := w.isUnreadable(l)
+		if isRecord {
+			break
+		}
+		if bad && (again || !w.unread[n]) {
+			list = append(list, n)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// maxUnread limits the number of lines that cannot be read and are written again.
+const maxUnread = 1 << 16
+
+// isUnreadable reports whether a line has a keyword but cannot be read, and whether it holds a record.
+func (w *rewriter) isUnreadable(l []byte) (bad, isRecord bool) {
+	k, i, isBlank := keyword(l)
+	if isBlank || k == NoKeyword {
+		return false, false
+	}
+	r := &w.other
+	if r.noSamples(k, l, i) {
+		return false, false
+	}
+	if isRecord = r.valid(k, l, i); isRecord && k == TU {
+		_, _, isRecord = unitOf(r.Unit)
+	}
+	return !isRecord, isRecord
+}
+
+// findUnread adds the lines that cannot be read and have no place yet to the notes. Those behind the last record stay
+// there.
+func (w *rewriter) findUnread() {
+	missing := w.d.unread() - w.d.tooLong - int64(len(w.unread))
+	if w.sound || missing <= 0 || len(w.d.Chunks) == 0 {
+		return
+	}
+	last := w.d.Chunks[len(w.d.Chunks)-1].Line
+	behind := len(w.notes) // index of the first of these notes behind the last record so far
+	for number := int64(1); missing > 0 && len(w.unread) < maxUnread || behind < len(w.notes); number++ {
+		l, err := w.lines.At(number)
+		if err != nil {
+			w.err = err
+		}
+		if l == nil && (err != nil || number >= last) {
+			break
+		}
+		bad, isRecord := w.isUnreadable(l)
+		if isRecord {
+			behind = len(w.notes)
+		}
+		if bad && !w.unread[number] && len(w.unread) < maxUnread {
+			w.unread[number] = true
+			w.notes = append(w.notes, note{text: string(l), line: number, before: -1})
+			missing--
+		}
+	}
+	for i := range w.notes[behind:] {
+		w.notes[behind+i].placed, w.notes[behind+i].before = true, 0
+	}
+}
+
+// inOrder returns the notes in the order of their lines.
+func (w *rewriter) inOrder() []note {
+	return slices.SortedStableFunc(slices.Values(w.notes), func(a, b note) int { return cmp.Compare(a.line, b.line) })
 }
 
 // read returns an original line and its canonical form, which is nil if the line holds no record
@@ -228,9 +330,9 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if w == nil || number <= 0 {
 		return b
 	}
-	if len(w.before) > 0 && w.before[number] != nil {
+	if w.lead = w.note(w.lead[:0], number, false); len(w.lead) > 0 {
 		text := string(b[n:])
-		b = w.note(b[:n], number)
+		b = append(b[:n], w.lead...)
 		delete(w.before, number) // write the notes once, even if several new lines come from this original line
 		n = len(b)
 		b = append(b, text...)
@@ -439,7 +541,7 @@ func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
 		if x, ok := w.defs[trace.Text(string(w.text))]; ok {
-			r.line = string(w.note(nil, x.number)) + x.text
+			r.line = string(w.note(nil, x.number, true)) + x.text
 		}
 	}
 }
@@ -454,7 +556,7 @@ func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	}
 	lines = slices.Clone(w.trace)
 	for i := range lines {
-		lines[i].line = string(w.note(nil, lines[i].Line)) + lines[i].line
+		lines[i].line = string(w.note(nil, lines[i].Line, true)) + lines[i].line
 	}
 	return lines, true
 }

@@ -221,6 +221,9 @@ func (w *Writer) definitions() []byte {
 // forget removes the definitions, so that others can be written.
 func (w *Writer) forget() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
+	for _, c := range w.curves {
+		c.def = nil
+	}
 }
 
 func (w *Writer) curve(k seriesKey) *curve {
@@ -292,7 +295,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	if w.from != nil {
-		for _, x := range w.from.notes {
+		for _, x := range w.from.inOrder() {
 			if x.placed && x.before == 0 { // no record comes after it
 				out.WriteString(x.text + "\n")
 			}

@@ -19,6 +19,7 @@ var about = format.About{
 	Name:       "pallas",
 	Title:      "Pallas",
 	Extensions: []string{".pallas"},
+	FilesEach:  3,
 	Reads:      "ABI 16 to 20, all codecs but SZ, attributes, damaged traces as far as they go",
 	Writes:     "ABI 20, exactly; what repeats is found while writing",
 	Seeks:      "by the first and last times of blocks",

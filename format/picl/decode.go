@@ -29,15 +29,16 @@ type decoder struct {
 	firstRecord int64
 	renamed     map[uint32]int64 // event types of regions whose event type has several names
 	kept        []keptRecord     // definition records, for encoders
-	defined     []int64          // lines of all definition records
+	defined     []int64          // lines of all definition records, and of those that cannot be read
 	missing     map[setKey]int64 // undefined subsets in heads of records, with the first line of each
 	statistics  bool             // the file has statistics records
 	spelled     int64            // records of the last scan whose descriptor is not the one that weft would write
 	damaged     int64            // records of the last scan that say more than their values
 	rounded     int64            // rounded times of the last scan
 	unread      int64            // unreadable definition records
+	malformed   int64            // lines without a record, but for blank ones
 	coded       coded
-	unreadable  int64 // lines of the last scan that cannot be read
+	unreadable  int64 // records of the last scan whose times do not fit
 	nesting     nesting
 	sources     sources
 	plainInts   bool // no record redefines descriptors
@@ -306,7 +307,7 @@ type eventScan struct {
 	damaged atomic.Int64 // records whose text holds more than their values
 	rounded atomic.Int64 // rounded times
 
-	unreadable atomic.Int64 // lines that cannot be read
+	unreadable atomic.Int64 // records whose times do not fit
 }
 
 // Begin begins a scan.
@@ -332,8 +333,8 @@ func (s *eventScan) Close() {
 // Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with
 // defects, of definitions that are not UTF-8 and of rounded times that the events do not reproduce.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Unread: d.unreadable + d.unread + *d.File.Skipped, Damaged: d.damaged,
-		Recoded: d.coded.other, Rounded: d.rounded}, nil
+	return &format.Overview{Spelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
+		Damaged: d.damaged, Recoded: d.coded.other, Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.

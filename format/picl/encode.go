@@ -457,21 +457,21 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
 	}
-	k := e.key(c.Location())
+	k, t := e.key(c.Location()), e.Time(c.Time())
 	if err := e.writeDefinitions(e.rows); err != nil {
 		return err
 	}
 	if e.rewriter != nil {
 		// Rows that a cut adds at its border have no position.
 		before := max(c.Pos(), e.rewriter.d.firstRecord)
-		if err := e.rewriter.writeDefinitions(before, k.processor, e.w); err != nil {
+		if err := e.rewriter.writeDefinitions(before, k.processor, t, e.w); err != nil {
 			return err
 		}
 	}
 	e.rows++
 	r := &e.rec
 	ref := c.Ref()
-	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0],
+	*r = Record{Time: t, Processor: k.processor, Process: k.process, Values: r.Values[:0],
 		Event: e.eventOf(ref)}
 	e.last = r.Time
 	switch kind := c.Kind(); kind {
@@ -746,7 +746,12 @@ func (e *encoder) Links(links []trace.Link) error {
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
 	if e.rewriter != nil && !e.rewriter.repair {
-		e.Lost.Add("record", "", format.Lost, "cannot be read", e.rewriter.d.unreadable+*e.rewriter.d.File.Skipped)
+		d := e.rewriter.d
+		n := d.unreadable + *d.File.Skipped
+		if e.rewriter.rename != nil {
+			n += d.malformed
+		}
+		e.Lost.Add("record", "", format.Lost, "cannot be read", n)
 	}
 	if err := e.writeDefinitions(math.MaxInt64); err != nil {
 		return err
@@ -771,7 +776,10 @@ func (w *Writer) addLeft(loss *format.Loss) {
 			loss.Add("record", field, format.Degraded, reason, n)
 			continue
 		}
-		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
+		if reason != leftUnread {
+			reason += " (an option of the writer)"
+		}
+		loss.Add("record", "", format.Lost, reason, n)
 	}
 }
 
@@ -848,9 +856,10 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 			return nil, err
 		}
 	}
+	r.unread = w.writeUnread
 	err = linetrace.Copy(ctx, r, w)
 	w.addLeft(loss)
-	loss.Add("record", "", format.Lost, "cannot be read", r.skipped+*r.file.Skipped)
+	loss.Add("record", "", format.Lost, "cannot be read", *r.file.Skipped)
 	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
 	return loss, err
 }

@@ -1,6 +1,7 @@
 package picl
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -30,9 +31,10 @@ type scanResult struct {
 	records     int64
 	defs        []Record
 	defsAfter   []int64 // number of records of the chunk before each of defs
-	defined     []int64 // lines of all definition records
+	defined     []int64 // lines of all definition records, and of those that cannot be read
 	problems    []*trace.Defect
 	unread      int64 // unreadable definition records
+	malformed   int64 // lines without a record, but for blank ones
 	coded       coded
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
@@ -91,6 +93,7 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		d.nrec += r.records
 		d.unread += r.unread
+		d.malformed += r.malformed
 		d.coded.utf8 += r.coded.utf8
 		d.coded.other += r.coded.other
 		d.statistics = d.statistics || r.statistics
@@ -223,7 +226,17 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 				break
 			}
 			var bad int
-			if i, bad = h.parse(l, 5); bad >= 0 {
+			i, bad = h.parse(l, 5)
+			if bad < 0 && !h.parseCount(l) {
+				var other head
+				if _, _, skip := parseLine(l, &other); skip {
+					bad = 5
+				}
+			}
+			if bad >= 0 {
+				if len(bytes.TrimSpace(l)) > 0 {
+					r.malformed, r.defined = r.malformed+1, append(r.defined, number)
+				}
 				continue
 			}
 		}
@@ -339,7 +352,7 @@ func (r *scanResult) shift(n int64) {
 func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64) {
 	i, problem, skip := parseLine(l, h)
 	if skip {
-		return // the scan of events reports it
+		return
 	}
 	var rec Record
 	r.defined = append(r.defined, number)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,34 +22,36 @@ type oldRecord struct {
 	key   int
 	name  string
 	words []string
+	// values is the number of values, or -1 for any number.
+	values int
 }
 
 var oldTable = []oldRecord{
-	{1, "trace_start", []string{"event", "compstats", "commstats"}},
-	{2, "open", nil},
-	{3, "load", nil},
-	{4, "send", []string{"to", "type", "lth"}},
-	{5, "probe", []string{"type"}},
-	{6, "recv", []string{"from", "type", "lth"}},
-	{7, "recv_blocking", []string{"type"}},
-	{8, "recv_waking", []string{"from", "type", "lth"}},
-	{9, "message", nil},
-	{10, "sync", nil},
-	{11, "compstats", nil},
-	{12, "commstats", nil},
-	{13, "close", nil},
-	{14, "trace_level", []string{"event", "compstats", "commstats"}},
-	{15, "trace_mark", []string{"type"}},
-	{16, "trace_message", nil},
-	{17, "trace_stop", nil},
-	{18, "trace_flush", []string{"finished"}},
-	{19, "trace_exit", []string{"space"}},
-	{20, "block_begin", []string{"block_type", "location_type", "parameter_type"}},
-	{21, "block_end", []string{"block_type", "location_type", "parameter_type"}},
-	{22, "trace_mark_array", nil},
-	{22, "trace_marks", nil},
-	{23, "clock_sync", nil},
-	{24, "trace_files", []string{"finished"}},
+	{1, "trace_start", []string{"event", "compstats", "commstats"}, 3},
+	{2, "open", nil, 0},
+	{3, "load", nil, -1},
+	{4, "send", []string{"to", "type", "lth"}, 3},
+	{5, "probe", []string{"type"}, 1},
+	{6, "recv", []string{"from", "type", "lth"}, 3},
+	{7, "recv_blocking", []string{"type"}, 1},
+	{8, "recv_waking", []string{"from", "type", "lth"}, 3},
+	{9, "message", nil, -1},
+	{10, "sync", nil, 0},
+	{11, "compstats", nil, -1}, // the verbose spelling has more
+	{12, "commstats", nil, 5},
+	{13, "close", nil, 0},
+	{14, "trace_level", []string{"event", "compstats", "commstats"}, 3},
+	{15, "trace_mark", []string{"type"}, 1},
+	{16, "trace_message", nil, -1},
+	{17, "trace_stop", nil, 0},
+	{18, "trace_flush", []string{"finished"}, 2},
+	{19, "trace_exit", []string{"space"}, 1},
+	{20, "block_begin", []string{"block_type", "location_type", "parameter_type"}, 3},
+	{21, "block_end", []string{"block_type", "location_type", "parameter_type"}, 3},
+	{22, "trace_mark_array", nil, -1},
+	{22, "trace_marks", nil, -1},
+	{23, "clock_sync", nil, 0},
+	{24, "trace_files", []string{"finished"}, 2},
 }
 
 // probeOld recognizes the old format: a first field from 1 to 24 with integer seconds, microseconds
@@ -102,18 +105,18 @@ func startsStandard(text []byte) bool {
 // oldConverter converts an old-format trace to new-format lines.
 type oldConverter struct {
 	*linetrace.Rewriter
-	sends map[int64]*oldSend // by node: sends whose end is still unknown
+	open  map[int64]*oldCall // by node: the send, receive or barrier whose end is still unknown
 	waits map[int64]Record
 }
 
 func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
-	c := &oldConverter{w, map[int64]*oldSend{}, map[int64]Record{}}
+	c := &oldConverter{w, map[int64]*oldCall{}, map[int64]Record{}}
 	return c.line, c.finish
 }
 
-// oldSend is a send that may be followed by compstats records. The second of these has the time of
-// its end.
-type oldSend struct {
+// oldCall is a send, a receive or a barrier that may be followed by compstats records. The second of these has the
+// time of its end.
+type oldCall struct {
 	exit  Record
 	stats int
 }
@@ -124,7 +127,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 	if len(f) == 0 {
 		return nil
 	}
-	x := &oldLine{fields: f, number: number}
+	x := &oldLine{fields: f, text: l, number: number}
 	x.bad = func(found, expected string) error {
 		return c.Defect("picl.old-record", trace.Warning, number, quote(l), found, expected)
 	}
@@ -132,8 +135,13 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		c.Skipped++
 		return x.bad(found, expected)
 	}
-	if s := c.sends[x.node]; s != nil && x.key != 11 && x.key != 12 {
-		if err := c.endSend(x.node); err != nil {
+	if found, expected := x.countValues(); found != "" {
+		if err := x.bad(found, expected); err != nil {
+			return err
+		}
+	}
+	if c.open[x.node] != nil && x.key != 11 && x.key != 12 {
+		if err := c.endCall(x.node); err != nil {
 			return err
 		}
 	}
@@ -143,6 +151,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 // oldLine is a parsed line of the old format.
 type oldLine struct {
 	fields []string
+	text   []byte // the line
 	number int64
 	key    int
 	at     trace.Decimal
@@ -161,6 +170,7 @@ func (x *oldLine) parse() (found, expected string) {
 	f := x.fields
 	var n []int64
 	key, err := strconv.Atoi(f[0])
+	var row *oldRecord // of a verbose record
 	if err == nil {
 		if len(f) < 4 {
 			return "too few fields", compact
@@ -173,9 +183,9 @@ func (x *oldLine) parse() (found, expected string) {
 			return "no numbers", compact
 		}
 	} else {
-		for _, r := range oldTable {
-			if r.name == f[0] {
-				key = r.key
+		for i := range oldTable {
+			if r := &oldTable[i]; r.name == f[0] {
+				key, row = r.key, r
 			}
 		}
 		if key == 0 || len(f) < 6 || f[1] != "clock" || f[4] != "node" {
@@ -184,14 +194,71 @@ func (x *oldLine) parse() (found, expected string) {
 		if n, err = allIntegers([]string{f[2], f[3], f[5]}); err != nil {
 			return "no numbers", verbose
 		}
-		for _, word := range f[6:] {
-			if v, err := strconv.ParseInt(word, 10, 64); err == nil {
-				x.args = append(x.args, v)
-			}
-		}
+		x.args = row.verboseValues(f[6:])
 	}
-	x.key, x.at, x.node = key, trace.NewDecimal(n[0]*1_000_000+n[1], 6), n[2]
+	x.key, x.node = key, n[2]
+	var ok bool
+	if x.at, ok = oldTime(n[0], n[1]); !ok {
+		return fmt.Sprintf("a time of %d seconds", n[0]), "microseconds that fit 64 bits"
+	}
 	return "", ""
+}
+
+// oldTime returns the time of seconds and microseconds. ok is false if it does not fit.
+func oldTime(seconds, micros int64) (t trace.Decimal, ok bool) {
+	const most = math.MaxInt64/1_000_000 - 1
+	ok = seconds <= most && seconds >= -most && micros <= 1_000_000 && micros >= -1_000_000
+	return trace.NewDecimal(seconds*1_000_000+micros, 6), ok
+}
+
+// verboseValues returns the values of a verbose record in the order of the compact spelling. Each value follows its
+// word. Values that follow no known word keep their order.
+func (r *oldRecord) verboseValues(fields []string) (args []int64) {
+	at := func(i int, v int64) {
+		for len(args) <= i {
+			args = append(args, -1)
+		}
+		args[i] = v
+	}
+	word := ""
+	for _, f := range fields {
+		v, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			word = f
+			continue
+		}
+		if i := slices.Index(r.words, word); i >= 0 && len(r.words) == r.values {
+			at(i, v)
+		} else {
+			args = append(args, v)
+		}
+		word = ""
+	}
+	return args
+}
+
+// countValues compares the number of values with that of the record. It returns what was found and what was expected
+// if they differ.
+func (x *oldLine) countValues() (found, expected string) {
+	i := slices.IndexFunc(oldTable, func(r oldRecord) bool { return r.key == x.key })
+	if i < 0 || oldTable[i].values < 0 || oldTable[i].values == len(x.args) {
+		return "", ""
+	}
+	return fmt.Sprintf("%d values", len(x.args)),
+		fmt.Sprintf("%d of %s; those that are there count", oldTable[i].values, oldTable[i].name)
+}
+
+// textBehind returns what follows the first fields of the line, without blanks at its ends.
+func (x *oldLine) textBehind(fields int) string {
+	l := bytes.TrimSpace(x.text)
+	for range fields {
+		i := bytes.IndexAny(l, " \t")
+		if i < 0 {
+			return ""
+		}
+		l = bytes.TrimLeft(l[i:], " \t")
+	}
+	return string(l)
 }
 
 // record returns a new-format record at the time and node of the line.
@@ -223,12 +290,13 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 2:
 		return c.emit(rec(TypeEntry, -11), rec(TypeExit, -11))
 	case 4:
-		c.sends[node] = &oldSend{exit: rec(TypeExit, -21)}
+		c.open[node] = &oldCall{exit: rec(TypeExit, -21)}
 		return c.emit(rec(TypeEntry, -21, arg(2), arg(1), arg(0), 0))
 	case 5:
 		return c.emit(rec(TypeMark, -53, arg(0)))
 	case 6:
-		return c.emit(rec(TypeEntry, -51, arg(1), -1, -1), rec(TypeExit, -51, arg(2), arg(1), arg(0), 0))
+		c.open[node] = &oldCall{exit: rec(TypeExit, -51, arg(2), arg(1), arg(0), 0)}
+		return c.emit(rec(TypeEntry, -51, arg(1), -1, -1))
 	case 7:
 		c.waits[node] = rec(TypeEntry, -52, arg(0), -1, -1)
 		return c.emit(c.waits[node])
@@ -245,12 +313,13 @@ func (c *oldConverter) convert(x *oldLine) error {
 		delete(c.waits, node)
 		return c.emit(rec(TypeExit, -52, arg(2), arg(1), arg(0), 0))
 	case 10:
-		return c.emit(rec(TypeEntry, -402), rec(TypeExit, -402))
+		c.open[node] = &oldCall{exit: rec(TypeExit, -402)}
+		return c.emit(rec(TypeEntry, -402))
 	case 11:
-		if s := c.sends[node]; s != nil {
+		if s := c.open[node]; s != nil {
 			if s.stats++; s.stats == 2 {
 				s.exit.Time = x.at
-				if err := c.endSend(node); err != nil {
+				if err := c.endCall(node); err != nil {
 					return err
 				}
 			}
@@ -266,12 +335,12 @@ func (c *oldConverter) convert(x *oldLine) error {
 		return c.emit(rec(TypeMark, max(0, arg(0))))
 	case 16:
 		r := rec(TypeMessage, -1)
-		text := f[4:]
+		text := x.textBehind(4)
 		if f[0] == "trace_message" {
-			text = f[6:]
+			text = x.textBehind(6)
 		}
-		if len(text) > 0 {
-			r.Values = []trace.Value{trace.StringValue(strings.Join(text, " "))}
+		if text != "" {
+			r.Values = []trace.Value{trace.StringValue(text)}
 		}
 		return c.emit(r)
 	case 17:
@@ -283,7 +352,12 @@ func (c *oldConverter) convert(x *oldLine) error {
 		}
 		end := rec(TypeExit, event)
 		if len(args) >= 2 {
-			end.Time = trace.NewDecimal(args[0]*1_000_000+args[1], 6)
+			if t, ok := oldTime(args[0], args[1]); ok {
+				end.Time = t
+			} else if err := x.bad(fmt.Sprintf("an end after %d seconds", args[0]),
+				"microseconds that fit 64 bits; the record takes no time"); err != nil {
+				return err
+			}
 		}
 		return c.emit(rec(TypeEntry, event), end)
 	case 19:
@@ -302,7 +376,12 @@ func (c *oldConverter) convert(x *oldLine) error {
 			if event == 0 {
 				event = -602
 			}
-			return c.emit(rec(typ, event))
+			// The event types have other data fields, or none. So the numbers are those of a user record inside.
+			own := rec(int64(x.key), event, arg(0), arg(1), arg(2))
+			if x.key == 20 {
+				return c.emit(rec(typ, event), own)
+			}
+			return c.emit(own, rec(typ, event))
 		}
 		return c.emit(rec(typ, event, arg(1), arg(2)))
 	case 22:
@@ -335,15 +414,16 @@ func (c *oldConverter) figures(x *oldLine, figures []int64) error {
 	return c.emit(x.record(int64(x.key), -1, figures...))
 }
 
-func (c *oldConverter) endSend(node int64) error {
-	s := c.sends[node]
-	delete(c.sends, node)
+// endCall writes the exit of a node's open call.
+func (c *oldConverter) endCall(node int64) error {
+	s := c.open[node]
+	delete(c.open, node)
 	return c.emit(s.exit)
 }
 
 func (c *oldConverter) finish() error {
-	for _, node := range slices.Sorted(maps.Keys(c.sends)) {
-		if err := c.endSend(node); err != nil {
+	for _, node := range slices.Sorted(maps.Keys(c.open)) {
+		if err := c.endCall(node); err != nil {
 			return err
 		}
 	}

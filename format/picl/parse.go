@@ -189,9 +189,6 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 		}
 	}
 	if skip {
-		if problem.rule != "" {
-			p.scan.unreadable.Add(1)
-		}
 		return nil
 	}
 	if isDefinition(h.f[0]) {

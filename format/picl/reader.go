@@ -27,8 +27,8 @@ type Reader struct {
 	head  head
 	// described reports that a record has defined a descriptor, possibly a redefined one.
 	described bool
-	skipped   int64 // number of unreadable records
-	rounded   int64 // number of rounded times
+	unread    func(l []byte) error // is called for lines that cannot be read, unless it is nil
+	rounded   int64                // number of rounded times
 }
 
 // NewReader opens a trace for reading record by record. It converts old-format traces. Defects are
@@ -76,7 +76,11 @@ func (r *Reader) Read(rec *Record) error {
 				return err
 			}
 			if skip {
-				r.skipped++
+				if r.unread != nil {
+					if err := r.unread(l); err != nil {
+						return err
+					}
+				}
 				continue
 			}
 		}
@@ -230,7 +234,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 		h.f[5] = 0
 		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; taken as 0", trace.Warning}, false
 	}
-	kind := "an integer"
+	kind := "an integer of at most 18 digits"
 	if bad == 2 {
 		kind = "a decimal number that fits 64 bits"
 	}

@@ -2,9 +2,11 @@ package picl
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
@@ -19,13 +21,18 @@ func (o *original) Renamable() {}
 
 // rewriter finds the lines from which events were read.
 type rewriter struct {
-	d         *decoder
-	lines     *linetrace.Lines
-	res       descriptorResolver
-	moved     bool              // the file is not in order of time
-	defined   []int64           // lines of the definition records that have not been written yet
-	own       map[int64][]int64 // those of a single processor, if moved
-	out       *definitions      // written definitions: those of the writer, and labels
+	d       *decoder
+	lines   *linetrace.Lines
+	res     descriptorResolver
+	moved   bool    // the file is not in order of time
+	defined []int64 // lines of the definition records, and of those that cannot be read, to be written
+	// places has the definition records if moved. The others are lists of their indexes: of those of a single
+	// processor behind the first record, of all others, and of all by their times.
+	places    []definitionLine
+	own       map[int64][]int
+	others    []int
+	byTime    []int
+	out       *definitions // written definitions: those of the writer, and labels
 	outRes    descriptorResolver
 	rename    func(text string, word bool) string
 	repair    bool // defects in a line are repaired
@@ -46,9 +53,10 @@ func (e *encoder) rewrite(o *original) {
 		moved:   len(d.Runs) != 1,
 		out:     e.described, rename: e.Defs.Rename, repair: e.Defs.Mended, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
+	maps.Copy(e.rewriter.out.sets, d.defs.sets) // subsets hold in the whole file
 }
 
-// read reads the record of a line. ok is false if there is none. bad is true if the record has a
+// read returns a line and reads its record. ok is false if there is none. bad is true if the record has a
 // defect.
 func (w *rewriter) read(number int64, res *descriptorResolver) (l []byte, bad, ok bool, err error) {
 	if l, err = w.lines.At(number); err != nil {
@@ -56,28 +64,45 @@ func (w *rewriter) read(number int64, res *descriptorResolver) (l []byte, bad, o
 	}
 	i, problem, skip := parseLine(l, &w.head)
 	if skip {
-		return nil, false, false, nil
+		return l, false, false, nil
 	}
 	w.rec.setHead(&w.head, number)
 	wrong := w.rec.decodeData(l[i:], &w.head, res)
 	return l, problem.rule != "" || wrong.rule != "", true, nil
 }
 
-// writeDefinitions writes the definition records that precede a line of a processor. In a file that
-// is not in order of time, the definitions of a single processor keep their positions among its
-// records.
-func (w *rewriter) writeDefinitions(before, processor int64, to *Writer) error {
-	if w.moved && w.own == nil {
+// definitionLine is a definition record of a file that is not in order of time.
+type definitionLine struct {
+	line    int64
+	time    trace.Decimal
+	replace int // index of the earlier definition that this one may replace, or -1
+	written bool
+}
+
+// writeDefinitions writes the definition records that precede a line of a processor, whose record has a time. In a
+// file that is not in order of time, the definitions of a single processor behind the first record keep their
+// positions among its records. There, definitions with an earlier time also precede the record.
+func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to *Writer) error {
+	var err error
+	if !w.moved {
+		w.defined, err = w.writeBefore(w.defined, before, to)
+		return err
+	}
+	if w.own == nil {
 		if err := w.splitDefinitions(); err != nil {
 			return err
 		}
 	}
-	var err error
-	if w.defined, err = w.writeBefore(w.defined, before, to); err != nil {
+	for ; len(w.byTime) > 0 && w.places[w.byTime[0]].time.Cmp(t) < 0; w.byTime = w.byTime[1:] {
+		if err := w.writePlace(w.byTime[0], to); err != nil {
+			return err
+		}
+	}
+	if w.others, err = w.writePlaces(w.others, before, to); err != nil {
 		return err
 	}
 	if own := w.own[processor]; len(own) > 0 {
-		w.own[processor], err = w.writeBefore(own, before, to)
+		w.own[processor], err = w.writePlaces(own, before, to)
 	}
 	return err
 }
@@ -93,37 +118,91 @@ func (w *rewriter) writeBefore(list []int64, before int64, to *Writer) ([]int64,
 	return list, nil
 }
 
-// splitDefinitions separates the definition records of single processors from the others.
+// writePlaces writes the definition records, by their indexes in places, that precede a line and returns the others.
+func (w *rewriter) writePlaces(list []int, before int64, to *Writer) ([]int, error) {
+	for len(list) > 0 && w.places[list[0]].line < before {
+		if err := w.writePlace(list[0], to); err != nil {
+			return nil, err
+		}
+		list = list[1:]
+	}
+	return list, nil
+}
+
+// writePlace writes a definition record, unless it has been written, behind those that it may replace.
+func (w *rewriter) writePlace(i int, to *Writer) error {
+	d := &w.places[i]
+	if d.written {
+		return nil
+	}
+	d.written = true
+	if d.replace >= 0 {
+		if err := w.writePlace(d.replace, to); err != nil {
+			return err
+		}
+	}
+	return w.writeDefinition(d.line, to)
+}
+
+// splitDefinitions separates the definition records of single processors behind the first record from the others.
 func (w *rewriter) splitDefinitions() error {
-	w.own = map[int64][]int64{}
-	var others []int64
-	for _, number := range w.defined {
+	w.own = map[int64][]int{}
+	type key struct {
+		head [4]int64 // type, event type, processor and process
+		id   string
+	}
+	last := map[key]int{}
+	for i, number := range w.defined {
 		_, _, ok, err := w.read(number, &descriptorResolver{defs: &definitions{}})
 		if err != nil {
 			return err
 		}
-		if p := w.head.f[3]; ok && p >= 0 {
-			w.own[p] = append(w.own[p], number)
+		if !ok {
+			w.places, w.others = append(w.places, definitionLine{line: number, replace: -1}), append(w.others, i)
+			continue
+		}
+		h, r := &w.head, &w.rec
+		k := key{head: [4]int64{r.Type, r.Event, r.Processor, r.Process}}
+		if r.Type != TypeLabel && len(r.Values) > 0 {
+			k.id = strings.Clone(r.Values[0].String())
+		}
+		if r.Type <= TypeProcessorSet {
+			k.head = [4]int64{r.Type}
+		}
+		d := definitionLine{line: number, time: h.time(), replace: -1}
+		if before, found := last[k]; found {
+			d.replace = before
+		}
+		last[k] = i
+		w.places, w.byTime = append(w.places, d), append(w.byTime, i)
+		if p := h.f[3]; p >= 0 && number > w.d.firstRecord {
+			w.own[p] = append(w.own[p], i)
 		} else {
-			others = append(others, number)
+			w.others = append(w.others, i)
 		}
 	}
-	w.defined = others
+	slices.SortStableFunc(w.byTime, func(a, b int) int { return w.places[a].time.Cmp(w.places[b].time) })
+	w.defined = nil
 	return nil
 }
 
 // writeRest writes the remaining definition records.
 func (w *rewriter) writeRest(to *Writer) error {
-	left := w.defined
-	for _, list := range w.own {
-		left = append(left, list...)
+	if w.moved && w.own == nil {
+		if err := w.splitDefinitions(); err != nil {
+			return err
+		}
 	}
-	slices.Sort(left)
-	_, err := w.writeBefore(left, math.MaxInt64, to)
+	for i := range w.places {
+		if err := w.writePlace(i, to); err != nil {
+			return err
+		}
+	}
+	_, err := w.writeBefore(w.defined, math.MaxInt64, to)
 	return err
 }
 
-// writeDefinition writes the definition record of a line.
+// writeDefinition writes the definition record of a line, or a line that cannot be read.
 func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	l, bad, ok, err := w.read(number, &descriptorResolver{defs: &definitions{}})
 	if err != nil {
@@ -133,6 +212,9 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	anew := w.repair && bad
 	if w.rename != nil && ok {
 		anew, ok = w.renameDefinition(l, bad)
+	}
+	if !ok && !w.repair && w.rename == nil {
+		return to.writeUnread(l)
 	}
 	if !ok || r.Type == TypeDescriptor && bad && anew {
 		return nil
@@ -236,16 +318,11 @@ func (w *rewriter) dataOf(l []byte) []byte {
 	return l[i:]
 }
 
-// mayHoldText reports whether the data of the current record may hold text beside numbers.
+// mayHoldText reports whether the data of the current record may hold text beside its values.
 func (w *rewriter) mayHoldText(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t")
 	if len(data) == 0 {
 		return false
-	}
-	for _, v := range w.rec.Values {
-		if v.Type == trace.String {
-			return true
-		}
 	}
 	if data[0] != '"' {
 		i := bytes.IndexAny(data, " \t")

@@ -525,3 +525,44 @@ func TestMarksThatAreNoMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestOldRecords_13 checks records of the old format: the ends of sends, receives and barriers, blocks of the library,
+// values behind words, numbers of values, texts, and times that do not fit.
+func TestOldRecords_13(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		want       []string
+		rules      []string
+	}{
+		{"ends at the second compstats", "1 0 1 0 4 4 4\n10 0 10 0\n11 0 10 0 0 5\n11 0 30 0 0 25\n6 0 40 0 1 7 8\n" +
+			"11 0 40 0 0 25\n12 0 40 0 0 0 0 0 0\n11 0 60 0 0 45\n12 0 60 0 1 8 0 0 0\n10 0 70 0\n6 0 80 0 1 7 9\n",
+			[]string{`10 0/0 enter "sync0"(-402)`, `30 0/0 leave "sync0"(-402)`, `40 0/0 enter "recv0"(-51)`,
+				`60 0/0 leave "recv0"(-51)`, `70 0/0 enter "sync0"(-402)`, `70 0/0 leave "sync0"(-402)`,
+				`80 0/0 enter "recv0"(-51)`, `80 0/0 leave "recv0"(-51)`}, nil},
+		{"blocks of the library", "1 0 1 0 4 4 4\n20 0 10 0 -2 3 4\n21 0 20 0 -2 3 4\n20 0 30 0 -9 5 6\n21 0 40 0 -9 5 6\n",
+			[]string{`10 0/0 enter "MPI_Bcast"(-785)`,
+				`10 0/0 record 20 "MPI_Bcast"(-785) data0:int32="-2" data1:int32="3" data2:int32="4"`,
+				`20 0/0 record 21 "MPI_Bcast"(-785) data0:int32="-2" data1:int32="3" data2:int32="4"`,
+				`20 0/0 leave "MPI_Bcast"(-785)`, `30 0/0 enter "system overhead"(-602)`,
+				`30 0/0 record 20 "system overhead"(-602) data0:int32="-9" data1:int32="5" data2:int32="6"`}, nil},
+		{"words in another order", "trace_start  clock 0 1 node 0 event 4 compstats 4 commstats 4\n" +
+			"send  clock 0 10 node 0 lth 8 to 1 type 7\n",
+			[]string{`10 0/0 enter "send0"(-21) length:int32="8" type:int32="7" destination:int32="1"`}, nil},
+		{"numbers of values", "1 0 1 0 4 4 4\n4 0 10 0 1 7\n5 0 20 0 7 9\n", []string{
+			`10 0/0 enter "send0"(-21) length:int32="-1" type:int32="7" destination:int32="1"`,
+			`20 0/0 mark "probe0"(-53) data0:int32="7"`}, []string{"picl.old-record × 2"}},
+		{"text", "1 0 1 0 4 4 4\n16 0 10 0 a  b\tc \n", []string{"10 0/0 comment", `text:string="a  b\tc"`}, nil},
+		{"time", "1 0 0 0 4 4 4\n2 9223372036854775807 0 0\n", nil, []string{"picl.old-record × 1"}},
+	} {
+		_, events, rules := opened(t, x.text, nil)
+		all := "\n" + strings.Join(events, "\n")
+		for _, w := range x.want {
+			if !strings.Contains(all, w) {
+				t.Errorf("%s: found no %s in%s", x.name, w, all)
+			}
+		}
+		if !slices.Equal(rules, x.rules) {
+			t.Errorf("%s: found %q, expected %q", x.name, rules, x.rules)
+		}
+	}
+}

@@ -276,6 +276,16 @@ func (w *Writer) writeLine(r *Record, l []byte) error {
 	return w.body.Done(append(append(w.body.Line(), l...), '\n'))
 }
 
+// writeUnread writes a line that cannot be read. It leaves out a first line that would make the file one of the old
+// format, and all for ParaGraph.
+func (w *Writer) writeUnread(l []byte) error {
+	if w.opt.ParaGraph || w.body.Size() == 0 && len(w.header) == 0 && probeOld(l) > 0 {
+		w.Left[leftUnread]++
+		return nil
+	}
+	return w.body.Done(append(append(w.body.Line(), l...), '\n'))
+}
+
 func (w *Writer) emit(r *Record) error {
 	if err := w.noteTime(r.Time); err != nil {
 		return err
@@ -386,6 +396,7 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
+	leftUnread  = "cannot be read"
 	leftText    = "what records say beside their values is gone"
 	// leftSpelling is that of data with a descriptor that weft would not write.
 	leftSpelling = "values stay; the form of the data is chosen anew"

@@ -192,11 +192,20 @@ func (a *app) writer(values map[string]string, dst, to, flag string) (*traceWrit
 	return &traceWriter{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
+// manyFiles is the number of files above which commands say how many they are about to write.
+const manyFiles = 10000
+
 // encode writes the trace d. from are the files that its events come from.
 func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
 	enc, err := w.format.Create(w.out, w.opt)
 	if err != nil {
 		return nil, usageError("%w", err)
+	}
+	if x := w.format.About(); x.FilesEach > 0 {
+		if n := int64(d.Defs().Locations.Len()); n*x.FilesEach > manyFiles {
+			printf(a.err, "%s: note: %d locations, and %s has %d files for each: about %d files\n", w.name, n, x.Title,
+				x.FilesEach, n*x.FilesEach)
+		}
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
 		return nil, err

@@ -201,3 +201,40 @@ func TestMergeOfTRACECountsWhatDoesNotFit(t *testing.T) {
 		}
 	}
 }
+
+// TestUnifySignals checks that signals of several traces become one with --unify only where the domains of their
+// fragments are consecutive, so that check finds no defects.
+func TestUnifySignals(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		in   []string
+		want string
+	}{
+		{"overlap", []string{"S 0 ; name=a\nF 0 0 2 1 1 1\n", "S 0 ; name=a\nF 0 1 3 1 1 1\n"},
+			"TU SECONDS\nS 0 ; name=a\nF 0 0 2 1 1 1\nS 1 ; name=a\nF 1 1 3 1 1 1\n"},
+		{"gap", []string{"S 0 ; name=a\nF 0 0 2 1 1 1\n", "S 0 ; name=a\nF 0 3 4 1 1 1\n"},
+			"TU SECONDS\nS 0 ; name=a\nF 0 0 2 1 1 1\nS 1 ; name=a\nF 1 3 4 1 1 1\n"},
+		{"consecutive", []string{"S 0 ; name=a\nF 0 2 4 1 1 1\n", "S 0 ; name=a\nF 0 0 2 2 0 0\n",
+			"S 0 ; name=a\nF 0 4 5 3 0 0\nF 0 5 6 4 0 0\n"},
+			"TU SECONDS\nS 0 ; name=a\nF 0 0 2 2 0 0\nF 0 2 4 1 1 1\nF 0 4 5 3 0 0\nF 0 5 6 4 0 0\n"},
+		{"two chains", []string{"S 0 ; name=a\nF 0 0 2 1 1 1\n", "S 0 ; name=a\nF 0 1 3 1 1 1\n",
+			"S 0 ; name=a\nF 0 3 4 5 0 0\n"},
+			"TU SECONDS\nS 0 ; name=a\nF 0 0 2 1 1 1\nS 1 ; name=a\nF 1 1 3 1 1 1\nF 1 3 4 5 0 0\n"},
+		{"other names", []string{"S 0 ; name=a\nF 0 0 2 1 1 1\n", "S 0 ; name=b\nF 0 1 3 1 1 1\n"},
+			"TU SECONDS\nS 0 ; name=a\nF 0 0 2 1 1 1\nS 1 ; name=b\nF 1 1 3 1 1 1\n"},
+		{"claims with and without offset", []string{"R 0 8 false ;\nC 0 0 1 0 8 ;\n", "R 0 8 true ;\nC 0 0 1 0 4 4 ;\n"},
+			"TU SECONDS\nR 0 8 false ;\nR 1 8 true ;\nC 0 0 1 0 8 ;\nC 1 0 1 1 4 4 ;\n"},
+	} {
+		args := []string{"merge", "--unify"}
+		for i, text := range x.in[:len(x.in)-1] {
+			args = append(args, textFile(t, fmt.Sprintf("%d.etf", i), text))
+		}
+		got, _ := rewriteTRACE(t, x.in[len(x.in)-1], args...)
+		if got != x.want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", x.name, got, x.want)
+		}
+		if printed := weft(t, 0, "check", textFile(t, "out.etf", got)); !strings.Contains(printed, "0 errors") {
+			t.Errorf("%s: found %s", x.name, printed)
+		}
+	}
+}

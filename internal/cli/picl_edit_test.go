@@ -216,6 +216,11 @@ func TestVerbsChangePICL(t *testing.T) {
 			"-6 -1 0.0 -1 -1 1 \"%d%s\" 8 \"(%d)\"\n-5 5 0.000000 -1 -1 8 0 region 1\n-3 5 0.100000 0 0 1 2 5\n-4 5 0.2 0 0 " +
 				"1 8 (05)\n2 5 0.300000 0 0 1 2 7\n2 5 0.400000 0 0 6 0 text 1\n",
 			[]string{"anonymize"}},
+		{"names that stay", "2 5 0.1 0 0 1 1 word\n2 5 0.2 0 0 1 \"%s\" word\n2 5 0.3 0 0 1 \"%*s %s\" no word\n" +
+			"2 5 0.4 0 0 1 \"x%d\" x5\n2 5 0.5 0 0 1 1 secret\n",
+			"-5 5 -1.000000 -1 -1 8 0 region 1\n2 5 0.1 0 0 1 1 word\n2 5 0.2 0 0 1 \"%s\" word\n2 5 0.300000 0 0 4 0 word\n" +
+				"2 5 0.400000 0 0 1 2 5\n2 5 0.500000 0 0 6 0 text 1\n",
+			[]string{"anonymize", "--keep", "word"}},
 		{"what is broken", "-3 5 0.1 0 0 1 2 5 extra\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n",
 			"-3 5 0.100000 0 0 1 2 5\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n", []string{"repair"}},
 		{"digits that are asked for", "-3 5 0.1 0 0 1 \"(%d)\" (5)\n-4 5 0.2 0 0 0\n",
@@ -388,8 +393,9 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestUnreadablePICL checks that lines that cannot be read are lost wherever a trace is written, but for repair:
-// malformed ones, too long ones, records that define a descriptor, and records of the old format.
+// TestUnreadablePICL checks that lines that cannot be read are lost wherever they are not kept, but for repair. Where
+// PICL is edited, malformed ones and records that define a descriptor are kept; too long ones, and records of the old
+// format, are not.
 func TestUnreadablePICL(t *testing.T) {
 	dir := t.TempDir()
 	other := textFile(t, "other.trf", "-2 3 0.1 1 0 0\n")
@@ -398,7 +404,7 @@ func TestUnreadablePICL(t *testing.T) {
 		lost int64
 		kept bool // an edited PICL file keeps the line
 	}{
-		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, false},
+		{"-3 5 1.0 0 0 0\n-3 7 x 0 0 0\n-2 8 2.1 zero 0 0\n-2 8 2.1 0 0 1.5\n-4 5 3.0 0 0 0\n", 3, true},
 		{"-3 5 1.0 0 0 0\n-7 -1 1.5 0 0 3000 0 " + strings.Repeat("x", 3000) + "\n-4 5 3.0 0 0 0\n", 1, false},
 		{"-6 -1 0.0 -1 -1 1 \"%d%s\" 20\n-3 5 1.0 0 0 0\n-4 5 2.0 0 0 0\n", 1, true},
 		{"1 0 0 0 4 4 4\n3 0 4 0 1\n9 0 5 0\n2 0 x 0\n19 0 9 0 1\n", 3, false},

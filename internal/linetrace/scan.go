@@ -89,7 +89,8 @@ func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	}
 	var out []lines.Chunk
 	for i, c := range t.Chunks {
-		if s := t.spans[i]; s.max >= sel.From && s.min < sel.To {
+		s := t.spans[i]
+		if s.max >= sel.From && s.min < sel.To || s.min > s.max { // lines without a time may have defects
 			out = append(out, c)
 		}
 	}
