@@ -107,10 +107,12 @@ type oldConverter struct {
 	*linetrace.Rewriter
 	open  map[int64]*oldCall // by node: the send, receive or barrier whose end is still unknown
 	waits map[int64]Record
+	// silent has the nodes that trace no statistics, so that no compstats record has the end of a call.
+	silent map[int64]bool
 }
 
 func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
-	c := &oldConverter{w, map[int64]*oldCall{}, map[int64]Record{}}
+	c := &oldConverter{w, map[int64]*oldCall{}, map[int64]Record{}, map[int64]bool{}}
 	return c.line, c.finish
 }
 
@@ -286,17 +288,16 @@ func (c *oldConverter) convert(x *oldLine) error {
 	rec, arg, args, node, f := x.record, x.arg, x.args, x.node, x.fields
 	switch x.key {
 	case 1:
+		c.silent[node] = arg(1) == 0
 		return c.emit(rec(TypeEntry, -901), rec(TypeMark, -904, args...))
 	case 2:
 		return c.emit(rec(TypeEntry, -11), rec(TypeExit, -11))
 	case 4:
-		c.open[node] = &oldCall{exit: rec(TypeExit, -21)}
-		return c.emit(rec(TypeEntry, -21, arg(2), arg(1), arg(0), 0))
+		return c.begin(node, rec(TypeEntry, -21, arg(2), arg(1), arg(0), 0), rec(TypeExit, -21))
 	case 5:
 		return c.emit(rec(TypeMark, -53, arg(0)))
 	case 6:
-		c.open[node] = &oldCall{exit: rec(TypeExit, -51, arg(2), arg(1), arg(0), 0)}
-		return c.emit(rec(TypeEntry, -51, arg(1), -1, -1))
+		return c.begin(node, rec(TypeEntry, -51, arg(1), -1, -1), rec(TypeExit, -51, arg(2), arg(1), arg(0), 0))
 	case 7:
 		c.waits[node] = rec(TypeEntry, -52, arg(0), -1, -1)
 		return c.emit(c.waits[node])
@@ -313,8 +314,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 		delete(c.waits, node)
 		return c.emit(rec(TypeExit, -52, arg(2), arg(1), arg(0), 0))
 	case 10:
-		c.open[node] = &oldCall{exit: rec(TypeExit, -402)}
-		return c.emit(rec(TypeEntry, -402))
+		return c.begin(node, rec(TypeEntry, -402), rec(TypeExit, -402))
 	case 11:
 		if s := c.open[node]; s != nil {
 			if s.stats++; s.stats == 2 {
@@ -330,6 +330,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 13:
 		return c.emit(rec(TypeMark, -12))
 	case 14:
+		c.silent[node] = arg(1) == 0
 		return c.emit(rec(TypeMark, -904, args...))
 	case 15:
 		return c.emit(rec(TypeMark, max(0, arg(0))))
@@ -412,6 +413,15 @@ func (c *oldConverter) figures(x *oldLine, figures []int64) error {
 		return nil
 	}
 	return c.emit(x.record(int64(x.key), -1, figures...))
+}
+
+// begin writes the entry of a call, and its exit if no compstats record can have its time.
+func (c *oldConverter) begin(node int64, entry, exit Record) error {
+	if c.silent[node] {
+		return c.emit(entry, exit)
+	}
+	c.open[node] = &oldCall{exit: exit}
+	return c.emit(entry)
 }
 
 // endCall writes the exit of a node's open call.

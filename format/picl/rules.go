@@ -35,7 +35,7 @@ var rules = []format.Rule{
 	{ID: "picl.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is " +
 		"rounded.", Example: "-3 0 10000000000.0 0 0 0 and -4 0 10000000000.0000000000001 0 0 0"},
 	{ID: "picl.old-record", Severity: trace.Warning, Doc: "A record of the old format cannot be read; it is " +
-		"skipped. Or it has another number of values than it says; those that are there count.",
+		"skipped. Or it has another number of values than it says, or than its kind has; those that are there count.",
 		Example: "8 0 5 1 0 7 4"},
 	{ID: "picl.statistics", Severity: trace.Warning, Doc: "A figure of a statistics record disagrees with the events.",
 		Example: "-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5, where event 0 took 0.2 s", Stays: true},

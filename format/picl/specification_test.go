@@ -539,6 +539,9 @@ func TestOldRecords_13(t *testing.T) {
 			[]string{`10 0/0 enter "sync0"(-402)`, `30 0/0 leave "sync0"(-402)`, `40 0/0 enter "recv0"(-51)`,
 				`60 0/0 leave "recv0"(-51)`, `70 0/0 enter "sync0"(-402)`, `70 0/0 leave "sync0"(-402)`,
 				`80 0/0 enter "recv0"(-51)`, `80 0/0 leave "recv0"(-51)`}, nil},
+		{"no statistics", "1 0 1 0 4 0 4\n10 0 10 0\n14 0 20 0 4 4 4\n10 0 30 0\n15 0 40 1 5\n14 0 50 0 4 0 4\n" +
+			"6 0 60 0 1 7 8\n15 0 70 1 5\n15 0 80 0 5\n", []string{`10 0/0 leave "sync0"(-402)`, `30 0/0 leave "sync0"(-402)`,
+			`60 0/0 leave "recv0"(-51)`}, []string{"picl.unsorted × 1"}},
 		{"blocks of the library", "1 0 1 0 4 4 4\n20 0 10 0 -2 3 4\n21 0 20 0 -2 3 4\n20 0 30 0 -9 5 6\n21 0 40 0 -9 5 6\n",
 			[]string{`10 0/0 enter "MPI_Bcast"(-785)`,
 				`10 0/0 record 20 "MPI_Bcast"(-785) data0:int32="-2" data1:int32="3" data2:int32="4"`,
