@@ -17,6 +17,11 @@ type LittleOptions struct {
 	// the same value belong to one object, which is in the system from the earliest to the latest
 	// of their times.
 	Attribute string
+	// Visits, if it is not nil, makes each visit of the regions that it selects an object instead.
+	Visits func(region uint32) bool
+	// Begin and End select the events at which an object comes and leaves: the earliest one of Begin and the
+	// latest one of End. Nil selects all of its events.
+	Begin, End *EventFilter
 	// Events selects the events for the event-based throughput. Nil selects none.
 	Events *EventFilter
 }
@@ -42,25 +47,39 @@ type Little struct {
 	objects map[string]span
 	open    map[claims.Key]openClaim
 	// times are the times of the selected events, in ticks.
-	times []int64
-	last  map[uint32]int64 // time of the last event of each location, in ticks
+	times  []int64
+	last   map[uint32]int64 // time of the last event of each location, in ticks
+	visits map[uint32][]visit
+	counts map[uint32]int // by location: visits of Options.Visits
+	full   []string       // full names of locations
+}
+
+// visit is an open visit of a region.
+type visit struct {
+	region uint32
+	start  int64
 }
 
 // span is the time of an object from its first to its last event, in ticks.
-type span struct{ first, last int64 }
+type span struct {
+	first, last   int64
+	begins, ended bool // it has an event of Options.Begin, and one of Options.End
+}
 
 // openClaim has the results of [Little.match] for a claim: its object, if has is set, and whether
-// Options.Events selects its attributes.
+// the filters of the options select its attributes.
 type openClaim struct {
 	object   string
 	has      bool
-	selected bool
+	selected bool // by Options.Events
+	begins   bool // by Options.Begin
+	ends     bool // by Options.End
 }
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 	return &Little{defs: d, opt: opt, objects: map[string]span{}, open: map[claims.Key]openClaim{},
-		last: map[uint32]int64{}}
+		last: map[uint32]int64{}, visits: map[uint32][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -71,14 +90,11 @@ func (l *Little) Batch(b *trace.Batch) error {
 		switch c.Kind() {
 		case trace.ClaimBegin:
 			x := l.match(&c)
-			if x.has {
-				l.seen(x.object, t)
-			}
-			f := l.opt.Events
-			if x.selected && f.Starts {
+			l.seen(x, atStart, t)
+			if f := l.opt.Events; x.selected && f.Starts {
 				l.times = append(l.times, t)
 			}
-			if x.selected = x.selected && f.Ends; x.has || x.selected {
+			if x.has || x.selected {
 				l.open[claims.Key{ID: int64(c.Op(0)), Location: c.Location()}] = x
 			}
 		case trace.ClaimEnd:
@@ -87,11 +103,15 @@ func (l *Little) Batch(b *trace.Batch) error {
 				delete(l.open, k)
 				l.end(x, t)
 			}
+		case trace.Enter, trace.Leave:
+			if l.opt.Visits != nil {
+				l.visit(&c)
+				break
+			}
+			fallthrough
 		default:
 			x := l.match(&c)
-			if x.has {
-				l.seen(x.object, t)
-			}
+			l.seen(x, atMark, t)
 			if x.selected && l.opt.Events.Marks && c.Kind() == trace.Mark {
 				l.times = append(l.times, t)
 			}
@@ -104,30 +124,84 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
+// moment is what a filter selects events by, besides their attributes.
+type moment uint8
+
+const (
+	atStart moment = iota // of a claim
+	atEnd                 // of a claim
+	atMark                // of another event
+)
+
+// takes reports whether the filter, which may be nil, selects events of a moment.
+func (f *EventFilter) takes(m moment) bool {
+	return f == nil || [...]bool{atStart: f.Starts, atEnd: f.Ends, atMark: f.Marks}[m]
+}
+
+// visit takes the enter or leave of a region. Each visit that Options.Visits selects is an object.
+func (l *Little) visit(c *trace.Cursor) {
+	loc := c.Location()
+	if c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref()) {
+		return
+	}
+	open := l.visits[loc]
+	if c.Kind() == trace.Enter {
+		l.visits[loc] = append(open, visit{c.Ref(), c.Time()})
+		return
+	}
+	i := len(open) - 1
+	for i >= 0 && open[i].region != c.Ref() {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	v := open[i]
+	l.visits[loc] = slices.Delete(open, i, i+1)
+	l.counts[loc]++
+	if l.full == nil {
+		l.full = l.defs.FullNames()
+	}
+	name := fmt.Sprint(loc)
+	if loc < uint32(len(l.full)) {
+		name = l.full[loc]
+	}
+	l.objects[fmt.Sprintf("%s, visit %d", name, l.counts[loc])] = span{v.start, c.Time(), true, true}
+}
+
 // end counts the end, at time t, of a claim with the attributes x.
 func (l *Little) end(x openClaim, t int64) {
-	if x.has {
-		l.seen(x.object, t)
-	}
-	if x.selected {
+	l.seen(x, atEnd, t)
+	if x.selected && l.opt.Events.Ends {
 		l.times = append(l.times, t)
 	}
 }
 
-// seen extends the time of an object to include t.
-func (l *Little) seen(object string, t int64) {
-	s, ok := l.objects[object]
-	if !ok {
-		s = span{t, t}
+// seen extends the time of the object of x to include t, if the event begins or ends it.
+func (l *Little) seen(x openClaim, m moment, t int64) {
+	if !x.has || l.opt.Visits != nil {
+		return
 	}
-	l.objects[object] = span{min(s.first, t), max(s.last, t)}
+	l.extend(x.object, span{t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
 }
 
-// match returns the object that the attributes of a row name, and whether Options.Events matches
-// them.
+// extend adds the first and the last event in o to an object. Those that neither begin nor end it do not count.
+func (l *Little) extend(object string, o span) {
+	s := l.objects[object]
+	if o.begins && (!s.begins || o.first < s.first) {
+		s.first, s.begins = o.first, true
+	}
+	if o.ended && (!s.ended || o.last > s.last) {
+		s.last, s.ended = o.last, true
+	}
+	l.objects[object] = s
+}
+
+// match returns the object that the attributes of a row name, and which filters select them.
 func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	keys, values := c.Attrs()
-	fits := 0
+	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}
+	var fits [len(filters)]int
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
@@ -139,13 +213,16 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 			// The text must outlive the batch.
 			x.object, x.has = string(values[i].Append(nil)), true
 		}
-		if f := l.opt.Events; f != nil {
-			if want, ok := f.Attributes[name]; ok && want == values[i].String() {
-				fits++
+		for n, f := range filters {
+			if f != nil {
+				if want, ok := f.Attributes[name]; ok && want == values[i].String() {
+					fits[n]++
+				}
 			}
 		}
 	}
-	x.selected = l.opt.Events != nil && fits == len(l.opt.Events.Attributes)
+	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
+	x.selected, x.begins, x.ends = selects(0), filters[1] == nil || selects(1), filters[2] == nil || selects(2)
 	return x
 }
 
@@ -156,8 +233,7 @@ func (l *Little) Merge(o *Little) error {
 		return fmt.Errorf("usage: found parts of different traces or options")
 	}
 	for k, s := range o.objects {
-		l.seen(k, s.first)
-		l.seen(k, s.last)
+		l.extend(k, s)
 	}
 	maps.Copy(l.open, o.open)
 	maps.Copy(l.last, o.last)
@@ -172,6 +248,11 @@ type LittleResult struct {
 	Objects []Object `json:"objects"`
 	// Instant is the number of objects with one time only. They contribute to none of the signals.
 	Instant int64 `json:"instant"`
+	// Incomplete is the number of objects without an event that begins them, or without a later one that ends
+	// them. They are not among the objects.
+	Incomplete int64 `json:"incomplete"`
+	// Latencies has the statistics of the times that objects stay.
+	Latencies *Durations `json:"latencies"`
 	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
 	// while it is in the system, so that the integral of the signal is the number of objects.
 	Throughput Signal `json:"throughput"`
@@ -202,12 +283,16 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	if unit <= 0 {
 		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
 	}
-	q := &Little{objects: maps.Clone(l.objects), times: slices.Clone(l.times)}
+	q := &Little{opt: l.opt, objects: maps.Clone(l.objects), times: slices.Clone(l.times)}
 	for k, x := range l.open {
 		q.end(x, l.last[k.Location])
 	}
 	r := &LittleResult{Clock: l.defs.Clock, Objects: []Object{}}
 	for v, s := range q.objects {
+		if !s.begins || !s.ended || s.last < s.first {
+			r.Incomplete++
+			continue
+		}
 		r.Objects = append(r.Objects, Object{v, s.first, s.last})
 	}
 	slices.SortFunc(r.Objects, func(a,
@@ -228,6 +313,7 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		wip.add(o.First, o.Last, 1)
 		rate.add(o.First, o.Last, unit/float64(o.Last-o.First))
 	}
+	r.Latencies = durations(r.Objects)
 	r.WIP = wip.signal(first, last).Window(window, shorten)
 	r.Throughput = rate.signal(first, last).Window(window, shorten)
 	r.Latency = divide(r.WIP, r.Throughput)
@@ -252,4 +338,54 @@ func EventThroughput(times []int64, unit float64) Signal {
 		i = j
 	}
 	return s
+}
+
+// Durations has statistics of durations in ticks. A percentile is the least duration that is not
+// exceeded by that share of all.
+type Durations struct {
+	Min       int64    `json:"min"`
+	Mean      float64  `json:"mean"`
+	Median    int64    `json:"median"`
+	P90       int64    `json:"p90"`
+	P99       int64    `json:"p99"`
+	Max       int64    `json:"max"`
+	Histogram []Bucket `json:"histogram"` // of equal widths, from Min to Max
+}
+
+// Bucket is the number of durations of From to less than To ticks; the last bucket has those of To ticks, too.
+type Bucket struct {
+	From  int64 `json:"from"`
+	To    int64 `json:"to"`
+	Count int64 `json:"count"`
+}
+
+// buckets is the number of buckets of a histogram.
+const buckets = 20
+
+// durations returns the statistics of the times that objects stay, or nil without objects.
+func durations(objects []Object) *Durations {
+	if len(objects) == 0 {
+		return nil
+	}
+	list := make([]int64, len(objects))
+	sum := 0.0
+	for i, o := range objects {
+		list[i] = o.Last - o.First
+		sum += float64(list[i])
+	}
+	slices.Sort(list)
+	n := len(list)
+	at := func(percent int) int64 { return list[max((n*percent+99)/100, 1)-1] }
+	d := &Durations{Min: list[0], Mean: sum / float64(n), Median: at(50), P90: at(90), P99: at(99), Max: list[n-1],
+		Histogram: []Bucket{}}
+	width := (d.Max-d.Min)/buckets + 1
+	for _, x := range list {
+		k := int((x - d.Min) / width)
+		for len(d.Histogram) <= k {
+			from := d.Min + int64(len(d.Histogram))*width
+			d.Histogram = append(d.Histogram, Bucket{from, min(from+width, d.Max), 0})
+		}
+		d.Histogram[k].Count++
+	}
+	return d
 }

@@ -185,3 +185,14 @@ func (s sweep) signal(first, last int64) Signal {
 	out.add(at, last, 0)
 	return out
 }
+
+// Range returns the smallest and the greatest value of the signal, or zeros if it is empty.
+func (s Signal) Range() (low, high float64) {
+	for i, p := range s {
+		if i == 0 {
+			low, high = p.Start, p.Start
+		}
+		low, high = min(low, p.Start, p.End), max(high, p.Start, p.End)
+	}
+	return low, high
+}

@@ -1,6 +1,5 @@
-// Package usage computes how the resources of a trace are used over time, and derived results:
-// throughput, work in progress and latency by Little's law, and the distance between two traces of
-// claims.
+// Package usage computes how the resources of a trace are used over time, and throughput, work in
+// progress and latency by Little's law.
 //
 // The use U(t) of a resource is the number of claims, or the sum of their amounts, that are open at
 // t. A claim is open from its begin to just before its end, so that a claim of length 0 uses

@@ -220,84 +220,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	first := []Claim{{"A", 0, 1}, {"B", 1, 2}, {"C", 2, 3}}
-	for _, x := range []struct {
-		name         string
-		second       []Claim
-		nodes, edges int
-	}{
-		{"same", []Claim{{"C", 20, 30}, {"A", 0, 10}, {"B", 15, 20}}, 0, 0},
-		{"other order", []Claim{{"A", 0, 1}, {"C", 1, 2}, {"B", 2, 3}}, 0, 4},
-		{"one missing", []Claim{{"A", 0, 1}, {"C", 2, 3}}, 1, 3},
-		{"overlap", []Claim{{"A", 0, 2}, {"B", 2, 4}, {"C", 3, 6}}, 0, 2}, // in half ticks: C begins at 1.5, before B ends
-		{"empty", nil, 3, 2},
-	} {
-		first, second := first, x.second
-		for range 2 {
-			d := Distance(first, second)
-			nodes, edges := len(d.FirstNodes)+len(d.SecondNodes), len(d.FirstEdges)+len(d.SecondEdges)
-			if d.Distance != x.nodes+x.edges || nodes != x.nodes || edges != x.edges {
-				t.Errorf("%s: found %d nodes and %d edges, expected %d and %d", x.name, nodes, edges, x.nodes, x.edges)
-			}
-			first, second = second, first // the distance is symmetric
-		}
-	}
-}
-
-// TestReduction compares the edges of the graph with their definition, also for claims of length 0.
-func TestReduction(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(13, 14))
-	for range 500 {
-		var list []Claim
-		for i := range 1 + rnd.IntN(12) {
-			s := rnd.Int64N(10)
-			list = append(list, Claim{string(rune('a' + i)), s, s + rnd.Int64N(4)})
-		}
-		before := func(i, j int) bool {
-			a, b := list[i], list[j]
-			if a.Start == a.End && b.Start == b.End && a.Start == b.Start {
-				return i < j
-			}
-			return i != j && a.End <= b.Start
-		}
-		want := map[Edge]bool{}
-		for i := range list {
-			for j := range list {
-				between := false
-				for k := range list {
-					between = between || before(i, k) && before(k, j)
-				}
-				if before(i, j) && !between {
-					want[Edge{Node{list[i].Label, 0}, Node{list[j].Label, 0}}] = true
-				}
-			}
-		}
-		if _, edges := graph(list); !reflect.DeepEqual(edges, want) {
-			t.Fatalf("%v:\nfound    %v\nexpected %v", list, edges, want)
-		}
-	}
-}
-
-func TestClaims(t *testing.T) {
-	d, ms := example(t)
-	p, a, b := NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id")
-	scan(t, d, p, [2]format.Sink{a, b})
-	want := []Claim{{"name=A,id=0", 0, 2 * ms}, {"name=A,id=1", ms, 3 * ms}, {"name=M,id=0", 2 * ms, 6 * ms},
-		{"name=M,id=1", 3 * ms, 5 * ms}, {"name=Z,id=0", 6 * ms, 6 * ms}}
-	if r := p.Result(); !reflect.DeepEqual(r, want) {
-		t.Errorf("found %v, expected %v", r, want)
-	}
-	if err := b.Merge(a); err != nil {
-		t.Fatal(err)
-	}
-	if r := b.Result(); !reflect.DeepEqual(r, want) {
-		t.Errorf("merged: found %v, expected %v", r, want)
-	}
-}
-
 // The parts are sinks.
-var _ = []format.Sink{&Part{}, &Little{}, &Claims{}}
+var _ = []format.Sink{&Part{}, &Little{}}
 
 // TestWindow checks that a window counts the claims that overlap it with their time in it, and that
 // the times of consecutive windows add up to those of the whole trace.

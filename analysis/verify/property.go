@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -169,4 +170,23 @@ func proposition(s string) (string, error) {
 		s = s[1 : len(s)-1]
 	}
 	return prefix + "{'name' = " + quote(s) + "}", nil
+}
+
+// ParseProposition reads a proposition of the language, or a name as [Property] takes it.
+func ParseProposition(s string) (*Proposition, error) {
+	text, err := proposition(s)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := Parse("", []byte("check c : "+text))
+	var syntax *SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("found %s, expected %s", syntax.Found, syntax.Expected)
+	case err != nil:
+		return nil, err
+	case len(spec.Checks) != 1 || spec.Checks[0].Formula.Op != Prop:
+		return nil, fmt.Errorf("found %q, expected a name or {'name' = 'solve'}", s)
+	}
+	return spec.Checks[0].Formula.Prop, nil
 }

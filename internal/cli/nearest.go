@@ -23,7 +23,7 @@ func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 		if n := len(s) - len(word); n >= limit || -n >= limit {
 			continue
 		}
-		if d := distance(folded, strings.ToLower(s)); d < limit {
+		if d := editDistance(folded, strings.ToLower(s)); d < limit {
 			best, limit = s, d
 		}
 	}
@@ -42,9 +42,9 @@ func nearest(word string, list []string) string {
 	return ""
 }
 
-// distance returns the number of characters that must be inserted, deleted, replaced or exchanged
+// editDistance returns the number of characters that must be inserted, deleted, replaced or exchanged
 // with their successor to turn a into b.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := func(n int) []int {
 		r := make([]int, len(y)+1)

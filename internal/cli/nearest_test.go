@@ -14,8 +14,8 @@ func TestDistance(t *testing.T) {
 		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"print", "print", 0}, {"pritn", "print", 1}, {"ente", "enter", 1},
 		{"exlusive", "exclusive", 1}, {"kitten", "sitting", 3}, {"größe", "grösse", 2}, {"ab", "ba", 1},
 	} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

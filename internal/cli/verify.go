@@ -230,8 +230,8 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 		}
 	}
 	if name == "" && !properties {
-		return nil, nil, usageError("found no specification, expected a file NAME.etl before the traces, or a property such as " +
-			"--never; see weft verify --help")
+		return nil, nil, usageError("found no specification, expected a file NAME.etl before the traces, or a property " +
+			"such as --never; see weft verify --help")
 	}
 	if properties {
 		if spec, err = verify.Parse(cmp.Or(name, "flags"), text.Bytes()); err != nil {

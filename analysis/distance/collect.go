@@ -1,0 +1,307 @@
+package distance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options choose the claims of a trace, what tells them apart, and to which objects they belong.
+type Options struct {
+	// Labels are the attributes whose values are the label of a claim. Without any, the label has all
+	// attributes but By, or the name of the activity if there are none.
+	Labels []string
+	// By is the attribute that names the object of a claim. Claims without it are left out. "" means that all
+	// claims belong to one object.
+	By string
+	// Calls takes calls of regions that call no other region instead of claims. Their label is the name of the
+	// region. By is not used.
+	Calls bool
+	// Locations, with Calls, makes each location an object.
+	Locations bool
+	// Iterations, with Calls, makes each visit of the regions that it selects an object. Calls outside of
+	// them are left out.
+	Iterations func(region uint32) bool
+}
+
+// Part collects the claims of a trace. It needs only the events of each location in order. It keeps 24 bytes for
+// each claim and the texts of different labels and objects.
+type Part struct {
+	defs    *trace.Definitions
+	opt     Options
+	labels  interner
+	objects interner
+	names   []string // of attributes
+	open    map[claims.Key]Claim
+	done    []Claim
+	last    map[uint32]int64 // time of the last event of each location
+	calls   map[uint32]*callStack
+	full    []string // full names of locations
+}
+
+// callStack has the open visits of a location.
+type callStack struct {
+	open   []openVisit
+	visits int // of iterations
+	object uint32
+	inside int // depth of the visit that is the open iteration, plus 1; 0 outside
+}
+
+// openVisit is an open visit of a region.
+type openVisit struct {
+	region uint32
+	start  int64
+	leaf   bool // it has called no other region
+}
+
+// interner numbers texts.
+type interner struct {
+	index map[string]uint32
+	list  []string
+}
+
+// number returns the number of a text.
+func (n *interner) number(s string) uint32 {
+	i, ok := n.index[s]
+	if !ok {
+		i = uint32(len(n.list))
+		n.index[s] = i
+		n.list = append(n.list, s)
+	}
+	return i
+}
+
+// New returns an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, labels: interner{index: map[string]uint32{}},
+		objects: interner{index: map[string]uint32{}}, open: map[claims.Key]Claim{}, last: map[uint32]int64{},
+		calls: map[uint32]*callStack{}}
+}
+
+// Links ignores links.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+// Batch processes events of one location, or a mixed batch.
+func (p *Part) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		t, loc := c.Time(), c.Location()
+		if !c.Kind().IsEvent() {
+			continue
+		}
+		p.last[loc] = t
+		switch k := c.Kind(); {
+		case p.opt.Calls && (k == trace.Enter || k == trace.Leave):
+			p.call(&c)
+		case p.opt.Calls:
+		case k == trace.ClaimBegin:
+			key := claims.Key{ID: int64(c.Op(0)), Location: loc}
+			p.end(key, t)
+			if x, ok := p.claim(&c); ok {
+				p.open[key] = x
+			}
+		case k == trace.ClaimEnd:
+			p.end(claims.Key{ID: int64(c.Op(0)), Location: loc}, t)
+		}
+	}
+	return nil
+}
+
+// end ends the claim with key k, if it is open.
+func (p *Part) end(k claims.Key, t int64) {
+	if x, ok := p.open[k]; ok {
+		delete(p.open, k)
+		x.End = t
+		p.done = append(p.done, x)
+	}
+}
+
+// claim returns the claim that begins. ok is false if it belongs to no object.
+func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
+	keys, values := c.Attrs()
+	object, found := "", p.opt.By == ""
+	var label []string
+	for i, k := range keys {
+		if !p.defs.Attributes.Has(k) {
+			continue
+		}
+		name := p.attribute(k)
+		switch {
+		case name == p.opt.By && !found:
+			object, found = values[i].String(), true
+		case len(p.opt.Labels) == 0 && name != p.opt.By, slices.Contains(p.opt.Labels, name):
+			label = append(label, name+"="+values[i].String())
+		}
+	}
+	if !found {
+		return x, false
+	}
+	text := ""
+	switch {
+	case len(label) == 1 && strings.HasPrefix(label[0], "name="):
+		text = strings.TrimPrefix(label[0], "name=")
+	case len(label) > 0:
+		text = strings.Join(label, ", ")
+	case len(p.opt.Labels) == 0 && p.defs.Regions.Has(c.Ref()):
+		text = p.defs.Regions.At(c.Ref()).Name
+	}
+	return Claim{Label: p.labels.number(text), Object: p.objects.number(object), Start: c.Time()}, true
+}
+
+// attribute returns the name of an attribute.
+func (p *Part) attribute(k uint32) string {
+	for int(k) >= len(p.names) {
+		p.names = append(p.names, p.defs.Attributes.At(uint32(len(p.names))).Name)
+	}
+	return p.names[k]
+}
+
+// call takes the enter or leave of a region.
+func (p *Part) call(c *trace.Cursor) {
+	loc := c.Location()
+	s := p.calls[loc]
+	if s == nil {
+		s = &callStack{}
+		p.calls[loc] = s
+		if p.opt.Locations || p.opt.Iterations == nil {
+			name := ""
+			if p.opt.Locations {
+				name = p.location(loc)
+			}
+			s.object = p.objects.number(name)
+		}
+	}
+	if c.Kind() == trace.Enter {
+		if n := len(s.open); n > 0 {
+			s.open[n-1].leaf = false
+		}
+		s.open = append(s.open, openVisit{c.Ref(), c.Time(), true})
+		if p.opt.Iterations != nil && s.inside == 0 && p.opt.Iterations(c.Ref()) {
+			s.inside = len(s.open)
+			s.visits++
+			s.object = p.objects.number(fmt.Sprintf("%s, visit %d", p.location(loc), s.visits))
+		}
+		return
+	}
+	i := len(s.open) - 1
+	for i >= 0 && s.open[i].region != c.Ref() {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	v := s.open[i]
+	s.open = s.open[:i]
+	if v.leaf && (p.opt.Iterations == nil || s.inside > 0 && i >= s.inside) {
+		name := ""
+		if p.defs.Regions.Has(v.region) {
+			name = p.defs.Regions.At(v.region).Name
+		}
+		p.done = append(p.done, Claim{p.labels.number(name), s.object, v.start, c.Time()})
+	}
+	if s.inside > i {
+		s.inside = 0
+	}
+}
+
+// location returns the full name of a location.
+func (p *Part) location(loc uint32) string {
+	if p.full == nil {
+		p.full = p.defs.FullNames()
+	}
+	if loc < uint32(len(p.full)) {
+		return p.full[loc]
+	}
+	return fmt.Sprint(loc)
+}
+
+// Merge adds another part of the same trace. Both must have the same options and have processed
+// different locations. The other part must not be used afterwards.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs {
+		return fmt.Errorf("distance: found parts of different traces")
+	}
+	take := func(x Claim) Claim {
+		x.Label = p.labels.number(o.labels.list[x.Label])
+		x.Object = p.objects.number(o.objects.list[x.Object])
+		return x
+	}
+	for _, x := range o.done {
+		p.done = append(p.done, take(x))
+	}
+	for k, x := range o.open {
+		p.open[k] = take(x)
+	}
+	for l, t := range o.last {
+		p.last[l] = t
+	}
+	return nil
+}
+
+// Set returns the claims so far. Claims without an end are closed at the last event of their location. Labels and
+// objects are sorted, numbers by value. The part must not be used afterwards.
+func (p *Part) Set() *Set {
+	for k, x := range p.open {
+		x.End = p.last[k.Location]
+		p.done = append(p.done, x)
+	}
+	s := &Set{Claims: p.done}
+	var labels, objects []uint32
+	s.Labels, labels = sorted(p.labels.list)
+	s.Objects, objects = sorted(p.objects.list)
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		c.Label, c.Object = labels[c.Label], objects[c.Object]
+	}
+	slices.SortFunc(s.Claims, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Object, b.Object),
+			cmp.Compare(a.Label, b.Label))
+	})
+	return s
+}
+
+// sorted returns sorted texts, and the new number of each. Shorter numbers come first.
+func sorted(list []string) (texts []string, number []uint32) {
+	order := make([]uint32, len(list))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return naturalCompare(list[a], list[b]) })
+	number = make([]uint32, len(list))
+	for i, o := range order {
+		texts = append(texts, list[o])
+		number[o] = uint32(i)
+	}
+	return texts, number
+}
+
+// naturalCompare compares texts; runs of digits in them as numbers.
+func naturalCompare(a, b string) int {
+	digits := func(s string) int {
+		n := 0
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		return n
+	}
+	x, y := a, b
+	for x != "" && y != "" {
+		n, m := digits(x), digits(y)
+		if n > 0 && m > 0 {
+			u, v := strings.TrimLeft(x[:n], "0"), strings.TrimLeft(y[:m], "0")
+			if c := cmp.Or(cmp.Compare(len(u), len(v)), cmp.Compare(u, v)); c != 0 {
+				return c
+			}
+			x, y = x[n:], y[m:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/distance"
+)
+
+// behaviourResult is the JSON of weft behaviour (docs/json.md).
+type behaviourResult struct {
+	heading
+	*distance.Behaviours
+}
+
+// behaviourCommand returns the command weft behaviour.
+func (a *app) behaviourCommand() *cobra.Command {
+	var flags orderFlags
+	var by string
+	var locations bool
+	var iterations []string
+	c := &cobra.Command{
+		Use:   "behaviour TRACE",
+		Short: "Find objects, iterations or locations that behave differently from the others",
+		Long: `Find the kinds of behaviour in a trace, the rare ones first. --by names the attribute that tells
+to which object a claim belongs. Objects whose claims have the same order are of one class; weft
+distance has the definition of the order. --iterations takes the visits of a region as objects, and
+--locations the locations; of these the calls of regions that call no other region are compared, by
+name.
+
+For each class weft prints the number of objects, the first one, which represents it, and its distance from
+the class with the most objects, with the differences. For at most 100 classes NEAREST is the
+class with the least distance.`,
+		Example: "  weft behaviour --by id trace.etf\n  weft behaviour --iterations step trace.otf2\n" +
+			"  weft behaviour --locations --json trace.otf",
+		Args: func(c *cobra.Command, args []string) error {
+			if n := count(by != "", locations, len(iterations) > 0); n != 1 {
+				return usageError("--by, --iterations, --locations: found %d of them, expected one", n)
+			}
+			return exactArgs(1, "one trace")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := a.open(c.Context(), args[0], &flags.input)
+			return a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+				opt := distance.Options{Labels: flags.labels, By: by, Calls: by == "", Locations: locations}
+				if len(iterations) > 0 {
+					if opt.Iterations, err = choose(in.Defs(), aRegion, iterations); err != nil {
+						return nil, nil, err
+					}
+				}
+				s, err := a.readClaims(c.Context(), in, &flags, opt)
+				if err != nil {
+					return nil, nil, err
+				}
+				x := behaviourResult{in.heading(), distance.Classify(s, flags.top)}
+				return x, func() error { a.printBehaviours(x.Behaviours, flags.top); return nil }, nil
+			})
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&by, "by", "", "attribute that names the object of a claim")
+	c.Flags().BoolVar(&locations, "locations", false, "compare locations by their calls")
+	c.Flags().Var((*nameList)(&iterations), "iterations",
+		"compare the visits of these regions by the calls in them; * and ? match anything")
+	return c
+}
+
+// printBehaviours prints the classes of objects.
+func (a *app) printBehaviours(x *distance.Behaviours, top int) {
+	fmt.Fprintf(a.out, "%d objects, %d claims, %d classes\n\n", x.Objects, x.Claims, len(x.Classes))
+	header := table.Row{"class", "objects", "claims each", "from the usual one", "nearest", "representative", "others"}
+	printTable(a.out, header, len(x.Classes), top, func(i int) table.Row {
+		c := &x.Classes[i]
+		nearestTo := ""
+		if c.Nearest >= 0 {
+			nearestTo = fmt.Sprintf("%d (%d)", c.Nearest+1, c.Distance)
+		}
+		others := slices.Clone(c.Names[1:min(len(c.Names), 6)])
+		if int64(len(others)) < c.Objects-1 {
+			others = append(others, "…")
+		}
+		return table.Row{i + 1, c.Objects, c.Claims, c.Usual, nearestTo, plain(c.Representative),
+			plain(strings.Join(others, ", "))}
+	})
+	for i, c := range x.Classes {
+		if top > 0 && i == top {
+			break
+		}
+		if c.Usual > 0 {
+			fmt.Fprintf(a.out, "\nclass %d (%s):\n", i+1, plain(c.Representative))
+			a.printDifference(c.Difference, "usual", "here")
+		}
+	}
+}

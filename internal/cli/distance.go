@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/distance"
+	"github.com/weft-trace/weft/trace"
+)
+
+// distanceResult is the JSON of weft distance (docs/json.md).
+type distanceResult struct {
+	Reference heading        `json:"reference"`
+	Traces    []distanceFrom `json:"traces"`
+}
+
+// distanceFrom is the distance of a trace from the reference.
+type distanceFrom struct {
+	heading
+	Claims int64 `json:"claims"`
+	*distance.Difference
+}
+
+// orderFlags holds the flags of commands that compare the order of claims.
+type orderFlags struct {
+	input     inputFlags
+	selection selectionFlags
+	labels    []string
+	calls     bool
+	asJSON    bool
+	top       int
+}
+
+// register adds the flags to a command.
+func (f *orderFlags) register(c *cobra.Command) {
+	f.input.flags(c.Flags())
+	f.selection.timeFlags(c.Flags())
+	f.selection.placeFlags(c.Flags())
+	c.Flags().StringSliceVar(&f.labels, "label", nil,
+		"attributes by which claims of both sides are the same; default: all attributes, or else the name")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top", "how many differences to list; 0 lists all")
+}
+
+// distanceCommand returns the command weft distance.
+func (a *app) distanceCommand() *cobra.Command {
+	var flags orderFlags
+	c := &cobra.Command{
+		Use:   "distance A B...",
+		Short: "Compare the order of claims: how far traces are from a reference",
+		Long: `Compare the order of the claims of traces with that of the first one, the reference. A claim
+follows another one directly if it starts when or after that ends, and no other claim lies
+between them. The distance is the number of claims, and of such pairs, that only one of two traces
+has. It does not depend on durations: a distance of 0 means the same order.
+
+Claims of two traces are the same if they have the same attributes (--label chooses which) and are
+the same occurrence of them in the order of starts. --calls compares the calls of regions that
+call no other region, by name, as in traces without claims.`,
+		Example: "  weft distance reference.etf model-1.etf model-2.etf\n" +
+			"  weft distance --label name,id reference.etf model.etf\n  weft distance --calls a.otf2 b.otf2",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usageError("found %d traces, expected at least two; see weft distance --help", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runDistance(c.Context(), args, &flags) },
+	}
+	flags.register(c)
+	c.Flags().BoolVar(&flags.calls, "calls", false, "compare calls of regions instead of claims")
+	return c
+}
+
+// runDistance compares the traces in args with the first one.
+func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags) error {
+	var reference *distance.Set
+	x := distanceResult{Traces: []distanceFrom{}}
+	for i, path := range args {
+		s, h, err := a.claimsOf(ctx, path, flags, distance.Options{Labels: flags.labels, Calls: flags.calls})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			reference, x.Reference = s, h
+			continue
+		}
+		x.Traces = append(x.Traces, distanceFrom{h, int64(len(s.Claims)), distance.Compare(reference, s, flags.top)})
+	}
+	if flags.asJSON {
+		return a.writeJSON(a.out, x)
+	}
+	printTable(a.out, table.Row{"trace", "claims", "distance", "claims only here", "only in the reference",
+		"successions only here", "only in the reference"}, len(x.Traces), 0, func(i int) table.Row {
+		t := &x.Traces[i]
+		return table.Row{t.Path, t.Claims, t.Distance, t.Second.NodeCount, t.First.NodeCount, t.Second.EdgeCount,
+			t.First.EdgeCount}
+	})
+	for _, t := range x.Traces {
+		if t.Distance == 0 {
+			continue
+		}
+		printf(a.out, "\n%s:\n", t.Path)
+		a.printDifference(t.Difference, "reference", "here")
+	}
+	return nil
+}
+
+// claimsOf reads the claims of a trace.
+func (a *app) claimsOf(ctx context.Context, path string, flags *orderFlags, opt distance.Options) (*distance.Set,
+	heading, error) {
+	in, err := a.open(ctx, path, &flags.input)
+	if err != nil {
+		return nil, heading{}, err
+	}
+	defer in.Close()
+	s, err := a.readClaims(ctx, in, flags, opt)
+	if err != nil {
+		return nil, heading{}, tooFar(path, err)
+	}
+	in.bar.done()
+	a.reportDefects(in, flags.input.quiet)
+	return s, in.heading(), nil
+}
+
+// readClaims reads the claims of an open trace.
+func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt distance.Options) (*distance.Set,
+	error) {
+	times := flags.selection
+	if err := times.splitWindow(); err != nil {
+		return nil, err
+	}
+	if _, err := times.narrow(ctx, in); err != nil {
+		return nil, err
+	}
+	sel := trace.Events()
+	sel.NoStates = true
+	p, err := analysis.Run(ctx, in.Events, sel, func() *distance.Part { return distance.New(in.Defs(), opt) })
+	if err != nil {
+		return nil, err
+	}
+	s := p.Set()
+	if len(s.Claims) == 0 {
+		what, hint := "claims", "; --calls compares calls of regions"
+		switch {
+		case opt.Calls:
+			what, hint = "calls of regions", ""
+		case opt.By != "":
+			what, hint = fmt.Sprintf("claims with the attribute %q", opt.By), attributeHint(in.Defs(), opt.By)
+		}
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
+	}
+	return s, nil
+}
+
+// attributeHint returns a hint at the attribute of a trace that is nearest to a name.
+func attributeHint(d *trace.Definitions, name string) string {
+	var names []string
+	for _, x := range d.Attributes.All() {
+		names = append(names, x.Name)
+	}
+	return nearest(name, names)
+}
+
+// printDifference prints the claims and successions that only one of two lists has.
+func (a *app) printDifference(d *distance.Difference, first, second string) {
+	for _, s := range []struct {
+		name string
+		*distance.Differences
+	}{{first, &d.First}, {second, &d.Second}} {
+		var nodes, edges []string
+		for _, n := range s.Nodes {
+			nodes = append(nodes, plain(n.String()))
+		}
+		for _, e := range s.Edges {
+			edges = append(edges, plain(e.From.String()+" -> "+e.To.String()))
+		}
+		line := func(what string, list []string, all int64) {
+			if all == 0 {
+				return
+			}
+			more := ""
+			if rest := all - int64(len(list)); rest > 0 {
+				more = fmt.Sprintf(" and %d more", rest)
+			}
+			printf(a.out, "  only %s, %s: %s%s\n", s.name, what, strings.Join(list, "; "), more)
+		}
+		line("claims", nodes, s.NodeCount)
+		line("successions", edges, s.EdgeCount)
+	}
+}

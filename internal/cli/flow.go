@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/usage"
+	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/trace"
+)
+
+// flowResult is the JSON of weft flow (docs/json.md).
+type flowResult struct {
+	heading
+	Unit string `json:"unit"` // of the throughput, and of the latency: "s", …
+	*usage.LittleResult
+}
+
+// flowFlags holds the flags of weft flow.
+type flowFlags struct {
+	input              inputFlags
+	selection          selectionFlags
+	by                 string
+	visits             []string
+	begin, end, events string
+	average, per       string
+	shorten            bool
+	asJSON, asCSV      bool
+	top                int
+}
+
+// timeUnits are the values of --per.
+var timeUnits = []string{"ns", "us", "ms", "s", "min", "h"}
+
+// flowCommand returns the command weft flow.
+func (a *app) flowCommand() *cobra.Command {
+	var flags flowFlags
+	c := &cobra.Command{
+		Use:   "flow TRACE",
+		Short: "Show throughput, latency and work in progress of objects that go through a system",
+		Long: `Show how objects go through a system: how many per second, how long each stays, and how many are
+in it at the same time. --by names the attribute that tells to which object claims and events belong;
+an object stays from the earliest to the latest of them. --begin and --end choose the events at
+which it comes and leaves. --visits takes each visit of a region as an object, such as the iterations of a
+loop.
+
+The throughput of an object that stays for a time d is 1/d while it is in the system, and the
+latency at a time is the work in progress divided by the throughput (Little's law). --average gives
+the averages over the last 10ms, say, at each time. --events counts events: the throughput between two of
+them is one divided by the time between them.
+
+Events are propositions as weft verify has them: "end {'name' = 'G'}", or a name, with start or end
+before it for these ends of claims.`,
+		Example: "  weft flow --by id trace.etf\n  weft flow --by id --begin 'start A' --end 'end G' --per ms trace.etf\n" +
+			"  weft flow --visits step --csv trace.otf2 > signals.csv",
+		Args: exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error { return a.runFlow(c.Context(), args[0], &flags) },
+	}
+	f := c.Flags()
+	flags.input.flags(f)
+	flags.input.clockFlag(f)
+	flags.selection.timeFlags(f)
+	flags.selection.placeFlags(f)
+	f.StringVar(&flags.by, "by", "", "attribute that names the object of a claim or event")
+	f.Var((*nameList)(&flags.visits), "visits", "take the visits of these regions as objects; * and ? match anything")
+	f.StringVar(&flags.begin, "begin", "", "events at which objects come; default: all")
+	f.StringVar(&flags.end, "end", "", "events at which objects leave; default: all")
+	f.StringVar(&flags.events, "events", "", "events that are counted for the event-based throughput")
+	f.StringVar(&flags.average, "average", "0", "length of the time over which signals are averaged, such as 10ms")
+	f.BoolVar(&flags.shorten, "shorten", false,
+		"at the begin average over the time since the begin; default: as if nothing was in the system before")
+	f.StringVar(&flags.per, "per", "s", "time unit of throughput and latency: ns, us, ms, s, min or h")
+	complete(c, "per", timeUnits...)
+	f.BoolVar(&flags.asJSON, "json", false, "print JSON, with all objects and signals")
+	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
+	f.Var(newInteger(&flags.top, 10, 0, 0), "top", "how many of the objects that stay longest to list; 0 lists all")
+	return c
+}
+
+// options returns the options of the analysis.
+func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
+	opt.Attribute = f.by
+	if len(f.visits) > 0 {
+		if opt.Visits, err = choose(in.Defs(), aRegion, f.visits); err != nil {
+			return opt, err
+		}
+	}
+	for _, x := range []struct {
+		flag, value string
+		filter      **usage.EventFilter
+	}{{"--begin", f.begin, &opt.Begin}, {"--end", f.end, &opt.End}, {"--events", f.events, &opt.Events}} {
+		if x.value == "" {
+			continue
+		}
+		p, err := verify.ParseProposition(x.value)
+		if err != nil {
+			return opt, usageError("%s: %w", x.flag, err)
+		}
+		filter := &usage.EventFilter{Attributes: map[string]string{}, Starts: p.Event != verify.EndEvent,
+			Ends: p.Event != verify.StartEvent, Marks: p.Event == verify.AnyEvent}
+		for _, a := range p.Attributes {
+			filter.Attributes[a.Key] = a.Value
+		}
+		*x.filter = filter
+	}
+	return opt, nil
+}
+
+// runFlow analyses the trace at path.
+func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error {
+	if n := count(flags.by != "", len(flags.visits) > 0); n != 1 {
+		return usageError("--by, --visits: found %d of them, expected one", n)
+	}
+	if n := count(flags.asJSON, flags.asCSV); n > 1 {
+		return usageError("--json and --csv: found %d of them, expected one", n)
+	}
+	if _, err := wordIndex("--per", flags.per, timeUnits...); err != nil {
+		return err
+	}
+	in, err := a.open(ctx, path, &flags.input)
+	return a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		opt, err := flags.options(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		clock := in.Defs().Clock
+		average, err := clock.ParseDuration(flags.average)
+		if err != nil {
+			return nil, nil, usageError("--average: %w", err)
+		}
+		unit, err := trace.Seconds(1e9).ParseDuration("1" + flags.per)
+		if err != nil {
+			return nil, nil, err
+		}
+		times := flags.selection
+		if err := times.splitWindow(); err != nil {
+			return nil, nil, err
+		}
+		if _, err := times.narrow(ctx, in); err != nil {
+			return nil, nil, err
+		}
+		sel := trace.Events()
+		sel.NoStates = true
+		p, err := analysis.Run(ctx, in.Events, sel, func() *usage.Little { return usage.NewLittle(in.Defs(), opt) })
+		if err != nil {
+			return nil, nil, err
+		}
+		ticks := float64(unit) / 1e9 * float64(clock.Num) / float64(clock.Den)
+		x := flowResult{in.heading(), flags.per, p.Result(average, ticks, flags.shorten)}
+		if len(x.Objects) == 0 {
+			what, hint := "visits of the regions", ""
+			if flags.by != "" {
+				what, hint = fmt.Sprintf("objects with the attribute %q", flags.by), attributeHint(in.Defs(), flags.by)
+			}
+			if x.Incomplete > 0 {
+				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
+			}
+			return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
+		}
+		return x, func() error {
+			if flags.asCSV {
+				return a.writeSignals(&x)
+			}
+			a.printFlow(&x, flags.top)
+			return nil
+		}, nil
+	})
+}
+
+// printFlow prints the figures of objects as text.
+func (a *app) printFlow(x *flowResult, top int) {
+	clock, first, last := x.LittleResult.Clock, x.Objects[0].First, x.Objects[0].Last
+	for _, o := range x.Objects {
+		last = max(last, o.Last)
+	}
+	printf(a.out, "%d objects, from %s s to %s s\n", len(x.Objects), clock.FormatSeconds(first), clock.FormatSeconds(last))
+	if x.Incomplete > 0 {
+		printf(a.out, "%d more do not both come and leave\n", x.Incomplete)
+	}
+	if x.Instant > 0 {
+		printf(a.out, "%d have a single time, and do not count in the signals\n", x.Instant)
+	}
+	d := x.Latencies
+	fmt.Fprintln(a.out)
+	printTable(a.out, table.Row{"latency", "min", "mean", "median", "90 %", "99 %", "max"}, 1, 0, func(int) table.Row {
+		return table.Row{"", clock.FormatDuration(d.Min), clock.FormatDuration(int64(d.Mean + 0.5)),
+			clock.FormatDuration(d.Median), clock.FormatDuration(d.P90), clock.FormatDuration(d.P99),
+			clock.FormatDuration(d.Max)}
+	})
+	fmt.Fprintln(a.out)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	signals := x.signals()
+	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(signals), 0, func(i int) table.Row {
+		s := signals[i]
+		low, high := s.signal.Range()
+		mean := ""
+		if n := len(s.signal); n > 0 {
+			mean = number(s.signal.Integral() / float64(s.signal[n-1].To-s.signal[0].From))
+		}
+		return table.Row{s.name, mean, number(low), number(high), s.unit}
+	})
+	longest := slices.Clone(x.Objects)
+	slices.SortStableFunc(longest, func(a, b usage.Object) int { return cmp.Compare(b.Last-b.First, a.Last-a.First) })
+	fmt.Fprintln(a.out)
+	printTable(a.out, table.Row{"object", "latency", "from (s)", "to (s)"}, len(longest), top, func(i int) table.Row {
+		o := longest[i]
+		return table.Row{plain(o.Value), clock.FormatDuration(o.Last - o.First), clock.FormatSeconds(o.First),
+			clock.FormatSeconds(o.Last)}
+	})
+}
+
+// namedSignal is a signal with its name and unit.
+type namedSignal struct {
+	name, unit string
+	signal     usage.Signal
+}
+
+// signals returns the signals of the result.
+func (x *flowResult) signals() []namedSignal {
+	list := []namedSignal{{"throughput", "per " + x.Unit, x.Throughput}, {"work in progress", "", x.WIP},
+		{"latency", x.Unit, x.Latency}}
+	if len(x.Events) > 0 {
+		list = append(list, namedSignal{"events", "per " + x.Unit, x.Events})
+	}
+	return list
+}
+
+// writeSignals prints the pieces of all signals as CSV.
+func (a *app) writeSignals(x *flowResult) error {
+	w := csv.NewWriter(a.out)
+	w.Write([]string{"signal", "from", "to", "start", "end"})
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	clock := x.LittleResult.Clock
+	for _, s := range x.signals() {
+		for _, p := range s.signal {
+			w.Write([]string{s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End)})
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
