@@ -131,7 +131,7 @@ func (w window) before(x interval) interval {
 // until returns the times of the domain at which a holds until b does, which it does within the window. If
 // pending is set, b may also hold after the end of the domain.
 func until(a, b times, w window, domain interval, pending bool) times {
-	if (interval{w.low, w.high, w.lowOpen, w.highOpen}).empty() {
+	if interval(w).empty() {
 		return nil
 	}
 	var list []interval

@@ -571,9 +571,6 @@ func (p *parser) operand() (*signalNode, error) {
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// unitNames are the names of the units.
-var unitNames = []string{"ns", "us", "ms", "s", "min", "h"}
-
 // bound reads a bound, if there is one. A unit behind the interval counts for both ends.
 func (p *parser) bound() (*Bound, error) {
 	b := &Bound{}

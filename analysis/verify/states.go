@@ -1,9 +1,6 @@
 package verify
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // bitset is a set of states.
 type bitset []uint64
@@ -24,14 +21,6 @@ func (s bitset) complement(n int) bitset {
 		r[len(r)-1] &= 1<<(n%64) - 1
 	}
 	return r
-}
-
-// count returns the number of states in the set.
-func (s bitset) count() (n int) {
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }
 
 // ticks is a bound in whole ticks: low and high belong to it.
