@@ -279,3 +279,26 @@ func TestProcessesStayInStreams(t *testing.T) {
 		t.Errorf("repair: found stream %q, expected %q", got, want)
 	}
 }
+
+// TestEventsOfProcessZero checks that events of process 0, which stands for all processes in markers, stay in the
+// file of their stream when a trace is merged or pruned.
+func TestEventsOfProcessZero(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n2:2\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n",
+		".2.events": "1\n*2\nE1\n2\n*0\nE1\n3\n*0\nL1\n4\n*2\nL1\n4\n*2\n",
+		".0.marker": "MD1NM\"m\"Y1\nMS1T0P0V\"all\"\n",
+	})
+	for _, verb := range [][]string{{"merge", path}, {"filter", "--prune", "--min-duration", "0"}} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		weft(t, 0, append(slices.Clone(verb), "-q", path, out)...)
+		text := readText(t, strings.TrimSuffix(out, ".otf")+".2.events")
+		if want := "2\n*0\nE1\n3\n*0\nL1\n"; !strings.Contains(text, want) {
+			t.Errorf("%q: found %q, expected %q in it", verb, text, want)
+		}
+		if master := readText(t, out); strings.Contains(master, ":0") {
+			t.Errorf("%q: found the master file %q, expected none with process 0", verb, master)
+		}
+	}
+}
