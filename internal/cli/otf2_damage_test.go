@@ -28,8 +28,8 @@ func TestTruncatedArchive(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), whole[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, verb := range []string{"convert", "filter --min-duration 0", "cut --to 100%", "merge", "repair", "info --details",
-			"profile", "print", "messages"} {
+		for _, verb := range []string{"convert", "filter --min-duration 0", "cut --to 100%", "merge", "repair",
+			"info --details", "profile", "print", "messages"} {
 			args, out := strings.Fields(verb), ""
 			args = append(args, path)
 			switch args[0] {

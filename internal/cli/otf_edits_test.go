@@ -35,8 +35,8 @@ var localStreams = map[string]string{
 	".0.def": "DV1.c.5\"salmon\"\nDTR3e8\nDP1NM\"a\"\nDP2\nDP3NM\"\"\nDFG1NM\"app\"\nDF1G1NM\"main\"\nDF5G1NM\"five\"\n" +
 		"DPG9M1,2,3,NM\"world\"\nDCO1NM\"MPI_Barrier\"Y1\nDCO2NM\"MPI_Bcast\"Y2\n",
 	".1.def": "DCR\"first\"\nDCMT\"of stream 1\"\nDSF1NM\"one.c\"\nDS1F1LN7\nDFG7NM\"io\"\nDF5G7NM\"read\"X1\n" +
-		"DCG3NM\"papi\"\nDCNT2G3NM\"cycles\"P1U\"#\"\nDK4Y5NM\"size\"T\"\"\nDCO1NM\"MPI_Allreduce\"Y4\nDPG9M1,2,NM\"pair\"\n" +
-		"DFLG3NM\"disk\"\nDFL3NM\"in.dat\"G3\nDA6M1,\nDPGA1V6\n",
+		"DCG3NM\"papi\"\nDCNT2G3NM\"cycles\"P1U\"#\"\nDK4Y5NM\"size\"T\"\"\nDCO1NM\"MPI_Allreduce\"Y4\n" +
+		"DPG9M1,2,NM\"pair\"\nDFLG3NM\"disk\"\nDFL3NM\"in.dat\"G3\nDA6M1,\nDPGA1V6\n",
 	".2.def": "DFG7NM\"net\"\nDF5G7NM\"send\"\nDF6G1NM\"wait\"\nDCNT2G0NM\"bytes\"P0U\"B\"\nDK4YbNM\"name\"T\"\"\n" +
 		"DCO7NM\"MPI_Barrier\"Y1\nDCO1NM\"MPI_Scan\"Y0\n",
 	".1.events": "1\n*1\nE1\n2\n*1\nK4Y5V8\nE5X1\n3\n*1\nCNT2V64\nF3H1OP2B8D0\n4\n*1\nCOPB1H1C9RT1S0R8\n5\n*1\nCOPE1\n" +
@@ -68,8 +68,8 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 		}
 	}
 	// Of a part, each line is one of the original.
-	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms", "--borders",
-		"bare"}, {"filter", "--location", "3", "--prune"}} {
+	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms",
+		"--borders", "bare"}, {"filter", "--location", "3", "--prune"}} {
 		out := filepath.Join(t.TempDir(), "y.otf")
 		weft(t, 0, append(slices.Clone(verb), "-q", path, out)...)
 		more, fewer := differences(want, toolLines(t, out, "otfprint", "--fullkeyvalue"))
