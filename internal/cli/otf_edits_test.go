@@ -302,3 +302,18 @@ func TestEventsOfProcessZero(t *testing.T) {
 		}
 	}
 }
+
+// TestLastLineOutOfOrder checks that a last line without a line end, which becomes an event, is sorted as others are.
+func TestLastLineOutOfOrder(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+		".1.events": "3\n*1\nE1\n2\n*1\nL1",
+	})
+	for _, verb := range []string{"states", "print", "comm"} {
+		weft(t, 0, verb, "-q", path)
+	}
+	if text := weft(t, 0, "print", "-q", path); strings.Index(text, "L1") > strings.Index(text, "enter") {
+		t.Errorf("print: found the cut-off line at 2 behind the event at 3: %s", text)
+	}
+}
