@@ -109,7 +109,8 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		b.AddAttr(d.ownAttribute(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
 	}
 	if r.Type == Marker && stream != 0 && !carries {
-		b.AddAttr(d.ownAttribute(&d.model.place, streamName, trace.Uint32), trace.Value{Num: uint64(stream), Type: trace.Uint32})
+		b.AddAttr(d.ownAttribute(&d.model.place, streamName, trace.Uint32),
+			trace.Value{Num: uint64(stream), Type: trace.Uint32})
 	}
 	if r.SCL != 0 && hasSCL(r.Type) && !carries {
 		b.AddAttr(d.ownAttribute(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})

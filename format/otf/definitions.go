@@ -62,7 +62,8 @@ type model struct {
 	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
 	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
 	small [processes + 1][]uint32
-	// scl, comments and record are attributes that weft adds, NoRef until used.
+	// scl, comments, record, unnamed and place are attributes that weft adds, NoRef until used: places in the source,
+	// texts, types of records, leaves without a function, and streams of markers.
 	scl, comments, record, unnamed, place uint32
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
@@ -159,7 +160,8 @@ const defaultResolution = 1_000_000
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
 		local: map[uint32]bool{}, locations: map[uint64]uint32{}, home: map[uint64]uint32{}, kinds: map[uint32]uint64{},
-		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef, clock: fileClock{scale: 1}}
+		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
+		clock: fileClock{scale: 1}}
 }
 
 // newModel reads all definitions, including those of markers.

@@ -74,6 +74,7 @@ func (x *extent) has(t uint64) bool { return x.any && x.first <= t && t <= x.las
 
 // place is the process and stream that the events of a location are written to.
 type place struct {
+	known   bool // the process is set
 	process uint64
 	stream  uint32
 	w       *StreamWriter
@@ -199,16 +200,24 @@ func (e *encoder) Batch(b *trace.Batch) error {
 
 // place returns where the events of a location are written.
 func (e *encoder) place(loc uint32) *place {
+	p := e.placeOfMarkers(loc)
+	if p.w == nil {
+		p.stream = e.stream(loc, uint32(p.process))
+		p.w = e.w.Stream(p.stream)
+	}
+	return p
+}
+
+// placeOfMarkers returns the same without a stream, which process 0 need not have.
+func (e *encoder) placeOfMarkers(loc uint32) *place {
 	for int(loc) >= len(e.places) {
 		e.places = append(e.places, place{})
 	}
 	p := &e.places[loc]
-	if p.w == nil && e.isEveryone(loc) { // only markers have it
-		p.w = e.w.Stream(0)
-	} else if p.w == nil {
-		process := e.tokens.locations.at(int(loc))
-		p.process, p.stream = uint64(process), e.stream(loc, process)
-		p.w = e.w.Stream(p.stream)
+	if !p.known {
+		if p.known = true; !e.isEveryone(loc) {
+			p.process = uint64(e.tokens.locations.at(int(loc)))
+		}
 	}
 	return p
 }
@@ -220,7 +229,12 @@ func (e *encoder) event(c *trace.Cursor) error {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Lost, "does not fit 63 bits in the trace's clock", 1)
 		return nil
 	}
-	p := e.place(c.Location())
+	var p *place
+	if e.original != nil && c.Kind() == trace.Marker {
+		p = e.placeOfMarkers(c.Location())
+	} else {
+		p = e.place(c.Location())
+	}
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
 	if e.original != nil {

@@ -216,11 +216,19 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 			}
 		}
 		l, off, whole, ok, err := s.t.line()
-		if err != nil || !ok || !whole {
+		if err != nil || !ok {
 			f.begun = s.begun
 			return f, err
 		}
 		kind, i := lineType(l)
+		if !whole {
+			// The last line without a line end becomes an unknown record.
+			if f.begun = s.begun; s.begun && kind != blankLine && s.time < to &&
+				(s.t.zip != nil || off+int64(len(l)) >= s.t.h.Size) {
+				x.record(s.time, s.process, off)
+			}
+			return f, nil
+		}
 		switch kind {
 		case timeLine:
 			if !timed || s.begun {

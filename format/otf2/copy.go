@@ -62,7 +62,8 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		}
 	}
 	if _, err := os.Stat(w.definitions.path); archive.IsMissing(err) {
-		return nil, &missing{Path: a.path + ".def", Err: fs.ErrNotExist}
+		return nil, &trace.Defect{Rule: "otf2.missing-file", Severity: trace.Error,
+			Position: trace.Position{File: a.path + ".def"}, Found: "no such file", Expected: "the definitions of the archive"}
 	}
 	f, _, err := src.Open()
 	if err != nil {
@@ -109,8 +110,23 @@ func (m *model) readStates(ctx context.Context) error {
 			}
 		}
 	}
+	return m.eachThumbnail(func(int, *Record) error { return ctx.Err() })
+}
+
+// eachThumbnail calls use with each readable record of the thumbnails, up to the first file that is missing, and
+// reports the others. The number in the anchor file may be damaged.
+func (m *model) eachThumbnail(use func(k int, r *Record) error) error {
 	for k := range int(m.a.Anchor.Thumbnails) {
-		err := m.a.Thumbnail(k, func(int64, *Record) error { return ctx.Err() })
+		var failed error
+		err := m.a.Thumbnail(k, func(_ int64, r *Record) error {
+			if typeByID(thumbnailTypes[:], r.ID) != nil { // not one of a later version
+				failed = use(k, r)
+			}
+			return failed
+		})
+		if failed != nil {
+			return failed
+		}
 		if reported := fail(m.opt, err); reported != nil || archive.IsMissing(err) {
 			return reported
 		}

@@ -67,7 +67,12 @@ func (e *encoder) rewrite(parts []*source) error {
 	first := parts[0].m.a
 	a := first.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
-	a.Properties = slices.Clone(a.Properties)
+	valid := map[string]bool{}
+	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool { // the decoder has reported them
+		bad := !propertyName.MatchString(p.Name) || valid[p.Name]
+		valid[p.Name] = true
+		return bad
+	})
 	e.loss.Add("trace", "text", format.Degraded,
 		"an archive has one machine, creator and description; those of further traces become properties",
 		joinAnchor(&a, parts))
@@ -668,25 +673,15 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 		}
 	}
 	e.loss.Add("trace", "snapshots", format.Lost, "they are of events that are no more, or at other times", dropped)
-	for k := range int(m.a.Anchor.Thumbnails) {
-		if !all {
-			e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times", 1)
-			continue
-		}
-		var failed error
-		err := m.a.Thumbnail(k, func(_ int64, r *Record) error {
-			e.renameTexts(r)
-			failed = e.w.Thumbnail(k, r)
-			return failed
-		})
-		if failed != nil {
-			return failed
-		}
-		if err := fail(m.opt, err); err != nil { // damaged records are left out
-			return err
-		}
+	if !all {
+		e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times",
+			int64(m.a.Anchor.Thumbnails))
+		return nil
 	}
-	return nil
+	return m.eachThumbnail(func(k int, r *Record) error {
+		e.renameTexts(r)
+		return e.w.Thumbnail(k, r)
+	})
 }
 
 // writeSnapshots writes the snapshots of a location except for damaged records.

@@ -28,8 +28,8 @@ func TestTruncatedArchive(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), whole[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, verb := range []string{"convert", "filter --min-duration 0", "cut --to 100%", "merge", "repair", "info --details",
-			"profile", "print", "messages"} {
+		for _, verb := range []string{"convert", "filter --min-duration 0", "cut --to 100%", "merge", "repair",
+			"info --details", "profile", "print", "messages"} {
 			args, out := strings.Fields(verb), ""
 			args = append(args, path)
 			switch args[0] {
@@ -89,5 +89,59 @@ func TestDamagedStates(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestDamagedThumbnailCount checks that commands do not look for as many thumbnails as a damaged anchor file announces,
+// and that records of thumbnails that nobody knows are left out.
+func TestDamagedThumbnailCount(t *testing.T) {
+	path := localArchive(t)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-4] = 0xff // the highest byte of the number of thumbnails, before 02 01 00
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	thumb := strings.TrimSuffix(path, ".otf2") + ".0.thumb"
+	b, err = os.ReadFile(thumb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[18] = 99 // the id of the first record, behind the header of the chunk
+	if err := os.WriteFile(thumb, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"convert", "filter --min-duration 0", "repair -q", "cut --from 50%"} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		code, _, errs := runWeft(t, append(strings.Fields(verb), "--allow-loss", path, out)...)
+		if code > 1 {
+			t.Errorf("%s: exit code %d: %s", verb, code, errs)
+		}
+	}
+}
+
+// TestDamagedPropertyName checks that a property of the anchor file with a name that OTF2 does not allow is left out
+// when an archive is written again.
+func TestDamagedPropertyName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	weft(t, 0, "convert", "-q", "--allow-loss", "../../format/etf/testdata/ok/doc-examples.etf", path)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := strings.Replace(string(b), "WEFT::DEFINITIONS::", "WEFT::DEFINITIONS: ", 1)
+	if bad == string(b) {
+		t.Fatal("the archive has no property")
+	}
+	writeText(t, path, bad)
+	out := filepath.Join(t.TempDir(), "y.otf2")
+	if code, _, errs := runWeft(t, "filter", "--min-duration", "0", "--allow-loss", path, out); code != 0 ||
+		!strings.Contains(errs, "otf2.damaged") {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if _, text, _ := runWeft(t, "check", out); strings.Contains(text, "otf2.damaged") {
+		t.Errorf("check: %s", text)
 	}
 }

@@ -35,8 +35,8 @@ var localStreams = map[string]string{
 	".0.def": "DV1.c.5\"salmon\"\nDTR3e8\nDP1NM\"a\"\nDP2\nDP3NM\"\"\nDFG1NM\"app\"\nDF1G1NM\"main\"\nDF5G1NM\"five\"\n" +
 		"DPG9M1,2,3,NM\"world\"\nDCO1NM\"MPI_Barrier\"Y1\nDCO2NM\"MPI_Bcast\"Y2\n",
 	".1.def": "DCR\"first\"\nDCMT\"of stream 1\"\nDSF1NM\"one.c\"\nDS1F1LN7\nDFG7NM\"io\"\nDF5G7NM\"read\"X1\n" +
-		"DCG3NM\"papi\"\nDCNT2G3NM\"cycles\"P1U\"#\"\nDK4Y5NM\"size\"T\"\"\nDCO1NM\"MPI_Allreduce\"Y4\nDPG9M1,2,NM\"pair\"\n" +
-		"DFLG3NM\"disk\"\nDFL3NM\"in.dat\"G3\nDA6M1,\nDPGA1V6\n",
+		"DCG3NM\"papi\"\nDCNT2G3NM\"cycles\"P1U\"#\"\nDK4Y5NM\"size\"T\"\"\nDCO1NM\"MPI_Allreduce\"Y4\n" +
+		"DPG9M1,2,NM\"pair\"\nDFLG3NM\"disk\"\nDFL3NM\"in.dat\"G3\nDA6M1,\nDPGA1V6\n",
 	".2.def": "DFG7NM\"net\"\nDF5G7NM\"send\"\nDF6G1NM\"wait\"\nDCNT2G0NM\"bytes\"P0U\"B\"\nDK4YbNM\"name\"T\"\"\n" +
 		"DCO7NM\"MPI_Barrier\"Y1\nDCO1NM\"MPI_Scan\"Y0\n",
 	".1.events": "1\n*1\nE1\n2\n*1\nK4Y5V8\nE5X1\n3\n*1\nCNT2V64\nF3H1OP2B8D0\n4\n*1\nCOPB1H1C9RT1S0R8\n5\n*1\nCOPE1\n" +
@@ -68,8 +68,8 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 		}
 	}
 	// Of a part, each line is one of the original.
-	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms", "--borders",
-		"bare"}, {"filter", "--location", "3", "--prune"}} {
+	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms",
+		"--borders", "bare"}, {"filter", "--location", "3", "--prune"}} {
 		out := filepath.Join(t.TempDir(), "y.otf")
 		weft(t, 0, append(slices.Clone(verb), "-q", path, out)...)
 		more, fewer := differences(want, toolLines(t, out, "otfprint", "--fullkeyvalue"))
@@ -277,5 +277,43 @@ func TestProcessesStayInStreams(t *testing.T) {
 	weft(t, 0, "repair", "-q", path, out)
 	if got, want := strings.SplitAfter(readText(t, out), "\n")[0], "1:1,5,9\n"; got != want {
 		t.Errorf("repair: found stream %q, expected %q", got, want)
+	}
+}
+
+// TestEventsOfProcessZero checks that events of process 0, which stands for all processes in markers, stay in the
+// file of their stream when a trace is merged or pruned.
+func TestEventsOfProcessZero(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n2:2\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n",
+		".2.events": "1\n*2\nE1\n2\n*0\nE1\n3\n*0\nL1\n4\n*2\nL1\n4\n*2\n",
+		".0.marker": "MD1NM\"m\"Y1\nMS1T0P0V\"all\"\n",
+	})
+	for _, verb := range [][]string{{"merge", path}, {"filter", "--prune", "--min-duration", "0"}} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		weft(t, 0, append(slices.Clone(verb), "-q", path, out)...)
+		text := readText(t, strings.TrimSuffix(out, ".otf")+".2.events")
+		if want := "2\n*0\nE1\n3\n*0\nL1\n"; !strings.Contains(text, want) {
+			t.Errorf("%q: found %q, expected %q in it", verb, text, want)
+		}
+		if master := readText(t, out); strings.Contains(master, ":0") {
+			t.Errorf("%q: found the master file %q, expected none with process 0", verb, master)
+		}
+	}
+}
+
+// TestLastLineOutOfOrder checks that a last line without a line end, which becomes an event, is sorted as others are.
+func TestLastLineOutOfOrder(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+		".1.events": "3\n*1\nE1\n2\n*1\nL1",
+	})
+	for _, verb := range []string{"states", "print", "comm"} {
+		weft(t, 0, verb, "-q", path)
+	}
+	if text := weft(t, 0, "print", "-q", path); strings.Index(text, "L1") > strings.Index(text, "enter") {
+		t.Errorf("print: found the cut-off line at 2 behind the event at 3: %s", text)
 	}
 }
