@@ -85,7 +85,7 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// The parts with their results as values of any type.
+// These types give all parts the same method Result, which returns the result as a value of type any.
 type (
 	statesPart      struct{ *states.Part }
 	messagesPart    struct{ *messages.Part }

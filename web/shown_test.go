@@ -57,7 +57,7 @@ func TestShown(t *testing.T) {
 	play(t, "shown", map[string]any{
 		"ticks": url("few"), "sound": url("few"), "levels": url("nested"), "damaged": url("cut-picl"),
 		"names": url("long-names"), "again": both,
-		// opens both traces of its address
+		// This server was started with two traces, so that its page opens both.
 		"two": serving(t, "view", "--no-open", "--quiet", served(t, "nested").path, served(t, "unbalanced").path),
 	}, &out)
 

@@ -34,7 +34,7 @@ func TestScout(t *testing.T) {
 		dir := "../waits/testdata/" + name
 		r := find(t, dir+"/traces.otf2")
 		expected, indirect := map[string]float64{}, 0.0
-		for _, f := range testtrace.Scout(t, dir+"/scout.txt") {
+		for _, f := range testtrace.ReadScout(t, dir+"/scout.txt") {
 			x, ok := scoutNames[f.Metric]
 			switch {
 			case f.Metric == "mpi_wait_indirect_latesender":

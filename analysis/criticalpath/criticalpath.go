@@ -277,9 +277,9 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 	c := &l.Calls[n]
 	switch {
 	case c.Last:
-		w.addLess(loc, l.Before(n), c.Leave-t)
+		w.addShortened(loc, l.Before(n), c.Leave-t)
 	case t <= c.Enter:
-		w.addLess(loc, l.Before(n), c.Enter-t)
+		w.addShortened(loc, l.Before(n), c.Enter-t)
 	default:
 		w.addAll(loc, l.Before(n))
 		w.inside(l, loc, n, t)
@@ -321,9 +321,9 @@ func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
 	}
 }
 
-// addLess adds times but for less ticks, which lie after the piece. It is unknown to which paths
+// addShortened adds times, less ticks less in all, as these lie after the piece. It is unknown to which paths
 // these ticks belong, so that it takes them off the longest times.
-func (w *walker) addLess(loc uint32, list []synclog.PathTime, less int64) {
+func (w *walker) addShortened(loc uint32, list []synclog.PathTime, less int64) {
 	if less > 0 {
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b synclog.PathTime) int { return cmp.Compare(b.Time, a.Time) })

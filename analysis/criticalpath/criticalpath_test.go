@@ -19,7 +19,7 @@ func TestScout(t *testing.T) {
 		dir := "../waits/testdata/" + name
 		r := find(t, dir+"/traces.otf2")
 		expected, length := map[string]float64{}, 0.0
-		for _, f := range testtrace.Scout(t, dir+"/scout.txt") {
+		for _, f := range testtrace.ReadScout(t, dir+"/scout.txt") {
 			switch f.Metric {
 			case "critical_path":
 				length += f.Value

@@ -25,8 +25,8 @@ type Class struct {
 	// of that class (first) and of this one (second) do not have in common.
 	Usual      int64       `json:"usual"`
 	Difference *Difference `json:"difference"`
-	// Nearest is the class, other than this one, with the least distance, and Distance that distance. It is -1 if there
-	// are more than MostCompared classes, or a single one.
+	// Nearest is the index of the class with the least distance from this one, and Distance is that
+	// distance. Nearest is -1 if there are more than MostCompared classes, or a single one.
 	Nearest  int   `json:"nearest"`
 	Distance int64 `json:"distance"`
 }

@@ -241,9 +241,9 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Set returns the claims so far. Claims without an end are closed at the last event of their location. Labels and
+// Result returns the claims so far. Claims without an end are closed at the last event of their location. Labels and
 // objects are sorted, numbers by value. The part must not be used afterwards.
-func (p *Part) Set() *Set {
+func (p *Part) Result() *Set {
 	for k, x := range p.open {
 		x.End = p.last[k.Location]
 		p.done = append(p.done, x)

@@ -41,7 +41,7 @@ func set(t *testing.T, e format.Events, opt Options) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Set()
+	return p.Result()
 }
 
 // TestDistance checks distances that were counted by hand (trace4cps.md has the first four).

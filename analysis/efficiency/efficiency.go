@@ -21,7 +21,7 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	// Rows maps regions to rows. The regions of a row count as one region. Nil counts each region by itself.
 	Rows *trace.Rows
 }
 

@@ -27,12 +27,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	r := p.Result()
-	for _, x := range r.Processors[:2] {
+	for _, x := range r.Processors[:2] { // the first two of all processors
 		fmt.Println(x.ID, "busy", r.Clock.FormatDuration(x.Busy), "idle", r.Clock.FormatDuration(x.Idle))
 	}
-	fmt.Println("one processor alone is busy for", r.Clock.FormatDuration(r.Profile[1].Busy))
+	fmt.Println("of all processors exactly one is busy for", r.Clock.FormatDuration(r.Profile[1].Busy))
 	// Output:
 	// 0/0 busy 60 µs idle 280 µs
 	// 1/0 busy 50 µs idle 290 µs
-	// one processor alone is busy for 330 µs
+	// of all processors exactly one is busy for 330 µs
 }

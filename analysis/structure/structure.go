@@ -208,7 +208,8 @@ func (p *Part) Merge(o *Part) (err error) {
 	return err
 }
 
-// Times sums the occurrences of a sequence. Times are in ticks.
+// Times has the number of times that a sequence occurs, and the sum, the minimum and the maximum of its
+// durations in ticks.
 type Times struct {
 	Count int64       `json:"count"`
 	Sum   trace.Ticks `json:"sum"`

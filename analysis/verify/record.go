@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxValues is the number of values of an attribute that are remembered for hints at the nearest one.
+// maxValues is the largest number of different values of an attribute that are remembered, as candidates
+// for "did you mean" in warnings.
 const maxValues = 1000
 
 // recorder notes at which states of a trace the propositions of a specification hold, and the values of its

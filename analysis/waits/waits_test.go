@@ -30,7 +30,7 @@ var scoutNames = map[string]string{
 func scout(t *testing.T, path string, names map[string]string) map[string]map[string][]int64 {
 	t.Helper()
 	all := map[string]map[string][]int64{}
-	for _, f := range testtrace.Scout(t, path) {
+	for _, f := range testtrace.ReadScout(t, path) {
 		pattern := names[f.Metric]
 		if pattern == "" {
 			continue

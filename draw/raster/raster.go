@@ -73,8 +73,8 @@ func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *C
 	}
 }
 
-// InstantBoxes returns the boxes of a strip of instants. They are blended over the existing pixels
-// with an opacity of [MarkAlpha].
+// InstantBoxes returns the boxes of a strip of events without duration, h pixels high. They are
+// blended over the existing pixels with an opacity of [MarkAlpha].
 func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {

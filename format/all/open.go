@@ -6,9 +6,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Open opens a trace of any format. The main file of the trace is at path. Its content determines
-// the format or, if it is ambiguous, its name. opt can be nil. The error wraps [format.ErrUnknown]
-// if no format recognises the file.
+// Open opens a trace of any format. path is that of the trace's main file. The format is recognised
+// by the content of that file or, where the content is ambiguous, by its name. opt can be nil. The
+// error wraps [format.ErrUnknown] if no format recognises the file.
 func Open(ctx context.Context, path string, opt *format.ReadOptions) (format.File, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}

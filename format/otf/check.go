@@ -31,15 +31,15 @@ type checker struct {
 
 // Finish checks the files.
 func (c *checker) Finish(ctx context.Context) error {
-	if err := c.ends(ctx); err != nil {
+	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}
 	return c.directory()
 }
 
-// ends checks the end of each file with times. It must be a time line and a process line, from which
+// checkEnds checks the end of each file with times. It must be a time line and a process line, from which
 // readers take the time of the last event.
-func (c *checker) ends(ctx context.Context) error {
+func (c *checker) checkEnds(ctx context.Context) error {
 	l, err := c.d.r.Files()
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 	if err != nil {
 		return nil, err
 	}
-	s := p.Set()
+	s := p.Result()
 	if len(s.Claims) == 0 {
 		what, hint := "claims", "; --calls compares calls of regions"
 		switch {

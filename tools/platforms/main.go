@@ -64,7 +64,7 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 		ParseFile: func(set *token.FileSet, name string, text []byte) (*ast.File, error) {
 			f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
 			if err == nil && strings.HasPrefix(name, root) {
-				withoutBodies(f)
+				stripBodies(f)
 			}
 			return f, err
 		},
@@ -87,8 +87,8 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	return errs, nil
 }
 
-// withoutBodies replaces the bodies of functions by the shortest ones that match their results.
-func withoutBodies(f *ast.File) {
+// stripBodies replaces the bodies of functions by the shortest ones that match their results.
+func stripBodies(f *ast.File) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
 			d.Body.List = []ast.Stmt{&ast.ForStmt{For: d.Body.Lbrace,

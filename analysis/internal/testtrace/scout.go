@@ -22,8 +22,8 @@ type Figure struct {
 // PathLength is the number of characters at the end of a path that the files show.
 const PathLength = 34
 
-// Scout returns the figures in a file scout.txt.
-func Scout(t testing.TB, path string) []Figure {
+// ReadScout reads a file scout.txt and returns the figures of Scalasca in it.
+func ReadScout(t testing.TB, path string) []Figure {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

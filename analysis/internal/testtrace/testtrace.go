@@ -101,7 +101,7 @@ func Leave(loc uint32, t int64, region uint32) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.Leave, Ref: region}
 }
 
-// Send returns a send of a message.
+// Send returns the event of sending a message of size bytes to the location with index to.
 func Send(loc uint32, t int64, to uint64, tag, size int64) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.Send, Ref: trace.NoRef,
 		Ops: []uint64{to, trace.Undefined, uint64(tag), uint64(size)}}
