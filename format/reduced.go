@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
 
@@ -61,6 +62,46 @@ func KindReduction(needs func(trace.Kind) bool) Reduction {
 // in a temporary file. It also uses up to 16 KiB per location, and up to 64 MiB for all locations.
 func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink) error {
 	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
+}
+
+// ScanReducedWindow is [ScanReduced] for an analysis of a window that also needs what completes the events in it, such
+// as the receives of messages. It delivers all events from the first one to the end of the window, and then those of
+// parts behind the window until complete reports that no later event matters. A nil window is the whole trace.
+func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
+	complete func() bool) error {
+	return ScanOn(d.Defs().Clock, w, trace.Events(), func(sel trace.Selection) (bool, error) {
+		err := ScanReduced(ctx, d, sel, r, sink)
+		return err == nil && complete(), err
+	})
+}
+
+// ScanOn calls scan for a selection up to the end of a window and a little further, and then for parts behind it, each
+// longer than the one before, until scan returns true or the trace ends. The first part begins where sel does.
+func ScanOn(c trace.Clock, w *trace.Window, sel trace.Selection,
+	scan func(trace.Selection) (complete bool, err error)) error {
+	const parts, growth = 4, 8
+	if w == nil || w.To == math.MaxInt64 {
+		_, err := scan(sel)
+		return err
+	}
+	length := max(c.Num/c.Den/1000, 1) // a millisecond
+	if w.From > math.MinInt64 {
+		length = max(int64(min((uint64(w.To)-uint64(w.From))/16, math.MaxInt64)), 1)
+	}
+	sel.To = trace.Add(w.To, length)
+	for part := 1; ; part++ {
+		complete, err := scan(sel)
+		if complete || err != nil || sel.To == math.MaxInt64 {
+			return err
+		}
+		sel.From = sel.To
+		if length = int64(min(uint64(length)*growth, math.MaxInt64)); part == parts {
+			length = math.MaxInt64
+		}
+		if sel.To = trace.Add(sel.From, length); part == parts {
+			sel.To = math.MaxInt64
+		}
+	}
 }
 
 // scanReduced is ScanReduced with a limit on the bytes of packed events in memory.

@@ -52,11 +52,13 @@ const laterText = "later"
 // So the inclusive and exclusive times of consecutive pieces add up to those of the whole, and
 // their counts do without the events that have BeganAttribute.
 //
-// A message whose other side never comes, and a request that no later event names, is not repeated.
+// A message whose other side does not come, and a request that no later event names, is not repeated: neither in the
+// piece, nor in as much time behind it.
 //
-// Prepare reads the trace up to the window, and again from shortly before it if messages
-// are in transit. It reads on from there until it has found the other sides of these messages, and the
-// ends of open requests; if one is missing, up to the end. It holds what is open where the piece begins.
+// Prepare reads the trace up to the window, and the window until it has found the other sides of the messages in
+// transit and the ends of open requests; if one is missing, it reads on behind the window for as long as the window is.
+// If messages are in transit, it reads again from shortly before the window. It holds what is open where the piece
+// begins.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
 // CutAt does for the selected locations what [Cut] does for all. It reads no other locations; nil
@@ -194,12 +196,15 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
-// findPending reads the messages in transit where the window begins. They are the last ones of
+// findPending reads the messages in transit where the window begins whose other sides come. They are the last ones of
 // their flows, so that the search begins shortly before the window.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
+	flows.begin()
+	if err := c.findOthers(ctx, flows); err != nil {
+		return err
+	}
 	from := c.window.From
-	length := max((from-first)/256, 1)
-	for flows.pending() {
+	for length := max((from-first)/256, 1); flows.coming(); length *= 16 {
 		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
 			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
@@ -215,10 +220,6 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		if sel.From == math.MinInt64 || flows.complete() {
 			break
 		}
-		length *= 16
-	}
-	if err := c.findOthers(ctx, flows); err != nil {
-		return err
 	}
 	flows.each(func(loc uint32, o open) {
 		l := c.border.at(loc)
@@ -247,8 +248,8 @@ func isRequest(class int8) bool {
 }
 
 // findOthers counts the other sides of the messages in transit, and drops open requests that no later
-// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks for. If
-// one is missing, this is the end of the trace.
+// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks for, and at most
+// up to its limit.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
 	for loc, l := range c.border {
@@ -301,6 +302,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		return k.IsSend() || k.IsRecv() || k == trace.RequestTest || isRequest(pairOf(k).class)
 	}
 	from, length := c.window.From, max(c.Defs().Clock.Num/c.Defs().Clock.Den/1000, 1)
+	limit := c.limit()
 	for round := 0; ; round++ {
 		wanted := map[uint32]bool{}
 		for at := range missing {
@@ -310,9 +312,9 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		if len(wanted) == 0 {
 			break
 		}
-		to := int64(math.MaxInt64)
-		if round < 4 && from < math.MaxInt64-length {
-			to = from + length
+		to := limit
+		if round < 4 {
+			to = min(trace.Add(from, length), limit)
 		}
 		sel := trace.Selection{From: from, To: to, Kind: kind, Location: func(l uint32) bool { return wanted[l] }}
 		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
@@ -324,7 +326,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		if err != nil {
 			return err
 		}
-		if to == math.MaxInt64 {
+		if to == limit {
 			break
 		}
 		from, length = to, length*32
@@ -337,6 +339,16 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		}
 	}
 	return nil
+}
+
+// limit returns the time up to which other sides are looked for: behind the window as far as it is long. Those that come
+// later change nothing in the piece.
+func (c *cut) limit() int64 {
+	length := uint64(c.window.To) - uint64(c.window.From)
+	if c.window.To == math.MaxInt64 || length > uint64(math.MaxInt64-max(c.window.To, 0)) {
+		return math.MaxInt64
+	}
+	return c.window.To + int64(length)
 }
 
 // prefix tracks what precedes a piece, at the locations that one worker reads.

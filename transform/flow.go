@@ -71,13 +71,23 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// pending reports whether messages are in transit, and clears the kept ones.
-func (m *flows) pending() bool {
+// begin prepares for the other sides of the messages in transit.
+func (m *flows) begin() {
 	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {
 		if n != 0 {
 			m.kept[f] = &ring{}
 			m.missing++
+		}
+	}
+}
+
+// coming reports whether the other sides of messages in transit come, and clears the kept messages. It forgets the
+// flows without such messages.
+func (m *flows) coming() bool {
+	for f, r := range m.kept {
+		if r.rows, r.next = nil, 0; r.others == 0 {
+			delete(m.kept, f)
 		}
 	}
 	return len(m.kept) > 0

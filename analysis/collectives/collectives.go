@@ -32,7 +32,8 @@ import (
 // Options are the settings of an analysis.
 type Options struct {
 	// Window selects the calls that begin in it, and the operations whose first member begins in it.
-	// Nil counts all. The part needs all events in any case.
+	// Nil counts all. The part needs all events before the end of the window, and those after it until
+	// [Part.Complete] returns true.
 	Window *trace.Window
 }
 
@@ -117,8 +118,8 @@ type Part struct {
 	sums      map[kind]*sums
 	sequences map[sequenceKey]*sequence
 	seen      map[uint32]bool // locations with calls
-	orphans   int64
-	lost      int64 // requests whose number was reused before they were complete
+	orphans   int64           // in the window
+	lost      int64           // requests in the window whose number was reused before they were complete
 
 	communicators communicators
 }
@@ -167,14 +168,14 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			p.take(loc, x)
 		case trace.CollectiveRequest:
-			if p.queue(loc).post(c.Op(0), t) {
+			if begin, lost := p.queue(loc).post(c.Op(0), t); lost && p.opt.Window.Has(begin) {
 				p.lost++
 			}
 		case trace.CollectiveComplete:
 			x := recorded(&c)
 			x.end, x.posted, x.done = t, true, true
 			q := p.queue(loc)
-			if !q.complete(c.Op(5), x) {
+			if !q.complete(c.Op(5), x) && p.opt.Window.Has(t) {
 				p.orphans++
 			}
 			p.unload(loc, q, false)
@@ -208,7 +209,9 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 	}
 	x := recorded(c)
 	if i < 0 {
-		p.orphans++
+		if p.opt.Window.Has(t) {
+			p.orphans++
+		}
 		x.begin, x.end = t, t
 		p.take(loc, x)
 		return
@@ -232,16 +235,16 @@ func (p *Part) queue(loc uint32) *queue {
 }
 
 // post adds a request. It reports whether an open request with the same number was lost, which is
-// then never completed.
-func (q *queue) post(request uint64, t int64) (lost bool) {
+// then never completed, and when that one began.
+func (q *queue) post(request uint64, t int64) (begin int64, lost bool) {
 	n, lost := q.open[request]
 	if lost {
 		x := &q.calls[n-q.first]
-		x.done, x.lost = true, true
+		begin, x.done, x.lost = x.begin, true, true
 	}
 	q.open[request] = q.first + int64(len(q.calls))
 	q.calls = append(q.calls, call{begin: t, known: true, posted: true})
-	return lost
+	return begin, lost
 }
 
 // complete sets what is known at the end of a call. A call that was never posted follows all posted
@@ -403,6 +406,29 @@ func (p *Part) name(operation uint64) string {
 	return fmt.Sprintf("operation %d", operation)
 }
 
+// Complete reports whether all that counts in the window is known: the calls that begin in it have ended, and all
+// members have taken part in the operations that begin in it. Later events then change nothing in a trace whose
+// communicators have no other callers than their members. The part must have got all events before the end of the window.
+func (p *Part) Complete() bool {
+	for _, open := range p.open {
+		if slices.ContainsFunc(open, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
+			return false
+		}
+	}
+	for _, q := range p.queues {
+		// The calls after one that is not complete have not been counted.
+		if slices.ContainsFunc(q.calls, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
+			return false
+		}
+	}
+	for _, s := range p.sequences {
+		if slices.ContainsFunc(s.list, func(o operation) bool { return o.members > 0 && p.opt.Window.Has(o.first) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Merge adds another part of the same trace, which must have seen other locations and have
 // the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
@@ -468,6 +494,7 @@ type Result struct {
 	Operations []Operation `json:"operations"`
 	Unclosed   int64       `json:"unclosed"` // calls without an end
 	Orphans    int64       `json:"orphans"`  // ends of calls that never began; they count as calls without a time
+	// Both are those in the window: of calls that begin in it, and ends in it.
 }
 
 // Operation sums the calls of an operation on a communicator.
@@ -512,11 +539,15 @@ func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum
 func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
-		r.Unclosed += int64(len(l))
+		for _, x := range l {
+			if p.opt.Window.Has(x.begin) {
+				r.Unclosed++
+			}
+		}
 	}
 	for loc, q := range p.queues {
 		for _, x := range q.calls {
-			if !x.done {
+			if !x.done && p.opt.Window.Has(x.begin) {
 				r.Unclosed++
 			}
 		}

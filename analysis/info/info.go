@@ -251,7 +251,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		p.Orphans
 	if t.Part != nil {
 		x.Window = t.Part.Window
-		if err := t.claimsInWindow(ctx, x); err != nil {
+		if err := t.profileOfWindow(ctx, x); err != nil {
 			return nil, err
 		}
 	}
@@ -270,18 +270,20 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// claimsInWindow replaces the claims of a cut part, which include those that end where it begins,
-// by the claims of the window.
-func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
-	d := t.Events.Defs()
-	if t.Part.Times == nil || d.Resources.Len() == 0 {
+// profileOfWindow replaces the profile of a cut part by that of the window. In the cut part, the visits and claims
+// that end where it begins seem to begin there, too.
+func (t *Trace) profileOfWindow(ctx context.Context, x *Info) error {
+	if t.Part.Times == nil {
 		return nil
 	}
+	d := t.Events.Defs()
 	opt := profile.Options{Rows: t.Rows, Window: t.Part.Times}
-	p, err := analysis.Run(ctx, t.Part.Uncut, trace.Events(), func() *profile.Part { return profile.New(d, opt) })
+	sel := trace.Selection{From: t.Part.Times.From, To: t.Part.Times.To}
+	p, err := analysis.Run(ctx, t.Part.Uncut, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
 	if err == nil {
 		r := p.Result()
-		x.Activities, x.Resources = r.Activities, r.Resources
+		x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = r.Regions, r.Activities, r.Resources, r.Unclosed,
+			r.Orphans
 	}
 	return err
 }

@@ -126,12 +126,16 @@ func (p *Part) ready(m *openMessage) error {
 	return p.put(m)
 }
 
-func (p *Part) put(m *openMessage) error {
-	at := m.Send
-	if at == NoTime {
-		at = m.Recv
+// at returns the time to which a message belongs.
+func (m *openMessage) at() int64 {
+	if m.Send == NoTime {
+		return m.Recv
 	}
-	if !p.opt.Window.Has(at) {
+	return m.Send
+}
+
+func (p *Part) put(m *openMessage) error {
+	if !p.opt.Window.Has(m.at()) {
 		return nil
 	}
 	return p.opt.List(&m.Message)

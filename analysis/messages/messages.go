@@ -39,8 +39,8 @@ type Options struct {
 	// Latency requests the times from sends to their receives.
 	Latency bool
 	// Window selects what is sent, and what is received, in it. Nil counts all. The part needs all
-	// events in any case, since matching depends on those before and after. With a window, the
-	// greatest number of pending messages is unknown.
+	// events before the end of the window, and those after it until [Part.Complete] returns true, since
+	// matching depends on them. With a window, the greatest number of pending messages is unknown.
 	Window *trace.Window
 	// Bins is the number of parts of equal length into which the window is divided. What is sent and
 	// received is then also counted in each of them. It requires a window.
@@ -83,6 +83,7 @@ type Part struct {
 
 	nodes         []node
 	free          []int32
+	waiting       int64 // number of nodes in the window that wait for their other end
 	conversations map[channel]*conversation
 	recent        []*recent // by location
 	seq           int64
@@ -267,6 +268,20 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 		p.pending.arrive(send.moment, recv.time, send.bytes)
 	}
 	return p.pair(send.message, recv.message)
+}
+
+// Complete reports whether all that counts in the window is known: what was sent or received in it has met its other
+// side. Later events then change nothing. The part must have got all events before the end of the window.
+func (p *Part) Complete() bool {
+	if p.waiting > 0 {
+		return false
+	}
+	for _, m := range p.listing.open {
+		if p.opt.Window.Has(m.at()) {
+			return false
+		}
+	}
+	return true
 }
 
 // Merge adds another part of the same trace, which must have seen other

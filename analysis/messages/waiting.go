@@ -138,6 +138,9 @@ func (p *Part) index(s *side, i int32) {
 
 // wait queues an end on its side.
 func (p *Part) wait(s *side, n *node) {
+	if p.opt.Window.Has(n.time) {
+		p.waiting++
+	}
 	p.seq++
 	n.seq, n.prev, n.next = p.seq, s.last, none
 	var i int32
@@ -162,6 +165,9 @@ func (p *Part) wait(s *side, n *node) {
 // remove removes an end, the first of its tag, from its side.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
+	if p.opt.Window.Has(n.time) {
+		p.waiting--
+	}
 	if n.prev != none {
 		p.nodes[n.prev].next = n.next
 	} else {

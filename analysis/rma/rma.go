@@ -23,8 +23,8 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window selects the transfers that begin in it. Nil counts all. The part needs all events in any
-	// case.
+	// Window selects the transfers that begin in it. Nil counts all. The part needs all events in the
+	// window, and those after it until [Part.Complete] returns true.
 	Window *trace.Window
 }
 
@@ -154,6 +154,9 @@ func (p *Part) sum(k key) *sums {
 	}
 	return s
 }
+
+// Complete reports whether all transfers that begin in the window have ended. Later events then change nothing.
+func (p *Part) Complete() bool { return len(p.open) == 0 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have the
 // same options. The other part must not be used afterwards.

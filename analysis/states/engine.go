@@ -70,7 +70,8 @@ type locationState struct {
 	open      []uint32 // open regions, in the order of their enters
 	among     openset.Index[uint32]
 	brackets  int
-	entered   bool // tracing began here
+	latest    int64 // time of its latest change
+	entered   bool  // tracing began here
 	alive     bool
 	gap       bool
 }
@@ -90,13 +91,7 @@ func (e *engine) take(c change, number int64, x class) {
 		e.advance(c.time)
 	}
 	if pl == nil {
-		i, ok := e.byNumber[number]
-		if !ok {
-			i = int32(len(e.processors))
-			e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
-			e.byNumber[number] = i
-			e.at[Idle]++
-		}
+		i := e.processor(number)
 		e.processors[i].alive++
 		pl = &locationState{processor: i, alive: true}
 		e.places[c.location] = pl
@@ -125,9 +120,22 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
+// processor returns the index of a processor, which is idle at first.
+func (e *engine) processor(number int64) int32 {
+	i, ok := e.byNumber[number]
+	if !ok {
+		i = int32(len(e.processors))
+		e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
+		e.byNumber[number] = i
+		e.at[Idle]++
+	}
+	return i
+}
+
 // change applies an enter or leave of a region.
 func (e *engine) change(pl *locationState, c change, x class) {
 	p := &e.processors[pl.processor]
+	pl.latest = c.time
 	switch c.kind {
 	case enter:
 		pl.among.Open(c.region, len(pl.open))
@@ -141,7 +149,9 @@ func (e *engine) change(pl *locationState, c change, x class) {
 	case leave:
 		i := pl.among.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
 		if i < 0 {
-			e.orphans++
+			if e.window.Has(c.time) {
+				e.orphans++
+			}
 		} else {
 			pl.open = openset.Close(&pl.among, pl.open, i, c.region)
 			p.open[x.state]--
@@ -278,6 +288,9 @@ func (e *engine) result() *Result {
 	}
 	for _, pl := range e.places {
 		for i := range pl.open {
+			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
+				break // they go on after the window
+			}
 			if !pl.among.Gap(i) {
 				r.Unclosed++
 			}

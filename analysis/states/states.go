@@ -20,7 +20,8 @@
 // is unknown: it is in a gap, and in none of the states. A mark of full buffers has no end. After
 // it the processor is in a gap up to its next event, and then continues as before.
 //
-// A part needs batches in global time order, or with Options.Changes in any order.
+// A part needs batches in global time order, or with Options.Changes in any order. [Read] passes it those that a
+// window needs.
 package states
 
 import (
@@ -264,9 +265,11 @@ type Result struct {
 	// were in a state.
 	Profile []Level `json:"profile"`
 	// Series is set with Options.Series.
-	Series   *Series `json:"series,omitempty"`
-	Unclosed int64   `json:"unclosed"` // enters without leave, of regions that mean overhead or idle, or tracing
-	Orphans  int64   `json:"orphans"`  // leaves of such regions without an enter
+	Series *Series `json:"series,omitempty"`
+	// Unclosed are enters without leave, of regions that mean overhead or idle, or tracing, at locations
+	// that have no event after the window. Orphans are leaves of such regions without an enter, in the window.
+	Unclosed int64 `json:"unclosed"`
+	Orphans  int64 `json:"orphans"`
 }
 
 // Processor has the times of one processor in each state, between First and Last of all.

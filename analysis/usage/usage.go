@@ -26,8 +26,9 @@ type Options struct {
 	// Steps is the greatest number of steps of U(t) that are kept for each resource. Beyond it,
 	// relatively short steps are joined into their average. 0 keeps none.
 	Steps int
-	// Window is the time that counts. Nil means all. Parts still need all events: those before it
-	// determine what is held where it begins.
+	// Window is the time that counts. Nil means all. Parts still need the events before it, which
+	// determine what is held where it begins, and at least one event after it of each location that has
+	// one: what [trace.Selection.Surrounding] selects.
 	Window *trace.Window
 }
 
@@ -92,6 +93,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
+		if w != nil && !trace.Before(c.Time(), w.To) {
+			continue // what is open at the end of the window is closed there
+		}
 		if x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From); begun && x.Resource != trace.NoRef {
 			p.resource(x.Resource).count++
 		}
@@ -228,11 +232,13 @@ type Result struct {
 	// First and Last are the time of the first event of any kind that the part has seen, and the
 	// latest end of an event ([trace.Batch.End]): the span of the trace, or the window within it.
 	// Histograms and means cover the time from First to Last.
-	First     int64      `json:"first"`
-	Last      int64      `json:"last"`
-	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	// Resources are those that were claimed, or of a window all, in the order of the definitions.
+	Resources []Resource `json:"resources"`
 	// Unclosed counts claims without an end, Orphans ends without a begin and begins without an id,
-	// Reused claims that began with the id of an open one, which was ended there.
+	// Reused claims that began with the id of an open one, which was ended there. Events after the window
+	// do not count.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
@@ -289,8 +295,13 @@ func (p *Part) Result() *Result {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
-		if !c.Outside(w, end) {
+		if ends := w == nil || trace.Before(p.last[c.Location], w.To); ends && !c.Outside(w, end) {
 			out.Unclosed++
+		}
+	}
+	for i := range p.defs.Resources.Len() {
+		if w != nil {
+			q.resource(uint32(i))
 		}
 	}
 	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })

@@ -13,11 +13,12 @@ import (
 // Result is the result of the analysis. Times and durations are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"-"`
-	// Locations is the number of locations with events, and Time the time between the first and the
-	// last event of each, summed.
+	// Locations is the number of locations that have events in the window, or before and after it. Time is the time
+	// between the first and the last event of each, summed.
 	Locations int         `json:"locations"`
 	Time      trace.Ticks `json:"time"`
-	// Judged is the number of calls whose waits are known, those of no length included.
+	// Judged is the number of calls whose waits are known, those of no length included. It counts calls that
+	// begin in the window, as Violations and Unjudged do.
 	Judged int64 `json:"judged"`
 	// Waiting is the sum of all patterns but those that are part of others.
 	Waiting  trace.Ticks `json:"waiting"`
@@ -30,6 +31,7 @@ type Result struct {
 	Violations Violations `json:"violations"`
 	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
+	part     bool       // of a window, which may have no calls
 }
 
 // Pattern is a type of wait state.
@@ -123,7 +125,7 @@ type Unjudged struct {
 
 // Missing says why no wait of a trace can be judged. It returns "" if some can.
 func (r *Result) Missing() string {
-	if r.Judged > 0 {
+	if r.Judged > 0 || r.part && len(r.Unjudged) == 0 {
 		return ""
 	}
 	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
@@ -137,11 +139,11 @@ func (r *Result) Missing() string {
 // result makes the result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
-		Judged:     a.counts.Judged,
+		Judged: a.counts.Judged, part: a.opt.Window != nil,
 		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)
-		if !a.has(loc) {
+		if w := a.opt.Window; !a.has(loc) || w != nil && (last < w.From || !trace.Before(first, w.To)) {
 			continue
 		}
 		r.Locations++

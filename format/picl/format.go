@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,9 +81,6 @@ var about = format.About{
 
 // probe recognizes the new and the old format by the first lines.
 func probe(name string, text []byte) int {
-	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
-		return 50 // a trace without events has no lines
-	}
 	if s := probeOld(text); s > 0 {
 		return s
 	}

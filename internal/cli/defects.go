@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-trace/weft/format"
@@ -32,6 +33,14 @@ func (a *app) reportDefects(in *input, quiet bool) {
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+}
+
+// reportDefectsBut is reportDefects for a command that has printed a part of its answer and ends with an error, or with
+// nil. It prints nothing if the error is a defect, at which --strict stops: exitCode prints that.
+func (a *app) reportDefectsBut(err error, in *input, quiet bool) {
+	if d := (*trace.Defect)(nil); !errors.As(err, &d) {
+		a.reportDefects(in, quiet)
+	}
 }
 
 // readerReport holds the defects found by reading a trace.

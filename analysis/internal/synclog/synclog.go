@@ -13,6 +13,7 @@ package synclog
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -108,7 +109,14 @@ type Options struct {
 	// Times keeps the exclusive times of paths between calls, in about 4 bytes for each path of each
 	// call.
 	Times bool
+	// Window is the window whose waits are wanted. Nil is the whole trace. The log then has the calls up to
+	// the end of the window, and behind it those without which the waits in the window are not known. Not with
+	// Times.
+	Window *trace.Window
 }
+
+// bounded reports whether the window ends before the trace may end.
+func (o *Options) bounded() bool { return o.Window != nil && o.Window.To < math.MaxInt64 }
 
 // Log holds the calls of a trace. Close releases its memory and file.
 type Log struct {
@@ -153,17 +161,39 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	later := LaterThreads(l.Defs)
 	var mu sync.Mutex
 	var workers []*worker
-	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {
-		workers = nil
-		l.store.Clear()
-		return func(int) format.Sink {
-			w := newWorker(l.Defs, opt, later, l.store)
-			mu.Lock()
-			defer mu.Unlock()
-			workers = append(workers, w)
-			return w
+	scan := func(sel trace.Selection) error {
+		return events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+			workers = nil
+			l.store.Clear()
+			return func(int) format.Sink {
+				w := newWorker(l.Defs, opt, later, l.store)
+				mu.Lock()
+				defer mu.Unlock()
+				workers = append(workers, w)
+				return w
+			}
+		})
+	}
+	var err error
+	if opt.bounded() {
+		var h *horizon
+		read := int64(math.MaxInt64)
+		err = format.ScanOn(l.Defs.Clock, opt.Window, sel, func(sel trace.Selection) (bool, error) {
+			if h != nil {
+				err = events.Scan(ctx, sel, format.PerLocation, h)
+			} else if err = scan(sel); err == nil && len(workers) > 0 {
+				h = newHorizon(l.Defs, opt.Window.To, later)
+				h.workers = workers
+			}
+			read = sel.To
+			return err == nil && h != nil && h.reached(sel.To), err
+		})
+		if err == nil && h != nil && read < math.MaxInt64 {
+			err = h.findLater(ctx, events, read)
 		}
-	})
+	} else {
+		err = scan(sel)
+	}
 	if err == nil {
 		for _, w := range workers {
 			if err = w.finish(); err != nil {

@@ -25,6 +25,7 @@ type worker struct {
 	kinds  []regionKind
 	mapped []uint32 // rows of the regions of a batch
 	free   []*openCall
+	flows  map[flow]*ends // only for a window
 }
 
 // node is a call path of a worker. The parent of an outermost region is outermost, or
@@ -142,8 +143,12 @@ type begun struct {
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
-	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
+	w := &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
 		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
+	if opt.bounded() {
+		w.flows = map[flow]*ends{}
+	}
+	return w
 }
 
 // Links ignores links.
@@ -584,6 +589,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.add(l, Join, t, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
+		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
+			w.count(l.loc, k, ops)
+		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
 		l.collectives = append(l.collectives, begun{t, collectiveOperands(ops), operand(ops, 5)})

@@ -176,6 +176,8 @@ type Handover struct {
 // Hooks receives what an engine finds. Functions may be nil. What they get is valid until they
 // return.
 type Hooks struct {
+	// Window restricts what a [Result] counts: calls that begin in it. Nil counts all.
+	Window     *trace.Window
 	Call       func(c *synclog.Call, p Place)
 	Wait       func(w *Wait)
 	Message    func(m *Message)
@@ -274,9 +276,23 @@ func (e *engine) operation(o *Operation) {
 	}
 }
 
-// violated counts a message or operation that ends before it can, if early is positive.
-func (e *engine) violated(count *int64, early int64) {
-	if early > 0 {
+// counts reports whether a call that begins at a time counts.
+func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
+
+// members returns the number of members that count.
+func (e *engine) members(list []Member) (n int64) {
+	for i := range list {
+		if e.counts(list[i].Enter) {
+			n++
+		}
+	}
+	return n
+}
+
+// violated counts a message or operation that ends before it can, in a call that begins at a time, if early is
+// positive.
+func (e *engine) violated(count *int64, early, enter int64) {
+	if early > 0 && e.counts(enter) {
 		*count++
 		e.Worst = max(e.Worst, early)
 	}

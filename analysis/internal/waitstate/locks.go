@@ -74,7 +74,9 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 
 // contention finds the wait of an acquisition for the release before it.
 func (e *engine) contention(a acquired, h handover) {
-	e.Judged++
+	if e.counts(a.enter) {
+		e.Judged++
+	}
 	if a.place.Location == h.place.Location {
 		return
 	}

@@ -1,0 +1,227 @@
+package synclog
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// flow is what the ends of messages that may match share.
+type flow struct {
+	source, destination uint32
+	communicator, tag   uint64
+}
+
+// ends is the number of ends of the messages of a flow.
+type ends struct{ sends, receives int64 }
+
+// count counts an end of a message.
+func (w *worker) count(loc uint32, k trace.Kind, ops []uint64) {
+	peer := uint32(min(operand(ops, 0), uint64(trace.NoRef)))
+	f := flow{loc, peer, operand(ops, 1), operand(ops, 2)}
+	if k.IsRecv() {
+		f.source, f.destination = peer, loc
+	}
+	n := w.flows[f]
+	if n == nil {
+		n = &ends{}
+		w.flows[f] = n
+	}
+	if k.IsSend() {
+		n.sends++
+	} else {
+		n.receives++
+	}
+}
+
+// horizon finds out how far a trace must be read so that the waits in a window are known. That is until the calls
+// that are open at the end of the window have ended, and from there until the messages and operations that have begun
+// by then are complete.
+type horizon struct {
+	defs    *trace.Definitions
+	workers []*worker
+	to      int64 // end of the window
+	main    []uint32
+	members map[uint64][]uint32
+
+	// ended is the time up to which the calls in the window have ended, if any is set. The others are the messages,
+	// operations and joint calls of MPI that had begun by then.
+	ended      int64
+	any        bool
+	messages   map[flow]int64
+	operations map[Sequence]int64
+	joins      map[uint32]int64
+}
+
+func newHorizon(d *trace.Definitions, to int64, later []bool) *horizon {
+	h := &horizon{defs: d, to: to, members: map[uint64][]uint32{}}
+	for i, l := range d.Locations.All() {
+		if l.Kind.IsProcessor() && !later[i] {
+			h.main = append(h.main, uint32(i))
+		}
+	}
+	return h
+}
+
+// reached reports whether enough is known when the trace has been read up to a time.
+func (h *horizon) reached(upTo int64) bool {
+	lanes := map[uint32]*lane{}
+	for _, w := range h.workers {
+		for loc, l := range w.lanes {
+			if l == nil {
+				continue
+			}
+			lanes[uint32(loc)] = l
+			if len(l.visits) > 0 {
+				return false // who works in a team is known only at the end
+			}
+		}
+	}
+	begun := h.to
+	if h.any {
+		begun = h.ended
+	}
+	for _, l := range lanes {
+		if slices.ContainsFunc(l.calls, func(c *openCall) bool { return c.enter < begun }) {
+			return false
+		}
+	}
+	if !h.any {
+		h.any, h.ended = true, upTo
+		h.mark(lanes)
+	}
+	return h.complete(lanes)
+}
+
+// mark remembers what is not complete.
+func (h *horizon) mark(lanes map[uint32]*lane) {
+	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{}, map[uint32]int64{}
+	for f, n := range h.flows() {
+		if n.sends != n.receives {
+			h.messages[f] = max(n.sends, n.receives)
+		}
+	}
+	for _, l := range lanes {
+		for s, n := range l.sequences {
+			h.operations[s] = max(h.operations[s], n)
+		}
+		for r, n := range l.regions {
+			if k := l.worker.kind(r); k.init || k.finalize {
+				h.joins[r] = max(h.joins[r], n)
+			}
+		}
+	}
+}
+
+// flows returns the ends of messages so far.
+func (h *horizon) flows() map[flow]ends {
+	all := map[flow]ends{}
+	for _, w := range h.workers {
+		for f, n := range w.flows {
+			sum := all[f]
+			all[f] = ends{sum.sends + n.sends, sum.receives + n.receives}
+		}
+	}
+	return all
+}
+
+// complete reports whether everything that was marked is complete.
+func (h *horizon) complete(lanes map[uint32]*lane) bool {
+	flows := h.flows()
+	for f, n := range h.messages {
+		if min(flows[f].sends, flows[f].receives) < n {
+			return false
+		}
+	}
+	passed := func(members []uint32, count func(*lane) int64, n int64) bool {
+		return !slices.ContainsFunc(members, func(loc uint32) bool { return lanes[loc] == nil || count(lanes[loc]) < n })
+	}
+	for s, n := range h.operations {
+		members, known := h.membersOf(s.Communicator)
+		if !known || !passed(members, func(l *lane) int64 { return l.sequences[s] }, n) {
+			return false
+		}
+	}
+	for r, n := range h.joins {
+		if !passed(h.main, func(l *lane) int64 { return l.regions[r] }, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// membersOf returns the locations that take part in the operations of a communicator.
+func (h *horizon) membersOf(communicator uint64) (members []uint32, known bool) {
+	if communicator >= uint64(h.defs.Communicator.Len()) {
+		return nil, true // nobody knows which calls belong together
+	}
+	if list, ok := h.members[communicator]; ok {
+		return list, list != nil
+	}
+	list, _ := h.defs.Members(uint32(communicator))
+	h.members[communicator] = list
+	return list, list != nil
+}
+
+// Batch passes events to the workers that have seen the earlier ones of their locations.
+func (h *horizon) Batch(b *trace.Batch) error {
+	if b.Loc != trace.MixedLoc {
+		return h.of(b.Loc).Batch(b)
+	}
+	var one trace.Batch
+	for c := b.Cursor(); c.Next(); {
+		one.Reset(c.Location())
+		one.AppendRow(&c)
+		if err := h.of(c.Location()).Batch(&one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Links ignores links.
+func (h *horizon) Links([]trace.Link) error { return nil }
+
+func (h *horizon) of(loc uint32) *worker {
+	for _, w := range h.workers {
+		if int64(loc) < int64(len(w.lanes)) && w.lanes[loc] != nil {
+			return w
+		}
+	}
+	return h.workers[0]
+}
+
+// findLater looks whether the locations whose last known event is before the end of the window have others from a
+// time on, and moves their ends there.
+func (h *horizon) findLater(ctx context.Context, events format.Events, from int64) error {
+	ended := map[uint32]*lane{}
+	for _, w := range h.workers {
+		for loc, l := range w.lanes {
+			if l != nil && l.latest < h.to {
+				ended[uint32(loc)] = l
+			}
+		}
+	}
+	missing := maps.Clone(ended)
+	sel := trace.Selection{From: from, To: math.MaxInt64, NoStates: true,
+		Location: func(loc uint32) bool { return ended[loc] != nil }}
+	for b, err := range format.Batches(ctx, events, sel, format.PerLocation) {
+		if err != nil {
+			return err
+		}
+		for i, k := range b.Kind {
+			if l := missing[b.Location(i)]; l != nil && k.IsEvent() {
+				l.latest = max(l.latest, b.Time[i])
+				delete(missing, b.Location(i))
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+	}
+	return nil
+}
