@@ -84,9 +84,6 @@ func (d *Draft) rewrite(head []byte) error {
 		os.Remove(f.Name())
 		return err
 	}
-	if st, err := f.Stat(); err == nil {
-		d.out.wrote = st.Size() > 0
-	}
 	d.out.file = f
 	d.out.w.Reset(f)
 	old.Close()

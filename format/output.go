@@ -27,7 +27,6 @@ type Output struct {
 	file   *os.File // under its temporary name
 	stream io.Writer
 	held   spool.Spool // the text that the stream gets on commit
-	wrote  bool        // the text is not empty
 	done   bool
 	// committed is set when all files have their names.
 	committed bool
@@ -130,30 +129,33 @@ func StreamOutput(w io.Writer) *Output {
 // Write appends to the output.
 func (o *Output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
-	o.wrote = o.wrote || n > 0
 	if err != nil {
 		err = fmt.Errorf("%s: %w", o.Path, err)
 	}
 	return n, err
 }
 
-// Wrote reports whether anything has been written to the file itself, or to the stream.
-func (o *Output) Wrote() bool { return o.wrote }
+// Empty reports whether nothing has been written to the file itself, or to the stream.
+func (o *Output) Empty() bool {
+	switch {
+	case o.w.Buffered() > 0:
+		return false
+	case o.file == nil:
+		return o.held.Size() == 0
+	}
+	st, err := o.file.Stat()
+	return err == nil && st.Size() == 0
+}
 
 // ReadFrom appends everything that r provides.
 func (o *Output) ReadFrom(r io.Reader) (int64, error) {
+	if o.file == nil {
+		return o.w.ReadFrom(r)
+	}
 	if err := o.w.Flush(); err != nil {
 		return 0, err
 	}
-	var n int64
-	var err error
-	if o.file == nil {
-		n, err = o.w.ReadFrom(r)
-	} else {
-		n, err = o.file.ReadFrom(r)
-	}
-	o.wrote = o.wrote || n > 0
-	return n, err
+	return o.file.ReadFrom(r)
 }
 
 // Commit returns the file and the files registered with Rename their names, or writes the text to

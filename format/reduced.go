@@ -69,7 +69,7 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 // parts behind the window until complete reports that no later event matters. A nil window is the whole trace.
 func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
 	complete func() bool) error {
-	return ScanOn(d.Defs().Clock, w, trace.Events(), func(sel trace.Selection) (bool, error) {
+	return ScanOn(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
 		err := ScanReduced(ctx, d, sel, r, sink)
 		return err == nil && complete(), err
 	})
@@ -77,14 +77,17 @@ func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reducti
 
 // ScanOn calls scan for a selection up to the end of a window and a little further, and then for parts behind it, each
 // longer than the one before, until scan returns true or the trace ends. The first part begins where sel does.
-func ScanOn(c trace.Clock, w *trace.Window, sel trace.Selection,
+func ScanOn(d *trace.Definitions, w *trace.Window, sel trace.Selection,
 	scan func(trace.Selection) (complete bool, err error)) error {
-	const parts, growth = 4, 8
+	parts, growth := 4, uint64(8)
+	if d.CheapNext { // a scan of few events costs as much as one of more
+		parts, growth = 2, 64
+	}
 	if w == nil || w.To == math.MaxInt64 {
 		_, err := scan(sel)
 		return err
 	}
-	length := max(c.Num/c.Den/1000, 1) // a millisecond
+	length := max(d.Clock.Num/d.Clock.Den/1000, 1) // a millisecond
 	if w.From > math.MinInt64 {
 		length = max(int64(min((uint64(w.To)-uint64(w.From))/16, math.MaxInt64)), 1)
 	}

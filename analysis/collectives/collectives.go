@@ -35,6 +35,9 @@ type Options struct {
 	// Nil counts all. The part needs all events before the end of the window, and those after it until
 	// [Part.Complete] returns true.
 	Window *trace.Window
+	// Locations selects the locations whose events the part gets. Nil selects all. It does not leave out
+	// other events.
+	Locations func(location uint32) bool
 }
 
 // WaitsForAll reports whether no member can leave an operation of this name before all members have
@@ -421,12 +424,32 @@ func (p *Part) Complete() bool {
 			return false
 		}
 	}
-	for _, s := range p.sequences {
-		if slices.ContainsFunc(s.list, func(o operation) bool { return o.members > 0 && p.opt.Window.Has(o.first) }) {
+	for k, s := range p.sequences {
+		n, known := p.callers(uint32(k.communicator))
+		if slices.ContainsFunc(s.list, func(o operation) bool {
+			return o.members > 0 && p.opt.Window.Has(o.first) && !(known && o.members >= n)
+		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// callers returns the number of members of a communicator whose events the part gets.
+func (p *Part) callers(communicator uint32) (n int, known bool) {
+	n, known = p.defs.MemberCount(communicator)
+	wanted := p.opt.Locations
+	if wanted == nil || !known {
+		return n, known
+	}
+	list, listed := p.defs.Members(communicator)
+	if !listed {
+		for i := range p.defs.Locations.Len() {
+			list = append(list, uint32(i))
+		}
+	}
+	list = slices.DeleteFunc(list, func(loc uint32) bool { return !wanted(loc) })
+	return min(n, len(list)), true
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have

@@ -151,7 +151,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	var window *trace.Window
 	x.bounds, window = s.bounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
-	o := collectives.New(d, collectives.Options{Window: window})
+	o := collectives.New(d, collectives.Options{Window: window, Locations: sel.Location})
 	// The partners of messages and operations in the window can be outside of it.
 	needs := func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})

@@ -222,7 +222,7 @@ func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err er
 	}
 	if !w.format.About().EmptyMain {
 		w.out.BeforeCommit(func() error {
-			if w.out.Wrote() {
+			if !w.out.Empty() {
 				return nil
 			}
 			return &exitError{exitDefects, fmt.Errorf("not written: no record is left, and %s has no trace without one",

@@ -46,7 +46,6 @@ type horizon struct {
 	workers []*worker
 	to      int64 // end of the window
 	main    []uint32
-	members map[uint64][]uint32
 
 	// ended is the time up to which the calls in the window have ended, if any is set. The others are the messages,
 	// operations and joint calls of MPI that had begun by then.
@@ -58,7 +57,7 @@ type horizon struct {
 }
 
 func newHorizon(d *trace.Definitions, to int64, later []bool) *horizon {
-	h := &horizon{defs: d, to: to, members: map[uint64][]uint32{}}
+	h := &horizon{defs: d, to: to}
 	for i, l := range d.Locations.All() {
 		if l.Kind.IsProcessor() && !later[i] {
 			h.main = append(h.main, uint32(i))
@@ -137,34 +136,26 @@ func (h *horizon) complete(lanes map[uint32]*lane) bool {
 			return false
 		}
 	}
-	passed := func(members []uint32, count func(*lane) int64, n int64) bool {
-		return !slices.ContainsFunc(members, func(loc uint32) bool { return lanes[loc] == nil || count(lanes[loc]) < n })
-	}
 	for s, n := range h.operations {
-		members, known := h.membersOf(s.Communicator)
-		if !known || !passed(members, func(l *lane) int64 { return l.sequences[s] }, n) {
+		if s.Communicator >= uint64(h.defs.Communicator.Len()) {
+			continue // nobody knows which calls belong together
+		}
+		members, known := h.defs.MemberCount(uint32(s.Communicator))
+		for _, l := range lanes {
+			if l.sequences[s] >= n {
+				members--
+			}
+		}
+		if !known || members > 0 {
 			return false
 		}
 	}
 	for r, n := range h.joins {
-		if !passed(h.main, func(l *lane) int64 { return l.regions[r] }, n) {
+		if slices.ContainsFunc(h.main, func(loc uint32) bool { return lanes[loc] == nil || lanes[loc].regions[r] < n }) {
 			return false
 		}
 	}
 	return true
-}
-
-// membersOf returns the locations that take part in the operations of a communicator.
-func (h *horizon) membersOf(communicator uint64) (members []uint32, known bool) {
-	if communicator >= uint64(h.defs.Communicator.Len()) {
-		return nil, true // nobody knows which calls belong together
-	}
-	if list, ok := h.members[communicator]; ok {
-		return list, list != nil
-	}
-	list, _ := h.defs.Members(uint32(communicator))
-	h.members[communicator] = list
-	return list, list != nil
 }
 
 // Batch passes events to the workers that have seen the earlier ones of their locations.
