@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/trace"
 )
@@ -31,7 +32,7 @@ type Result struct {
 	Violations Violations `json:"violations"`
 	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
-	part     bool       // of a window, which may have no calls
+	part     bool       // of a window of a trace with calls, which may have none
 }
 
 // Pattern is a type of wait state.
@@ -123,9 +124,10 @@ type Unjudged struct {
 	Reason string `json:"reason"`
 }
 
-// Missing says why no wait of a trace can be judged. It returns "" if some can.
+// Missing says why no wait of a trace can be judged. It returns "" if some can, and for a window of a trace that has calls
+// of communication libraries or barriers.
 func (r *Result) Missing() string {
-	if r.Judged > 0 || r.part && len(r.Unjudged) == 0 {
+	if r.Judged > 0 || r.part {
 		return ""
 	}
 	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
@@ -139,7 +141,7 @@ func (r *Result) Missing() string {
 // result makes the result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
-		Judged: a.counts.Judged, part: a.opt.Window != nil,
+		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
 		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)

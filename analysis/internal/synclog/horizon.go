@@ -56,8 +56,9 @@ type horizon struct {
 	joins      map[uint32]int64
 }
 
-func newHorizon(d *trace.Definitions, to int64, later []bool) *horizon {
-	h := &horizon{defs: d, to: to}
+func newHorizon(d *trace.Definitions, to int64, workers []*worker) *horizon {
+	h := &horizon{defs: d, to: to, workers: workers}
+	later := LaterThreads(d) // scans may have added locations
 	for i, l := range d.Locations.All() {
 		if l.Kind.IsProcessor() && !later[i] {
 			h.main = append(h.main, uint32(i))

@@ -182,8 +182,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 			if h != nil {
 				err = events.Scan(ctx, sel, format.PerLocation, h)
 			} else if err = scan(sel); err == nil && len(workers) > 0 {
-				h = newHorizon(l.Defs, opt.Window.To, later)
-				h.workers = workers
+				h = newHorizon(l.Defs, opt.Window.To, workers)
 			}
 			read = sel.To
 			return err == nil && h != nil && h.reached(sel.To), err

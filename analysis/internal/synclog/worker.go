@@ -184,6 +184,16 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
+// HasCalls reports whether a trace defines regions whose visits are calls.
+func HasCalls(d *trace.Definitions) bool {
+	for i := range d.Regions.Len() {
+		if k := kindOf(d, uint32(i)); k.call || k.kept {
+			return true
+		}
+	}
+	return false
+}
+
 // BeginsOrEndsMPI reports whether a region is the call that begins or ends MPI.
 func BeginsOrEndsMPI(d *trace.Definitions, region uint32) bool {
 	k := kindOf(d, region)
