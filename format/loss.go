@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sync"
 
@@ -55,31 +54,6 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 // AddShift counts that all times are later by some ticks, because the format has none before 0.
 func (l *Loss) AddShift(c trace.Clock, ticks int64) {
 	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
-}
-
-// TextTimes collects the times of events that are written as decimal text. Readers keep the
-// resolution of the text's digits only up to seven eighths of the range of times, or up to a
-// quarter of it if there are negative times.
-type TextTimes struct {
-	rows        int64
-	least, most int64
-}
-
-// Add adds the times of a batch, which must be in order.
-func (t *TextTimes) Add(b *trace.Batch) {
-	if n := b.Len(); n > 0 {
-		t.rows += int64(n)
-		t.least, t.most = min(t.least, b.Time[0]), max(t.most, b.Time[n-1])
-	}
-}
-
-// Count adds the loss, if there is one. Readers then round all times, and events lose what weft
-// carries for them.
-func (t *TextTimes) Count(l *Loss) {
-	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
-		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded",
-			t.rows)
-	}
 }
 
 // Rows lists the losses, the worst first.

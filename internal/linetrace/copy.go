@@ -166,8 +166,7 @@ type Encoder struct {
 	Plain   bool
 	Rows    carrier.Rows
 	Mapping func(format.Subject) format.Mapped // of the format
-	Times   format.TextTimes
-	Mul     int64 // a tick is Mul × 10^-Scale units, if Exact
+	Mul     int64                              // a tick is Mul × 10^-Scale units, if Exact
 	Scale   int32
 	Exact   bool
 	used    int // attributes that events may have: one more than the greatest index

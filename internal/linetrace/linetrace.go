@@ -221,9 +221,8 @@ func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 		}
 	}
 	for t.Digits = min(t.Digits, digits); t.Digits > 0; t.Digits-- {
-		from, _, fits := least.Ticks(t.Digits)
-		to, _, ok := most.Ticks(t.Digits)
-		if fits && ok && to-from >= 0 { // the difference fits, too
+		_, _, fits := least.Ticks(t.Digits)
+		if _, _, ok := most.Ticks(t.Digits); ok && fits {
 			break
 		}
 	}
