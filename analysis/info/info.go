@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // Info is the content of a trace, as weft info --json prints it (docs/json.md).
@@ -150,8 +151,7 @@ type Trace struct {
 
 // Part is a part of a trace.
 type Part struct {
-	Uncut  format.Events // the selected locations, kinds and regions at all times
-	Times  *trace.Window // the selected times, nil for all
+	Times  *trace.Window // the selected times, which were cut out of the trace; nil for all
 	Window *Window       // the window that counts, nil without events
 	Begin  int64         // time of the first event of the whole trace
 }
@@ -238,7 +238,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		// Finding the ends of links would take longer than everything else.
 		sel.Links = trace.NoLinks
 	}
-	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows) })
+	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows, t.Part) })
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +251,6 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		p.Orphans
 	if t.Part != nil {
 		x.Window = t.Part.Window
-		if err := t.profileOfWindow(ctx, x); err != nil {
-			return nil, err
-		}
 	}
 	x.Statistics = all.statistics.result()
 	for _, y := range all.metrics.Result() {
@@ -270,24 +267,6 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// profileOfWindow replaces the profile of a cut part by that of the window. In the cut part, the visits and claims
-// that end where it begins seem to begin there, too.
-func (t *Trace) profileOfWindow(ctx context.Context, x *Info) error {
-	if t.Part.Times == nil {
-		return nil
-	}
-	d := t.Events.Defs()
-	opt := profile.Options{Rows: t.Rows, Window: t.Part.Times}
-	sel := trace.Selection{From: t.Part.Times.From, To: t.Part.Times.To}
-	p, err := analysis.Run(ctx, t.Part.Uncut, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
-	if err == nil {
-		r := p.Result()
-		x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = r.Regions, r.Activities, r.Resources, r.Unclosed,
-			r.Orphans
-	}
-	return err
-}
-
 // sortMetrics moves metrics that have events before the others, each in the order of the
 // definitions.
 func sortMetrics(l []Metric) {
@@ -302,18 +281,49 @@ type tally struct {
 
 	statistics *statistics
 	records    *records
+
+	defs   *trace.Definitions
+	window *trace.Window // of a part that was cut out
+	before trace.Batch
 }
 
-func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d),
-		newRecords(d)}
+func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
+	t := &tally{counts: counts.New(d), metrics: metrics.New(d), statistics: newStatistics(d), records: newRecords(d), defs: d}
+	if part != nil {
+		t.window = part.Times
+	}
+	t.profile = profile.New(d, profile.Options{Rows: rows, Window: t.window})
+	return t
+}
+
+// uncut returns a batch of a part in which what was open at its begin begins before it. In the part it begins there,
+// and a visit that ends there would be one of the window.
+func (t *tally) uncut(b *trace.Batch) *trace.Batch {
+	if t.window == nil || len(b.AttrRow) == 0 {
+		return b
+	}
+	copied := false
+	for i, row := range b.AttrRow {
+		if b.Time[row] != t.window.From || t.defs.Attributes.At(b.AttrKey[i]).Name != transform.BeganAttribute {
+			continue
+		}
+		if !copied {
+			t.before.Copy(b)
+			copied = true
+		}
+		t.before.Time[row]--
+	}
+	if !copied {
+		return b
+	}
+	return &t.before
 }
 
 // Batch counts events.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.batch(b)
 	t.records.batch(b)
-	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
+	return errors.Join(t.counts.Batch(b), t.profile.Batch(t.uncut(b)), t.metrics.Batch(b))
 }
 
 // Links counts links.

@@ -15,7 +15,8 @@ import (
 // efficiencyResult is the part of a trace in what weft efficiency --json prints.
 type efficiencyResult struct {
 	heading
-	found bool
+	// Missing says why a part of a trace has no factors.
+	Missing string `json:"missing,omitempty"`
 	*efficiency.Result
 	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
 }
@@ -54,7 +55,7 @@ messages between them. There is no --region: a factor compares the whole time of
 				if err != nil {
 					return err
 				}
-				if len(list) > 0 && list[0].found && x.found {
+				if len(list) > 0 && list[0].Missing == "" && x.Missing == "" {
 					scaling := efficiency.Scale(list[0].Result, x.Result, weak)
 					x.Scaling = &scaling
 				}
@@ -66,7 +67,7 @@ messages between them. There is no --region: a factor compares the whole time of
 				}
 				return a.writeJSON(a.out, list)
 			}
-			a.printEfficiency(slices.DeleteFunc(list, func(x *efficiencyResult) bool { return !x.found }))
+			a.printEfficiency(slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" }))
 			return nil
 		},
 	}
@@ -87,8 +88,8 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, r *inputFlags, s *sele
 			x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())})
 			return x, ok, err
 		})
-	if x != nil {
-		x.found = found
+	if err == nil && !found {
+		x = &efficiencyResult{heading: x.heading, Missing: efficiency.NoRegionTime}
 	}
 	return x, err
 }

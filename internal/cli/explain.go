@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/trace"
 )
@@ -14,6 +15,8 @@ import (
 // explainResult is what weft explain --json prints.
 type explainResult struct {
 	heading
+	// Missing says why a part of a trace cannot be explained.
+	Missing string `json:"missing,omitempty"`
 	*explain.Page
 	Baseline *explain.Baseline `json:"baseline,omitempty"`
 }
@@ -84,12 +87,16 @@ the regions against each other.`,
 
 // explainOne explains a trace.
 func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, bool, error) {
-	return answerPart(a, c.Context(), path, r, s, "nothing can be explained",
+	x, found, err := answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input) (x *explainResult, ok bool, err error) {
 			x = &explainResult{heading: in.heading()}
 			x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
 			return x, ok, err
 		})
+	if err == nil && !found {
+		x = &explainResult{heading: x.heading, Missing: efficiency.NoRegionTime}
+	}
+	return x, found, err
 }
 
 // printExplanation prints a page.

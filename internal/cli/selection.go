@@ -79,12 +79,7 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 	if narrowed, err := s.narrow(ctx, in); !narrowed || err != nil {
 		return nil, err
 	}
-	x := rewriteFlags{filter: s.filterFlags()}
-	uncut, err := x.transform(ctx, whole)
-	if err != nil {
-		return nil, err
-	}
-	part := &info.Part{Uncut: uncut}
+	part := &info.Part{}
 	first, last, ok, err := format.Extent(ctx, whole)
 	if err != nil {
 		return nil, err
