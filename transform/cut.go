@@ -248,8 +248,8 @@ func isRequest(class int8) bool {
 }
 
 // findOthers counts the other sides of the messages in transit, and drops open requests that no later
-// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks for, and at most
-// up to its limit.
+// event names. It reads growing windows from the begin of the piece on, up to the last one that it looks
+// for, and at most up to its limit.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
 	for loc, l := range c.border {

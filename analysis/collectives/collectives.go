@@ -411,7 +411,8 @@ func (p *Part) name(operation uint64) string {
 
 // Complete reports whether all that counts in the window is known: the calls that begin in it have ended, and all
 // members have taken part in the operations that begin in it. Later events then change nothing in a trace whose
-// communicators have no other callers than their members. The part must have got all events before the end of the window.
+// communicators have no other callers than their members. The part must have got all events before the end of the
+// window.
 func (p *Part) Complete() bool {
 	for _, open := range p.open {
 		if slices.ContainsFunc(open, func(x call) bool { return p.opt.Window.Has(x.begin) }) {

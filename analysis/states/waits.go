@@ -23,8 +23,8 @@ type waitChange struct {
 	ends     bool
 }
 
-// FindWaits returns the waits of a trace's locations in a window (docs/analyses/waits.md). Nil is the whole trace. Parts of calls in which an
-// operation has begun everywhere are no waits. It uses 32 bytes per wait and the memory of a log of
+// FindWaits returns the waits of a trace's locations in a window (docs/analyses/waits.md). Nil is the whole trace. Parts
+// of calls in which an operation has begun everywhere are no waits. It uses 32 bytes per wait and the memory of a log of
 // calls. An error is that of the scan, of the temporary file, or of the context.
 func FindWaits(ctx context.Context, events format.Events, window *trace.Window) (*Waits, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})

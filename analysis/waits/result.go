@@ -124,8 +124,8 @@ type Unjudged struct {
 	Reason string `json:"reason"`
 }
 
-// Missing says why no wait of a trace can be judged. It returns "" if some can, and for a window of a trace that has calls
-// of communication libraries or barriers.
+// Missing says why no wait of a trace can be judged. It returns "" if some can, and for a window of a trace that has
+// calls of communication libraries or barriers.
 func (r *Result) Missing() string {
 	if r.Judged > 0 || r.part {
 		return ""

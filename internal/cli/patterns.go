@@ -154,7 +154,8 @@ var (
 		}}
 	aGroup = definitionKind{"group", "--definitions", func(d *trace.Definitions) int { return d.Groups.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
-	aCommunicator = definitionKind{"communicator", "--definitions", func(d *trace.Definitions) int { return d.Communicator.Len() },
+	aCommunicator = definitionKind{"communicator", "--definitions",
+		func(d *trace.Definitions) int { return d.Communicator.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
