@@ -132,8 +132,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // returns the result once the engine has finished.
 func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
-	h := waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.operation}
-	return h, func(counts waitstate.Result) *Result {
+	hooks = waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.operation}
+	return hooks, func(counts waitstate.Result) *Result {
 		a.counts = counts
 		return a.result()
 	}

@@ -24,10 +24,10 @@ func TestStrictOnce(t *testing.T) {
 			if args[len(args)-1] == "--raw" && code == exitGood {
 				continue // the format's text is printed as it is
 			}
-			n, named := strings.Count(errs.String(), "\n"), strings.Contains(errs.String(), name+":")
-			if code != exitDefects || n != 1 || !named {
+			text := errs.String()
+			if n := strings.Count(text, "\n"); code != exitDefects || n != 1 || !strings.Contains(text, name+":") {
 				t.Errorf("%v --strict %s: found exit code %d and %d lines, expected %d and 1:\n%s", args, name, code, n,
-					exitDefects, errs.String())
+					exitDefects, text)
 			}
 		}
 	}
