@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sparing delivers no more than it must: behind the time that is enough, one event of each location that has had others.
+// sparing passes on the fewest events that a scan may: after the time that is enough, one event of each location that
+// has had others.
 type sparing struct{ format.Events }
 
 func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
