@@ -23,7 +23,7 @@ var ErrUnknown = errors.New("no known trace format")
 // Detect finds the format of a trace by its content and, where the content is ambiguous, by its
 // name. The error for an unrecognised file wraps ErrUnknown.
 func Detect(formats []Format, src Source) (Format, error) {
-	f, size, err := src.Open()
+	f, _, err := src.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Detect(formats []Format, src Source) (Format, error) {
 	head = head[:n]
 	best := Probe(formats, src.Name, head, 1)
 	switch {
-	case size == 0 && (best == nil || !best.About().EmptyMain):
+	case isBlank(head) && (best == nil || !best.About().EmptyMain) && isBlankToEnd(f):
 		return nil, EmptyError(src)
 	case best == nil:
 		return nil, fmt.Errorf("%s: %w: found %q, expected %s", src.Path, ErrUnknown, head[:min(n, 24)], titles(formats))
@@ -44,7 +44,36 @@ func Detect(formats []Format, src Source) (Format, error) {
 	return best, nil
 }
 
-// EmptyError returns the error for a trace whose main file is empty and that no other file
+// isBlank reports whether a part of a file has only space characters.
+func isBlank(text []byte) bool {
+	return len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte(lines.ByteOrderMark)))) == 0
+}
+
+// isBlankToEnd reports whether the rest of a file has only space characters.
+func isBlankToEnd(r io.Reader) bool {
+	buf := make([]byte, headSize)
+	for {
+		n, err := r.Read(buf)
+		if !isBlank(buf[:n]) {
+			return false
+		}
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
+// IsEmpty reports whether the main file of a trace exists and has only space characters.
+func IsEmpty(src Source) bool {
+	f, _, err := src.Open()
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return isBlankToEnd(f)
+}
+
+// EmptyError returns the error for a trace whose main file has only space characters and that no other file
 // identifies as a trace. It wraps ErrUnknown.
 func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)

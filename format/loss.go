@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sync"
 
@@ -56,31 +55,6 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 // has no times before 0.
 func (l *Loss) AddShift(c trace.Clock, ticks int64) {
 	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
-}
-
-// TextTimes determines whether the times of events can be read back from decimal text without
-// rounding. A reader keeps the resolution of the digits only for times up to seven eighths of the
-// range of int64, or up to a quarter of it if there are negative times.
-type TextTimes struct {
-	rows        int64
-	least, most int64
-}
-
-// Add adds the times of a batch, which must be in order.
-func (t *TextTimes) Add(b *trace.Batch) {
-	if n := b.Len(); n > 0 {
-		t.rows += int64(n)
-		t.least, t.most = min(t.least, b.Time[0]), max(t.most, b.Time[n-1])
-	}
-}
-
-// Count adds a loss to l if readers will round the times. Rounded events also lose the data that
-// weft carries for them.
-func (t *TextTimes) Count(l *Loss) {
-	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
-		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded",
-			t.rows)
-	}
 }
 
 // Rows returns all losses, the worst first.

@@ -136,6 +136,18 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Empty reports whether nothing has been written to the file itself, or to the stream.
+func (o *Output) Empty() bool {
+	switch {
+	case o.w.Buffered() > 0:
+		return false
+	case o.file == nil:
+		return o.held.Size() == 0
+	}
+	st, err := o.file.Stat()
+	return err == nil && st.Size() == 0
+}
+
 // ReadFrom appends all data of r.
 func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	if o.file == nil {

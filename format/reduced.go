@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
 
@@ -60,6 +61,51 @@ func KindReduction(needs func(trace.Kind) bool) Reduction {
 // in a temporary file. It also uses up to 16 KiB per location, and up to 64 MiB for all locations.
 func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction, sink Sink) error {
 	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
+}
+
+// ScanReducedWindow is [ScanReduced] for the analysis of a window that also needs later events, such
+// as the receives of messages that are sent in the window. It passes the events up to the end of the
+// window to the sink, and then those of growing parts after it, until complete returns true. A nil
+// window means the whole trace.
+func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
+	complete func() bool) error {
+	return ScanOn(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
+		err := ScanReduced(ctx, d, sel, r, sink)
+		return err == nil && complete(), err
+	})
+}
+
+// ScanOn calls scan for the times of sel up to shortly after the end of a window. It then calls scan
+// for parts after these times, each longer than the one before, until scan returns true or the trace
+// ends.
+func ScanOn(d *trace.Definitions, w *trace.Window, sel trace.Selection,
+	scan func(trace.Selection) (complete bool, err error)) error {
+	parts, growth := 4, uint64(8)
+	if d.CheapNext { // a scan of few events takes as much time as one of more events
+		parts, growth = 2, 64
+	}
+	if w == nil || w.To == math.MaxInt64 {
+		_, err := scan(sel)
+		return err
+	}
+	length := max(d.Clock.Num/d.Clock.Den/1000, 1) // a millisecond
+	if w.From > math.MinInt64 {
+		length = max(int64(min((uint64(w.To)-uint64(w.From))/16, math.MaxInt64)), 1)
+	}
+	sel.To = trace.Add(w.To, length)
+	for part := 1; ; part++ {
+		complete, err := scan(sel)
+		if complete || err != nil || sel.To == math.MaxInt64 {
+			return err
+		}
+		sel.From = sel.To
+		if length = int64(min(uint64(length)*growth, math.MaxInt64)); part == parts {
+			length = math.MaxInt64
+		}
+		if sel.To = trace.Add(sel.From, length); part == parts {
+			sel.To = math.MaxInt64
+		}
+	}
 }
 
 // scanReduced is like ScanReduced, with memory as the limit of bytes of packed events in memory.

@@ -201,7 +201,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 		return err
 	}
 	// In a folder, the format of an empty file comes from its name.
-	if st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name); err == nil && st.Size() == 0 && !f.About().EmptyMain {
+	if !f.About().EmptyMain && format.IsEmpty(e.given.Source) {
 		return format.EmptyError(e.given.Source)
 	}
 	if e.given.Index != "" {

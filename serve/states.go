@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/weft-trace/weft/analysis/states"
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -146,8 +145,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		a = &statesAnswer{Rows: []stateRow{}}
 		err = e.readers.with(ctx, func(d *reader) error {
 			opt := states.Options{Window: &trace.Window{From: from, To: to}}
-			part := states.New(d.Defs(), opt)
-			err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
+			part, err := states.Read(ctx, d.Events, opt)
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,18 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	return list, true
 }
 
+// MemberCount returns the number of members of a communicator. Some traces define the number but not
+// the members themselves. known is false if the trace does not define the number, or if the
+// communicator connects two groups.
+func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
+	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) ||
+		slices.ContainsFunc(d.Communicator.At(communicator).Attrs, func(a Attr) bool { return a.Key == "other" }) {
+		return 0, false
+	}
+	n = len(d.Sets.At(d.Communicator.At(communicator).Set).Members)
+	return n, n > 0
+}
+
 // CommunicatorIDAttribute is the name of the attribute of a window for remote memory access that
 // holds the id of its communicator.
 const CommunicatorIDAttribute = "communicatorId"

@@ -54,13 +54,13 @@ const laterText = "later"
 // So the inclusive and exclusive times of consecutive pieces add up to those of the whole trace. So
 // do their counts, without the events that have BeganAttribute.
 //
-// A message whose other end is not in the trace is not repeated, and neither is a request that no
-// later event names.
+// The piece repeats a message only if its other end is in the window, or in as much time after it.
+// It repeats a request only if an event in these times names it.
 //
-// Prepare reads the trace up to the window and, if messages are in transit, again from shortly
-// before it. It then reads from the begin of the window until it has found the other ends of these
-// messages and the ends of open requests, at most to the end of the trace. It keeps in memory what
-// is open at the begin of the piece.
+// Prepare reads the trace up to the window. It then reads the window until it has found the other
+// ends of the messages in transit and the ends of open requests, and as much time after the window if
+// one is missing. If messages are in transit, it also reads again from shortly before the window. It
+// keeps in memory what is open at the begin of the piece.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
 // CutAt is like [Cut], for the locations for which wanted returns true. It reads no other
@@ -200,13 +200,16 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
-// findPending finds the sends or receives of the messages in transit at the begin of the window.
-// They are the last ones of their flows, so that it reads growing times before the window until it
-// has all.
+// findPending finds the sends or receives of the messages in transit at the begin of the window whose
+// other ends follow. They are the last ones of their flows, so that it reads growing times before the
+// window until it has all.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
+	flows.begin()
+	if err := c.findOthers(ctx, flows); err != nil {
+		return err
+	}
 	from := c.window.From
-	length := max((from-first)/256, 1)
-	for flows.pending() {
+	for length := max((from-first)/256, 1); flows.coming(); length *= 16 {
 		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
 			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
@@ -222,10 +225,6 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		if sel.From == math.MinInt64 || flows.complete() {
 			break
 		}
-		length *= 16
-	}
-	if err := c.findOthers(ctx, flows); err != nil {
-		return err
 	}
 	flows.each(func(loc uint32, o open) {
 		l := c.border.at(loc)
@@ -254,10 +253,9 @@ func isRequest(class int8) bool {
 	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
 }
 
-// findOthers finds out which messages in transit have their other end in the trace, and removes
-// open requests that no later event names. It reads growing windows from the begin of the piece on
-// until it has found all other ends and names. If one is missing, it reads up to the end of the
-// trace.
+// findOthers finds out which messages in transit have their other end in the times up to limit, and
+// removes open requests that no event in these times names. It reads growing windows from the begin
+// of the piece on until it has found all other ends and names.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
 	for loc, l := range c.border {
@@ -310,6 +308,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		return k.IsSend() || k.IsRecv() || k == trace.RequestTest || isRequest(pairOf(k).class)
 	}
 	from, length := c.window.From, max(c.Defs().Clock.Num/c.Defs().Clock.Den/1000, 1)
+	limit := c.limit()
 	for round := 0; ; round++ {
 		wanted := map[uint32]bool{}
 		for at := range missing {
@@ -319,9 +318,9 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		if len(wanted) == 0 {
 			break
 		}
-		to := int64(math.MaxInt64)
-		if round < 4 && from < math.MaxInt64-length {
-			to = from + length
+		to := limit
+		if round < 4 {
+			to = min(trace.Add(from, length), limit)
 		}
 		sel := trace.Selection{From: from, To: to, Kind: kind, Location: func(l uint32) bool { return wanted[l] }}
 		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
@@ -333,7 +332,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		if err != nil {
 			return err
 		}
-		if to == math.MaxInt64 {
+		if to == limit {
 			break
 		}
 		from, length = to, length*32
@@ -346,6 +345,16 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		}
 	}
 	return nil
+}
+
+// limit returns the end of the times in which findOthers reads: as much time after the window as the
+// window has. Later other ends change nothing in the piece.
+func (c *cut) limit() int64 {
+	length := uint64(c.window.To) - uint64(c.window.From)
+	if c.window.To == math.MaxInt64 || length > uint64(math.MaxInt64-max(c.window.To, 0)) {
+		return math.MaxInt64
+	}
+	return c.window.To + int64(length)
 }
 
 // prefix collects what is open at the begin of a piece, at the locations that one worker reads.

@@ -106,9 +106,10 @@ func TestCutEnded(t *testing.T) {
 	}
 }
 
-// TestCutPending checks which messages and requests a piece from time 20 on repeats. These are only
+// TestCutPending checks which messages and requests a piece from time 20 to 28 repeats. These are only
 // messages whose other end comes, the oldest ones of those with the same sender, receiver and tag,
-// and only requests that a later event names.
+// and only requests that a later event names. Other ends and later events count up to time 36, as
+// long after the piece as the piece is.
 func TestCutPending(t *testing.T) {
 	type row struct {
 		loc  uint32 // 0 or 1
@@ -128,7 +129,8 @@ func TestCutPending(t *testing.T) {
 		{"send without receive", []row{{0, 5, trace.Send, to}}, nil},
 		{"send", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, from}}, []int64{5}},
 		{"receive at the border", []row{{0, 5, trace.Send, to}, {1, 20, trace.Recv, from}}, []int64{5}},
-		{"receive far away", []row{{0, 5, trace.Send, to}, {1, 1 << 40, trace.Recv, from}}, []int64{5}},
+		{"receive behind the piece", []row{{0, 5, trace.Send, to}, {1, 35, trace.Recv, from}}, []int64{5}},
+		{"receive far behind the piece", []row{{0, 5, trace.Send, to}, {1, 36, trace.Recv, from}}, nil},
 		{"sends with one receive", []row{{0, 4, trace.Send, to}, {0, 5, trace.Send, to}, {1, 30, trace.Recv, from}},
 			[]int64{4}},
 		{"another flow", []row{{0, 5, trace.Send, to}, {1, 30, trace.Recv, []uint64{0, trace.Undefined, 7, 8}}}, nil},
@@ -168,6 +170,69 @@ func TestCutPending(t *testing.T) {
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%s: found what began at %d repeated, expected %d", x.name, got, x.want)
+		}
+	}
+}
+
+// readEvents counts the rows that scans pass on.
+type readEvents struct {
+	format.Events
+	rows int
+}
+
+func (r *readEvents) counting(sink format.Sink) format.Sink {
+	return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		r.rows += b.Len()
+		return sink.Batch(b)
+	}, OnLinks: sink.Links}
+}
+
+// Scan counts the rows of a scan.
+func (r *readEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return r.Events.Scan(ctx, sel, order, r.counting(sink))
+}
+
+// ScanParallel counts the rows of a scan.
+func (r *readEvents) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
+	return r.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		sinks := begin()
+		return func(w int) format.Sink { return r.counting(sinks(w)) }
+	})
+}
+
+// TestCutWithoutReceives checks that Cut reads hardly more rows if messages have no other end than if they have.
+func TestCutWithoutReceives(t *testing.T) {
+	cost := func(received func(message int) bool) int {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		g := r.Region("g")
+		for _, name := range []string{"p", "q"} {
+			r.Mark(r.Location(name), 0, g)
+		}
+		for i := range 10_000 {
+			t := int64(1 + 2*i)
+			r.Event(0, t, trace.Send, trace.NoRef, []uint64{1, trace.Undefined, uint64(i % 7), 8})
+			if received(i) {
+				r.Event(1, t+1, trace.Recv, trace.NoRef, []uint64{0, trace.Undefined, uint64(i % 7), 8})
+			} else {
+				r.Mark(1, t+1, g)
+			}
+		}
+		x := &readEvents{Events: format.Recorded(r)}
+		piece := transform.Cut(x, trace.Window{From: 4000, To: 4200})
+		if err := piece.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+			t.Fatal(err)
+		}
+		return x.rows
+	}
+	all := cost(func(int) bool { return true })
+	for name, received := range map[string]func(int) bool{
+		"no receive":          func(int) bool { return false },
+		"no receive of a tag": func(i int) bool { return i%7 != 3 },
+		"a lost receive":      func(i int) bool { return i != 100 },
+	} {
+		if n := cost(received); n > all*3/2 {
+			t.Errorf("%s: found %d rows read, expected no more than half more than %d", name, n, all)
 		}
 	}
 }

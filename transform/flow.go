@@ -73,13 +73,23 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// pending reports whether any messages are in transit. It prepares for keep.
-func (m *flows) pending() bool {
+// begin prepares for the other ends of the messages in transit.
+func (m *flows) begin() {
 	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {
 		if n != 0 {
 			m.kept[f] = &ring{}
 			m.missing++
+		}
+	}
+}
+
+// coming removes the flows whose messages in transit have no other ends. It then removes all kept
+// messages, and reports whether any flow is left.
+func (m *flows) coming() bool {
+	for f, r := range m.kept {
+		if r.rows, r.next = nil, 0; r.others == 0 {
+			delete(m.kept, f)
 		}
 	}
 	return len(m.kept) > 0

@@ -32,8 +32,12 @@ import (
 // Options are the settings of an analysis.
 type Options struct {
 	// Window limits the result to calls that begin in it, and to operations whose first member
-	// begins in it. Nil means the whole trace. The part needs all events even with a window.
+	// begins in it. Nil means the whole trace. The part needs all events before the end of the
+	// window, and later ones until [Part.Complete] returns true.
 	Window *trace.Window
+	// Locations reports whether the part gets the events of a location. Nil means that it gets those
+	// of all locations. The part itself leaves no events out.
+	Locations func(location uint32) bool
 }
 
 // WaitsForAll reports whether an operation of this name, such as "barrier", makes all members wait
@@ -128,8 +132,8 @@ type Part struct {
 	sums      map[callKey]*sums
 	sequences map[sequenceKey]*sequence
 	seen      map[uint32]bool // locations with calls
-	orphans   int64           // ends without a begin
-	lost      int64           // requests whose number was reused before they were complete
+	orphans   int64           // ends in the window without a begin
+	lost      int64           // requests of the window whose number was reused before they were complete
 
 	communicators communicators
 }
@@ -178,14 +182,14 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			p.addCall(loc, x)
 		case trace.CollectiveRequest:
-			if p.queue(loc).post(c.Op(0), t) {
+			if begin, lost := p.queue(loc).post(c.Op(0), t); lost && p.opt.Window.Has(begin) {
 				p.lost++
 			}
 		case trace.CollectiveComplete:
 			x := callOf(&c)
 			x.end, x.posted, x.done = t, true, true
 			q := p.queue(loc)
-			if !q.complete(c.Op(5), x) {
+			if !q.complete(c.Op(5), x) && p.opt.Window.Has(t) {
 				p.orphans++
 			}
 			p.countCompleted(loc, q, false)
@@ -220,7 +224,9 @@ func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
 	}
 	x := callOf(c)
 	if i < 0 {
-		p.orphans++
+		if p.opt.Window.Has(t) {
+			p.orphans++
+		}
 		x.begin, x.end = t, t
 		p.addCall(loc, x)
 		return
@@ -245,16 +251,16 @@ func (p *Part) queue(loc uint32) *queue {
 }
 
 // post appends a call with a request number that begins at time t. It reports whether an open call
-// had the same number, which is then lost: it never completes.
-func (q *queue) post(request uint64, t int64) (lost bool) {
+// had the same number, and when that one began. The open call is then lost: it never completes.
+func (q *queue) post(request uint64, t int64) (begin int64, lost bool) {
 	n, lost := q.open[request]
 	if lost {
 		x := &q.calls[n-q.first]
-		x.done, x.lost = true, true
+		begin, x.done, x.lost = x.begin, true, true
 	}
 	q.open[request] = q.first + int64(len(q.calls))
 	q.calls = append(q.calls, call{begin: t, known: true, posted: true})
-	return lost
+	return begin, lost
 }
 
 // complete sets the open call of a request to x, but for its begin, and reports whether there was
@@ -422,6 +428,50 @@ func (p *Part) name(operation uint64) string {
 	return fmt.Sprintf("operation %d", operation)
 }
 
+// Complete reports whether the calls that begin in the window have ended, and all members have taken
+// part in the operations that begin in it. Later events then do not change the result, unless
+// locations call operations of communicators of which they are no members. The part must have got all
+// events before the end of the window.
+func (p *Part) Complete() bool {
+	for _, open := range p.open {
+		if slices.ContainsFunc(open, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
+			return false
+		}
+	}
+	for _, q := range p.queues {
+		// The calls after an incomplete one are not counted yet.
+		if slices.ContainsFunc(q.calls, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
+			return false
+		}
+	}
+	for k, s := range p.sequences {
+		n, known := p.callers(uint32(k.communicator))
+		if slices.ContainsFunc(s.list, func(o operation) bool {
+			return o.members > 0 && p.opt.Window.Has(o.first) && !(known && o.members >= n)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// callers returns the number of members of a communicator whose events the part gets.
+func (p *Part) callers(communicator uint32) (n int, known bool) {
+	n, known = p.defs.MemberCount(communicator)
+	wanted := p.opt.Locations
+	if wanted == nil || !known {
+		return n, known
+	}
+	list, listed := p.defs.Members(communicator)
+	if !listed {
+		for i := range p.defs.Locations.Len() {
+			list = append(list, uint32(i))
+		}
+	}
+	list = slices.DeleteFunc(list, func(loc uint32) bool { return !wanted(loc) })
+	return min(n, len(list)), true
+}
+
 // Merge adds another part of the same trace, which must have seen other locations and have
 // the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
@@ -488,6 +538,7 @@ type Result struct {
 	Operations []Operation `json:"operations"`
 	Unclosed   int64       `json:"unclosed"` // calls without an end
 	Orphans    int64       `json:"orphans"`  // ends of calls that never began; they count as calls without a time
+	// With a window, both count only calls that begin in it and ends in it.
 }
 
 // Operation sums the calls of one kind of operation, such as broadcast, on a communicator.
@@ -533,11 +584,15 @@ func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum
 func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
-		r.Unclosed += int64(len(l))
+		for _, x := range l {
+			if p.opt.Window.Has(x.begin) {
+				r.Unclosed++
+			}
+		}
 	}
 	for loc, q := range p.queues {
 		for _, x := range q.calls {
-			if !x.done {
+			if !x.done && p.opt.Window.Has(x.begin) {
 				r.Unclosed++
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // Info is the content of a trace, as weft info --json prints it (docs/json.md).
@@ -150,8 +151,7 @@ type Trace struct {
 
 // Part describes the part of a trace that is selected.
 type Part struct {
-	Uncut  format.Events // events of the selected locations, kinds and regions at all times
-	Times  *trace.Window // selected times, or nil for all
+	Times  *trace.Window // selected times, to which the events are cut; nil for all
 	Window *Window       // the limited window; nil without events
 	Begin  int64         // time of the first event of the whole trace
 }
@@ -239,7 +239,7 @@ func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 		// To find the ends of links would take longer than all other work.
 		sel.Links = trace.NoLinks
 	}
-	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows) })
+	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows, t.Part) })
 	if err != nil {
 		return nil, err
 	}
@@ -252,9 +252,6 @@ func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 		p.Orphans
 	if t.Part != nil {
 		x.Window = t.Part.Window
-		if err := t.claimsInWindow(ctx, x); err != nil {
-			return nil, err
-		}
 	}
 	x.Statistics = all.statistics.result()
 	for _, y := range all.metrics.Result() {
@@ -271,22 +268,6 @@ func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// claimsInWindow replaces the profiles of claims of a part by those in its window. The events of
-// the part include claims that end where the window begins.
-func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
-	d := t.Events.Defs()
-	if t.Part.Times == nil || d.Resources.Len() == 0 {
-		return nil
-	}
-	opt := profile.Options{Rows: t.Rows, Window: t.Part.Times}
-	p, err := analysis.Run(ctx, t.Part.Uncut, trace.Events(), func() *profile.Part { return profile.New(d, opt) })
-	if err == nil {
-		r := p.Result()
-		x.Activities, x.Resources = r.Activities, r.Resources
-	}
-	return err
-}
-
 // sortMetrics moves metrics with events before all others, and otherwise keeps their order.
 func sortMetrics(l []Metric) {
 	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
@@ -300,18 +281,50 @@ type tally struct {
 
 	statistics *statistics
 	records    *records
+
+	defs   *trace.Definitions
+	window *trace.Window // times to which the events are cut, or nil
+	before trace.Batch
 }
 
-func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d),
-		newRecords(d)}
+func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
+	t := &tally{counts: counts.New(d), metrics: metrics.New(d), statistics: newStatistics(d), records: newRecords(d),
+		defs: d}
+	if part != nil {
+		t.window = part.Times
+	}
+	t.profile = profile.New(d, profile.Options{Rows: rows, Window: t.window})
+	return t
+}
+
+// uncut returns a batch in which the events that transform.Cut adds at the begin of the window are
+// before it. The profile then does not count a visit that ends at the begin of the window.
+func (t *tally) uncut(b *trace.Batch) *trace.Batch {
+	if t.window == nil || len(b.AttrRow) == 0 {
+		return b
+	}
+	copied := false
+	for i, row := range b.AttrRow {
+		if b.Time[row] != t.window.From || t.defs.Attributes.At(b.AttrKey[i]).Name != transform.BeganAttribute {
+			continue
+		}
+		if !copied {
+			t.before.Copy(b)
+			copied = true
+		}
+		t.before.Time[row]--
+	}
+	if !copied {
+		return b
+	}
+	return &t.before
 }
 
 // Batch processes events of one location, or a mixed batch.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.batch(b)
 	t.records.batch(b)
-	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
+	return errors.Join(t.counts.Batch(b), t.profile.Batch(t.uncut(b)), t.metrics.Batch(b))
 }
 
 // Links counts links.

@@ -130,13 +130,17 @@ func (p *Part) ready(m *openMessage) error {
 	return p.put(m)
 }
 
-// put calls Options.List with a message, if its time is in the window.
-func (p *Part) put(m *openMessage) error {
-	at := m.Send
-	if at == NoTime {
-		at = m.Recv
+// at returns the time that decides whether a window has a message: that of the send if it is known,
+// else that of the receive.
+func (m *openMessage) at() int64 {
+	if m.Send == NoTime {
+		return m.Recv
 	}
-	if !p.opt.Window.Has(at) {
+	return m.Send
+}
+
+func (p *Part) put(m *openMessage) error {
+	if !p.opt.Window.Has(m.at()) {
 		return nil
 	}
 	return p.opt.List(&m.Message)

@@ -40,8 +40,9 @@ type Options struct {
 	// Latency requests sums of the times from send to receive.
 	Latency bool
 	// Window limits the counts to sends and receives in it. Nil means the whole trace. The part
-	// needs all events even with a window, since those outside of it can determine the pairs. With
-	// a window, the greatest number of pending messages is unknown.
+	// needs all events before the end of the window, and later ones until [Part.Complete] returns
+	// true, since events outside of the window can determine the pairs. With a window, the greatest
+	// number of pending messages is unknown.
 	Window *trace.Window
 	// Bins is the number of parts of equal length of the window for which sends and receives are
 	// also counted separately. It requires a window.
@@ -89,6 +90,7 @@ type Part struct {
 	// nodes holds the waiting ends, and free the indices of unused nodes.
 	nodes         []node
 	free          []int32
+	waiting       int64 // number of nodes in the window that wait for their other end
 	conversations map[channel]*conversation
 	recent        []*recent // by location
 	seq           int64
@@ -278,6 +280,20 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 		p.pending.arrive(send.moment, recv.time, send.bytes)
 	}
 	return p.pair(send.message, recv.message)
+}
+
+// Complete reports whether every send and receive in the window has met its other end. Later events
+// then do not change the result. The part must have got all events before the end of the window.
+func (p *Part) Complete() bool {
+	if p.waiting > 0 {
+		return false
+	}
+	for _, m := range p.listing.open {
+		if p.opt.Window.Has(m.at()) {
+			return false
+		}
+	}
+	return true
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have the same

@@ -143,6 +143,9 @@ func (p *Part) index(s *side, i int32) {
 
 // wait appends an end to its side.
 func (p *Part) wait(s *side, n *node) {
+	if p.opt.Window.Has(n.time) {
+		p.waiting++
+	}
 	p.seq++
 	n.seq, n.prev, n.next = p.seq, s.last, none
 	var i int32
@@ -167,6 +170,9 @@ func (p *Part) wait(s *side, n *node) {
 // remove removes node i from its side. It must be the oldest end with its tag.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
+	if p.opt.Window.Has(n.time) {
+		p.waiting--
+	}
 	if n.prev != none {
 		p.nodes[n.prev].next = n.next
 	} else {

@@ -25,7 +25,7 @@ import (
 // Options are the settings of an analysis.
 type Options struct {
 	// Window limits the result to the transfers that begin in it. Nil means the whole trace. The
-	// part needs all events even with a window.
+	// part needs all events in the window, and later ones until [Part.Complete] returns true.
 	Window *trace.Window
 }
 
@@ -162,6 +162,10 @@ func (p *Part) sum(k key) *sums {
 	}
 	return s
 }
+
+// Complete reports whether all transfers that begin in the window have ended. Later events then do not
+// change the result.
+func (p *Part) Complete() bool { return len(p.open) == 0 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have the
 // same options. The other part must not be used afterwards.

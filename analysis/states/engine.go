@@ -75,7 +75,8 @@ type locationState struct {
 	among     openset.Index[uint32] // index of open
 	// brackets is the number of open tracing regions.
 	brackets int
-	entered  bool // an entry of tracing has come
+	latest   int64 // time of the latest change
+	entered  bool  // an entry of tracing has come
 	alive    bool
 	gap      bool
 }
@@ -96,13 +97,7 @@ func (e *engine) take(c change, number int64, x class) {
 		e.advance(c.time)
 	}
 	if pl == nil {
-		i, ok := e.byNumber[number]
-		if !ok {
-			i = int32(len(e.processors))
-			e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
-			e.byNumber[number] = i
-			e.at[Idle]++
-		}
+		i := e.processor(number)
 		e.processors[i].alive++
 		pl = &locationState{processor: i, alive: true}
 		e.places[c.location] = pl
@@ -131,9 +126,22 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
+// processor returns the index of the processor with a number. It adds an idle one if there is none.
+func (e *engine) processor(number int64) int32 {
+	i, ok := e.byNumber[number]
+	if !ok {
+		i = int32(len(e.processors))
+		e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
+		e.byNumber[number] = i
+		e.at[Idle]++
+	}
+	return i
+}
+
 // change applies the enter or leave of a region at a location.
 func (e *engine) change(pl *locationState, c change, x class) {
 	p := &e.processors[pl.processor]
+	pl.latest = c.time
 	switch c.kind {
 	case enter:
 		pl.among.Open(c.region, len(pl.open))
@@ -147,7 +155,9 @@ func (e *engine) change(pl *locationState, c change, x class) {
 	case leave:
 		i := pl.among.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
 		if i < 0 {
-			e.orphans++
+			if e.window.Has(c.time) {
+				e.orphans++
+			}
 		} else {
 			pl.open = openset.Close(&pl.among, pl.open, i, c.region)
 			p.open[x.state]--
@@ -288,6 +298,9 @@ func (e *engine) result() *Result {
 	}
 	for _, pl := range e.places {
 		for i := range pl.open {
+			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
+				break // the regions continue after the window
+			}
 			if !pl.among.Gap(i) {
 				r.Unclosed++
 			}

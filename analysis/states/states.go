@@ -22,7 +22,8 @@
 // full buffers has no end. After one the processor is in a gap up to its next event, and then
 // returns to its previous state.
 //
-// A part needs batches in global time order or, with Options.Changes, each location in order.
+// A part needs batches in global time order or, with Options.Changes, each location in order. [Read]
+// passes it the events that a window needs.
 package states
 
 import (
@@ -271,9 +272,12 @@ type Result struct {
 	// Profile has an element for each number of processors from 0 to all.
 	Profile []Level `json:"profile"`
 	// Series is nil unless Options.Series is set.
-	Series   *Series `json:"series,omitempty"`
-	Unclosed int64   `json:"unclosed"` // enters without a leave, of regions that mean overhead or idle, or of tracing
-	Orphans  int64   `json:"orphans"`  // leaves of such regions without an enter
+	Series *Series `json:"series,omitempty"`
+	// Unclosed is the number of enters without a leave, of regions that mean overhead or idle, or of
+	// tracing. It does not count those of locations that have an event after the window.
+	Unclosed int64 `json:"unclosed"`
+	// Orphans is the number of leaves of such regions without an enter, in the window.
+	Orphans int64 `json:"orphans"`
 }
 
 // Processor has the time of a processor in each state, in ticks. All processors have the times from

@@ -24,11 +24,12 @@ type waitChange struct {
 }
 
 // FindWaits returns the times in which the locations of a trace wait for others
-// (docs/analyses/waits.md). The time in a collective operation after all members have begun is no
-// wait. FindWaits uses 32 bytes per wait, and the memory of a log of calls. The error is that of
-// the scan, of the temporary file, or of the context.
-func FindWaits(ctx context.Context, events format.Events) (*Waits, error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs())})
+// (docs/analyses/waits.md), for the states in a window. A nil window means the whole trace. The time
+// in a collective operation after all members have begun is no wait. FindWaits uses 32 bytes per
+// wait, and the memory of a log of calls. The error is that of the scan, of the temporary file, or of
+// the context.
+func FindWaits(ctx context.Context, events format.Events, window *trace.Window) (*Waits, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})
 	if err != nil {
 		return nil, err
 	}

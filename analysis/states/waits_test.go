@@ -29,7 +29,7 @@ func TestWaits(t *testing.T) {
 	r.Enter(a, 503, work)
 	r.Leave(a, 600, work)
 	events := format.Recorded(r)
-	waits, err := FindWaits(t.Context(), events)
+	waits, err := FindWaits(t.Context(), events, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,9 @@ type Options struct {
 	// Steps is the greatest number of steps of U(t) that are kept for each resource. If there are
 	// more, short neighbouring steps are joined into one with their average. 0 keeps none.
 	Steps int
-	// Window limits the result to the time in it. Nil means the whole trace. Parts need all events
-	// even with a window: those before it determine the claims that are open at its begin.
+	// Window limits the result to the time in it. Nil means the whole trace. Parts need the events
+	// before it, which determine the claims that are open at its begin, and at least one event after
+	// it of each location that has one: what [trace.Selection.Surrounding] selects.
 	Window *trace.Window
 }
 
@@ -97,6 +98,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
+		if w != nil && !trace.Before(c.Time(), w.To) {
+			continue // open claims are ended at the end of the window
+		}
 		if x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From); begun && x.Resource != trace.NoRef {
 			p.resource(x.Resource).count++
 		}
@@ -235,12 +239,13 @@ type Result struct {
 	// First is the time of the first event of the part, of any kind, and Last the latest end of an
 	// event ([trace.Batch.End]). With a window, both are limited to it. Histograms and means cover
 	// the time from First to Last.
-	First     int64      `json:"first"`
-	Last      int64      `json:"last"`
-	Resources []Resource `json:"resources"` // the claimed resources, in the order of the definitions
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	// Resources has the claimed resources, or with a window all, in the order of the definitions.
+	Resources []Resource `json:"resources"`
 	// Unclosed is the number of claims without an end, and Orphans that of ends without a begin and
 	// begins without an id. Reused is the number of claims that begin with the id of an open claim,
-	// which ends the open one.
+	// which ends the open one. None of them counts events after the window.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
@@ -298,8 +303,13 @@ func (p *Part) Result() *Result {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.endClaim(c, end)
-		if !c.Outside(w, end) {
+		if ends := w == nil || trace.Before(p.last[c.Location], w.To); ends && !c.Outside(w, end) {
 			out.Unclosed++
+		}
+	}
+	for i := range p.defs.Resources.Len() {
+		if w != nil {
+			q.resource(uint32(i))
 		}
 	}
 	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/trace"
 )
@@ -13,11 +14,12 @@ import (
 // Result is the result of the analysis. Times and durations are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"-"`
-	// Locations is the number of locations with events. Time is the sum, over these, of the time
-	// from their first to their last event.
+	// Locations is the number of locations that have events in the window, or before and after it.
+	// Time is the sum, over these, of the time from their first to their last event.
 	Locations int         `json:"locations"`
 	Time      trace.Ticks `json:"time"`
 	// Judged is the number of calls whose waits could be computed, including waits of length 0.
+	// Judged, Violations and Unjudged count the calls that begin in the window.
 	Judged int64 `json:"judged"`
 	// Waiting is the sum of the waits of all patterns that are not part of another one.
 	Waiting  trace.Ticks `json:"waiting"`
@@ -30,6 +32,7 @@ type Result struct {
 	Violations Violations `json:"violations"`
 	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
+	part     bool       // a window of a trace with calls; it may have no call itself
 }
 
 // Pattern has the waits of one pattern. Times are in ticks.
@@ -125,9 +128,10 @@ type Unjudged struct {
 	Reason string `json:"reason"`
 }
 
-// Missing returns the reason why no wait of a trace can be judged, or "" if some can.
+// Missing returns the reason why no wait of a trace can be judged, or "" if some can. It also returns
+// "" for a window of a trace that has barriers or calls of communication libraries.
 func (r *Result) Missing() string {
-	if r.Judged > 0 {
+	if r.Judged > 0 || r.part {
 		return ""
 	}
 	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
@@ -141,11 +145,11 @@ func (r *Result) Missing() string {
 // result returns the sums as a Result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
-		Judged:     a.counts.Judged,
+		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
 		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)
-		if !a.has(loc) {
+		if w := a.opt.Window; !a.has(loc) || w != nil && (last < w.From || !trace.Before(first, w.To)) {
 			continue
 		}
 		r.Locations++

@@ -14,11 +14,15 @@ import (
 // Options are the settings of the analysis.
 type Options struct {
 	// Window limits the result to the time in it. A wait counts for the window in which it begins.
-	// Nil means the whole trace.
+	// Nil means the whole trace. [Find] reads the trace up to the end of the window, and further
+	// until it knows the waits in the window.
 	Window *trace.Window
 	// Locations reports whether the waits of a location count. Nil means that the waits of all
 	// locations count.
 	Locations func(location uint32) bool
+	// Regions limits the result to the waits in visits of the rows of regions for which it returns
+	// true, and in calls below these. Nil means all.
+	Regions func(row uint32) bool
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
 	// Worst is the greatest number of waits of each pattern that are listed.
@@ -105,12 +109,13 @@ type adder struct {
 	last     map[lastKey]*sum
 	joint    map[uint64]int64 // by communicator: number of operations in which all members wait for all others
 	counts   waitstate.Result
+	inside   []bool // by path: whether it is in one of the wanted regions
 }
 
 // Find finds the wait states of a trace. The error is that of the scan, of the temporary file, or
 // of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows})
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Window: opt.Window})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +132,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // returns the result once the engine has finished.
 func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
-	return waitstate.Hooks{Wait: a.add, Operation: a.operation}, func(counts waitstate.Result) *Result {
+	hooks = waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.operation}
+	return hooks, func(counts waitstate.Result) *Result {
 		a.counts = counts
 		return a.result()
 	}
@@ -138,6 +144,12 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 	a := &adder{log: log, defs: d, opt: opt, names: d.FullNames(), regions: d.RegionNames(opt.Rows),
 		last:  map[lastKey]*sum{},
 		joint: map[uint64]int64{}}
+	if opt.Regions != nil {
+		a.inside = make([]bool, len(log.Paths))
+		for i, p := range log.Paths { // parents are before their children
+			a.inside[i] = p.Parent != synclog.NoPath && a.inside[p.Parent] || p.Region != trace.NoRef && opt.Regions(p.Region)
+		}
+	}
 	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
 	for i := range a.patterns {
 		a.patterns[i] = patternSums{places: map[placeKey]*sum{}, pairs: map[pairKey]*sum{}, communicators: map[uint64]*sum{}}
@@ -148,9 +160,14 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 // has reports whether the waits of a location count.
 func (a *adder) has(location uint32) bool { return a.opt.Locations == nil || a.opt.Locations(location) }
 
+// wants reports whether the options count the waits of a location in a path.
+func (a *adder) wants(location, path uint32) bool {
+	return a.has(location) && (a.opt.Regions == nil || path < uint32(len(a.inside)) && a.inside[path])
+}
+
 // add adds a wait to the sums, as far as the options count it.
 func (a *adder) add(w *waitstate.Wait) {
-	if w.Pattern == waitstate.Reduction || !a.has(w.Place.Location) {
+	if w.Pattern == waitstate.Reduction || !a.wants(w.Place.Location, w.Path) {
 		return
 	}
 	window := a.opt.Window
@@ -192,7 +209,7 @@ func (a *adder) operation(o *waitstate.Operation) {
 	n.count++
 	for i := range o.Members {
 		m := &o.Members[i]
-		if w := min(last.Arrival, m.Leave) - m.Enter; w > 0 && a.has(m.Place.Location) {
+		if w := min(last.Arrival, m.Leave) - m.Enter; w > 0 && a.wants(m.Place.Location, m.Path) {
 			n.time.Add(w)
 		}
 	}

@@ -116,7 +116,6 @@ func (e *encoder) timeText() []byte {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	e.Times.Add(b)
 	if e.native {
 		return e.nativeBatch(b)
 	}
@@ -441,7 +440,6 @@ func (e *encoder) checkEnd(at, t int64) {
 
 // Close writes the whole text.
 func (e *encoder) Close() error {
-	e.Times.Count(&e.Lost)
 	if err := e.finish(); err != nil {
 		return err
 	}

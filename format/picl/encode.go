@@ -435,7 +435,6 @@ func (e *encoder) prepare() {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	e.Times.Add(b)
 	e.prepare()
 	c := b.Cursor() // declared outside of the loop, which would copy it each time
 	for c.Next() {
@@ -744,7 +743,6 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
-	e.Times.Count(&e.Lost)
 	if e.rewriter != nil && !e.rewriter.repair {
 		d := e.rewriter.d
 		n := d.unreadable + *d.File.Skipped

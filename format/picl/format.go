@@ -83,7 +83,7 @@ var about = format.About{
 // probe recognizes the new and the old format by the first lines.
 func probe(name string, text []byte) int {
 	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
-		return 50 // a trace without events has no lines
+		return 50 // whoever opens it says that it is empty
 	}
 	if s := probeOld(text); s > 0 {
 		return s

@@ -97,33 +97,32 @@ func someArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// answerPart opens a trace, cuts out the part that the flags select, and returns what find answers. ok is
-// false if the trace has no time in regions; the error then ends with missing, which describes what is
-// impossible without it.
+// answerPart opens a trace, cuts out the part that the flags select, and returns the answer of find.
+// found is that of find: whether the trace or the part has time in regions. If a trace has none, the
+// error ends with missing, which describes what is impossible. If a part has none, there is no error.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
-	find func(in *input) (answer T, ok bool, err error)) (answer T, err error) {
+	find func(in *input) (answer T, ok bool, err error)) (answer T, found bool, err error) {
 	in, err := a.open(ctx, path, r)
 	if err != nil {
-		return answer, err
+		return answer, false, err
 	}
 	defer in.Close()
-	times := *s
-	if err := times.splitWindow(); err != nil {
-		return answer, err
-	}
-	if _, err := times.narrow(ctx, in); err != nil {
-		return answer, err
-	}
-	answer, ok, err := find(in)
+	part, err := s.narrow(ctx, in)
 	if err != nil {
-		return answer, tooFar(path, err)
+		return answer, false, err
+	}
+	if answer, found, err = find(in); err != nil {
+		return answer, false, tooFar(path, err)
+	}
+	if !found && part {
+		in.notFound = efficiency.NoRegionTime + "; " + missing
 	}
 	in.bar.done()
 	a.reportDefects(in, r.quiet)
-	if !ok {
-		return answer, &exitError{exitDefects, fmt.Errorf("%s: %s; %s", path, efficiency.NoRegionTime, missing)}
+	if !found && !part {
+		err = &exitError{exitDefects, fmt.Errorf("%s: %s; %s", path, efficiency.NoRegionTime, missing)}
 	}
-	return answer, nil
+	return answer, found, err
 }
 
 // tooFar makes analysis.ErrTimeRange a defect of the trace. It returns other errors as they are.

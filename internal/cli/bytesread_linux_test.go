@@ -144,3 +144,41 @@ func TestArchivesReadLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsReadLittle checks that analyses of a window read the blocks of the window and those that a profile of it
+// needs, and not what is behind the window but for the other sides of messages.
+func TestWindowsReadLittle(t *testing.T) {
+	for _, x := range []struct{ format, workload string }{
+		{"otf", "ring"}, {"otf2", "ring"}, {"pallas", "ring"}, {"otf2", "stencil"}, {"otf", "masterworker"},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t."+x.format)
+		weft(t, exitGood, "generate", "--workload", x.workload, "--locations", "4", "--events", "1200000", in)
+		var size int64
+		if err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			st, err := e.Info()
+			size += st.Size()
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		read := func(args ...string) int64 {
+			already := bytesRead(t)
+			weft(t, exitGood, append(args, "-q", in)...)
+			return bytesRead(t) - already
+		}
+		for _, window := range []string{"1%..2%", "40%..41%"} {
+			most := read("profile", "--window", window)*5/4 + size/25
+			for _, args := range [][]string{{"comm"}, {"states"}, {"usage"}, {"messages"}, {"messages", "--list"}, {"waits"},
+				{"states", "--roles", os.DevNull}, {"comm", "--location", "1"}, {"waits", "--location", "1"}} {
+				if n := read(append(args, "--window", window)...); n > most {
+					t.Errorf("%s of %s: %v of %s: found %d bytes read of %d, expected %d at most", x.workload, x.format, args, window,
+						n, size, most)
+				}
+			}
+		}
+	}
+}

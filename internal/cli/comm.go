@@ -86,8 +86,9 @@ target, with the time from begin to completion.
 
 --location and --group count only communication in which one of these locations takes part,
 as sender or receiver, origin or target, or member. --window, or --from and --to, counts
-only communication in a window; a message belongs to the time at which it is sent. weft
-messages lists the messages one by one, and counts them over time.`,
+only communication in a window; a message belongs to the time at which it is sent. weft then
+reads the trace up to the end of the window, and on until the other sides of what is in the
+window are found. weft messages lists the messages one by one, and counts them over time.`,
 		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n" +
 			"  weft comm --csv --show sizes trace.trf > sizes.csv\n" +
 			"  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
@@ -150,18 +151,18 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	var window *trace.Window
 	x.bounds, window = s.bounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
-	o := collectives.New(d, collectives.Options{Window: window})
+	o := collectives.New(d, collectives.Options{Window: window, Locations: sel.Location})
 	// The partners of messages and operations in the window can be outside of it.
 	needs := func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})
-	err = in.inOrder(ctx, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = in.inOrder(ctx, window, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, part := range []format.Sink{m, o, t} {
 			if err := part.Batch(b); err != nil {
 				return err
 			}
 		}
 		return nil
-	}})
+	}}, func() bool { return m.Complete() && o.Complete() && t.Complete() })
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	x.Saturated = x.saturated()
 	if s.any() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {

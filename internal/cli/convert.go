@@ -223,11 +223,20 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 }
 
 // commit makes the output visible. It does not if records were lost and allowLoss is false; refused
-// is the error for that.
+// is the error for that. An empty file is an error, because it could not be read back.
 func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
 		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes "+
 			"it without them", w.name, dropped, w.format.About().Title)}, nil
+	}
+	if !w.format.About().EmptyMain {
+		w.out.BeforeCommit(func() error {
+			if !w.out.Empty() {
+				return nil
+			}
+			return &exitError{exitDefects, fmt.Errorf("not written: no record is left, and %s has no trace without one",
+				w.format.About().Title)}
+		})
 	}
 	return nil, w.out.Commit()
 }

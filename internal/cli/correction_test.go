@@ -73,8 +73,8 @@ func TestClockCorrectionEverywhere(t *testing.T) {
 		"index": {"-o", "FILE", "TRACE"}, "info": {"TRACE"}, "merge": {"TRACE", "OUT"}, "messages": {"TRACE"},
 		"plot": {"-o", "FILE.svg", "TRACE"}, "print": {"TRACE"}, "profile": {"TRACE"}, "repair": {"TRACE", "OUT"},
 		"report": {"-o", "FILE", "TRACE"}, "waits": {"TRACE"}, "explain": {"TRACE"}, "path": {"TRACE"},
-		"efficiency": {"TRACE"},
-		"states":     {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
+		"efficiency": {"TRACE"}, "verify": {"--never", "MPI_Abort", "TRACE"},
+		"states": {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
 		"view": nil, "serve": nil, // they do not end; index and report take the flag as they do
 	}
 	for _, c := range withSubcommands((&app{}).root().Commands()) {

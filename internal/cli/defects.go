@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-trace/weft/format"
@@ -32,6 +33,15 @@ func (a *app) reportDefects(in *input, quiet bool) {
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+}
+
+// reportDefectsBut is like reportDefects, for a command that has printed a part of its answer and ends
+// with the error err, which may be nil. If err is a defect at which --strict stops, it prints nothing,
+// since exitCode prints err.
+func (a *app) reportDefectsBut(err error, in *input, quiet bool) {
+	if d := (*trace.Defect)(nil); !errors.As(err, &d) {
+		a.reportDefects(in, quiet)
+	}
 }
 
 // readerReport holds the defects found by reading a trace.

@@ -139,6 +139,12 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	if err := a.readSides(c, cmp, [2][]string{as, bs}, x, flags); err != nil {
 		return err
 	}
+	if cmp.Empty(diff.A) || cmp.Empty(diff.B) {
+		if flags.asJSON {
+			return a.writeJSON(a.out, x)
+		}
+		return nil
+	}
 	x.Result = cmp.Result()
 	x.Clock = info.NewClock(x.Result.Clock)
 	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
@@ -182,7 +188,10 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 				x.B = append(x.B, *h)
 			}
 		}
-		if cmp.Empty(diff.Side(side)) {
+		if part := flags.selection.any(); cmp.Empty(diff.Side(side)) && part {
+			printf(a.err, "%s: found no calls of regions; nothing can be compared\n", strings.Join(paths, ", "))
+			return nil
+		} else if cmp.Empty(diff.Side(side)) {
 			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; nothing can be compared",
 				strings.Join(paths, ", "))}
 		}
@@ -245,11 +254,7 @@ func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, p
 		return nil, err
 	}
 	defer in.Close()
-	times := *s
-	if err := times.splitWindow(); err != nil {
-		return nil, err
-	}
-	if _, err := times.narrow(c.Context(), in); err != nil {
+	if _, err := s.narrow(c.Context(), in); err != nil {
 		return nil, err
 	}
 	if err := cmp.Scan(c.Context(), side, in.Events, trace.NewRows(in.Defs())); err != nil {

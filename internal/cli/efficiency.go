@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,6 +15,8 @@ import (
 // efficiencyResult is the part of a trace in what weft efficiency --json prints.
 type efficiencyResult struct {
 	heading
+	// Missing says why a part of a trace has no factors.
+	Missing string `json:"missing,omitempty"`
 	*efficiency.Result
 	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
 }
@@ -39,9 +42,11 @@ more and more processes, are compared with the first one: computation scaling is
 time of the first run divided by that of another one, global efficiency its product with the
 parallel efficiency. With --weak the work is taken to grow with the number of threads.
 
---window, or --from and --to, cut a part out of each trace first.`,
+--window, or --from and --to, compute the factors of a part of the time: what is open at its ends
+counts with its time in the part. --location and --group leave only these locations and the
+messages between them. There is no --region: a factor compares the whole time of locations.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
-			"  weft efficiency --window 20%..80% trace.otf2",
+			"  weft efficiency --window 20%..80% --group 'node 0' trace.otf2",
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			var list []*efficiencyResult
@@ -50,7 +55,7 @@ parallel efficiency. With --weak the work is taken to grow with the number of th
 				if err != nil {
 					return err
 				}
-				if len(list) > 0 {
+				if len(list) > 0 && list[0].Missing == "" && x.Missing == "" {
 					scaling := efficiency.Scale(list[0].Result, x.Result, weak)
 					x.Scaling = &scaling
 				}
@@ -62,14 +67,14 @@ parallel efficiency. With --weak the work is taken to grow with the number of th
 				}
 				return a.writeJSON(a.out, list)
 			}
-			a.printEfficiency(list)
+			a.printEfficiency(slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" }))
 			return nil
 		},
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
+	s.partFlags(c.Flags())
 	c.Flags().BoolVar(&weak, "weak", false, "the work of runs with more threads is larger in proportion")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an object, of several traces a list")
 	return c
@@ -77,16 +82,23 @@ parallel efficiency. With --weak the work is taken to grow with the number of th
 
 // efficiencyOf computes the factors of a trace.
 func (a *app) efficiencyOf(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*efficiencyResult, error) {
-	return answerPart(a, c.Context(), path, r, s, "the trace has no efficiency",
+	x, found, err := answerPart(a, c.Context(), path, r, s, "the trace has no efficiency",
 		func(in *input) (x *efficiencyResult, ok bool, err error) {
 			x = &efficiencyResult{heading: in.heading()}
 			x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())})
 			return x, ok, err
 		})
+	if err == nil && !found {
+		x = &efficiencyResult{heading: x.heading, Missing: efficiency.NoRegionTime}
+	}
+	return x, err
 }
 
 // printEfficiency prints the factors of traces side by side.
 func (a *app) printEfficiency(list []*efficiencyResult) {
+	if len(list) == 0 {
+		return
+	}
 	head := table.Row{"factor"}
 	for range list {
 		head = append(head, "")

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +41,7 @@ func TestNothingChosen(t *testing.T) {
 		"plot":    {{"-o", "out.svg"}, {"--index", "-o", "out.svg"}},
 		"report":  {{"-o", "out.html"}}, "messages": {{}, {"--list"}}, "print": {{}, {"--compat"}},
 		"cut": {{"--from=0", "out.otf2"}}, "align": {{"out.otf2"}}, "diff": {{in}},
+		"verify": {{"--never", "MPI_Abort"}},
 	}
 	for _, name := range []string{"convert", "filter", "merge", "anonymize", "repair"} {
 		variants[name] = [][]string{{"out.otf2"}}
@@ -71,10 +74,6 @@ func TestNothingChosen(t *testing.T) {
 				want, code = "--region", exitUsage
 			case picture && (f.flag == "window" || f.flag == "from" || f.flag == "to"):
 				want, code = "leave no time", exitUsage // there is nothing to draw on
-			case c.Name() == "efficiency" || c.Name() == "explain" || c.Name() == "diff":
-				code = exitDefects // there is no such time
-			case c.Name() == "states" && (f.flag == "location" || f.flag == "group"):
-				code = exitDefects
 			}
 			var out, errs bytes.Buffer
 			got := Main(args, strings.NewReader(""), &out, &errs)
@@ -102,5 +101,77 @@ func TestNothingChosen(t *testing.T) {
 	}
 	if seen < 200 {
 		t.Errorf("found %d command lines, expected 200 or more", seen)
+	}
+}
+
+// TestNothingLeft checks that what an empty selection leaves can be read back in every format, or is not written, and
+// that a file without text is no trace.
+func TestNothingLeft(t *testing.T) {
+	t.Chdir(t.TempDir())
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "2", "--events", "100", "in.otf2")
+	weft(t, exitGood, "convert", "-q", "--allow-loss", "--plain", "in.otf2", "in.trf")
+	for _, in := range []string{"in.otf2", "in.trf"} {
+		for _, to := range []string{"out.otf2", "out.otf", "out.pallas", "out.etf", "out.trf"} {
+			var out, errs bytes.Buffer
+			args := []string{"filter", "--force", "--allow-loss", "--location", "nobody", in, to}
+			code := Main(args, strings.NewReader(""), &out, &errs)
+			if !strings.Contains(errs.String(), "no event is left\n") {
+				t.Errorf("%v: found %q on standard error, expected that no event is left", args, errs.String())
+			}
+			if code == exitDefects && strings.Contains(errs.String(), "not written: no record is left") {
+				if _, err := os.Stat(to); err == nil {
+					t.Errorf("%v: found a file, expected none", args)
+				}
+				continue
+			}
+			if code != exitGood {
+				t.Errorf("%v: found exit code %d and %q, expected 0, or that nothing is written", args, code, errs.String())
+				continue
+			}
+			name := to
+			if to == "out.pallas" {
+				name = filepath.Join("out", "out.pallas")
+			}
+			if _, err := os.Stat(name); err != nil {
+				name = to
+			}
+			weft(t, exitGood, "info", "-q", name)
+		}
+	}
+	for _, name := range []string{"blank.etf", "blank.trf", "blank.otf2", "blank"} {
+		for _, text := range []string{"", "\n", " \t\r\n\n", "\ufeff\n", strings.Repeat("\n", 100_000)} {
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"info", name}, {"check", name}, {"info", "--format", "etf", name},
+				{"print", "--format", "picl", name}} {
+				var out, errs bytes.Buffer
+				if code := Main(args, strings.NewReader(""), &out, &errs); code != exitDefects ||
+					!strings.Contains(errs.String(), "found an empty file") {
+					t.Errorf("%v of %d blank bytes: found exit code %d and %q, expected %d and that the file is empty", args,
+						len(text), code, errs.String(), exitDefects)
+				}
+			}
+		}
+	}
+}
+
+// TestListOfNames checks that the command which an unknown name leads to lists the names.
+func TestListOfNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "2", "--events", "100", "in.otf2")
+	for flag, name := range map[string]string{"location": "rank 0", "group": "node 0", "region": "MPI_Recv",
+		"communicator": "MPI_COMM_WORLD"} {
+		var out, errs bytes.Buffer
+		Main([]string{"filter", "--" + flag, "xyzzyxyzzy", "in.otf2", "out.otf2"}, strings.NewReader(""), &out, &errs)
+		_, hint, ok := strings.Cut(errs.String(), "; weft ")
+		hint, _, end := strings.Cut(hint, " lists them")
+		if !ok || !end {
+			t.Errorf("--%s: found %q, expected a command that lists the names", flag, errs.String())
+			continue
+		}
+		if text := weft(t, exitGood, append(strings.Fields(hint), "in.otf2")...); !strings.Contains(text, name) {
+			t.Errorf("--%s: weft %s does not list %s:\n%s", flag, hint, name, text)
+		}
 	}
 }

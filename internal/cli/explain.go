@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/trace"
 )
@@ -14,6 +15,8 @@ import (
 // explainResult is what weft explain --json prints.
 type explainResult struct {
 	heading
+	// Missing says why a part of a trace cannot be explained.
+	Missing string `json:"missing,omitempty"`
 	*explain.Page
 	Baseline *explain.Baseline `json:"baseline,omitempty"`
 }
@@ -37,7 +40,9 @@ weft computes all times again without the loss. Losses below 2 % are not listed.
 figures come from weft waits, weft path and weft efficiency, which show the details.
 
 --baseline TRACE compares the run with another one. --markdown prints the page for an
-issue or a wiki. --window, or --from and --to, analyses only a part of the trace.`,
+issue or a wiki. --window, or --from and --to, explain a part of the time, --location and
+--group these locations and the messages between them. There is no --region: the page weighs
+the regions against each other.`,
 		Example: "  weft explain trace.otf2\n  weft explain --baseline before.otf2 --markdown after.otf2\n" +
 			"  weft explain --window 20%..80% --json trace.otf",
 		Args: exactArgs(1, "one trace"),
@@ -45,20 +50,25 @@ issue or a wiki. --window, or --from and --to, analyses only a part of the trace
 			if asJSON && markdown {
 				return usageError("--json and --markdown: expected one of them")
 			}
-			x, err := a.explainOne(c, args[0], &r, &s)
+			x, found, err := a.explainOne(c, args[0], &r, &s)
 			if err != nil {
 				return err
 			}
-			if baseline != "" {
-				b, err := a.explainOne(c, baseline, &r, &s)
+			if baseline != "" && found {
+				b, found, err := a.explainOne(c, baseline, &r, &s)
 				if err != nil {
 					return err
 				}
-				x.Baseline = explain.Compare(b.Page, x.Page)
-				x.Baseline.Path = baseline
+				if found {
+					x.Baseline = explain.Compare(b.Page, x.Page)
+					x.Baseline.Path = baseline
+				}
 			}
 			if asJSON {
 				return a.writeJSON(a.out, x)
+			}
+			if !found {
+				return nil
 			}
 			printExplanation(a.out, x, markdown)
 			return nil
@@ -67,7 +77,7 @@ issue or a wiki. --window, or --from and --to, analyses only a part of the trace
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
+	s.partFlags(c.Flags())
 	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
 	markInputFlag(c.Flags(), "baseline")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
@@ -76,13 +86,18 @@ issue or a wiki. --window, or --from and --to, analyses only a part of the trace
 }
 
 // explainOne explains a trace.
-func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, error) {
-	return answerPart(a, c.Context(), path, r, s, "nothing can be explained",
+func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, bool,
+	error) {
+	x, found, err := answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input) (x *explainResult, ok bool, err error) {
 			x = &explainResult{heading: in.heading()}
 			x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
 			return x, ok, err
 		})
+	if err == nil && !found {
+		x = &explainResult{heading: x.heading, Missing: efficiency.NoRegionTime}
+	}
+	return x, found, err
 }
 
 // printExplanation prints a page.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os/exec"
@@ -199,5 +200,36 @@ func TestInfoDetails(t *testing.T) {
 	if _, out, _ = runWeft(t, "info", "--json", "--details", realTraces["otf"]); strings.Contains(out, `"details"`) ||
 		!json.Valid([]byte(out)) {
 		t.Errorf("found %.300s, expected no details of OTF", out)
+	}
+}
+
+// TestInfoOfWindow checks that info counts the visits of a window as profile does.
+func TestInfoOfWindow(t *testing.T) {
+	type row struct {
+		Name                       string
+		Count                      int64
+		Exclusive, Inclusive, Time json.Number
+	}
+	inOrder := func(list []row) []row {
+		slices.SortFunc(list, func(a, b row) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		return list
+	}
+	figures := func(command, window, path string) string {
+		var x struct {
+			Regions, Activities []row
+			Unclosed, Orphans   int64
+		}
+		out := weft(t, exitGood, command, "-q", "--json", "--window", window, "../../format/"+path)
+		if err := json.Unmarshal([]byte(out), &x); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(inOrder(x.Regions), inOrder(x.Activities), x.Unclosed, x.Orphans)
+	}
+	for _, path := range figureTraces {
+		for _, window := range []string{"0%..30%", "20%..60%", "50%..50.5%", "60%..", "@0..@3s"} {
+			if a, b := figures("info", window, path), figures("profile", window, path); a != b {
+				t.Errorf("%s, --window %s: found\n%s\nby info, and by profile\n%s", path, window, a, b)
+			}
+		}
 	}
 }

@@ -92,9 +92,11 @@ type input struct {
 	close    []func() error
 }
 
-// inOrder passes the events that r selects to an analysis, in global time order.
-func (in *input) inOrder(ctx context.Context, r format.Reduction, sink format.Sink) error {
-	return format.ScanReduced(ctx, in.Events, trace.Events(), r, sink)
+// inOrder passes the events that r selects to an analysis of a window, in global time order, until
+// complete returns true. A nil window means the whole trace.
+func (in *input) inOrder(ctx context.Context, w *trace.Window, r format.Reduction, sink format.Sink,
+	complete func() bool) error {
+	return format.ScanReducedWindow(ctx, in.Events, w, r, sink, complete)
 }
 
 // Close closes the trace and removes temporary files.
@@ -303,11 +305,8 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 	if f, err := a.namedFormat(r); err != nil {
 		return nil, err
 	} else if f != nil {
-		if x, size, err := src.Open(); err == nil {
-			x.Close()
-			if size == 0 && !f.About().EmptyMain {
-				return nil, format.EmptyError(src)
-			}
+		if !f.About().EmptyMain && format.IsEmpty(src) {
+			return nil, format.EmptyError(src)
 		}
 		return f, nil
 	}

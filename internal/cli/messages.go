@@ -40,8 +40,9 @@ of pending messages.
 
 --location and --group count the messages that one of these locations sends or receives.
 --window, or --from and --to, count what is sent, and what is received, in a window; a message
-belongs to the time at which it is sent. --bins N divides the window, or the trace,
-into N parts and counts each. --sizes counts the messages by size. --list shows the
+belongs to the time at which it is sent. weft then reads the trace up to the end of the window,
+and on until the other sides of these messages are found. --bins N divides the window, or the
+trace, into N parts and counts each. --sizes counts the messages by size. --list shows the
 messages instead, each with the times of its phases, in the order in which all
 their times are known. weft comm sums up messages with their latencies and sizes, and collective
 operations.`,
@@ -73,11 +74,11 @@ operations.`,
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
 				in.bar.done()
-				a.reportDefects(in, r.quiet)
+				a.reportDefectsBut(err, in, r.quiet)
 				return err
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
-			if err := in.inOrder(c.Context(), format.KindReduction(messages.Needs), p); err != nil {
+			if err := in.inOrder(c.Context(), window, format.KindReduction(messages.Needs), p, p.Complete); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -305,7 +306,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
-	if err := in.inOrder(ctx, format.KindReduction(messages.Needs), p); err != nil {
+	if err := in.inOrder(ctx, window, format.KindReduction(messages.Needs), p, p.Complete); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

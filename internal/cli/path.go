@@ -45,6 +45,10 @@ pieces of the path.
 halves a region's own time, 0 removes it. The name latency stands for the time that the
 network takes in all calls of communication libraries.
 
+--window, or --from and --to, find the path of a part of the time: the path from the last event in
+it back to its begin. --location and --group leave only these locations and the messages between
+them. There is no --region: --what-if names the regions to change.
+
 For a trace of claims (format TRACE), the path is that of the constraint graph: claims keep
 their durations, and follow one another by dependencies. weft infers that a claim depends on
 the claims that have ended at most --tolerance before its start. --dependencies chooses how
@@ -53,6 +57,7 @@ they lead to), initial (they are added to the inferred ones) or none. All claims
 longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
+			"  weft path --window 20%..40% trace.otf2\n" +
 			"  weft path --dependencies initial --tolerance 10us trace.etf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runPath(c, args, &flags) },
@@ -64,6 +69,7 @@ longest path are critical.`,
 // pathFlags holds the flags of weft path.
 type pathFlags struct {
 	input                   inputFlags
+	selection               selectionFlags
 	asJSON, asCSV           bool
 	whatIf                  string
 	top, pieces             int
@@ -75,6 +81,7 @@ func (f *pathFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
 	f.input.clockFlag(c.Flags())
 	f.input.rolesFlag(c.Flags())
+	f.selection.partFlags(c.Flags())
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
 	complete(c, "dependencies", constraints.Uses()...)
@@ -104,8 +111,12 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 	in, err := a.open(c.Context(), args[0], &flags.input)
 	var none error // the error for a trace without a critical path
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		part, err := flags.selection.narrow(c.Context(), in)
+		if err != nil {
+			return nil, nil, err
+		}
 		if in.Defs().Resources.Len() > 0 {
-			return a.claimPath(c.Context(), in, constraints.Use(use), flags.tolerance, flags.top)
+			return a.claimPath(c.Context(), in, part, constraints.Use(use), flags.tolerance, flags.top)
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
 		if len(changes) == 0 {
@@ -124,14 +135,17 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		if len(x.Gains) > 0 {
 			x.Factors = criticalpath.Factors()
 		}
-		if missing := x.Missing(); missing != "" {
+		missing := x.Missing()
+		if missing != "" && part {
+			in.notFound = missing
+		} else if missing != "" {
 			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, missing)}
 		}
 		return x, func() error {
 			switch {
 			case flags.asCSV:
 				return a.pathCSV(found, in.Defs().Clock)
-			case none == nil:
+			case missing == "":
 				a.printPath(found, in.Defs().Clock, flags.top, flags.pieces)
 			}
 			return nil
@@ -150,9 +164,8 @@ type claimPathResult struct {
 }
 
 // claimPath finds the critical path of a trace of claims.
-func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tolerance string, top int) (any,
-	func() error,
-	error) {
+func (a *app) claimPath(ctx context.Context, in *input, part bool, use constraints.Use, tolerance string,
+	top int) (any, func() error, error) {
 	clock := in.Defs().Clock
 	opt := constraints.Options{Use: use}
 	if tolerance != "" {
@@ -162,6 +175,10 @@ func (a *app) claimPath(ctx context.Context, in *input, use constraints.Use, tol
 		}
 	}
 	x, err := constraints.Find(ctx, in.Events, opt)
+	if part && errors.Is(err, constraints.ErrNoClaims) {
+		in.notFound = "found no claim"
+		return &claimPathResult{heading: in.heading()}, func() error { return nil }, nil
+	}
 	var cycle *constraints.CycleError
 	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
 		return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}

@@ -130,6 +130,7 @@ func matches(patterns []string, s string) bool {
 // communicators.
 type definitionKind struct {
 	word string
+	flag string // the flag of weft info that lists them
 	len  func(d *trace.Definitions) int
 	// names returns the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
@@ -140,20 +141,21 @@ type definitionKind struct {
 }
 
 var (
-	aLocation = definitionKind{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
+	aLocation = definitionKind{"location", "--top 0", func(d *trace.Definitions) int { return d.Locations.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			name, _ := locationNames(d)
 			return func(i uint32) []string { return []string{name(i)} }
 		}}
-	aRegion = definitionKind{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
+	aRegion = definitionKind{"region", "--top 0", func(d *trace.Definitions) int { return d.Regions.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { return shownRegionNames(d.Regions.At(i)) }
 		}}
-	aGroup = definitionKind{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
+	aGroup = definitionKind{"group", "--definitions", func(d *trace.Definitions) int { return d.Groups.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
-	aCommunicator = definitionKind{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
+	aCommunicator = definitionKind{"communicator", "--definitions",
+		func(d *trace.Definitions) int { return d.Communicator.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },
 		func(d *trace.Definitions) func(uint32) []string {
 			return func(i uint32) []string { x := d.Communicator.At(i); return []string{x.Name + " (" + x.ID + ")"} }
@@ -236,5 +238,5 @@ func (n definitionKind) nearest(d *trace.Definitions, name string) string {
 				}
 			}
 		}
-	}, "weft info --top 0 lists them")
+	}, "weft info "+n.flag+" lists them")
 }

@@ -96,7 +96,7 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 	if err == nil && !p.found {
 		in.notFound = noEvent
 	}
-	a.reportDefects(in, flags.input.quiet)
+	a.reportDefectsBut(err, in, flags.input.quiet)
 	return err
 }
 
@@ -142,7 +142,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 		return usageError("%s has no text for %s", in.format.About().Title, flag)
 	}
 	in.bar.done()
-	a.reportDefects(in, flags.input.quiet)
+	a.reportDefectsBut(err, in, flags.input.quiet)
 	return err
 }
 

@@ -250,10 +250,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *t
 	}
 	y := sum.Result()
 	if sel.Region != nil {
-		regions := rows.Regions()
-		wanted := func(row uint32) bool {
-			return row != trace.NoRef && (sel.Region(row) || slices.ContainsFunc(regions[row], sel.Region))
-		}
+		wanted := wantedRows(rows, sel.Region)
 		y.Regions = wantedRegions(y.Regions, wanted)
 		for i := range y.Locations {
 			y.Locations[i].Regions = wantedRegions(y.Locations[i].Regions, wanted)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -37,6 +38,13 @@ func (s *selectionFlags) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
 	s.regionFlag(f)
+}
+
+// partFlags defines the flags for commands that analyse a part of a trace like a whole trace. narrow
+// makes the part.
+func (s *selectionFlags) partFlags(f *pflag.FlagSet) {
+	s.timeFlags(f)
+	s.placeFlags(f)
 }
 
 // regionFlag defines --region.
@@ -72,12 +80,7 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 	if narrowed, err := s.narrow(ctx, in); !narrowed || err != nil {
 		return nil, err
 	}
-	x := rewriteFlags{filter: s.filterFlags()}
-	uncut, err := x.transform(ctx, whole)
-	if err != nil {
-		return nil, err
-	}
-	part := &info.Part{Uncut: uncut}
+	part := &info.Part{}
 	first, last, ok, err := format.Extent(ctx, whole)
 	if err != nil {
 		return nil, err
@@ -216,6 +219,18 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 		sel.Links = trace.NoLinks
 	}
 	return sel, nil
+}
+
+// wantedRows returns a function that reports whether a row has a wanted region. It returns nil if all
+// are wanted. The function must not be called before the events have been read, which may add regions.
+func wantedRows(rows *trace.Rows, wanted func(region uint32) bool) func(row uint32) bool {
+	if wanted == nil {
+		return nil
+	}
+	regions := sync.OnceValue(rows.Regions)
+	return func(row uint32) bool {
+		return row != trace.NoRef && (wanted(row) || slices.ContainsFunc(regions()[row], wanted))
+	}
 }
 
 // absolute returns the flags with their times in ticks of the trace's clock. Callers must call it

@@ -23,8 +23,8 @@ waiting) and idle, as ParaGraph defines it, and for how long how many of them ar
 (concurrency profile). For PICL the event types decide, for other traces the
 groups and names of the regions. With --waits, the time in which a call waits for others,
 as weft waits finds it, is idle, too. --window, or --from and --to, count the time in a
-window alone; --location and --group show the processors with one of these locations, and
-the concurrency profile of all.`,
+window alone, for which weft reads the trace up to the end of the window. --location and
+--group show the processors with one of these locations, and the concurrency profile of all.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
 			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
@@ -97,14 +97,12 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 				return nil, nil, usageError("--waits: found a trace whose event types define waiting, " +
 					"expected one of another format")
 			}
-			if opt.Waits, err = states.FindWaits(c.Context(), in.Events); err != nil {
+			if opt.Waits, err = states.FindWaits(c.Context(), in.Events, opt.Window); err != nil {
 				return nil, nil, err
 			}
 		}
-		// Which regions are open in a window depends on all events before it, and which processors
-		// have finished on those after it.
-		p := states.New(in.Defs(), opt)
-		if err := in.inOrder(c.Context(), states.Reduction(in.Defs(), opt), p); err != nil {
+		p, err := states.Read(c.Context(), in.Events, opt)
+		if err != nil {
 			return nil, nil, err
 		}
 		x := p.Result()
@@ -118,13 +116,13 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 		case all == 0:
 			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
 		case len(x.Processors) == 0:
-			none = &exitError{exitDefects, fmt.Errorf("%s: found no processor with one of the locations", in.src.Path)}
+			in.notFound = "found no processor with one of the locations"
 		case !slices.ContainsFunc(x.Processors,
 			func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
 			in.notFound = "found no time of processors"
 		}
 		return x, func() error {
-			if none == nil {
+			if len(x.Processors) > 0 {
 				a.printStates(x, in.Defs())
 			}
 			return nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -40,9 +41,9 @@ their time in the window.`,
 				if _, opt.Window = s.bounds(sel); !asJSON {
 					opt.Levels = usageLevels
 				}
-				ask := trace.Events()
-				ask.NoStates = true
-				p, err := analysis.Run(c.Context(), in.Events, ask, func() *usage.Part { return usage.New(in.Defs(), opt) })
+				ask := trace.Selection{From: math.MinInt64, To: sel.To}
+				p, err := analysis.Run(c.Context(), in.Events, ask.Surrounding(),
+					func() *usage.Part { return usage.New(in.Defs(), opt) })
 				if err != nil {
 					return nil, nil, err
 				}

@@ -54,8 +54,10 @@ equal parts of the time. --causes finds root causes: the call paths in which a l
 spent more time than the waiting ones since they last synchronised. SHORT TERM is the cost
 for the locations that wait for it directly. LONG TERM is the cost for others, because those
 locations are late themselves. Both add up to the waiting time of each pattern. --location
-and --group count the waits of these locations, whichever location caused them. --window, or
---from and --to, count the parts of waits in a window. --cube FILE also writes the waits by
+and --group count the waits of these locations, whichever location caused them. --region counts
+the waits in visits of these regions: in their own calls and in those below them. --window, or
+--from and --to, count the parts of waits in a window; weft then reads the trace up to the end of
+the window, and on until these waits are known, with --causes and --cube all of it. --cube FILE also writes the waits by
 call path and location as a Cube file, with times, visits and the costs of --causes. If the
 whole trace is selected, the file also has the critical path.
 
@@ -86,8 +88,7 @@ func (f *waitsFlags) register(a *app, c *cobra.Command) {
 	f.input.flags(c.Flags())
 	f.input.clockFlag(c.Flags())
 	f.input.rolesFlag(c.Flags())
-	f.selection.timeFlags(c.Flags())
-	f.selection.placeFlags(c.Flags())
+	f.selection.stateFlags(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	complete(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
@@ -111,6 +112,9 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 	if err := checkCube(flags.cubeFile); err != nil {
 		return err
 	}
+	if len(flags.selection.regions) > 0 && (flags.why || flags.cubeFile != "") {
+		return usageError("--region: expected neither --causes nor --cube with it, which need all regions")
+	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
 	var none error // the error for a trace whose waits cannot be computed
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
@@ -120,6 +124,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		}
 		x := &waitsResult{heading: in.heading()}
 		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
+		opt.Regions = wantedRows(opt.Rows, sel.Region)
 		x.bounds, opt.Window = flags.selection.bounds(sel)
 		if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
 			return nil, nil, err

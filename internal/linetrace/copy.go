@@ -169,8 +169,7 @@ type Encoder struct {
 	Plain   bool
 	Rows    carrier.Rows
 	Mapping func(format.Subject) format.Mapped // of the format, for the loss
-	Times   format.TextTimes
-	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
+	Mul     int64                              // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
 	Exact   bool
 	used    int // 1 + the largest index of an attribute that an event has

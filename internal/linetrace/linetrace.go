@@ -210,23 +210,21 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 // Order chooses the tick, which has at most the given number of digits, and finds the runs of the
 // file. It returns the number of places where time decreases, and the line of the first one.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
-	biggest := trace.Decimal{}
-	// Times stay below 7/8 of the limit, so that drawings and differences from negative times do
-	// not overflow.
-	limit := int64(math.MaxInt64 / 8 * 7)
+	var least, most trace.Decimal // the limits of the times, and of 0
 	for _, r := range all {
-		t.Digits = max(t.Digits, r.Scale)
-		for _, x := range [2]trace.Decimal{r.Min, r.Max} {
-			if x.Coef < 0 {
-				x.Coef, limit = -x.Coef, math.MaxInt64/4
-			}
-			if r.Any && x.Cmp(biggest) > 0 {
-				biggest = x
-			}
+		if t.Digits = max(t.Digits, r.Scale); !r.Any {
+			continue
+		}
+		if r.Min.Cmp(least) < 0 {
+			least = r.Min
+		}
+		if r.Max.Cmp(most) > 0 {
+			most = r.Max
 		}
 	}
 	for t.Digits = min(t.Digits, digits); t.Digits > 0; t.Digits-- {
-		if x, _, ok := biggest.Ticks(t.Digits); ok && x < limit {
+		_, _, fits := least.Ticks(t.Digits)
+		if _, _, ok := most.Ticks(t.Digits); ok && fits {
 			break
 		}
 	}

@@ -14,6 +14,7 @@ package synclog
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -112,7 +113,13 @@ type Options struct {
 	// Times requests the exclusive times of paths between and in calls. They take about 4 bytes for
 	// each path of each call.
 	Times bool
+	// Window limits the log to what determines the waits in it: the calls up to its end, and the later
+	// calls that the waits depend on. Nil means the whole trace. It must be nil if Times is set.
+	Window *trace.Window
 }
+
+// bounded reports whether there is a window that ends before the trace may end.
+func (o *Options) bounded() bool { return o.Window != nil && o.Window.To < math.MaxInt64 }
 
 // Log has the calls of a trace. Close frees its memory and removes its temporary file.
 type Log struct {
@@ -157,17 +164,38 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	later := LaterThreads(l.Defs)
 	var mu sync.Mutex
 	var workers []*worker
-	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {
-		workers = nil
-		l.store.Clear()
-		return func(int) format.Sink {
-			w := newWorker(l.Defs, opt, later, l.store)
-			mu.Lock()
-			defer mu.Unlock()
-			workers = append(workers, w)
-			return w
+	scan := func(sel trace.Selection) error {
+		return events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+			workers = nil
+			l.store.Clear()
+			return func(int) format.Sink {
+				w := newWorker(l.Defs, opt, later, l.store)
+				mu.Lock()
+				defer mu.Unlock()
+				workers = append(workers, w)
+				return w
+			}
+		})
+	}
+	var err error
+	if opt.bounded() {
+		var h *horizon
+		read := int64(math.MaxInt64)
+		err = format.ScanOn(l.Defs, opt.Window, sel, func(sel trace.Selection) (bool, error) {
+			if h != nil {
+				err = events.Scan(ctx, sel, format.PerLocation, h)
+			} else if err = scan(sel); err == nil && len(workers) > 0 {
+				h = newHorizon(l.Defs, opt.Window.To, workers)
+			}
+			read = sel.To
+			return err == nil && h != nil && h.reached(sel.To), err
+		})
+		if err == nil && h != nil && read < math.MaxInt64 {
+			err = h.findLater(ctx, events, read)
 		}
-	})
+	} else {
+		err = scan(sel)
+	}
 	if err == nil {
 		for _, w := range workers {
 			if err = w.finish(); err != nil {

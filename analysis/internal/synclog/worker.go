@@ -25,7 +25,8 @@ type worker struct {
 	kinds   []regionKind // by region
 	scratch []uint32     // the rows of the regions of a batch
 	// free has openCalls that can be reused.
-	free []*openCall
+	free  []*openCall
+	flows map[flow]*ends // the ends of messages; nil without a window
 }
 
 // node is a call path of a worker: a region below the node that is its parent. The parent of an
@@ -149,8 +150,12 @@ type openCollective struct {
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
-	return &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
+	w := &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
 		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
+	if opt.bounded() {
+		w.flows = map[flow]*ends{}
+	}
+	return w
 }
 
 // Links ignores links.
@@ -184,6 +189,16 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k.synchronous = name == "ssend" || name == "issend"
 	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
 	return k
+}
+
+// HasCalls reports whether a trace defines regions whose visits are calls.
+func HasCalls(d *trace.Definitions) bool {
+	for i := range d.Regions.Len() {
+		if k := kindOf(d, uint32(i)); k.call || k.kept {
+			return true
+		}
+	}
+	return false
 }
 
 // BeginsOrEndsMPI reports whether a region is a call that initialises or finalises MPI.
@@ -598,6 +613,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.add(l, Join, t, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
+		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
+			w.count(l.loc, k, ops)
+		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
 		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5)})

@@ -86,7 +86,7 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		e.judgeAll(&Operation{Members: list, Communicator: c.Team.Communicator,
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, k, Patterns)
 	default:
-		e.Unjudged[UnknownBarrier]++
+		e.Unjudged[UnknownBarrier] += e.members([]Member{m})
 	}
 }
 
@@ -116,7 +116,7 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 		return
 	}
 	o.Root = -1
-	e.Judged += int64(len(o.Members))
+	e.Judged += e.members(o.Members)
 	slices.SortFunc(o.Members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	for i := range o.Members {
@@ -134,6 +134,6 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 // unfinishedBarriers counts the calls of incomplete barriers as unjudged.
 func (e *engine) unfinishedBarriers() {
 	for _, l := range e.barriers.teams {
-		e.Unjudged[IncompleteBarrier] += int64(len(l))
+		e.Unjudged[IncompleteBarrier] += e.members(l)
 	}
 }

@@ -80,7 +80,7 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 	n := s.next[c.Location]
 	s.next[c.Location]++
 	if s.communicator >= uint64(e.defs.Communicator.Len()) || s.disagreed || n < s.done {
-		e.Unjudged[UnmatchedCollective]++
+		e.Unjudged[UnmatchedCollective] += e.members([]Member{m})
 		return
 	}
 	for int64(len(s.list)) <= n-s.done {
@@ -93,7 +93,7 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 			x.members, s.free = s.free[k-1], s.free[:k-1]
 		}
 	} else if x.operation != p.Ops[0] || x.root != p.Ops[2] && !e.connectsGroups(s.communicator) {
-		e.disagree(s, 1)
+		e.disagree(s, m)
 		return
 	}
 	x.members = append(x.members, m)
@@ -105,14 +105,15 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 }
 
-// disagree ends the matching of a sequence, and counts its waiting calls, and the given number of
-// further calls, as unjudged.
-func (e *engine) disagree(s *sequence, calls int) {
+// disagree ends the matching of a sequence. It counts the sequence's waiting calls, and others, as
+// unjudged.
+func (e *engine) disagree(s *sequence, others ...Member) {
+	calls := e.members(others)
 	for _, x := range s.list {
-		calls += len(x.members)
+		calls += e.members(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
-	e.Unjudged[UnmatchedCollective] += int64(calls)
+	e.Unjudged[UnmatchedCollective] += calls
 }
 
 // connectsGroups reports whether a communicator connects two groups of locations.
@@ -144,10 +145,10 @@ func (e *engine) judge(s *sequence, x *instance) {
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	if slices.ContainsFunc(x.members, func(m Member) bool { return m.bare }) {
-		e.Unjudged[BareCollective] += int64(len(x.members))
+		e.Unjudged[BareCollective] += e.members(x.members)
 		return
 	}
-	e.Judged += int64(len(x.members))
+	e.Judged += e.members(x.members)
 	name, _ := e.defs.OperationName(x.operation)
 	o := &Operation{Communicator: s.communicator, HasCommunicator: true, Members: x.members, Root: -1, Posted: s.posted,
 		Collective: true}
@@ -161,7 +162,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
-			e.Unjudged[UnmatchedCollective] += int64(len(x.members))
+			e.Unjudged[UnmatchedCollective] += e.members(x.members)
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {
@@ -221,7 +222,7 @@ func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 // reports whether a member waits, and whether its completion is reported.
 func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
-	e.countViolation(&e.EarlyOperations, last.Arrival-first)
+	e.countViolation(&e.EarlyOperations, last.Arrival-first, last.Arrival)
 	for i := range o.Members {
 		m := &o.Members[i]
 		waits, completes := takesPart(m)
@@ -294,7 +295,7 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 func (e *engine) unfinishedCollectives() {
 	for _, s := range e.collectives {
 		if !s.disagreed {
-			e.disagree(s, 0)
+			e.disagree(s)
 		}
 	}
 }

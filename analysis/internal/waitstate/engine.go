@@ -183,6 +183,8 @@ type Handover struct {
 // Hooks has functions that an engine calls with its results. Each can be nil. Their arguments are
 // valid during the call.
 type Hooks struct {
+	// Window limits a [Result] to calls that begin in it. Nil means the whole trace.
+	Window     *trace.Window
 	Call       func(c *synclog.Call, p Place)
 	Wait       func(w *Wait)
 	Message    func(m *Message)
@@ -282,10 +284,23 @@ func (e *engine) operation(o *Operation) {
 	}
 }
 
+// counts reports whether the result counts a call that begins at time enter.
+func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
+
+// members returns the number of members that the result counts.
+func (e *engine) members(list []Member) (n int64) {
+	for i := range list {
+		if e.counts(list[i].Enter) {
+			n++
+		}
+	}
+	return n
+}
+
 // countViolation counts a message or operation that ends early ticks before it can, if early is
-// positive.
-func (e *engine) countViolation(count *int64, early int64) {
-	if early > 0 {
+// positive and the result counts its call, which begins at time enter.
+func (e *engine) countViolation(count *int64, early, enter int64) {
+	if early > 0 && e.counts(enter) {
 		*count++
 		e.Worst = max(e.Worst, early)
 	}

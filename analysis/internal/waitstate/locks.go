@@ -75,7 +75,9 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 
 // contention reports the wait of an acquisition for the release before it.
 func (e *engine) contention(a acquired, h release) {
-	e.Judged++
+	if e.counts(a.enter) {
+		e.Judged++
+	}
 	if a.place.Location == h.place.Location {
 		return
 	}

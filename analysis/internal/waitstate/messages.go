@@ -340,13 +340,15 @@ func (e *engine) judgeReceive(x *message) {
 	c.judged = c.judged || !c.bare
 	switch {
 	case c.bare:
-		e.Unjudged[BareReceive]++
+		if e.counts(c.enter) {
+			e.Unjudged[BareReceive]++
+		}
 	case !c.test:
 		if w := min(x.sendEnter, c.leave) - c.enter; w > c.lateSender {
 			c.late, c.lateSender = x, w
 		}
 	}
-	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime)
+	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
 		e.hooks.Message(&Message{x.send, c.place, x.sendEnter, x.sendTime, x.recvTime, x.communicator})
 	}
@@ -383,7 +385,7 @@ func (e *engine) messageDone(c *call) {
 	if c.pending--; c.pending > 0 {
 		return
 	}
-	if c.judged {
+	if c.judged && e.counts(c.enter) {
 		e.Judged++
 	}
 	switch {
@@ -507,7 +509,9 @@ func (m *messages) finish() {
 	for _, ends := range m.channels {
 		for _, q := range ends.receives {
 			for _, x := range q.list[q.head:] {
-				m.e.Unjudged[UnmatchedReceive]++
+				if m.e.counts(x.recvCall.enter) {
+					m.e.Unjudged[UnmatchedReceive]++
+				}
 				calls = append(calls, x.recvCall)
 			}
 		}

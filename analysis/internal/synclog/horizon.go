@@ -1,0 +1,221 @@
+package synclog
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// flow has the properties that the two ends of a message share.
+type flow struct {
+	source, destination uint32
+	communicator, tag   uint64
+}
+
+// ends counts the ends of the messages of a flow.
+type ends struct{ sends, receives int64 }
+
+// count counts an end of a message.
+func (w *worker) count(loc uint32, k trace.Kind, ops []uint64) {
+	peer := uint32(min(operand(ops, 0), uint64(trace.NoRef)))
+	f := flow{loc, peer, operand(ops, 1), operand(ops, 2)}
+	if k.IsRecv() {
+		f.source, f.destination = peer, loc
+	}
+	n := w.flows[f]
+	if n == nil {
+		n = &ends{}
+		w.flows[f] = n
+	}
+	if k.IsSend() {
+		n.sends++
+	} else {
+		n.receives++
+	}
+}
+
+// horizon finds out up to which time a trace must be read to know the waits in a window. The calls
+// that are open at the end of the window must have ended. The messages and operations that have begun
+// before these ends must be complete.
+type horizon struct {
+	defs    *trace.Definitions
+	workers []*worker
+	to      int64    // end of the window
+	main    []uint32 // the first thread of each process
+
+	// ended is a time at which the calls of the window have ended. It is valid if any is set. The
+	// maps count the messages, the operations and the calls that initialise or finalise MPI that have
+	// begun before it.
+	ended      int64
+	any        bool
+	messages   map[flow]int64
+	operations map[Sequence]int64
+	joins      map[uint32]int64 // by region
+}
+
+func newHorizon(d *trace.Definitions, to int64, workers []*worker) *horizon {
+	h := &horizon{defs: d, to: to, workers: workers}
+	later := LaterThreads(d) // scans may have added locations
+	for i, l := range d.Locations.All() {
+		if l.Kind.IsProcessor() && !later[i] {
+			h.main = append(h.main, uint32(i))
+		}
+	}
+	return h
+}
+
+// reached reports whether the waits are known when the trace has been read up to a time.
+func (h *horizon) reached(upTo int64) bool {
+	lanes := map[uint32]*lane{}
+	for _, w := range h.workers {
+		for loc, l := range w.lanes {
+			if l == nil {
+				continue
+			}
+			lanes[uint32(loc)] = l
+			if len(l.visits) > 0 {
+				return false // the members of a team are known only at the end of the trace
+			}
+		}
+	}
+	begun := h.to
+	if h.any {
+		begun = h.ended
+	}
+	for _, l := range lanes {
+		if slices.ContainsFunc(l.calls, func(c *openCall) bool { return c.enter < begun }) {
+			return false
+		}
+	}
+	if !h.any {
+		h.any, h.ended = true, upTo
+		h.mark(lanes)
+	}
+	return h.complete(lanes)
+}
+
+// mark stores the messages, operations and calls that must become complete.
+func (h *horizon) mark(lanes map[uint32]*lane) {
+	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{}, map[uint32]int64{}
+	for f, n := range h.flows() {
+		if n.sends != n.receives {
+			h.messages[f] = max(n.sends, n.receives)
+		}
+	}
+	for _, l := range lanes {
+		for s, n := range l.sequences {
+			h.operations[s] = max(h.operations[s], n)
+		}
+		for r, n := range l.regions {
+			if k := l.worker.kind(r); k.init || k.finalize {
+				h.joins[r] = max(h.joins[r], n)
+			}
+		}
+	}
+}
+
+// flows returns the ends of messages that all workers have counted.
+func (h *horizon) flows() map[flow]ends {
+	all := map[flow]ends{}
+	for _, w := range h.workers {
+		for f, n := range w.flows {
+			sum := all[f]
+			all[f] = ends{sum.sends + n.sends, sum.receives + n.receives}
+		}
+	}
+	return all
+}
+
+// complete reports whether everything that mark has stored is complete.
+func (h *horizon) complete(lanes map[uint32]*lane) bool {
+	flows := h.flows()
+	for f, n := range h.messages {
+		if min(flows[f].sends, flows[f].receives) < n {
+			return false
+		}
+	}
+	for s, n := range h.operations {
+		if s.Communicator >= uint64(h.defs.Communicator.Len()) {
+			continue // without a definition, calls cannot be matched
+		}
+		members, known := h.defs.MemberCount(uint32(s.Communicator))
+		for _, l := range lanes {
+			if l.sequences[s] >= n {
+				members--
+			}
+		}
+		if !known || members > 0 {
+			return false
+		}
+	}
+	for r, n := range h.joins {
+		if slices.ContainsFunc(h.main, func(loc uint32) bool { return lanes[loc] == nil || lanes[loc].regions[r] < n }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Batch passes events to the workers that have the earlier events of their locations.
+func (h *horizon) Batch(b *trace.Batch) error {
+	if b.Loc != trace.MixedLoc {
+		return h.of(b.Loc).Batch(b)
+	}
+	var one trace.Batch
+	for c := b.Cursor(); c.Next(); {
+		one.Reset(c.Location())
+		one.AppendRow(&c)
+		if err := h.of(c.Location()).Batch(&one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Links ignores links.
+func (h *horizon) Links([]trace.Link) error { return nil }
+
+// of returns the worker that has the events of a location, or the first worker if none has.
+func (h *horizon) of(loc uint32) *worker {
+	for _, w := range h.workers {
+		if int64(loc) < int64(len(w.lanes)) && w.lanes[loc] != nil {
+			return w
+		}
+	}
+	return h.workers[0]
+}
+
+// findLater searches for an event, from a time on, of each location whose latest known event is before
+// the end of the window. It sets the latest time of the location to that of the event.
+func (h *horizon) findLater(ctx context.Context, events format.Events, from int64) error {
+	ended := map[uint32]*lane{}
+	for _, w := range h.workers {
+		for loc, l := range w.lanes {
+			if l != nil && l.latest < h.to {
+				ended[uint32(loc)] = l
+			}
+		}
+	}
+	missing := maps.Clone(ended)
+	sel := trace.Selection{From: from, To: math.MaxInt64, NoStates: true,
+		Location: func(loc uint32) bool { return ended[loc] != nil }}
+	for b, err := range format.Batches(ctx, events, sel, format.PerLocation) {
+		if err != nil {
+			return err
+		}
+		for i, k := range b.Kind {
+			if l := missing[b.Location(i)]; l != nil && k.IsEvent() {
+				l.latest = max(l.latest, b.Time[i])
+				delete(missing, b.Location(i))
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+	}
+	return nil
+}
