@@ -73,7 +73,8 @@ func TestClockCorrectionEverywhere(t *testing.T) {
 		"index": {"-o", "FILE", "TRACE"}, "info": {"TRACE"}, "merge": {"TRACE", "OUT"}, "messages": {"TRACE"},
 		"plot": {"-o", "FILE.svg", "TRACE"}, "print": {"TRACE"}, "profile": {"TRACE"}, "repair": {"TRACE", "OUT"},
 		"report": {"-o", "FILE", "TRACE"}, "waits": {"TRACE"}, "explain": {"TRACE"}, "path": {"TRACE"},
-		"efficiency": {"TRACE"}, "verify": {"--never", "MPI_Abort", "TRACE"},
+		"efficiency": {"TRACE"}, "verify": {"--never", "MPI_Abort", "TRACE"}, "flow": {"--visits", "*", "TRACE"},
+		"distance": {"--calls", "TRACE", "TRACE"}, "behaviour": {"--locations", "TRACE"},
 		"states": {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
 		"view": nil, "serve": nil, // they do not end; index and report take the flag as they do
 	}

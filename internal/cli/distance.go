@@ -39,6 +39,7 @@ type orderFlags struct {
 // register adds the flags to a command.
 func (f *orderFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
 	f.selection.timeFlags(c.Flags())
 	f.selection.placeFlags(c.Flags())
 	c.Flags().StringSliceVar(&f.labels, "label", nil,
@@ -130,11 +131,8 @@ func (a *app) claimsOf(ctx context.Context, path string, flags *orderFlags, opt 
 // readClaims reads the claims of an open trace.
 func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt distance.Options) (*distance.Set,
 	error) {
-	times := flags.selection
-	if err := times.splitWindow(); err != nil {
-		return nil, err
-	}
-	if _, err := times.narrow(ctx, in); err != nil {
+	part, err := flags.selection.narrow(ctx, in)
+	if err != nil {
 		return nil, err
 	}
 	sel := trace.Events()
@@ -151,6 +149,10 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 			what, hint = "calls of regions", ""
 		case opt.By != "":
 			what, hint = fmt.Sprintf("claims with the attribute %q", opt.By), attributeHint(in.Defs(), opt.By)
+		}
+		if part {
+			in.notFound = "found no " + what
+			return s, nil
 		}
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 	}

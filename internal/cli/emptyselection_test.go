@@ -41,7 +41,8 @@ func TestNothingChosen(t *testing.T) {
 		"plot":    {{"-o", "out.svg"}, {"--index", "-o", "out.svg"}},
 		"report":  {{"-o", "out.html"}}, "messages": {{}, {"--list"}}, "print": {{}, {"--compat"}},
 		"cut": {{"--from=0", "out.otf2"}}, "align": {{"out.otf2"}}, "diff": {{in}},
-		"verify": {{"--never", "MPI_Abort"}},
+		"verify": {{"--never", "MPI_Abort"}}, "flow": {{"--visits", "*"}}, "distance": {{in, "--calls"}},
+		"behaviour": {{"--locations"}},
 	}
 	for _, name := range []string{"convert", "filter", "merge", "anonymize", "repair"} {
 		variants[name] = [][]string{{"out.otf2"}}

@@ -140,11 +140,8 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		times := flags.selection
-		if err := times.splitWindow(); err != nil {
-			return nil, nil, err
-		}
-		if _, err := times.narrow(ctx, in); err != nil {
+		part, err := flags.selection.narrow(ctx, in)
+		if err != nil {
 			return nil, nil, err
 		}
 		sel := trace.Events()
@@ -163,13 +160,18 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			if x.Incomplete > 0 {
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
 			}
-			return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
+			if !part {
+				return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
+			}
+			in.notFound = "found no " + what
 		}
 		return x, func() error {
 			if flags.asCSV {
 				return a.writeSignals(&x)
 			}
-			a.printFlow(&x, flags.top)
+			if len(x.Objects) > 0 {
+				a.printFlow(&x, flags.top)
+			}
 			return nil
 		}, nil
 	})

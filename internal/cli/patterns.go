@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -196,14 +197,14 @@ type flagNames struct {
 	patterns []string
 }
 
-// reportUnknownNames prints the patterns that match no definition. where describes what has the
+// reportUnknownNames prints, once in a command, the patterns that match no definition. where describes what has the
 // definitions, such as the trace. Events may add definitions, so callers call it after reading
 // them.
 func (a *app) reportUnknownNames(where string, d *trace.Definitions, list []flagNames) {
 	for _, n := range list {
 		for _, s := range n.patterns {
 			if near, missing := n.what.missing(d, s); missing {
-				printf(a.err, "%s %s: %s has no such %s; %s\n", n.flag, s, where, n.what.word, near)
+				a.printOnce(fmt.Sprintf("%s %s: %s has no such %s; %s", n.flag, s, where, n.what.word, near))
 			}
 		}
 	}
