@@ -80,7 +80,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			f.held = f.it == nil
 			return nil, nil
 		}
-		if f.d.carried {
+		if f.d.carried && r.Time <= math.MaxInt64 { // weft writes no later ones
 			if skip, err := f.d.restorePlace(r); skip || err != nil {
 				if err != nil {
 					return nil, err
@@ -89,7 +89,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			}
 			return r, nil
 		}
-		if r.Time-f.d.clock.base <= math.MaxInt64 {
+		if !f.d.carried && r.Time-f.d.clock.base <= math.MaxInt64 {
 			return r, nil
 		}
 		if err := f.d.reportTooLate(r); err != nil {

@@ -96,6 +96,9 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
 		d.last = min(d.last, d.first+math.MaxInt64) // see reportTooLate
 	}
+	if d.carried {
+		d.last = min(d.last, math.MaxInt64)
+	}
 	return nil
 }
 
