@@ -8,7 +8,7 @@ import (
 )
 
 // maxFormulas is the greatest number of different formulas of a specification.
-const maxFormulas = 1 << 20
+const maxFormulas = 100_000
 
 // instance is a formula with the values of its parameters.
 type instance struct {

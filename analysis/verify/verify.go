@@ -319,6 +319,7 @@ func (e *evaluator) window(b *Bound) window {
 
 // check decides a check and explains the verdict.
 func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResult, error) {
+	e.limitCache()
 	f := c.Formula
 	r := CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
 	var good, possible bool
@@ -479,13 +480,18 @@ func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 		} else {
 			v = e.not(e.or(e.not(v), e.not(x)))
 		}
-		if e.bytes > cacheBytes {
-			clear(e.values)
-			e.bytes = 0
-		}
+		e.limitCache()
 	}
 	e.keep(f, v)
 	return v, nil
+}
+
+// limitCache forgets all values if they take more than cacheBytes. They are computed anew when they are needed.
+func (e *evaluator) limitCache() {
+	if e.bytes > cacheBytes {
+		clear(e.values)
+		e.bytes = 0
+	}
 }
 
 func (e *evaluator) not(v value) value {
