@@ -43,8 +43,8 @@ type class struct {
 
 // Classify finds the classes of the objects of a set. Lists of names and differences have at most most elements; 0
 // means all. The time is proportional to n log n and the edges of the objects' graphs; the memory is 40 bytes
-// for each claim, beside the graph of one object of each class.
-func Classify(s *Set, most int) *Behaviours {
+// for each claim, beside the graph of one object of each class. An error is ErrTooManyEdges.
+func Classify(s *Set, most int) (*Behaviours, error) {
 	order := make([]int32, len(s.Claims))
 	for i := range order {
 		order[i] = int32(i)
@@ -54,7 +54,7 @@ func Classify(s *Set, most int) *Behaviours {
 	for i := range labels {
 		labels[i] = uint32(i)
 	}
-	b := &builder{counts: make([]uint32, len(labels))}
+	b := &builder{counts: make([]uint32, len(labels)), most: maxEdges}
 	seed := maphash.MakeSeed()
 	known := map[uint64][]*class{}
 	var classes []*class
@@ -67,7 +67,10 @@ func Classify(s *Set, most int) *Behaviours {
 			list = append(list, s.Claims[order[i]])
 		}
 		r.Objects++
-		g := b.graph(list, labels)
+		g, err := b.graph(list, labels)
+		if err != nil {
+			return nil, err
+		}
 		key := g.hash(seed)
 		at := slices.IndexFunc(known[key], func(c *class) bool { return c.graph.equal(g) })
 		if at < 0 {
@@ -89,7 +92,7 @@ func Classify(s *Set, most int) *Behaviours {
 	for _, c := range classes {
 		r.Classes = append(r.Classes, c.Class)
 	}
-	return r
+	return r, nil
 }
 
 // compareClasses sets the distances of classes, which are sorted by their number of objects.

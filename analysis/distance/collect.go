@@ -68,6 +68,7 @@ type interner struct {
 func (n *interner) number(s string) uint32 {
 	i, ok := n.index[s]
 	if !ok {
+		s = strings.Clone(s) // it may alias the buffer of a batch
 		i = uint32(len(n.list))
 		n.index[s] = i
 		n.list = append(n.list, s)
@@ -140,6 +141,7 @@ func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 		return x, false
 	}
 	text := ""
+	slices.Sort(label) // the order of attributes has no meaning
 	switch {
 	case len(label) == 1 && strings.HasPrefix(label[0], "name="):
 		text = strings.TrimPrefix(label[0], "name=")

@@ -78,11 +78,21 @@ func compareEdges(a, b edgeID) int {
 type builder struct {
 	names  []nodeID
 	counts []uint32 // by label
+	most   int      // greatest number of edges of a graph
 }
 
+// maxEdges is the greatest number of edges of a graph, in 16 bytes each.
+const maxEdges = 32 << 20
+
+// ErrTooManyEdges is returned for claims of which so many run side by side, before as many others, that
+// their graph is too large.
+var ErrTooManyEdges = fmt.Errorf("found more than %d pairs of successive claims, expected fewer; choose a part",
+	maxEdges)
+
 // graph returns the graph of claims that are sorted by start and end. labels maps their labels to those of the
-// graph, which are less than the length of b.counts. The time is proportional to n log n plus the number of edges.
-func (b *builder) graph(list []Claim, labels []uint32) graph {
+// graph, which are less than the length of b.counts. The time is proportional to n log n plus the number of
+// edges. An error is ErrTooManyEdges.
+func (b *builder) graph(list []Claim, labels []uint32) (graph, error) {
 	b.names = b.names[:0]
 	for i := range list {
 		l := labels[list[i].Label]
@@ -108,6 +118,9 @@ func (b *builder) graph(list []Claim, labels []uint32) graph {
 			if any && c.Start >= least {
 				break
 			}
+			if len(g.edges) == b.most {
+				return g, ErrTooManyEdges
+			}
 			g.edges = append(g.edges, edgeID{b.names[i], b.names[j]})
 			if !any || c.End < least {
 				least, any = c.End, true
@@ -116,11 +129,12 @@ func (b *builder) graph(list []Claim, labels []uint32) graph {
 	}
 	slices.Sort(g.nodes)
 	slices.SortFunc(g.edges, compareEdges)
-	return g
+	return g, nil
 }
 
-// Compare compares the claims of two traces. Each list of differences has at most most elements; 0 means all.
-func Compare(first, second *Set, most int) *Difference {
+// Compare compares the claims of two traces. Each list of differences has at most most elements; 0 means all. An
+// error is ErrTooManyEdges.
+func Compare(first, second *Set, most int) (*Difference, error) {
 	labels := slices.Clone(first.Labels)
 	index := make(map[string]uint32, len(labels))
 	same := make([]uint32, len(labels))
@@ -136,8 +150,16 @@ func Compare(first, second *Set, most int) *Difference {
 		}
 		theirs[i] = n
 	}
-	b := &builder{counts: make([]uint32, len(labels))}
-	return difference(b.graph(first.Claims, same), b.graph(second.Claims, theirs), labels, most)
+	b := &builder{counts: make([]uint32, len(labels)), most: maxEdges}
+	x, err := b.graph(first.Claims, same)
+	if err != nil {
+		return nil, err
+	}
+	y, err := b.graph(second.Claims, theirs)
+	if err != nil {
+		return nil, err
+	}
+	return difference(x, y, labels, most), nil
 }
 
 // difference compares two graphs with the same labels.

@@ -3,6 +3,7 @@ package distance
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -13,6 +14,26 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
+
+// compare compares two sets.
+func compare(t *testing.T, a, b *Set, most int) *Difference {
+	t.Helper()
+	d, err := Compare(a, b, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// classify finds the classes of a set.
+func classify(t *testing.T, s *Set) *Behaviours {
+	t.Helper()
+	b, err := Classify(s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
 
 // span is a claim of a test: its activity, and its times.
 type span struct {
@@ -60,7 +81,7 @@ func TestDistance(t *testing.T) {
 	} {
 		a, b := set(t, recorded(first), Options{}), set(t, recorded(x.second), Options{})
 		for range 2 {
-			d := Compare(a, b, 0)
+			d := compare(t, a, b, 0)
 			nodes, edges := d.First.NodeCount+d.Second.NodeCount, d.First.EdgeCount+d.Second.EdgeCount
 			if d.Distance != x.nodes+x.edges || nodes != x.nodes || edges != x.edges {
 				t.Errorf("%s: found %d nodes and %d edges, expected %d and %d", x.name, nodes, edges, x.nodes, x.edges)
@@ -68,7 +89,7 @@ func TestDistance(t *testing.T) {
 			a, b = b, a // the distance is symmetric
 		}
 	}
-	d := Compare(set(t, recorded(first), Options{}), set(t, recorded(first[1:]), Options{}), 1)
+	d := compare(t, set(t, recorded(first), Options{}), set(t, recorded(first[1:]), Options{}), 1)
 	want := []Edge{{Node{"A", 0}, Node{"B", 0}}}
 	if !reflect.DeepEqual(d.First.Edges, want) || d.First.Nodes[0].Label != "A" {
 		t.Errorf("found %+v", d)
@@ -109,8 +130,8 @@ func TestReduction(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, compareEdges)
-		b := &builder{counts: make([]uint32, 12)}
-		if g := b.graph(list, labels); !slices.Equal(g.edges, want) {
+		b := &builder{counts: make([]uint32, 12), most: maxEdges}
+		if g, err := b.graph(list, labels); err != nil || !slices.Equal(g.edges, want) {
 			t.Fatalf("%v:\nfound    %v\nexpected %v", list, g.edges, want)
 		}
 	}
@@ -120,7 +141,7 @@ func TestReduction(t *testing.T) {
 func TestBehaviour(t *testing.T) {
 	e := recorded([]span{{"A", 0, 2}, {"A", 1, 4}, {"B", 2, 4}, {"A", 4, 7}, {"C", 4, 6}, {"B", 5, 8}, {"B", 6, 7},
 		{"C", 8, 9}, {"C", 9, 10}}, "0", "1", "0", "2", "0", "1", "2", "1", "2")
-	b := Classify(set(t, e, Options{By: "id"}), 0)
+	b := classify(t, set(t, e, Options{By: "id"}))
 	if b.Objects != 3 || b.Claims != 9 || len(b.Classes) != 2 {
 		t.Fatalf("found %+v", b)
 	}
@@ -157,17 +178,31 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	e := format.Recorded(rec)
-	b := Classify(set(t, e, Options{Calls: true, Locations: true}), 0)
+	b := classify(t, set(t, e, Options{Calls: true, Locations: true}))
 	if len(b.Classes) != 2 || b.Classes[0].Representative != "rank 1" || b.Classes[1].Objects != 2 {
 		t.Errorf("ranks: found %+v", b)
 	}
 	if odd := b.Classes[0]; odd.Usual != 2 || odd.Difference.Second.Nodes[0] != (Node{"send", 2}) {
 		t.Errorf("ranks: found %+v", odd)
 	}
-	b = Classify(set(t, e, Options{Calls: true, Iterations: func(r uint32) bool { return r == step }}), 0)
+	b = classify(t, set(t, e, Options{Calls: true, Iterations: func(r uint32) bool { return r == step }}))
 	if b.Objects != 6 || len(b.Classes) != 2 || b.Classes[0].Representative != "rank 1, visit 2" ||
 		b.Classes[0].Claims != 3 || b.Classes[1].Claims != 2 {
 		t.Errorf("iterations: found %+v", b)
+	}
+}
+
+// TestSideBySide checks that claims with too many successions are refused.
+func TestSideBySide(t *testing.T) {
+	var list []Claim
+	for i := range 20 {
+		list = append(list, Claim{Start: int64(i / 10 * 2), End: int64(i/10*2 + 1)})
+	}
+	for most, want := range map[int]error{99: ErrTooManyEdges, 100: nil} {
+		b := &builder{counts: make([]uint32, 1), most: most}
+		if _, err := b.graph(list, []uint32{0}); !errors.Is(err, want) {
+			t.Errorf("at most %d: found %v, expected %v", most, err, want)
+		}
 	}
 }
 

@@ -248,8 +248,7 @@ func (b *builder) quantified(q *quantifier, env *environment) (*Formula, error) 
 	f := &Formula{Op: And}
 	id := strconv.Itoa(int(And))
 	if uint64(q.to)-uint64(q.from) >= maxFormulas {
-		return nil, &SyntaxError{File: b.file, Line: 1, Column: 1, Found: "more values of " + q.parameter,
-			Expected: fmt.Sprintf("at most %d", maxFormulas)}
+		return nil, b.fail(q.name, fmt.Sprintf("a parameter with at most %d values", maxFormulas))
 	}
 	var args strings.Builder
 	for n := q.from; ; n++ {

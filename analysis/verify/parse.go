@@ -51,6 +51,7 @@ type reference struct {
 
 // quantifier is the conjunction of its body for each value of a parameter.
 type quantifier struct {
+	name      token // of the parameter
 	parameter string
 	from, to  int64
 	body      *node
@@ -67,8 +68,12 @@ type declaration struct {
 	signal    []pairNode
 }
 
-// maxNesting is the greatest depth of formulas.
-const maxNesting = 10000
+// maxNesting is the greatest depth of formulas, and maxOperands the greatest number of signals and numbers in a
+// comparison.
+const (
+	maxNesting  = 10000
+	maxOperands = 1000
+)
 
 // parser reads declarations from tokens.
 type parser struct {
@@ -76,6 +81,8 @@ type parser struct {
 	rest  []token // the current token first
 	names map[string]bool
 	depth int
+	// operands is the number of signals and numbers of the current comparison so far.
+	operands int
 }
 
 // Parse reads a specification. The file's name is used in messages only. An error is a [*SyntaxError].
@@ -164,6 +171,9 @@ func (p *parser) declaration() (*declaration, error) {
 	var err error
 	if d.name, err = p.name("a name behind " + d.keyword); err != nil {
 		return nil, err
+	}
+	if slices.Contains(confirmedWords, d.name.text) {
+		return nil, p.fail(d.name, "a name that is no keyword")
 	}
 	if d.keyword != "signal" && p.accept("(") {
 		t, err := p.name("the name of a parameter")
@@ -340,7 +350,7 @@ func (p *parser) forall() (*node, error) {
 	if !p.accept(":") && !p.accept("in") {
 		return nil, p.fail(p.rest[0], `":"`)
 	}
-	q := &quantifier{parameter: t.text}
+	q := &quantifier{name: t, parameter: t.text}
 	if q.from, q.to, err = p.valueRange(); err != nil {
 		return nil, err
 	}
@@ -472,6 +482,7 @@ var (
 )
 
 func (p *parser) comparison() (*node, error) {
+	p.operands = 0
 	s, err := p.sum()
 	if err != nil {
 		return nil, err
@@ -542,6 +553,9 @@ func (p *parser) operand() (*signalNode, error) {
 		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
 	}
 	defer func() { p.depth-- }()
+	if p.operands++; p.operands > maxOperands {
+		return nil, p.fail(t, fmt.Sprintf("at most %d signals and numbers in a comparison", maxOperands))
+	}
 	switch {
 	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
 		p.next()
@@ -575,7 +589,10 @@ var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e
 func (p *parser) bound() (*Bound, error) {
 	b := &Bound{}
 	var err error
+	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
 	switch {
+	case p.names[first.text] && second.kind != number && !second.is("+") && !second.is("["):
+		return nil, nil // a definition with the name of a keyword
 	case p.accept("by"):
 		b.Low = Duration{Number: "0", value: new(big.Rat)}
 		b.High, err = p.duration()
@@ -607,7 +624,7 @@ func (p *parser) bound() (*Bound, error) {
 		return nil, p.fail(p.rest[0], `"]" or ")"`)
 	}
 	p.next()
-	if t := p.rest[0]; t.kind == word && units[t.text] != nil && !p.names[t.text] {
+	if t := p.rest[0]; p.isUnit() {
 		if b.Low.Unit == "" && b.High.Unit == "" {
 			p.next()
 			b.Low.Unit, b.High.Unit = t.text, t.text
@@ -642,8 +659,23 @@ func (p *parser) duration() (Duration, error) {
 		return Duration{}, p.fail(t, "a time of 1e-30 to 1e30")
 	}
 	d.value, _ = new(big.Rat).SetString(p.next().text)
-	if u := p.rest[0]; u.kind == word && units[u.text] != nil && !p.names[u.text] {
+	if p.isUnit() {
 		d.Unit = p.next().text
 	}
 	return d, nil
+}
+
+// isUnit reports whether the current token is a unit. A definition may have the name of a unit; it is meant where
+// nothing follows that belongs to a formula or an interval.
+func (p *parser) isUnit() bool {
+	u := p.rest[0]
+	if u.kind != word || units[u.text] == nil {
+		return false
+	}
+	if !p.names[u.text] {
+		return true
+	}
+	n := p.rest[1]
+	return n.kind == word && !slices.Contains(declarations, n.text) || n.is("{") || n.is("(") || n.is(",") || n.is("]") ||
+		n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
 }

@@ -40,21 +40,23 @@ func Property(kind, check, property string) (declarations string, err error) {
 			return "", fmt.Errorf("found %q, expected A -> B", property)
 		}
 		b, bound := cutBound(b)
-		first, err := proposition(a)
+		first, signals, err := condition(check+"_a", a)
 		if err != nil {
 			return "", err
 		}
-		second, err := proposition(b)
+		second, more, err := condition(check+"_b", b)
 		if err != nil {
 			return "", err
 		}
+		signals += more
 		if kind == "precedes" {
 			if bound != "" {
 				return "", fmt.Errorf("found %q behind the event, expected A -> B alone", bound)
 			}
-			return fmt.Sprintf("check %s : not until (%s and not %s) we have that not %s", check, second, first, first), nil
+			const pattern = "%scheck %s : not until (%s and not %s) we have that not %s"
+			return fmt.Sprintf(pattern, signals, check, second, first, first), nil
 		}
-		return fmt.Sprintf("check %s : globally if %s then finally %s%s", check, first, bound, second), nil
+		return fmt.Sprintf("%scheck %s : globally if %s then finally %s%s", signals, check, first, bound, second), nil
 	case "period":
 		return period(check, property)
 	}

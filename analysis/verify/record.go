@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -226,7 +227,10 @@ func (r *recorder) attribute(key, value string) {
 		return
 	}
 	if s := r.seen[key]; s != nil {
-		if s[value] = true; len(s) > maxValues {
+		if !s[value] {
+			s[strings.Clone(value)] = true // it may alias the buffer of a batch
+		}
+		if len(s) > maxValues {
 			r.seen[key] = nil
 		}
 	}

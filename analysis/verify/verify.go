@@ -132,7 +132,7 @@ func (r *recorder) warnings() []Warning {
 		values := r.seen[key]
 		if values != nil && len(values) == 0 {
 			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(key)), Word: key,
-				Words: r.attributeNames()})
+				Words: slices.DeleteFunc(r.attributeNames(), func(name string) bool { return name == key })})
 			continue
 		}
 		for _, value := range slices.Sorted(maps.Keys(r.pairs[key])) {

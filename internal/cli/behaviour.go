@@ -56,7 +56,11 @@ class with the least distance.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				x := behaviourResult{in.heading(), distance.Classify(s, flags.top)}
+				classes, err := distance.Classify(s, flags.top)
+				if err != nil {
+					return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
+				}
+				x := behaviourResult{in.heading(), classes}
 				return x, func() error { a.printBehaviours(x.Behaviours, flags.top); return nil }, nil
 			})
 		},

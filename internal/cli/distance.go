@@ -90,7 +90,11 @@ func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags)
 			reference, x.Reference = s, h
 			continue
 		}
-		x.Traces = append(x.Traces, distanceFrom{h, int64(len(s.Claims)), distance.Compare(reference, s, flags.top)})
+		d, err := distance.Compare(reference, s, flags.top)
+		if err != nil {
+			return &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
+		}
+		x.Traces = append(x.Traces, distanceFrom{h, int64(len(s.Claims)), d})
 	}
 	if flags.asJSON {
 		return a.writeJSON(a.out, x)

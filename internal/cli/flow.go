@@ -202,10 +202,17 @@ func (a *app) printFlow(x *flowResult, top int) {
 	signals := x.signals()
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(signals), 0, func(i int) table.Row {
 		s := signals[i]
+		if s.name == "latency" { // without work in progress there is none
+			s.signal = slices.DeleteFunc(slices.Clone(s.signal), func(p usage.Piece) bool { return p.Start == 0 && p.End == 0 })
+		}
 		low, high := s.signal.Range()
 		mean := ""
-		if n := len(s.signal); n > 0 {
-			mean = number(s.signal.Integral() / float64(s.signal[n-1].To-s.signal[0].From))
+		if len(s.signal) > 0 {
+			length := 0.0
+			for _, p := range s.signal {
+				length += float64(p.To - p.From)
+			}
+			mean = number(s.signal.Integral() / length)
 		}
 		return table.Row{s.name, mean, number(low), number(high), s.unit}
 	})

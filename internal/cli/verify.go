@@ -75,7 +75,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	flags.input.clockFlag(f)
 	flags.selection.timeFlags(f)
 	flags.selection.placeFlags(f)
-	f.StringVar(&flags.spec, "spec", "", "file of the specification, if its name does not end in .etl")
+	f.StringVar(&flags.spec, "spec", "",
+		"file of the specification, if its name does not end in .etl; - is standard input")
 	for i, p := range propertyFlags {
 		f.StringArrayVar(&flags.properties[i], p.name, nil, p.help)
 	}
@@ -121,9 +122,6 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 	spec, traces, err := a.specification(args, flags)
 	if err != nil {
 		return err
-	}
-	if len(spec.Checks) == 0 {
-		return usageError("found a specification without checks, expected at least one check")
 	}
 	if len(traces) == 0 {
 		return usageError("found no trace, expected at least one; see weft verify --help")
@@ -197,7 +195,12 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 	}
 	var text bytes.Buffer
 	if name != "" {
-		b, err := os.ReadFile(name)
+		var b []byte
+		if name == "-" {
+			b, err = io.ReadAll(a.in)
+		} else {
+			b, err = os.ReadFile(name)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -299,6 +302,9 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		return x, func() error {
 			switch {
 			case flags.compat:
+				if several {
+					printf(a.out, "%s:\n", v.path)
+				}
 				printCompatible(a.out, x)
 			case !several && !flags.asJSON && !flags.junit:
 				a.printVerdicts(x)
@@ -320,6 +326,10 @@ func printCompatible(w io.Writer, x *verify.Result) {
 
 // printVerdicts prints the verdicts of one trace, and the reasons for violations.
 func (a *app) printVerdicts(x *verify.Result) {
+	if len(x.Checks) == 0 {
+		fmt.Fprintln(a.out, "The specification has no checks.")
+		return
+	}
 	printTable(a.out, table.Row{"check", "verdict", "formula"}, len(x.Checks), 0, func(i int) table.Row {
 		c := &x.Checks[i]
 		return table.Row{plain(c.Name), c.Verdict, plain(c.Formula)}
