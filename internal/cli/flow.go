@@ -167,7 +167,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		}
 		return x, func() error {
 			if flags.asCSV {
-				return a.writeSignals(&x)
+				return a.writeSignals(x.LittleResult.Clock, x.signals())
 			}
 			a.printFlow(&x, flags.top)
 			return nil
@@ -196,17 +196,7 @@ func (a *app) printFlow(x *flowResult, top int) {
 			clock.FormatDuration(d.Max)}
 	})
 	fmt.Fprintln(a.out)
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-	signals := x.signals()
-	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(signals), 0, func(i int) table.Row {
-		s := signals[i]
-		low, high := s.signal.Range()
-		mean := ""
-		if n := len(s.signal); n > 0 {
-			mean = number(s.signal.Integral() / float64(s.signal[n-1].To-s.signal[0].From))
-		}
-		return table.Row{s.name, mean, number(low), number(high), s.unit}
-	})
+	a.printSignals(x.signals())
 	longest := slices.Clone(x.Objects)
 	slices.SortStableFunc(longest, func(a, b usage.Object) int { return cmp.Compare(b.Last-b.First, a.Last-a.First) })
 	fmt.Fprintln(a.out)
@@ -214,6 +204,20 @@ func (a *app) printFlow(x *flowResult, top int) {
 		o := longest[i]
 		return table.Row{plain(o.Value), clock.FormatDuration(o.Last - o.First), clock.FormatSeconds(o.First),
 			clock.FormatSeconds(o.Last)}
+	})
+}
+
+// printSignals prints the means and the limits of signals.
+func (a *app) printSignals(list []namedSignal) {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
+		s := list[i]
+		low, high := s.signal.Range()
+		mean := ""
+		if n := len(s.signal); n > 0 {
+			mean = number(s.signal.Integral() / float64(s.signal[n-1].To-s.signal[0].From))
+		}
+		return table.Row{plain(s.name), mean, number(low), number(high), s.unit}
 	})
 }
 
@@ -234,12 +238,11 @@ func (x *flowResult) signals() []namedSignal {
 }
 
 // writeSignals prints the pieces of all signals as CSV.
-func (a *app) writeSignals(x *flowResult) error {
+func (a *app) writeSignals(clock trace.Clock, list []namedSignal) error {
 	w := csv.NewWriter(a.out)
 	w.Write([]string{"signal", "from", "to", "start", "end"})
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	clock := x.LittleResult.Clock
-	for _, s := range x.signals() {
+	for _, s := range list {
 		for _, p := range s.signal {
 			w.Write([]string{s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End)})
 		}
