@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/signals"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -295,11 +296,10 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		}
 		r.Objects = append(r.Objects, Object{v, s.first, s.last})
 	}
-	slices.SortFunc(r.Objects, func(a,
-		b Object) int {
+	slices.SortFunc(r.Objects, func(a, b Object) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
 	})
-	var wip, rate sweep
+	var stays []signals.Stay
 	var first, last int64
 	for i, o := range r.Objects {
 		if i == 0 {
@@ -308,15 +308,11 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		last = max(last, o.Last)
 		if o.First == o.Last {
 			r.Instant++
-			continue
 		}
-		wip.add(o.First, o.Last, 1)
-		rate.add(o.First, o.Last, unit/float64(o.Last-o.First))
+		stays = append(stays, signals.Stay{From: o.First, To: o.Last})
 	}
 	r.Latencies = durations(r.Objects)
-	r.WIP = wip.signal(first, last).Window(window, shorten)
-	r.Throughput = rate.signal(first, last).Window(window, shorten)
-	r.Latency = divide(r.WIP, r.Throughput)
+	r.WIP, r.Throughput, r.Latency = signals.Little(stays, first, last, unit, window, shorten)
 	r.Events = EventThroughput(q.times, unit).Window(window, shorten)
 	return r
 }
@@ -324,21 +320,7 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 // EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between
 // two consecutive times it is unit divided by their distance, times k after k events at one time.
 // So each event but those at the last time contributes 1 to the integral.
-func EventThroughput(times []int64, unit float64) Signal {
-	t := slices.Sorted(slices.Values(times))
-	s := Signal{}
-	for i := 0; i < len(t); {
-		j := i
-		for j < len(t) && t[j] == t[i] {
-			j++
-		}
-		if j < len(t) {
-			s.add(t[i], t[j], float64(j-i)*unit/float64(t[j]-t[i]))
-		}
-		i = j
-	}
-	return s
-}
+func EventThroughput(times []int64, unit float64) Signal { return signals.EventThroughput(times, unit) }
 
 // Durations has statistics of durations in ticks. A percentile is the least duration that is not
 // exceeded by that share of all.

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/signals"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -353,20 +354,28 @@ func (r *Result) Percent(x *Resource, k int) float64 {
 	return 100 * float64(x.Open[k]) / float64(r.Last-r.First)
 }
 
+// Signal is a function of time that consists of consecutive linear pieces without gaps, ordered by
+// time.
+type Signal = signals.Signal
+
+// Piece is a linear piece of a signal. The value goes from Start at time From to End just before
+// time To. Times are in ticks.
+type Piece = signals.Piece
+
 // Signal returns U(t) of a resource from First to Last: the amount held if amount is set, otherwise
 // the number of claims. It requires Options.Steps.
 func (r *Result) Signal(x *Resource, amount bool) Signal {
 	s := Signal{}
 	at := r.First
 	for _, t := range x.Steps {
-		s.add(at, t.From, 0)
+		s.Add(at, t.From, 0)
 		v := t.Open
 		if amount {
 			v = t.Amount
 		}
-		s.add(t.From, t.To, float64(v))
+		s.Add(t.From, t.To, float64(v))
 		at = t.To
 	}
-	s.add(at, r.Last, 0)
+	s.Add(at, r.Last, 0)
 	return s
 }

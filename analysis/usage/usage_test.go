@@ -40,6 +40,20 @@ func scan(t *testing.T, d format.Events, whole format.Sink, parts [2]format.Sink
 	}
 }
 
+// quad is a piece of a signal.
+type quad struct {
+	from, to   int64
+	start, end float64
+}
+
+// signal returns a signal of pieces.
+func signal(list []quad) (s Signal) {
+	for _, p := range list {
+		s = append(s, Piece{From: p.from, To: p.to, Start: p.start, End: p.end})
+	}
+	return s
+}
+
 func TestExampleUsage(t *testing.T) {
 	d, ms := example(t)
 	opt := Options{Steps: 100}
@@ -64,18 +78,18 @@ func TestExampleUsage(t *testing.T) {
 	if want := []Level{{0, 0, 2 * ms}, {60, 0, 2 * ms}, {100, 0, 2 * ms}}; !reflect.DeepEqual(mem.Amounts, want) {
 		t.Errorf("MEM: found %v, expected %v", mem.Amounts, want)
 	}
-	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 60, 60}, {3 * ms, 5 * ms, 100, 100},
+	if want := signal([]quad{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 60, 60}, {3 * ms, 5 * ms, 100, 100},
 		{5 * ms, 6 * ms, 60, 60}}); !reflect.DeepEqual(r.Signal(mem, true), want) {
 		t.Errorf("amount of MEM: found %v, expected %v", r.Signal(mem, true), want)
 	}
-	if want := (Signal{{0, ms, 1, 1}, {ms, 2 * ms, 2, 2}, {2 * ms, 3 * ms, 1, 1},
+	if want := signal([]quad{{0, ms, 1, 1}, {ms, 2 * ms, 2, 2}, {2 * ms, 3 * ms, 1, 1},
 		{3 * ms, 6 * ms, 0, 0}}); !reflect.DeepEqual(r.Signal(cpu, false), want) {
 		t.Errorf("claims on CPU: found %v, expected %v", r.Signal(cpu, false), want)
 	}
 	// The average over 2 ms is linear between t0, t1, t0 + w and t1 + w of each step from t0 to t1.
 	w := r.Signal(mem, true).Window(2*ms, false)
-	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80}, {4 * ms, 5 * ms, 80, 100},
-		{5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
+	if want := signal([]quad{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80},
+		{4 * ms, 5 * ms, 80, 100}, {5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
 		t.Errorf("window: found %v, expected %v", w, want)
 	}
 	if err := b.Merge(a); err != nil {
@@ -125,7 +139,7 @@ func TestExampleLittle(t *testing.T) {
 	expectNear(t, "area of wip", r.WIP.Integral()/float64(ms), 10)
 	expectNear(t, "area of throughput", r.Throughput.Integral()/float64(ms), 2)
 	// The claims of A end at 2 ms and at 3 ms.
-	if want := (Signal{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
+	if want := signal([]quad{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
 		t.Errorf("events: found %v, expected %v", r.Events, want)
 	}
 	w := l.Result(2*ms, float64(ms), false)
@@ -173,7 +187,7 @@ func TestLittleIdentities(t *testing.T) {
 
 func TestEventThroughput(t *testing.T) {
 	found := EventThroughput([]int64{30, 10, 10, 20, 30}, 10)
-	if want := (Signal{{10, 20, 2, 2}, {20, 30, 1, 1}}); !reflect.DeepEqual(found, want) {
+	if want := signal([]quad{{10, 20, 2, 2}, {20, 30, 1, 1}}); !reflect.DeepEqual(found, want) {
 		t.Errorf("found %v, expected %v", found, want)
 	}
 }

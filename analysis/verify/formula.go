@@ -95,12 +95,55 @@ type SignalExpr struct {
 	Number float64 // of "number"
 }
 
-// Signal is a definition of a signal: the signal, series or counter of the trace that has all the
-// attributes.
+// SignalKind says what a signal is derived from.
+type SignalKind string
+
+// The kinds of signals.
+const (
+	TraceSignal SignalKind = ""           // a signal, series or counter of the trace
+	Usage       SignalKind = "usage"      // the number of open claims or calls, or the sum of their amounts
+	Throughput  SignalKind = "throughput" // events, or objects, per time unit
+	WIP         SignalKind = "wip"        // the number of objects in the system (work in progress)
+	Latency     SignalKind = "latency"    // WIP / Throughput of objects
+)
+
+// Signal is a definition of a signal.
 type Signal struct {
-	Name       string
+	Name string
+	Kind SignalKind
+	// Attributes are those that the signal of the trace has. For Usage they are those of resources, or of claims and
+	// calls, and for Throughput those of the events.
 	Attributes []Attribute
-	index      int
+	Event      Event     // of Throughput of events
+	Object     string    // the attribute that names objects; "" for Throughput of events
+	Amount     bool      // Usage counts amounts
+	Over       *Duration // the signal is the average over this time, up to the present; nil means it is not averaged
+
+	index int
+	prop  *Proposition // of Attributes, for Usage and for Throughput of events
+}
+
+// String returns the definition as a specification writes it, without the name.
+func (s *Signal) String() string {
+	var b strings.Builder
+	if s.Kind != TraceSignal {
+		b.WriteString(string(s.Kind) + " ")
+	}
+	switch {
+	case s.Object != "":
+		b.WriteString(quote(s.Object))
+	case s.Kind == Throughput:
+		b.WriteString(s.prop.String())
+	default:
+		b.WriteString(attributesString(s.Attributes))
+	}
+	if s.Amount {
+		b.WriteString(" amount")
+	}
+	if s.Over != nil {
+		b.WriteString(" over " + s.Over.String())
+	}
+	return b.String()
 }
 
 // Check is a property that a trace is checked for.

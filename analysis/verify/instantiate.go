@@ -351,11 +351,10 @@ func (b *builder) signal(name token) (*Signal, error) {
 		slices.Sort(names)
 		return nil, b.fail(name, "the name of a signal", names...)
 	}
-	list, err := b.attributes(d.signal, nil)
+	s, err := b.define(name.text, d.signal, len(b.spec.signals))
 	if err != nil {
 		return nil, err
 	}
-	s := &Signal{Name: name.text, Attributes: list, index: len(b.spec.signals)}
 	b.signals[name.text] = s
 	b.spec.signals = append(b.spec.signals, s)
 	return s, nil

@@ -65,7 +65,7 @@ type declaration struct {
 	bounded   bool   // the parameter has the values from to to
 	from, to  int64
 	body      *node
-	signal    []pairNode
+	signal    *signalSpec
 }
 
 // maxNesting is the greatest depth of formulas, and maxOperands the greatest number of signals and numbers in a
@@ -196,7 +196,7 @@ func (p *parser) declaration() (*declaration, error) {
 		return nil, err
 	}
 	if d.keyword == "signal" {
-		d.signal, err = p.attributes()
+		d.signal, err = p.signal()
 	} else {
 		d.body, err = p.formula()
 	}

@@ -41,6 +41,8 @@ type recorder struct {
 	first   int64
 	last    int64
 	any     bool
+
+	derived derived
 }
 
 // neededAttribute is an attribute that propositions need.
@@ -75,6 +77,12 @@ type openClaim struct {
 	pos   int64
 	ref   uint32
 	holds []int32
+
+	// For derived signals: its begin, its resource or NoRef, its amount, and its objects.
+	start    int64
+	resource uint32
+	amount   float64
+	objects  []named
 }
 
 // signalKey identifies a series of values.
@@ -97,7 +105,7 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
 		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
 		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: map[openKey][]openClaim{},
-		signals: map[signalKey]*signalRecord{}}
+		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for i, p := range spec.propositions {
 		for _, a := range p.Attributes {
 			if r.pairs[a.Key] == nil {
@@ -137,9 +145,13 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.first, r.last, r.any = t, t, true
 		}
 		r.last = max(r.last, t, end)
+		if r.derived.any() {
+			r.derived.last[c.Location()] = max(t, end)
+		}
 		switch k {
 		case trace.Fragment, trace.Metric, trace.SampleRange:
 			r.signalEvent(&c)
+			r.seeObjects(&c)
 		case trace.Enter, trace.ClaimBegin:
 			r.begin(&c)
 		case trace.Leave, trace.ClaimEnd:
@@ -147,6 +159,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		default:
 			r.state(&c)
 			r.event(&c)
+			r.seeObjects(&c)
 		}
 		if len(r.time) > math.MaxInt32 {
 			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
@@ -330,8 +343,12 @@ func (r *recorder) begin(c *trace.Cursor) {
 	if !key.visit {
 		key.id = int64(c.Op(0))
 	}
-	if len(holds) > 0 || len(r.open[key]) > 0 {
-		r.open[key] = append(r.open[key], openClaim{c.Pos(), c.Ref(), slices.Clone(holds)})
+	if len(holds) > 0 || len(r.open[key]) > 0 || r.derived.any() {
+		x := openClaim{pos: c.Pos(), ref: c.Ref(), holds: slices.Clone(holds)}
+		if r.derived.any() {
+			r.claimBegins(c, &x)
+		}
+		r.open[key] = append(r.open[key], x)
 	}
 }
 
@@ -378,6 +395,7 @@ func (r *recorder) end(c *trace.Cursor) {
 		return
 	}
 	r.match(list[i].holds, EndEvent)
+	r.claimEnds(&list[i], c.Time())
 	if list = slices.Delete(list, i, i+1); len(list) == 0 {
 		delete(r.open, key)
 	} else {
@@ -497,7 +515,7 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 		return false
 	}
 	for i, s := range r.spec.signals {
-		if !slices.ContainsFunc(s.Attributes, func(a Attribute) bool { return !has(a) }) {
+		if s.Kind == TraceSignal && !slices.ContainsFunc(s.Attributes, func(a Attribute) bool { return !has(a) }) {
 			list = append(list, i)
 		}
 	}

@@ -24,6 +24,9 @@ type randomCase struct {
 	End     int      `json:"end"`
 	Dense   bool     `json:"dense"`
 	Formula []any    `json:"formula"`
+	// Derived is "usage" or "wip" if the signal is derived of Calls: begin, end, and the object of each.
+	Derived string   `json:"derived"`
+	Calls   [][3]int `json:"calls"`
 
 	spec   string
 	events format.Events
@@ -50,14 +53,18 @@ func newCase(r *rand.Rand) *randomCase {
 		t += r.IntN(4)
 	}
 	c.End = c.States[len(c.States)-1][0].(int)
-	if kind > 0 {
+	signal := "{'name' = 's'}"
+	switch {
+	case kind == 1 && r.IntN(2) == 0:
+		signal = c.derive(r, rec)
+	case kind > 0:
 		m := rec.Counter("s", "")
-		signal := rec.Location("signal")
+		loc := rec.Location("signal")
 		from := r.IntN(2)
 		for range 1 + r.IntN(4) {
 			to := from + 1 + r.IntN(4)
 			v := r.IntN(4)
-			rec.Event(signal, int64(from), trace.Fragment, m, []uint64{uint64(to), trace.FloatValue(float64(v)).Num, 0, 0})
+			rec.Event(loc, int64(from), trace.Fragment, m, []uint64{uint64(to), trace.FloatValue(float64(v)).Num, 0, 0})
 			c.Signal = append(c.Signal, [3]int{from, to, v})
 			if from = to; r.IntN(4) == 0 {
 				from++
@@ -70,11 +77,30 @@ func newCase(r *rand.Rand) *randomCase {
 	var text string
 	text, c.Formula = randomFormula(r, kind, 4)
 	c.Dense = kind > 0 && !strings.Contains(text, "{") && !strings.Contains(text, "next") && strings.Contains(text, "s ")
-	c.spec = "signal s : {'name' = 's'}\ncheck c : " + text
+	c.spec = "signal s : " + signal + "\ncheck c : " + text
 	if kind == 0 {
 		c.spec = "check c : " + text
 	}
 	return c
+}
+
+// derive adds calls to a trace, and returns a signal that is derived of them.
+func (c *randomCase) derive(r *rand.Rand, rec *trace.Recorder) string {
+	work := rec.Region("work")
+	for i := range 1 + r.IntN(6) {
+		from, object := r.IntN(8), r.IntN(3)
+		to := from + r.IntN(5)
+		loc := rec.Location(fmt.Sprintf("call %d", i))
+		rec.Enter(loc, int64(from), work, trace.Attr{Key: "id", Value: trace.IntValue(int64(object))})
+		rec.Leave(loc, int64(to), work)
+		c.Calls = append(c.Calls, [3]int{from, to, object})
+		c.End = max(c.End, to)
+	}
+	if c.Derived = "usage"; r.IntN(2) == 0 {
+		c.Derived = "wip"
+		return "wip 'id'"
+	}
+	return "usage {'name' = 'work'}"
 }
 
 // randomFormula returns a formula as a specification has it, and as reference.py does.

@@ -99,9 +99,9 @@ type Warning struct {
 }
 
 // Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, 4 for each state
-// at which a proposition of the specification holds, 48 for each piece of a signal that it uses, and up to about
-// 64 MiB for intermediate results. The time is linear in the events and in the operators of the specification. An
-// error is that of the scan, or of the context.
+// at which a proposition of the specification holds, 48 for each piece of a signal that it uses, for derived signals
+// about 100 for each claim and object, and up to about 64 MiB for intermediate results. The time is linear in the
+// events and in the operators of the specification. An error is that of the scan, or of the context.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
 	if err != nil {
@@ -128,7 +128,14 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 // warnings returns what the specification uses and the trace never has.
 func (r *recorder) warnings() []Warning {
 	list := []Warning{}
+	silent := r.silent()
+	needed := func(n *neededAttribute) bool {
+		return slices.ContainsFunc(n.propositions, func(p int32) bool { return !silent[p] })
+	}
 	for _, key := range slices.Sorted(maps.Keys(r.pairs)) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(r.pairs[key])), needed) {
+			continue
+		}
 		values := r.seen[key]
 		if values != nil && len(values) == 0 {
 			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(key)), Word: key,
@@ -136,7 +143,7 @@ func (r *recorder) warnings() []Warning {
 			continue
 		}
 		for _, value := range slices.Sorted(maps.Keys(r.pairs[key])) {
-			if n := r.pairs[key][value]; n.counted == 0 {
+			if n := r.pairs[key][value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
 					Word: value, Words: slices.Sorted(maps.Keys(values))})
 			}
@@ -148,7 +155,11 @@ func (r *recorder) warnings() []Warning {
 			found[i]++
 		}
 	}
+	list = append(list, r.derivedWarnings()...)
 	for i, s := range r.spec.signals {
+		if s.Kind != TraceSignal {
+			continue
+		}
 		text := attributesString(s.Attributes)
 		switch n := found[i]; {
 		case n == 0:
@@ -209,6 +220,11 @@ func newEvaluator(r *recorder) *evaluator {
 	e.all = e.none.complement(n)
 	e.domain = interval{low: 0, high: e.offset(r.last)}
 	e.signals = make([][]piece, len(r.spec.signals))
+	for i, s := range r.spec.signals {
+		if s.Kind != TraceSignal && r.any {
+			e.signals[i] = e.derivedPieces(s)
+		}
+	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.signals), func(a, b signalKey) int {
 		return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.location, b.location))
 	}) {
@@ -608,5 +624,9 @@ func record(ctx context.Context, events format.Events, spec *Spec, opt Options) 
 	if opt.Window != nil {
 		sel.To = opt.Window.To
 	}
-	return r, events.Scan(ctx, sel, format.GlobalOrder, r)
+	if err := events.Scan(ctx, sel, format.GlobalOrder, r); err != nil {
+		return r, err
+	}
+	r.closeClaims()
+	return r, nil
 }

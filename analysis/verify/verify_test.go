@@ -168,6 +168,16 @@ func TestSyntaxErrors(t *testing.T) {
 		"def f : true check a : f(1)":                "no argument",
 		"check a(i : 5 .. 2) : true":                 "a number not below 5",
 		"check a : forall (i : 0 .. 99999999) true":  "at most",
+		"signal s : usge {'a'='b'}":                  `1:12: found "usge", expected "{" and the attributes of a signal`,
+		"signal s : usage 'id'":                      `1:18: found 'id', expected "{"`,
+		"signal s : wip {'a'='b'}":                   `1:16: found "{", expected the attribute that names objects`,
+		"signal s : throughput edn {'a'='b'}":        `1:23: found "edn", expected start, end`,
+		"signal s : throughput end 'a'":              `1:27: found 'a', expected "{"`,
+		"signal s : latency 'id' ovr 5":              `1:25: found "ovr", expected over, or the next definition`,
+		"signal s : usage {'a'='b'} amont":           `1:28: found "amont", expected amount, count, over`,
+		"signal s : wip 'id' over x":                 `1:26: found "x", expected a time, such as 5 or 5 ms`,
+		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
+		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
 		"check a : " + strings.Repeat("not ", 20000): "nested at most",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
@@ -228,6 +238,8 @@ func TestWindow(t *testing.T) {
 func FuzzSpec(f *testing.F) {
 	f.Add(definitions + "check c(i : 0 .. 2) : globally if p then finally within (0, 1 ms] ({'a' + i = 'b'} or not q)")
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
+	f.Add("signal u : usage {'p'='1'} amount over 2 ms signal t : throughput end {'p'='1'} over 3 us " +
+		"signal w : wip 'p' signal l : latency 'p' over 1 h check c : globally u + derivative(t) - w * 2 + abs(l) >= 0")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))
@@ -241,7 +253,7 @@ func FuzzSpec(f *testing.F) {
 		}
 		var again strings.Builder
 		for _, s := range spec.signals {
-			fmt.Fprintf(&again, "signal %s : %s\n", s.Name, attributesString(s.Attributes))
+			fmt.Fprintf(&again, "signal %s : %s\n", s.Name, s)
 		}
 		for i, c := range spec.Checks {
 			written := c.Formula.String()

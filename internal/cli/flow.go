@@ -167,7 +167,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		}
 		return x, func() error {
 			if flags.asCSV {
-				return a.writeSignals(&x)
+				return a.writeSignals(x.LittleResult.Clock, x.signals())
 			}
 			if len(x.Objects) > 0 {
 				a.printFlow(&x, flags.top)
@@ -198,10 +198,22 @@ func (a *app) printFlow(x *flowResult, top int) {
 			clock.FormatDuration(d.Max)}
 	})
 	fmt.Fprintln(a.out)
+	a.printSignals(x.signals())
+	longest := slices.Clone(x.Objects)
+	slices.SortStableFunc(longest, func(a, b usage.Object) int { return cmp.Compare(b.Last-b.First, a.Last-a.First) })
+	fmt.Fprintln(a.out)
+	printTable(a.out, table.Row{"object", "latency", "from (s)", "to (s)"}, len(longest), top, func(i int) table.Row {
+		o := longest[i]
+		return table.Row{plain(o.Value), clock.FormatDuration(o.Last - o.First), clock.FormatSeconds(o.First),
+			clock.FormatSeconds(o.Last)}
+	})
+}
+
+// printSignals prints the means and the limits of signals.
+func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-	signals := x.signals()
-	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(signals), 0, func(i int) table.Row {
-		s := signals[i]
+	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
+		s := list[i]
 		if s.name == "latency" { // without work in progress there is none
 			s.signal = slices.DeleteFunc(slices.Clone(s.signal), func(p usage.Piece) bool { return p.Start == 0 && p.End == 0 })
 		}
@@ -214,15 +226,7 @@ func (a *app) printFlow(x *flowResult, top int) {
 			}
 			mean = number(s.signal.Integral() / length)
 		}
-		return table.Row{s.name, mean, number(low), number(high), s.unit}
-	})
-	longest := slices.Clone(x.Objects)
-	slices.SortStableFunc(longest, func(a, b usage.Object) int { return cmp.Compare(b.Last-b.First, a.Last-a.First) })
-	fmt.Fprintln(a.out)
-	printTable(a.out, table.Row{"object", "latency", "from (s)", "to (s)"}, len(longest), top, func(i int) table.Row {
-		o := longest[i]
-		return table.Row{plain(o.Value), clock.FormatDuration(o.Last - o.First), clock.FormatSeconds(o.First),
-			clock.FormatSeconds(o.Last)}
+		return table.Row{plain(s.name), mean, number(low), number(high), s.unit}
 	})
 }
 
@@ -243,12 +247,11 @@ func (x *flowResult) signals() []namedSignal {
 }
 
 // writeSignals prints the pieces of all signals as CSV.
-func (a *app) writeSignals(x *flowResult) error {
+func (a *app) writeSignals(clock trace.Clock, list []namedSignal) error {
 	w := csv.NewWriter(a.out)
 	w.Write([]string{"signal", "from", "to", "start", "end"})
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	clock := x.LittleResult.Clock
-	for _, s := range x.signals() {
+	for _, s := range list {
 		for _, p := range s.signal {
 			w.Write([]string{s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End)})
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,71 +13,213 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/usage"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
+
+// usageFlags holds the flags of weft usage.
+type usageFlags struct {
+	input                  inputFlags
+	selection              selectionFlags
+	average                string
+	asJSON, asCSV, signals bool
+	as                     string
+	allowLoss, plain       bool
+}
 
 // usageCommand returns the command weft usage.
 func (a *app) usageCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON bool
+	var flags usageFlags
 	c := &cobra.Command{
-		Use:   "usage TRACE",
+		Use:   "usage TRACE [OUT]",
 		Short: "Show how resources are used: time by number of claims and by amount",
 		Long: `Show how resources are used. For each resource weft prints the number of claims, the mean
 amount in use, also in percent of the capacity, and the greatest amount. Then it prints
 the time for each number of simultaneous claims, and for each amount in use. --window, or
 --from and --to, restricts the figures to a window: claims that are open in it count with
-their time in the window.`,
-		Example: "  weft usage trace.etf\n  weft usage --window 20%..30% trace.etf\n  weft usage --json trace.etf",
-		Args:    exactArgs(1, "one trace"),
+their time in the window.
+
+The number of claims on a resource and the amount in use are signals, functions of time. --csv prints
+them, and --json --signals has them beside the figures. With OUT weft writes the trace with
+these signals, named "usage of NAME, count" and "usage of NAME, amount", to look at them beside the
+trace, or to verify them. --average makes each signal the average over this time up to the present, and
+prints their means and limits. All of that uses memory for each change of a signal.`,
+		Example: "  weft usage trace.etf\n  weft usage --window 20%..30% trace.etf\n  weft usage --json trace.etf\n" +
+			"  weft usage --average 10ms --csv trace.etf > usage.csv\n  weft usage trace.etf with-usage.etf",
+		Args: usageArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, err := a.open(c.Context(), args[0], &r)
-			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				sel, err := s.selection(c.Context(), in)
-				if err != nil {
-					return nil, nil, err
-				}
-				var opt usage.Options
-				if _, opt.Window = s.bounds(sel); !asJSON {
-					opt.Levels = usageLevels
-				}
-				ask := trace.Selection{From: math.MinInt64, To: sel.To}
-				p, err := analysis.Run(c.Context(), in.Events, ask.Surrounding(),
-					func() *usage.Part { return usage.New(in.Defs(), opt) })
-				if err != nil {
-					return nil, nil, err
-				}
-				x := p.Result()
-				if sel.Location != nil {
-					ids := map[string]bool{}
-					for i, l := range in.Defs().Locations.All() {
-						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && sel.Location(uint32(i))
-					}
-					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
-				}
-				if s.any() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
-					in.notFound = "found no claim on a resource"
-				}
-				return x, func() error {
-					if len(x.Resources) == 0 {
-						if in.notFound == "" {
-							fmt.Fprintln(a.out, "The trace has no claims on resources.")
-						}
-						return nil
-					}
-					a.printUsage(x)
-					return nil
-				}, nil
-			})
+			if len(args) == 2 {
+				return a.addUsage(c, args, &flags)
+			}
+			return a.runUsage(c.Context(), args[0], &flags)
 		},
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	f := c.Flags()
+	flags.input.flags(f)
+	flags.input.clockFlag(f)
+	flags.selection.timeFlags(f)
+	flags.selection.placeFlags(f)
+	f.StringVar(&flags.average, "average", "0", "signals are averages over this time up to the present: 10ms")
+	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
+	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, what was written and lost")
+	f.BoolVar(&flags.signals, "signals", false, "with --json: the signals, too")
+	f.StringVar(&flags.as, "as", "", "format of OUT, if its name does not determine it")
+	f.BoolVar(&flags.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	plainFlag(f, &flags.plain)
+	a.forceFlag(c)
 	return c
+}
+
+// runUsage shows the use of the resources of the trace at path.
+func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) error {
+	switch {
+	case flags.asJSON && flags.asCSV:
+		return usageError("--json and --csv: found both, expected one")
+	case flags.signals && !flags.asJSON:
+		return usageError("--signals: found no --json, expected it, or --csv instead")
+	case flags.as != "" || flags.allowLoss || flags.plain:
+		return usageError("--as, --allow-loss, --plain: found no OUT, expected the name of a trace to write")
+	}
+	in, err := a.open(ctx, path, &flags.input)
+	return a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
+		s := &flags.selection
+		sel, err := s.selection(ctx, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		average, err := in.Defs().Clock.ParseDuration(flags.average)
+		if err != nil {
+			return nil, nil, usageError("--average: %w", err)
+		}
+		var opt usage.Options
+		if _, opt.Window = s.bounds(sel); !flags.asJSON {
+			opt.Levels = usageLevels
+		}
+		if flags.asCSV || flags.signals || average > 0 {
+			opt.Steps = math.MaxInt
+		}
+		x, err := resourceUsage(ctx, in.Events, opt)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sel.Location != nil {
+			ids := map[string]bool{}
+			for i, l := range in.Defs().Locations.All() {
+				ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && sel.Location(uint32(i))
+			}
+			x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
+		}
+		if s.any() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
+			in.notFound = "found no claim on a resource"
+		}
+		answer := usageAnswer{Result: x}
+		list := usageSignals(x, average)
+		for i := range x.Resources {
+			x.Resources[i].Steps = nil // the signals have them
+			if flags.signals {
+				answer.Signals = append(answer.Signals, resourceSignals{x.Resources[i].Resource, list[2*i].signal,
+					list[2*i+1].signal})
+			}
+		}
+		return &answer, func() error {
+			switch {
+			case flags.asCSV:
+				return a.writeSignals(x.Clock, list)
+			case len(x.Resources) > 0 && average > 0:
+				a.printSignals(list)
+			case len(x.Resources) > 0:
+				a.printUsage(x)
+			case in.notFound == "":
+				fmt.Fprintln(a.out, "The trace has no claims on resources.")
+			}
+			return nil
+		}, nil
+	})
+}
+
+// usageArgs checks the arguments of weft usage.
+func usageArgs(c *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		return nil
+	}
+	return exactArgs(1, "one trace, or IN and OUT")(c, args)
+}
+
+// usageAnswer is the JSON of weft usage (docs/json.md).
+type usageAnswer struct {
+	*usage.Result
+	Signals []resourceSignals `json:"signals,omitempty"`
+}
+
+// resourceSignals are the signals of a resource: the number of claims on it, and the amount in use.
+type resourceSignals struct {
+	Resource uint32       `json:"resource"`
+	Count    usage.Signal `json:"count"`
+	Amount   usage.Signal `json:"amount"`
+}
+
+// resourceUsage returns the use of the resources of a trace.
+func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*usage.Result, error) {
+	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true}
+	if opt.Window != nil {
+		ask.To = opt.Window.To
+	}
+	p, err := analysis.Run(ctx, d, ask.Surrounding(), func() *usage.Part { return usage.New(d.Defs(), opt) })
+	if err != nil {
+		return nil, err
+	}
+	return p.Result(), nil
+}
+
+// usageSignals returns two signals of each resource: the number of claims and the amount.
+func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
+	for i := range x.Resources {
+		r := &x.Resources[i]
+		name := "usage of " + cmp.Or(r.Name, r.ID)
+		list = append(list, namedSignal{name + ", count", "", x.Signal(r, false).Window(average, false)},
+			namedSignal{name + ", amount", r.Unit, x.Signal(r, true).Window(average, false)})
+	}
+	return list
+}
+
+// addUsage writes a trace again, with the use of its resources as signals.
+func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error {
+	if flags.selection.any() || flags.asCSV || flags.signals {
+		return usageError("--csv, --signals, and flags for a part of the trace: found OUT, expected none")
+	}
+	to, err := a.target(args[1], flags.as, "--as")
+	if err != nil {
+		return err
+	}
+	x := rewriteFlags{inputFlags: flags.input, as: flags.as, json: flags.asJSON, allowLoss: flags.allowLoss,
+		plain: flags.plain, piece: pieceFlags{borders: borders[0]}}
+	return a.rewriteOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
+		average, err := d.Defs().Clock.ParseDuration(flags.average)
+		if err != nil {
+			return nil, usageError("--average: %w", err)
+		}
+		u, err := resourceUsage(ctx, d, usage.Options{Steps: math.MaxInt})
+		if err != nil {
+			return nil, err
+		}
+		var list []transform.AddedSignal
+		for _, s := range usageSignals(u, average) {
+			if len(s.signal) == 0 {
+				continue
+			}
+			added := transform.AddedSignal{Name: s.name, Unit: s.unit}
+			for _, p := range s.signal {
+				added.Pieces = append(added.Pieces, transform.AddedPiece(p))
+			}
+			list = append(list, added)
+		}
+		if len(list) == 0 {
+			return nil, &exitError{exitDefects, fmt.Errorf("%s: found no claims on resources, so there is no signal to add",
+				args[0])}
+		}
+		return transform.AddSignals(d, list, to.About().Mapping(format.Fragments).How != format.Exact), nil
+	}, nil)
 }
 
 // usageLevels is the greatest number of different amounts of a resource that the text lists. More

@@ -4,7 +4,7 @@ It reads a JSON object per line: the states of a trace ([time, [propositions]]),
 ([from, to, value]), the end of the trace, and a formula as a list: ["prop", name], ["signal", op, number], ["not", f],
 ["and", f, g], ["or", f, g], ["implies", f, g], ["next", f], ["globally", bound, f], ["finally", bound, f] and
 ["until", bound, f, g], where f holds until g does. A bound is null or [low, high, lowOpen, highOpen]; high may be
-null. For each line it prints [two-valued, informative prefix], the latter "good", "bad" or "none".
+null. The signal may be derived of calls instead ("usage" or "wip"). For each line it prints [two-valued, informative prefix], the latter "good", "bad" or "none".
 All times are whole numbers.
 """
 import json
@@ -151,8 +151,23 @@ class Dense:
 
 NAMES = {True: "good", False: "bad", None: "none"}
 
+
+
+def derive(kind, calls, end):
+    """The signal of the number of calls, or objects, [begin, end, object], that are there at each whole time."""
+    if kind == "wip":
+        objects = {}
+        for begin, stop, name in calls:
+            known = objects.get(name, [begin, stop])
+            objects[name] = [min(begin, known[0]), max(stop, known[1])]
+        calls = list(objects.values())
+    return [[t, t + 1, sum(c[0] <= t < c[1] for c in calls)] for t in range(end)]
+
+
 for line in sys.stdin:
     x = json.loads(line)
+    if x["derived"]:
+        x["signal"] = derive(x["derived"], x["calls"], x["end"])
     out = []
     for end in (False, None):
         if x["dense"]:

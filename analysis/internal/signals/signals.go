@@ -1,4 +1,6 @@
-package usage
+// Package signals has functions of time that consist of linear pieces: sums of steps, averages over a window, and
+// the signals of Little's law.
+package signals
 
 import (
 	"cmp"
@@ -20,8 +22,8 @@ type Piece struct {
 	End   float64 `json:"end"`
 }
 
-// add appends a constant piece. A piece of length 0 is left out.
-func (s *Signal) add(from, to int64, v float64) {
+// Add appends a constant piece. A piece of length 0 is left out.
+func (s *Signal) Add(from, to int64, v float64) {
 	if from < to {
 		*s = append(*s, Piece{from, to, v, v})
 	}
@@ -112,7 +114,11 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 		if n == 0 {
 			return s[0].Start
 		}
-		return (upTo(t) - upTo(t-n)) / float64(n)
+		before := 0.0
+		if t-first > n {
+			before = upTo(t - n)
+		}
+		return (upTo(t) - before) / float64(n)
 	}
 	out := Signal{}
 	for i := 1; i < len(times); i++ {
@@ -147,8 +153,8 @@ func divide(a, b Signal) Signal {
 	return out
 }
 
-// sweep is a sum of step functions: a list of the times at which values are added and removed.
-type sweep []edge
+// Sweep is a sum of step functions: a list of the times at which values are added and removed.
+type Sweep []edge
 
 // edge is the begin or end of a step function, which changes the sum by by and the number of open
 // functions by open.
@@ -158,13 +164,13 @@ type edge struct {
 	open int
 }
 
-// add adds the value v from one time to another.
-func (s *sweep) add(from, to int64, v float64) {
+// Add adds the value v from one time to another.
+func (s *Sweep) Add(from, to int64, v float64) {
 	*s = append(*s, edge{from, v, 1}, edge{to, -v, -1})
 }
 
-// signal returns the sum from time first to time last.
-func (s sweep) signal(first, last int64) Signal {
+// Signal returns the sum from time first to time last.
+func (s Sweep) Signal(first, last int64) Signal {
 	slices.SortFunc(s, func(a, b edge) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
 	})
@@ -173,7 +179,7 @@ func (s sweep) signal(first, last int64) Signal {
 	var v claims.Sum
 	for _, e := range s {
 		if e.time > at {
-			out.add(at, e.time, v.Value())
+			out.Add(at, e.time, v.Value())
 			at = e.time
 		}
 		v.Add(e.by)
@@ -182,7 +188,7 @@ func (s sweep) signal(first, last int64) Signal {
 			v = claims.Sum{}
 		}
 	}
-	out.add(at, last, 0)
+	out.Add(at, last, 0)
 	return out
 }
 
@@ -195,4 +201,58 @@ func (s Signal) Range() (low, high float64) {
 		low, high = min(low, p.Start, p.End), max(high, p.Start, p.End)
 	}
 	return low, high
+}
+
+// Extended returns the signal from time first to time last, with the value 0 where it has none. It must lie between
+// them.
+func (s Signal) Extended(first, last int64) Signal {
+	var out Signal
+	at := first
+	for _, p := range s {
+		out.Add(at, p.From, 0)
+		out = append(out, p)
+		at = p.To
+	}
+	out.Add(at, last, 0)
+	return out
+}
+
+// Stay is the time of an object in a system, in ticks.
+type Stay struct{ From, To int64 }
+
+// Little returns the signals of Little's law from time first to time last: the number of objects that are in the
+// system (work in progress), their throughput per unit ticks, and the quotient of both, the latency in units. An
+// object that stays for a time d contributes 1/d to the throughput while it is there. If window is positive, they are
+// averages over the last window ticks, as [Signal.Window] has them.
+func Little(stays []Stay, first, last int64, unit float64, window int64, shorten bool) (wip, throughput,
+	latency Signal) {
+	var open, rate Sweep
+	for _, s := range stays {
+		if s.From < s.To {
+			open.Add(s.From, s.To, 1)
+			rate.Add(s.From, s.To, unit/float64(s.To-s.From))
+		}
+	}
+	wip = open.Signal(first, last).Window(window, shorten)
+	throughput = rate.Signal(first, last).Window(window, shorten)
+	return wip, throughput, divide(wip, throughput)
+}
+
+// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between
+// two consecutive times it is unit divided by their distance, times k after k events at one time.
+// So each event but those at the last time contributes 1 to the integral.
+func EventThroughput(times []int64, unit float64) Signal {
+	t := slices.Sorted(slices.Values(times))
+	s := Signal{}
+	for i := 0; i < len(t); {
+		j := i
+		for j < len(t) && t[j] == t[i] {
+			j++
+		}
+		if j < len(t) {
+			s.Add(t[i], t[j], float64(j-i)*unit/float64(t[j]-t[i]))
+		}
+		i = j
+	}
+	return s
 }

@@ -1,0 +1,375 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/signals"
+	"github.com/weft-trace/weft/trace"
+)
+
+// signalSpec is the definition of a signal as it is written.
+type signalSpec struct {
+	kind   SignalKind
+	event  Event
+	pairs  []pairNode // unless object is set
+	object []token
+	amount bool
+	over   *Duration
+}
+
+// signalKinds are the keywords that a derived signal begins with.
+var signalKinds = []string{string(Usage), string(Throughput), string(WIP), string(Latency)}
+
+// signal reads what a signal is: the attributes of one of the trace, or how it is derived.
+func (p *parser) signal() (*signalSpec, error) {
+	s := &signalSpec{}
+	var err error
+	t := p.rest[0]
+	if t.is("{") {
+		s.pairs, err = p.attributes()
+		return s, err
+	}
+	if t.kind != word || !slices.Contains(signalKinds, t.text) {
+		return nil, p.fail(t, `"{" and the attributes of a signal, usage, throughput, wip or latency`, signalKinds...)
+	}
+	switch s.kind = SignalKind(p.next().text); {
+	case s.kind == Usage:
+		if s.pairs, err = p.attributes(); err != nil {
+			return nil, err
+		}
+		if s.amount = p.accept("amount"); !s.amount {
+			p.accept("count")
+		}
+	case p.rest[0].kind == text:
+		s.object, err = p.text()
+	case s.kind != Throughput:
+		err = p.fail(p.rest[0], "the attribute that names objects, in quotes")
+	default:
+		if p.accept("start") {
+			s.event = StartEvent
+		} else if p.accept("end") {
+			s.event = EndEvent
+		}
+		if !p.is("{") {
+			expected := `"{" and the attributes of events`
+			if s.event == AnyEvent {
+				expected = `start, end, "{" and the attributes of events, or the attribute that names objects, in quotes`
+			}
+			return nil, p.fail(p.rest[0], expected, "start", "end")
+		}
+		s.pairs, err = p.attributes()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.accept("over") {
+		over, err := p.duration()
+		s.over = &over
+		return s, err
+	}
+	if t := p.rest[0]; t.kind != endToken && (t.kind != word || !slices.Contains(declarations, t.text)) {
+		expected, words := "over, or the next definition", append([]string{"over"}, declarations...)
+		if s.kind == Usage && !s.amount {
+			expected, words = "amount, count, "+expected, append(words, "amount", "count")
+		}
+		return nil, p.fail(t, expected, words...)
+	}
+	return s, nil
+}
+
+// define makes the signal with an index of its definition.
+func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error) {
+	s := &Signal{Name: name, Kind: n.kind, Event: n.event, Amount: n.amount, Over: n.over, index: index}
+	var err error
+	if len(n.object) > 0 {
+		at := n.object[0]
+		if s.Object, err = b.value(n.object, nil); err == nil && s.Object == "" {
+			err = b.fail(at, "the name of an attribute")
+		}
+		return s, err
+	}
+	if s.Attributes, err = b.attributes(n.pairs, nil); err == nil && n.kind != TraceSignal {
+		s.prop, err = b.proposition(&propositionNode{n.event, n.pairs}, nil)
+	}
+	return s, err
+}
+
+// derived records what derived signals need.
+type derived struct {
+	usages   []*usageRecord
+	objects  []*objectRecord
+	last     map[uint32]int64 // time of the last event, by location
+	resource map[uint32][]int // by resource: the indexes in usages whose attributes it has
+}
+
+// usageRecord has the claims of a signal of usage: those on resources that have its attributes, and those that have
+// them.
+type usageRecord struct {
+	signal   *Signal
+	resource signals.Sweep
+	claims   signals.Sweep
+}
+
+// objectRecord has the objects that an attribute names.
+type objectRecord struct {
+	attribute string
+	stays     map[string]signals.Stay
+}
+
+func newDerived(spec *Spec) derived {
+	d := derived{last: map[uint32]int64{}, resource: map[uint32][]int{}}
+	for _, s := range spec.signals {
+		switch {
+		case s.Kind == Usage:
+			d.usages = append(d.usages, &usageRecord{signal: s})
+		case s.Object != "" && d.of(s.Object) == nil:
+			d.objects = append(d.objects, &objectRecord{s.Object, map[string]signals.Stay{}})
+		}
+	}
+	return d
+}
+
+// any reports whether claims must be recorded whatever propositions hold.
+func (d *derived) any() bool { return len(d.usages)+len(d.objects) > 0 }
+
+// of returns the objects that an attribute names, or nil.
+func (d *derived) of(attribute string) *objectRecord {
+	for _, o := range d.objects {
+		if o.attribute == attribute {
+			return o
+		}
+	}
+	return nil
+}
+
+// see extends the stay of an object to a time.
+func (o *objectRecord) see(object string, t int64) {
+	s, ok := o.stays[object]
+	if !ok {
+		s = signals.Stay{From: t, To: t}
+	}
+	o.stays[object] = signals.Stay{From: min(s.From, t), To: max(s.To, t)}
+}
+
+// named is an object that a claim belongs to.
+type named struct {
+	of     *objectRecord
+	object string
+}
+
+// objectsOf returns the objects that the attributes of a row name.
+func (r *recorder) objectsOf(c *trace.Cursor) (list []named) {
+	if len(r.derived.objects) == 0 {
+		return nil
+	}
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		if !r.defs.Attributes.Has(k) {
+			continue
+		}
+		if o := r.derived.of(r.defs.Attributes.At(k).Name); o != nil {
+			list = append(list, named{o, string(values[i].Append(nil))}) // must outlive the batch
+		}
+	}
+	return list
+}
+
+// seeObjects takes the objects of a row that is neither begin nor end of a claim.
+func (r *recorder) seeObjects(c *trace.Cursor) {
+	t := c.Time()
+	if r.window != nil {
+		t = max(t, r.window.From)
+	}
+	for _, x := range r.objectsOf(c) {
+		x.of.see(x.object, t)
+	}
+}
+
+// claimBegins completes what is known of a claim that begins.
+func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
+	x.start, x.amount, x.resource = c.Time(), 1, trace.NoRef
+	if ops := c.Ops(); c.Kind() == trace.ClaimBegin {
+		if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
+			x.resource = uint32(ops[1])
+		}
+		x.amount = 0
+		if len(ops) > 2 {
+			if a := math.Float64frombits(ops[2]); a-a == 0 {
+				x.amount = a
+			}
+		}
+	}
+	x.objects = r.objectsOf(c)
+}
+
+// claimEnds adds a claim that ends at time t to the signals.
+func (r *recorder) claimEnds(x *openClaim, t int64) {
+	from := x.start
+	if w := r.window; w != nil {
+		if t <= w.From && from < w.From {
+			return
+		}
+		from = max(from, w.From)
+	}
+	for _, o := range x.objects {
+		o.of.see(o.object, from)
+		o.of.see(o.object, t)
+	}
+	if len(r.derived.usages) == 0 || from >= t {
+		return
+	}
+	on, ok := r.derived.resource[x.resource]
+	if !ok {
+		on = r.usagesOf(x.resource)
+		r.derived.resource[x.resource] = on
+	}
+	for i, u := range r.derived.usages {
+		v := 1.0
+		if u.signal.Amount {
+			v = x.amount
+		}
+		if slices.Contains(on, i) {
+			u.resource.Add(from, t, v)
+		} else if slices.Contains(x.holds, int32(u.signal.prop.index)) {
+			u.claims.Add(from, t, v)
+		}
+	}
+}
+
+// usagesOf returns the signals of usage whose attributes a resource has.
+func (r *recorder) usagesOf(resource uint32) (list []int) {
+	if !r.defs.Resources.Has(resource) {
+		return nil
+	}
+	for i, u := range r.derived.usages {
+		if hasAll(r.defs.Resources.At(resource), u.signal.Attributes) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// hasAll reports whether a resource has all the attributes.
+func hasAll(res *trace.Resource, list []Attribute) bool {
+	return !slices.ContainsFunc(list, func(a Attribute) bool {
+		return !(a.Key == "name" && res.Name == a.Value || slices.ContainsFunc(res.Attrs, func(x trace.Attr) bool {
+			return x.Key == a.Key && x.Value.String() == a.Value
+		}))
+	})
+}
+
+// ofResource reports whether a signal of usage is that of resources, not that of claims and calls.
+func (r *recorder) ofResource(s *Signal) bool {
+	for _, res := range r.defs.Resources.All() {
+		if s.Kind == Usage && hasAll(&res, s.Attributes) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeClaims ends the claims that are open at the end of the trace at the last event of their location, or with the
+// window.
+func (r *recorder) closeClaims() {
+	if !r.derived.any() {
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(r.open), func(a, b openKey) int {
+		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.id, b.id))
+	}) {
+		end := r.last
+		if r.window == nil {
+			end = r.derived.last[key.location]
+		}
+		for i := range r.open[key] {
+			r.claimEnds(&r.open[key][i], end)
+		}
+	}
+}
+
+// derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
+func (e *evaluator) derivedPieces(s *Signal) []piece {
+	first, last := e.recorder.first, e.recorder.last
+	average := int64(0)
+	if s.Over != nil {
+		n, _ := floor(new(big.Rat).Add(e.inTicks(*s.Over), big.NewRat(1, 2)))
+		average = math.MaxInt64
+		if n.IsInt64() {
+			average = n.Int64()
+		}
+	}
+	var list signals.Signal
+	switch {
+	case s.Kind == Usage:
+		for _, u := range e.derived.usages {
+			if u.signal != s {
+				continue
+			}
+			sweep := u.claims
+			if e.ofResource(s) {
+				sweep = u.resource
+			}
+			list = sweep.Signal(first, last).Window(average, false)
+		}
+	case s.Object == "":
+		var at []int64
+		for _, i := range e.matches[s.prop.index] {
+			at = append(at, e.time[i])
+		}
+		list = signals.EventThroughput(at, e.unit).Extended(first, last).Window(average, false)
+	default:
+		var stays []signals.Stay
+		for _, name := range slices.Sorted(maps.Keys(e.derived.of(s.Object).stays)) {
+			stays = append(stays, e.derived.of(s.Object).stays[name])
+		}
+		wip, throughput, latency := signals.Little(stays, first, last, e.unit, average, false)
+		list = map[SignalKind]signals.Signal{WIP: wip, Throughput: throughput, Latency: latency}[s.Kind]
+	}
+	if len(list) == 0 { // the trace has a single time
+		return []piece{{last: true}}
+	}
+	out := make([]piece, len(list))
+	for i, p := range list {
+		q := piece{from: e.offset(p.From), to: e.offset(p.To), c: p.Start, last: i == len(list)-1}
+		q.b = (p.End - p.Start) / (q.to - q.from)
+		out[i] = q
+	}
+	return out
+}
+
+// derivedWarnings returns what derived signals need and the trace never has.
+func (r *recorder) derivedWarnings() (list []Warning) {
+	for _, o := range r.derived.objects {
+		if len(o.stays) == 0 {
+			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(o.attribute)),
+				Word: o.attribute, Words: r.attributeNames()})
+		}
+	}
+	return list
+}
+
+// silent returns the propositions that are none of the trace's events but those of its resources.
+func (r *recorder) silent() map[int32]bool {
+	list := map[int32]bool{}
+	for _, s := range r.spec.signals {
+		if r.ofResource(s) {
+			list[int32(s.prop.index)] = true
+		}
+	}
+	for _, f := range r.spec.formulas {
+		if f.Prop != nil {
+			delete(list, int32(f.Prop.index))
+		}
+	}
+	for _, s := range r.spec.signals {
+		if s.Kind == Throughput && s.prop != nil {
+			delete(list, int32(s.prop.index))
+		}
+	}
+	return list
+}

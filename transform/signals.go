@@ -1,0 +1,154 @@
+package transform
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// AddedSignal is a signal that [AddSignals] adds to a trace.
+type AddedSignal struct {
+	Name, Unit string
+	Pieces     []AddedPiece // in time order
+}
+
+// AddedPiece is a linear piece of a signal, from Start at time From to End just before time To. Times are in ticks.
+type AddedPiece struct {
+	From, To   int64
+	Start, End float64
+}
+
+// AddSignals adds signals to a trace, each with a location of its own. It adds them to the definitions of the trace,
+// which must be complete: the trace has been scanned. At equal times the added fragments come behind all other events
+// but values of counters. If counters is set, they are counters instead, with a value where each piece begins, for
+// formats without fragments.
+func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Events {
+	x := &signalAdder{sameDefinitions: sameDefinitions{d}}
+	defs := d.Defs()
+	unit := defs.Clock.UnitTicks()
+	id := int64(0)
+	taken := map[string]bool{}
+	for _, l := range defs.Locations.All() {
+		taken[l.ID] = true
+	}
+	for _, m := range defs.Metrics.All() {
+		if n, err := strconv.ParseInt(m.ID, 10, 64); err == nil && n < math.MaxInt64 {
+			id = max(id, n+1)
+		}
+	}
+	for _, s := range list {
+		for taken["S"+strconv.FormatInt(id, 10)] {
+			id++
+		}
+		m := trace.MetricDef{ID: strconv.FormatInt(id, 10), Name: s.Name, Unit: s.Unit, Kind: trace.SignalMetric,
+			Type: trace.Float64, Attrs: []trace.Attr{{Key: "name", Value: trace.StringValue(s.Name)}}}
+		if s.Unit != "" {
+			m.Attrs = append(m.Attrs, trace.Attr{Key: "unit", Value: trace.StringValue(s.Unit)})
+		}
+		if counters {
+			m.Kind, m.Mode, m.Attrs = trace.CounterMetric, "ABSOLUTE_NEXT", nil
+		}
+		m.Location = defs.Locations.Add(trace.Location{ID: "S" + m.ID, Name: s.Name, Kind: trace.SignalLocation,
+			Group: trace.NoRef})
+		id++
+		ref := defs.Metrics.Add(m)
+		for i, p := range s.Pieces {
+			if counters {
+				x.rows = append(x.rows, addedRow{m.Location, ref, p.From, trace.Metric, counted(p.Start)})
+				if i == len(s.Pieces)-1 && p.End != p.Start {
+					x.rows = append(x.rows, addedRow{m.Location, ref, p.To, trace.Metric, counted(p.End)})
+				}
+				continue
+			}
+			slope := (p.End - p.Start) / (float64(p.To-p.From) / unit)
+			x.rows = append(x.rows, addedRow{m.Location, ref, p.From, trace.Fragment, []uint64{uint64(p.To),
+				math.Float64bits(p.Start), math.Float64bits(slope), 0}})
+		}
+	}
+	return transformed{x}
+}
+
+// counted returns the operands of a counter's value, which is the only one of its event.
+func counted(v float64) []uint64 { return []uint64{math.Float64bits(v), 0} }
+
+// signalAdder is a trace after [AddSignals].
+type signalAdder struct {
+	sameDefinitions
+	rows []addedRow // by location, and in time order
+}
+
+// addedRow is a fragment of a signal, or a value of a counter.
+type addedRow struct {
+	location, metric uint32
+	time             int64
+	kind             trace.Kind
+	ops              []uint64
+}
+
+func (a *signalAdder) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	s := &addScan{rows: a.rows}
+	if sel.NoEvents {
+		s.rows = nil
+	}
+	if order == format.GlobalOrder {
+		s.merge = true
+		s.rows = slices.Clone(s.rows)
+		slices.SortStableFunc(s.rows, func(a, b addedRow) int { return cmp.Compare(a.time, b.time) })
+	}
+	return s, sel, nil
+}
+
+// addScan is one scan of a trace with added signals.
+type addScan struct {
+	rows  []addedRow // that have not been delivered
+	merge bool       // in time order
+	out   trace.Batch
+}
+
+func (s *addScan) batch(b *trace.Batch, out format.Sink) error {
+	if !s.merge || b.Len() == 0 || len(s.rows) == 0 || s.rows[0].time > b.Time[b.Len()-1] {
+		return out.Batch(b)
+	}
+	s.out.Reset(trace.MixedLoc)
+	for c := b.Cursor(); c.Next(); {
+		t, k := c.Time(), c.Kind()
+		last := k == trace.Metric || k == trace.SampleRange
+		for len(s.rows) > 0 && (s.rows[0].time < t || last && s.rows[0].time == t) {
+			s.row()
+		}
+		s.out.AppendRow(&c)
+	}
+	return out.Batch(&s.out)
+}
+
+// row adds the next row.
+func (s *addScan) row() {
+	r := &s.rows[0]
+	s.out.Add(r.location, r.time, r.kind, r.metric)
+	s.out.AddOps(r.ops...)
+	s.rows = s.rows[1:]
+}
+
+func (s *addScan) flush(_ context.Context, out format.Sink) error {
+	for len(s.rows) > 0 {
+		at := s.rows[0].location
+		if s.merge {
+			at = trace.MixedLoc
+		}
+		s.out.Reset(at)
+		for len(s.rows) > 0 && s.out.Len() < trace.BatchRows && (s.merge || s.rows[0].location == at) {
+			s.row()
+		}
+		if err := out.Batch(&s.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *addScan) links(l []trace.Link) []trace.Link { return l }
