@@ -101,8 +101,8 @@ func writeSuggestions(w io.Writer, m *suggest.Miner, list []suggest.Property, tr
 	if traces == 1 {
 		of = "1 trace"
 	}
-	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n", of,
-		flags.least)
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
+		of, flags.least)
 	if m.By != "" {
 		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(m.By))
 	}
@@ -163,9 +163,10 @@ func suggestionComment(p *suggest.Property, by string) string {
 		middle.Quo(middle, big.NewRat(2, 1))
 		what = fmt.Sprintf("%s every %s ± %s", a, roughly(middle), roughly(new(big.Rat).Sub(p.Max, middle)))
 	}
-	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, roughly(p.Min), roughly(mean), roughly(p.Max))
+	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, roughly(p.Min), roughly(mean),
+		roughly(p.Max))
 	if p.Undecided > 0 {
-		s += fmt.Sprintf("; %d at the end of a trace are undecided", p.Undecided)
+		s += fmt.Sprintf("; %d more are undecided at the end of a trace", p.Undecided)
 	}
 	return s + "."
 }
