@@ -19,6 +19,12 @@ const (
 	maxPairs  = 8 << 20 // pairs of names, added up over objects
 )
 
+// LimitError reports that a trace has more than a [Miner] can hold.
+type LimitError struct{ text string }
+
+// Error returns what was found, and what was expected.
+func (e *LimitError) Error() string { return e.text }
+
 // Event says which states of a claim or call a [Name] stands for.
 type Event uint8
 
@@ -47,8 +53,10 @@ type Options struct {
 type Miner struct {
 	// By is the attribute whose value makes an object of events, or "". It must not change once a trace was added.
 	By string
-	// From and To are the least and the greatest value of By. Other counts the values that are no whole numbers.
+	// From and To are the least and the greatest value of By, if there is any. Other counts the values that are no
+	// whole numbers.
 	From, To int64
+	Any      bool
 	Other    int
 	// LeftOut counts the names behind the first MaxNames, and those that a specification cannot write.
 	LeftOut int
@@ -58,7 +66,6 @@ type Miner struct {
 	pairs   [][]pair // by both names
 	claims  map[string]bool
 	values  map[string]bool // of By: whether it is a whole number
-	any     bool            // From and To are valid
 }
 
 // symbol is what is known of the events with a name. Times are in seconds.
@@ -139,13 +146,13 @@ func (m *Miner) whole(value string) (bool, error) {
 		m.Other++
 		return false, nil
 	}
-	if !m.any {
-		m.From, m.To, m.any = n, n, true
+	if !m.Any {
+		m.From, m.To, m.Any = n, n, true
 	}
 	m.From, m.To = min(m.From, n), max(m.To, n)
 	if uint64(m.To)-uint64(m.From) >= MaxValues {
-		return false, fmt.Errorf("found values of %s from %d to %d, expected a range of at most %d", m.By, m.From, m.To,
-			MaxValues)
+		return false, &LimitError{fmt.Sprintf("found values of %s from %d to %d, expected a range of at most %d", m.By,
+			m.From, m.To, MaxValues)}
 	}
 	return true, nil
 }
@@ -284,8 +291,8 @@ func (p *part) Batch(b *trace.Batch) error {
 		for _, o := range objects {
 			p.occur(o, names, c.Time())
 			if p.held > maxPairs {
-				return fmt.Errorf("found more than %d pairs of names in objects, expected at most that many; "+
-					"a window or a selection of locations leaves fewer", maxPairs)
+				return &LimitError{fmt.Sprintf("found more than %d pairs of names in objects, expected at most that many; "+
+					"a window or a selection of locations leaves fewer", maxPairs)}
 			}
 		}
 	}

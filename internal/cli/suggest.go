@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -67,11 +68,19 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 			}
 			opt := suggest.Options{Location: sel.Location}
 			_, opt.Window = flags.selection.bounds(sel)
-			return nil, func() error { return nil }, m.Add(ctx, in.Events, opt)
+			err = m.Add(ctx, in.Events, opt)
+			var limit *suggest.LimitError
+			if errors.As(err, &limit) {
+				err = usageError("%s: %w", in.src.Path, limit)
+			}
+			return nil, func() error { return nil }, err
 		})
 		if err != nil {
 			return err
 		}
+	}
+	if m.By != "" && !m.Any {
+		return &exitError{exitDefects, fmt.Errorf("found no event whose attribute %q is a whole number", m.By)}
 	}
 	most := flags.suggest.most
 	if m.By != "" {
