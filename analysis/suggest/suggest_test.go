@@ -60,6 +60,18 @@ func mined(t *testing.T, by string, least int64, traces ...format.Events) (list 
 	return list
 }
 
+// many returns five times n events a, 1 ms from each other, and a b behind them.
+func many(n int) string {
+	var b strings.Builder
+	for i := range 5 {
+		for k := range n {
+			fmt.Fprintf(&b, "a%d ", 100*i+k)
+		}
+		fmt.Fprintf(&b, "b%d ", 100*i+n)
+	}
+	return b.String()
+}
+
 // TestProperties checks properties that were found by hand.
 func TestProperties(t *testing.T) {
 	const pairs = "a0 b3 a10 b12 a20 b24 a30 b31 a40 b45"
@@ -80,7 +92,8 @@ func TestProperties(t *testing.T) {
 			"a -> b 5 1..3 mean 1.6", "a -> c 5 2..4 mean 3.2", "a < b 5", "b -> c 5 1..3 mean 1.6", "b < c 5"}},
 		{"distances of 9, 10, 11 and 12", []string{"a0 a9 a19 a30 a42", "a0 a10"}, []string{"a 5 9..12 mean 10.4"}},
 		{"distances of 8 and 13", []string{"a0 a8 a21 a34 a42", "a0 a10"}, nil},
-		{"one b for many a", []string{"a0 a1 a3 a9 a10 a22 a30 a37 a38 b39"}, nil},
+		{"one b for 9 a", []string{many(9)}, []string{"a < b 5"}},
+		{"one b for 8 a", []string{many(8)}, []string{"a -> b 40 1..8 mean 4.5", "a < b 5"}},
 	} {
 		var traces []format.Events
 		for _, e := range x.traces {
