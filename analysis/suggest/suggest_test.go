@@ -92,6 +92,8 @@ func TestProperties(t *testing.T) {
 			"a -> b 5 1..3 mean 1.6", "a -> c 5 2..4 mean 3.2", "a < b 5", "b -> c 5 1..3 mean 1.6", "b < c 5"}},
 		{"distances of 9, 10, 11 and 12", []string{"a0 a9 a19 a30 a42", "a0 a10"}, []string{"a 5 9..12 mean 10.4"}},
 		{"distances of 8 and 13", []string{"a0 a8 a21 a34 a42", "a0 a10"}, nil},
+		{"b is frequent", []string{"a0 b100 b101 b102 a103 b130 b131 b132 a133 b160 b161 b162 a163 b190 b191 b192 a193 " +
+			"b220 b221 b222 a223 b250"}, []string{"a < b 16", "b -> a 15 1..3 mean 2.0 undecided 1"}},
 		{"one b for 9 a", []string{many(9)}, []string{"a < b 5"}},
 		{"one b for 8 a", []string{many(8)}, []string{"a -> b 40 1..8 mean 4.5", "a < b 5"}},
 	} {
