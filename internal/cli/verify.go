@@ -28,6 +28,7 @@ type verifyFlags struct {
 	semantics      string
 	asJSON, compat bool
 	junit          bool
+	suggest        suggestFlags
 }
 
 // propertyFlags are the flags for properties in plain words, with what they mean.
@@ -60,15 +61,28 @@ trace as complete. 2 always takes it as complete, 3 never does, and 4 adds what 
 verdict is so far: STILL_TRUE or STILL_FALSE. --compat prints what the command line of TRACE4CPS
 prints.
 
+--suggest needs no specification. It prints one, to edit, with the properties that hold in all the
+traces: what follows or precedes what, what is periodic, with the tightest bounds. --by restricts
+it to events with the same value of an attribute.
+
 --window, or --from and --to, --location and --group restrict the trace to a part.
 
 The exit code is 1 if a property is violated, and 2 if the specification has an error.`,
 		Example: "  weft verify spec.etl trace.etf\n" +
 			"  weft verify --response 'start A -> end G within 50ms' trace.etf\n" +
 			"  weft verify --never 'MPI_Abort' --period 'start step every 10ms ± 1ms' trace.otf2\n" +
-			"  weft verify --junit spec.etl runs/*.etf > results.xml",
+			"  weft verify --junit spec.etl runs/*.etf > results.xml\n" +
+			"  weft verify --suggest --by id good/*.etf > spec.etl",
 		Args: someArgs,
-		RunE: func(c *cobra.Command, args []string) error { return a.runVerify(c.Context(), args, &flags) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.suggest.check(c.Flags()); err != nil {
+				return err
+			}
+			if flags.suggest.suggest {
+				return a.runSuggest(c.Context(), args, &flags)
+			}
+			return a.runVerify(c.Context(), args, &flags)
+		},
 	}
 	f := c.Flags()
 	flags.input.flags(f)
@@ -86,6 +100,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
+	flags.suggest.flags(f)
 	return c
 }
 

@@ -1,0 +1,443 @@
+package suggest
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Limits of what a [Miner] holds.
+const (
+	MaxNames  = 256     // names of events, starts and ends that are compared
+	MaxValues = 10000   // range of the values of [Options.By]
+	maxPairs  = 8 << 20 // pairs of names, added up over objects
+)
+
+// LimitError reports that a trace has more than a [Miner] can hold.
+type LimitError struct{ text string }
+
+// Error returns what was found, and what was expected.
+func (e *LimitError) Error() string { return e.text }
+
+// Event says which states of a claim or call a [Name] stands for.
+type Event uint8
+
+// The events of a name.
+const (
+	Plain Event = iota // an event that is neither start nor end
+	Start              // the begin of a claim or call
+	End                // the end of a claim or call
+)
+
+// Name identifies events that are compared.
+type Name struct {
+	Event Event
+	Name  string
+}
+
+// Options are the settings of [Miner.Add].
+type Options struct {
+	// Window is the time that counts. Nil means all. Claims that are open where it begins end in it.
+	Window *trace.Window
+	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
+	Location func(location uint32) bool
+}
+
+// Miner adds up what is observed in traces.
+type Miner struct {
+	// By is the attribute whose value makes an object of events, or "". It must not change once a trace was added.
+	By string
+	// From and To are the least and the greatest value of By, if there is any. Other counts the values that are no
+	// whole numbers.
+	From, To int64
+	Any      bool
+	Other    int
+	// LeftOut counts the names behind the first MaxNames, and those that a specification cannot write.
+	LeftOut int
+
+	names   map[Name]int32 // -1 for a name that is left out
+	symbols []symbol
+	pairs   [][]pair // by both names
+	claims  map[string]bool
+	values  map[string]bool // of By: whether it is a whole number
+}
+
+// symbol is what is known of the events with a name. Times are in seconds.
+type symbol struct {
+	Name
+	count   int64
+	objects int64 // of all traces
+	gaps    delays
+}
+
+// delays are differences of times. Times of one trace are in ticks, and added up in seconds.
+type delays struct {
+	count    int64
+	min, max *big.Rat
+	sum      float64
+}
+
+// pair is what is known of two names A and B within objects.
+type pair struct {
+	delays             // from each A to the first B, at its state or later
+	undecided int64    // number of A without a later B
+	wait      *big.Rat // from the first of these to the end of the trace, the greatest
+	answers   int64    // number of these B
+	ordered   int64    // number of objects in which the first B is not before the first A
+}
+
+// NewMiner returns a miner for events whose attribute by has the same value, or for all events if by is "".
+func NewMiner(by string) *Miner {
+	return &Miner{By: by, names: map[Name]int32{}, claims: map[string]bool{}, values: map[string]bool{}}
+}
+
+// Add reads a trace. The time is proportional to the events times the names, at most [MaxNames], of the object of
+// each. The memory is 24 bytes for each pair of names of each object, about 100 for each pair of names, and about
+// 100 for each open claim.
+func (m *Miner) Add(ctx context.Context, events format.Events, opt Options) error {
+	p := &part{Miner: m, defs: events.Defs(), window: opt.Window, objects: map[string]*object{},
+		open: map[openKey][]openClaim{}, known: map[labelKey]*label{}}
+	sel := trace.Events()
+	sel.NoStates, sel.Location = true, opt.Location
+	if opt.Window != nil {
+		sel.To = opt.Window.To
+	}
+	if err := events.Scan(ctx, sel, format.GlobalOrder, p); err != nil {
+		return err
+	}
+	p.finish()
+	p.merge()
+	return nil
+}
+
+// symbol returns the index of a name, or -1 if it is left out.
+func (m *Miner) symbol(n Name) int32 {
+	if i, ok := m.names[n]; ok {
+		return i
+	}
+	i := int32(len(m.symbols))
+	switch {
+	case n.Name == "":
+		i = -1
+	case i >= MaxNames || strings.Contains(n.Name, "\n"): // a specification cannot write a line break
+		m.LeftOut++
+		i = -1
+	default:
+		m.symbols = append(m.symbols, symbol{Name: n})
+	}
+	m.names[Name{n.Event, strings.Clone(n.Name)}] = i
+	return i
+}
+
+// whole reports whether a value of By is a whole number as a specification writes it.
+func (m *Miner) whole(value string) (bool, error) {
+	if ok, known := m.values[value]; known {
+		return ok, nil
+	}
+	n, ok := number(value)
+	m.values[strings.Clone(value)] = ok
+	if !ok {
+		m.Other++
+		return false, nil
+	}
+	if !m.Any {
+		m.From, m.To, m.Any = n, n, true
+	}
+	m.From, m.To = min(m.From, n), max(m.To, n)
+	if uint64(m.To)-uint64(m.From) >= MaxValues {
+		return false, &LimitError{fmt.Sprintf("found values of %s from %d to %d, expected a range of at most %d", m.By,
+			m.From, m.To, MaxValues)}
+	}
+	return true, nil
+}
+
+// number returns the whole number that a text is, if a specification writes it in the same way.
+func number(s string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
+}
+
+// part is what is observed in one trace. Times are in ticks.
+type part struct {
+	*Miner
+	defs    *trace.Definitions
+	window  *trace.Window
+	objects map[string]*object
+	held    int // pairs of names of all objects
+	open    map[openKey][]openClaim
+	known   map[labelKey]*label
+	ticks   [][]tickPair // by both names
+	gaps    []tickDelays
+	counts  []int64
+	full    []string // names of locations
+	base    int64    // time of the first state
+	last    int64    // and of the last one
+	any     bool
+	current []int32 // names of the current event
+}
+
+type tickDelays struct {
+	count    int64
+	min, max uint64
+	sum      float64
+}
+
+type tickPair struct {
+	tickDelays
+	undecided, answers, ordered int64
+	wait                        uint64
+}
+
+// add adds n delays, of which the least and the greatest are given.
+func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
+	if d.count == 0 {
+		d.min = least
+	}
+	d.min, d.max = min(d.min, least), max(d.max, greatest)
+	d.count += n
+	d.sum += sum
+}
+
+// object has the events of an object.
+type object struct {
+	at    []int32 // by name: index into names, counted from 1
+	names []occurrences
+	open  [][]pending // by A and B
+}
+
+// occurrences are those of a name in an object.
+type occurrences struct {
+	symbol      int32
+	count       int64
+	first, last int64
+	sum         float64
+}
+
+// pending are the events A behind the last B.
+type pending struct {
+	count  int64
+	oldest int64
+	sum    float64
+}
+
+// openKey identifies the open claims among which the end of one is looked for, as package verify does.
+type openKey struct {
+	location uint32
+	id       int64
+	visit    bool
+}
+
+type openClaim struct {
+	pos     int64
+	ref     uint32
+	names   []int32 // of its end
+	objects []*object
+}
+
+// labelKey identifies events without attributes that have the same names.
+type labelKey struct {
+	kind     trace.Kind
+	ref      uint32
+	location uint32
+}
+
+type label struct {
+	names, ends []int32
+	objects     []*object
+}
+
+// Links ignores links.
+func (p *part) Links([]trace.Link) error { return nil }
+
+// Batch takes events.
+func (p *part) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		k := c.Kind()
+		if !k.IsEvent() || k == trace.Fragment || k == trace.Metric || k == trace.SampleRange {
+			continue
+		}
+		counts := p.window == nil || c.Time() >= p.window.From
+		if counts {
+			if !p.any {
+				p.base, p.any = c.Time(), true
+			}
+			p.last = c.Time()
+		}
+		var names []int32
+		var objects []*object
+		switch k {
+		case trace.Leave, trace.ClaimEnd:
+			names, objects = p.end(&c)
+		default:
+			l, err := p.label(&c)
+			if err != nil {
+				return err
+			}
+			names, objects = l.names, l.objects
+			if k == trace.Enter || k == trace.ClaimBegin {
+				key := keyOf(&c)
+				p.open[key] = append(p.open[key], openClaim{c.Pos(), c.Ref(), l.ends, objects})
+			}
+		}
+		if !counts || len(names) == 0 {
+			continue
+		}
+		for _, o := range objects {
+			p.occur(o, names, c.Time())
+			if p.held > maxPairs {
+				return &LimitError{fmt.Sprintf("found more than %d pairs of names in objects, expected at most that many; "+
+					"a window or a selection of locations leaves fewer", maxPairs)}
+			}
+		}
+	}
+	return nil
+}
+
+func keyOf(c *trace.Cursor) openKey {
+	key := openKey{c.Location(), 0, c.Kind() == trace.Enter || c.Kind() == trace.Leave}
+	if !key.visit {
+		key.id = int64(c.Op(0))
+	}
+	return key
+}
+
+// end returns the names and objects of the end of a claim or call.
+func (p *part) end(c *trace.Cursor) ([]int32, []*object) {
+	key := keyOf(c)
+	list := p.open[key]
+	i := len(list) - 1
+	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && p.defs.ClaimLines && list[i].pos != c.Pos()) {
+		i--
+	}
+	if i < 0 {
+		return nil, nil
+	}
+	x := list[i]
+	copy(list[i:], list[i+1:])
+	if list = list[:len(list)-1]; len(list) == 0 {
+		delete(p.open, key)
+	} else {
+		p.open[key] = list
+	}
+	return x.names, x.objects
+}
+
+// label returns the names and objects of an event.
+func (p *part) label(c *trace.Cursor) (*label, error) {
+	keys, values := c.Attrs()
+	key := labelKey{c.Kind(), c.Ref(), c.Location()}
+	claim := c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin
+	operand := -1 // the one whose name is By
+	if !claim && !p.defs.ClaimLines && p.By != "" {
+		operand = slices.IndexFunc(p.defs.Spec(c.Kind()).Operands, func(o trace.Operand) bool { return o.Name == p.By })
+	}
+	same := len(keys) == 0 && operand < 0 // as other events of the kind
+	if l := p.known[key]; l != nil && same {
+		return l, nil
+	}
+	l := &label{}
+	name := func(s string) {
+		if claim {
+			p.claims[s] = true
+			l.names = appendNew(l.names, p.symbol(Name{Start, s}))
+			l.ends = appendNew(l.ends, p.symbol(Name{End, s}))
+		} else {
+			l.names = appendNew(l.names, p.symbol(Name{Plain, s}))
+		}
+	}
+	var by []string
+	for i, k := range keys {
+		if !p.defs.Attributes.Has(k) {
+			continue
+		}
+		if n := p.defs.Attributes.At(k).Name; n == "name" || n == p.By {
+			v := strings.Clone(values[i].String())
+			if n == "name" {
+				name(v)
+			}
+			if n == p.By {
+				by = append(by, v)
+			}
+		}
+	}
+	if !p.defs.ClaimLines {
+		if s, ok := p.defs.RefName(p.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
+			name(s)
+		}
+		by = append(by, p.place(c)...)
+		if ops := c.Ops(); operand >= 0 && operand < len(ops) && ops[operand] != trace.Undefined {
+			by = append(by, p.operand(c.Kind(), operand, ops[operand]))
+		}
+	}
+	if p.By == "" {
+		by = []string{""}
+	}
+	for i, v := range by {
+		if slices.Contains(by[:i], v) {
+			continue
+		}
+		if p.By != "" {
+			if ok, err := p.whole(v); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		o := p.objects[v]
+		if o == nil {
+			o = &object{}
+			p.objects[v] = o
+		}
+		l.objects = append(l.objects, o)
+	}
+	if same {
+		p.known[key] = l
+	}
+	return l, nil
+}
+
+// operand returns an operand of an event as package verify writes it.
+func (p *part) operand(k trace.Kind, i int, v uint64) string {
+	o := &p.defs.Spec(k).Operands[i]
+	if name, ok := p.defs.OperandName(o.Type, v); ok {
+		return name
+	}
+	if name, ok := p.defs.EnumName(k, o, v); ok {
+		return name
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+// place returns the whole numbers among the ids and names of the location or the group of an event, if By is one of
+// them.
+func (p *part) place(c *trace.Cursor) []string {
+	if p.By != "location" && p.By != "group" || !p.defs.Locations.Has(c.Location()) {
+		return nil
+	}
+	l := p.defs.Locations.At(c.Location())
+	list := []string{l.ID, l.Name}
+	if p.By == "group" {
+		if !p.defs.Groups.Has(l.Group) {
+			return nil
+		}
+		g := p.defs.Groups.At(l.Group)
+		list = []string{g.ID, g.Name}
+	} else {
+		if p.full == nil {
+			p.full = p.defs.FullNames()
+		}
+		if c.Location() < uint32(len(p.full)) {
+			list = append(list, p.full[c.Location()])
+		}
+	}
+	return slices.DeleteFunc(list, func(s string) bool {
+		_, ok := number(s)
+		return !ok
+	})
+}

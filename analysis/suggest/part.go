@@ -1,0 +1,177 @@
+package suggest
+
+import (
+	"math/big"
+	"slices"
+)
+
+// appendNew appends the index of a name, unless it is left out or there already.
+func appendNew(list []int32, i int32) []int32 {
+	if i < 0 || slices.Contains(list, i) {
+		return list
+	}
+	return append(list, i)
+}
+
+// since returns a time since the begin of the trace.
+func (p *part) since(t int64) float64 { return float64(uint64(t) - uint64(p.base)) }
+
+// of returns the index of a name in an object. isNew reports whether the object did not have it.
+func (p *part) of(o *object, s int32) (i int, isNew bool) {
+	for int(s) >= len(o.at) {
+		o.at = append(o.at, 0)
+	}
+	if i := o.at[s]; i > 0 {
+		return int(i) - 1, false
+	}
+	for a := range o.names {
+		x := &o.names[a]
+		o.open[a] = append(o.open[a], pending{x.count, x.first, x.sum})
+	}
+	o.names = append(o.names, occurrences{symbol: s})
+	n := len(o.names)
+	o.open = append(o.open, make([]pending, n))
+	o.at[s] = int32(n)
+	p.held += 2*n - 1
+	return n - 1, true
+}
+
+// pair returns what is observed of two names.
+func (p *part) pair(a, b int32) *tickPair {
+	for int(a) >= len(p.ticks) {
+		p.ticks = append(p.ticks, nil)
+	}
+	if int(b) >= len(p.ticks[a]) {
+		p.ticks[a] = append(p.ticks[a], make([]tickPair, len(p.symbols)-len(p.ticks[a]))...)
+	}
+	return &p.ticks[a][b]
+}
+
+// occur takes an event of an object, which may have several names.
+func (p *part) occur(o *object, names []int32, t int64) {
+	p.current = p.current[:0]
+	for _, s := range names {
+		for int(s) >= len(p.counts) {
+			p.counts, p.gaps = append(p.counts, 0), append(p.gaps, tickDelays{})
+		}
+		p.counts[s]++
+		a, isNew := p.of(o, s)
+		x := &o.names[a]
+		if isNew {
+			p.current = append(p.current, s)
+			x.first = t
+		} else if gap := uint64(t) - uint64(x.last); gap > 0 {
+			p.gaps[s].add(1, gap, gap, float64(gap))
+		}
+		x.count++
+		x.last = t
+		x.sum += p.since(t)
+		row := o.open[a]
+		for b := range row {
+			w := &row[b]
+			if w.count == 0 {
+				w.oldest = t
+			}
+			w.count++
+			w.sum += p.since(t)
+		}
+	}
+	for _, s := range names {
+		b := int(o.at[s]) - 1
+		for a := range o.names {
+			w := &o.open[a][b]
+			if w.count == 0 {
+				continue
+			}
+			x := &o.names[a]
+			y := p.pair(x.symbol, s)
+			y.answers++
+			y.add(w.count, uint64(t)-uint64(x.last), uint64(t)-uint64(w.oldest),
+				float64(w.count)*p.since(t)-w.sum)
+			*w = pending{}
+		}
+	}
+	for _, s := range p.current {
+		for a := range o.names {
+			p.pair(o.names[a].symbol, s).ordered++
+		}
+	}
+}
+
+// finish notes which events have no answer at the end of the trace.
+func (p *part) finish() {
+	for _, o := range p.objects {
+		for a := range o.names {
+			x := &o.names[a]
+			p.symbols[x.symbol].objects++
+			for s := range int32(len(p.symbols)) {
+				w := pending{x.count, x.first, x.sum}
+				if int(s) < len(o.at) && o.at[s] > 0 {
+					w = o.open[a][o.at[s]-1]
+				}
+				if w.count > 0 {
+					y := p.pair(x.symbol, s)
+					y.undecided += w.count
+					y.wait = max(y.wait, uint64(p.last)-uint64(w.oldest))
+				}
+			}
+		}
+	}
+}
+
+// merge adds the trace to the others.
+func (p *part) merge() {
+	m := p.Miner
+	second := big.NewRat(p.defs.Clock.Den, p.defs.Clock.Num)
+	factor, _ := second.Float64()
+	seconds := func(ticks uint64) *big.Rat {
+		r := new(big.Rat).SetInt(new(big.Int).SetUint64(ticks))
+		return r.Mul(r, second)
+	}
+	merge := func(to *delays, x *tickDelays) {
+		if x.count == 0 {
+			return
+		}
+		if least := seconds(x.min); to.count == 0 || least.Cmp(to.min) < 0 {
+			to.min = least
+		}
+		if greatest := seconds(x.max); to.count == 0 || greatest.Cmp(to.max) > 0 {
+			to.max = greatest
+		}
+		to.count += x.count
+		to.sum += x.sum * factor
+	}
+	for s, n := range p.counts {
+		m.symbols[s].count += n
+		merge(&m.symbols[s].gaps, &p.gaps[s])
+	}
+	for a, row := range p.ticks {
+		for b := range row {
+			x := &row[b]
+			if x.count == 0 && x.undecided == 0 && x.ordered == 0 {
+				continue
+			}
+			y := m.pair(a, b)
+			merge(&y.delays, &x.tickDelays)
+			y.undecided += x.undecided
+			y.answers += x.answers
+			y.ordered += x.ordered
+			if x.undecided > 0 {
+				if w := seconds(x.wait); y.wait == nil || w.Cmp(y.wait) > 0 {
+					y.wait = w
+				}
+			}
+		}
+	}
+}
+
+// pair returns what is known of two names.
+func (m *Miner) pair(a, b int) *pair {
+	for a >= len(m.pairs) {
+		m.pairs = append(m.pairs, nil)
+	}
+	if b >= len(m.pairs[a]) {
+		m.pairs[a] = append(m.pairs[a], make([]pair, len(m.symbols)-len(m.pairs[a]))...)
+	}
+	return &m.pairs[a][b]
+}

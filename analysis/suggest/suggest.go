@@ -1,0 +1,225 @@
+// Package suggest finds properties that hold in traces that are known to be good: which event follows which and
+// how soon (response), which one does not come before another one (precedence), and which ones are periodic.
+//
+// A [Miner] reads the traces. [Miner.Properties] chooses the properties that tell most. Events have the names and
+// the order that package verify gives them; docs/analyses/verify.md has the formulas.
+package suggest
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// Kind is the kind of a property.
+type Kind string
+
+// The kinds of properties.
+const (
+	Response   Kind = "response"   // each A is followed by a B within Max
+	Precedence Kind = "precedence" // there is no B before the first A
+	Period     Kind = "period"     // each A but the last one is followed by the next one after Min to Max
+)
+
+// Property is a property that holds in all traces, within each object.
+type Property struct {
+	Kind Kind
+	A, B Name // B is A in a Period
+	// Support is the number of observations: answered A of a Response, B of a Precedence, distances of a Period.
+	Support int64
+	// Undecided is the number of A of a Response without a B. The traces end within Max of them.
+	Undecided int64
+	Objects   int64    // objects of all traces that have B
+	Min, Max  *big.Rat // in seconds; nil in a Precedence
+	Mean      float64  // in seconds
+	score     float64
+}
+
+// MostAnswered is the greatest mean number of A that one B answers in a [Response].
+const MostAnswered = 8
+
+// Jitter is the greatest relative deviation of a [Period] from the middle.
+const Jitter = 0.2
+
+// Properties returns at most most properties with at least the given number of observations, the most telling ones
+// first: those with many observations and tight bounds. Of a chain of events it has the responses of neighbours, and
+// that of the first and the last one. The time is proportional to the cube of the number of names.
+func (m *Miner) Properties(least int64, most int) []Property {
+	n := len(m.symbols)
+	if n > 0 {
+		m.pair(n-1, 0)
+	}
+	for a := range n {
+		m.pair(a, n-1)
+	}
+	usable := make([]bool, n)
+	for i, s := range m.symbols {
+		usable[i] = s.count >= least && (s.Event != Plain || !m.claims[s.Name.Name])
+	}
+	list := slices.Concat(m.responses(usable, least), m.precedences(usable), m.periods(usable, least))
+	for i := range list {
+		p := &list[i]
+		ratio := 2.0 // a precedence is worth less: it is observed once in each object
+		if p.Kind != Precedence {
+			high, _ := p.Max.Float64()
+			ratio = 1
+			if p.Mean > 0 {
+				ratio = max(1, high/p.Mean)
+			}
+		}
+		p.score = math.Log2(1+float64(p.Support)) / ratio
+	}
+	slices.SortStableFunc(list, func(a, b Property) int { return cmp.Compare(b.score, a.score) })
+	return list[:min(most, len(list))]
+}
+
+// matrix has a value for each pair of names.
+type matrix [][]bool
+
+func newMatrix(n int) matrix {
+	x := make(matrix, n)
+	for i := range x {
+		x[i] = make([]bool, n)
+	}
+	return x
+}
+
+func (d *delays) mean() float64 { return d.sum / float64(d.count) }
+
+// ordered reports whether no b comes before the first a, in any object.
+func (m *Miner) ordered(a, b int) bool {
+	return m.symbols[b].objects > 0 && m.pairs[a][b].ordered == m.symbols[b].objects
+}
+
+// follows returns which names are followed by which ones. If two follow each other, it has the pair whose order
+// is that of the first ones, or else the one with the shorter delay.
+func (m *Miner) follows(usable []bool, least int64) matrix {
+	n := len(m.symbols)
+	x := newMatrix(n)
+	for a := range n {
+		for b := range n {
+			p := &m.pairs[a][b]
+			if a == b || !usable[a] || !usable[b] || p.count < least || p.count > MostAnswered*p.answers ||
+				p.count+p.undecided != m.symbols[a].count || p.undecided > 0 && p.wait.Cmp(p.max) > 0 {
+				continue
+			}
+			// A b that occurs again and again follows everything. That tells something only if it comes sooner
+			// than its usual distance.
+			s := &m.symbols[b]
+			high, _ := p.max.Float64()
+			x[a][b] = s.gaps.count <= s.objects || high <= s.gaps.mean()
+		}
+	}
+	for a := range n {
+		for b := range a {
+			if !x[a][b] || !x[b][a] {
+				continue
+			}
+			forward, back := m.ordered(a, b), m.ordered(b, a)
+			if forward == back {
+				forward = m.pairs[a][b].mean() < m.pairs[b][a].mean()
+			}
+			x[a][b], x[b][a] = forward, !forward
+		}
+	}
+	return x
+}
+
+// responses returns the responses of neighbours, and of the ends of chains.
+func (m *Miner) responses(usable []bool, least int64) (list []Property) {
+	x := m.follows(usable, least)
+	n := len(x)
+	isFirst := func(a int) bool {
+		return !slices.ContainsFunc(x, func(row []bool) bool { return row[a] })
+	}
+	var first, last []bool
+	for a := range n {
+		first = append(first, isFirst(a))
+		last = append(last, !slices.Contains(x[a], true))
+	}
+	// An a is followed by a c through a b if the delays add up, or if the bounds of both imply that of the whole.
+	between := func(a, c int) bool {
+		whole := &m.pairs[a][c]
+		for b := range n {
+			if !x[a][b] || !x[b][c] {
+				continue
+			}
+			before, behind := &m.pairs[a][b], &m.pairs[b][c]
+			if before.mean()+behind.mean() <= whole.mean()*1.001 ||
+				new(big.Rat).Add(before.max, behind.max).Cmp(whole.max) <= 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for a := range n {
+		for b := range n {
+			if !x[a][b] || !(first[a] && last[b]) && between(a, b) {
+				continue
+			}
+			p := &m.pairs[a][b]
+			list = append(list, Property{Kind: Response, A: m.symbols[a].Name, B: m.symbols[b].Name, Support: p.count,
+				Undecided: p.undecided, Objects: m.symbols[b].objects, Min: p.min, Max: p.max, Mean: p.mean()})
+		}
+	}
+	return list
+}
+
+// precedences returns the precedences that do not follow from others, nor from claims that end after they begin.
+func (m *Miner) precedences(usable []bool) (list []Property) {
+	n := len(m.symbols)
+	x := newMatrix(n)
+	for a := range n {
+		for b := range n {
+			x[a][b] = a != b && usable[a] && usable[b] && m.ordered(a, b)
+		}
+	}
+	for a := range n {
+		for c := range n {
+			from, to := m.symbols[a].Name, m.symbols[c].Name
+			if !x[a][c] || from.Event == Start && to == (Name{End, from.Name}) {
+				continue
+			}
+			follows := false
+			for b := 0; b < n && !follows; b++ {
+				follows = x[a][b] && x[b][c] && !x[b][a] && !x[c][b]
+			}
+			if !follows {
+				list = append(list, Property{Kind: Precedence, A: from, B: to, Support: m.symbols[c].count,
+					Objects: m.symbols[c].objects})
+			}
+		}
+	}
+	return list
+}
+
+// periods returns the names that are periodic. Of the start and the end of the same claims it is the steadier one.
+func (m *Miner) periods(usable []bool, least int64) (list []Property) {
+	jitter := func(d *delays) float64 {
+		low, _ := d.min.Float64()
+		high, _ := d.max.Float64()
+		return (high - low) / (high + low)
+	}
+	periodic := func(s int32) bool {
+		g := &m.symbols[s].gaps
+		return usable[s] && g.count >= least && jitter(g) <= Jitter
+	}
+	for i := range m.symbols {
+		s := &m.symbols[i]
+		if !periodic(int32(i)) {
+			continue
+		}
+		if s.Event != Plain {
+			other, ok := m.names[Name{Start + End - s.Event, s.Name.Name}]
+			if ok && other >= 0 && periodic(other) {
+				if c := cmp.Compare(jitter(&m.symbols[other].gaps), jitter(&s.gaps)); c < 0 || c == 0 && s.Event == End {
+					continue
+				}
+			}
+		}
+		list = append(list, Property{Kind: Period, A: s.Name, B: s.Name, Support: s.gaps.count, Objects: s.objects,
+			Min: s.gaps.min, Max: s.gaps.max, Mean: s.gaps.mean()})
+	}
+	return list
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/analysis/suggest"
+	"github.com/weft-trace/weft/analysis/verify"
+)
+
+// suggestFlags holds the flags of weft verify --suggest.
+type suggestFlags struct {
+	suggest bool
+	by      string
+	least   int
+	most    int
+}
+
+func (s *suggestFlags) flags(f *pflag.FlagSet) {
+	f.BoolVar(&s.suggest, "suggest", false, "print a specification with properties that hold in all the traces")
+	f.StringVar(&s.by, "by", "", "suggest: the attribute whose value tells objects apart, such as id; whole numbers")
+	f.IntVar(&s.least, "least", 5, "suggest: the least number of observations of a property")
+	f.IntVar(&s.most, "most", 50, "suggest: the greatest number of properties")
+}
+
+// check reports flags that do not go together.
+func (s *suggestFlags) check(f *pflag.FlagSet) error {
+	others := []string{"by", "least", "most"}
+	if s.suggest {
+		others = []string{"spec", "semantics", "json", "junit", "compat"}
+		for _, p := range propertyFlags {
+			others = append(others, p.name)
+		}
+	}
+	for _, name := range others {
+		if f.Changed(name) {
+			if s.suggest {
+				return usageError("--%s: found it with --suggest, expected it without", name)
+			}
+			return usageError("--%s: found it without --suggest, expected it with --suggest", name)
+		}
+	}
+	if s.least < 1 || s.most < 1 {
+		return usageError("--least %d, --most %d: expected numbers above 0", s.least, s.most)
+	}
+	return nil
+}
+
+// maxInstances is the number of values of a parameter, times properties, that a specification can have.
+const maxInstances = 50000
+
+// runSuggest prints a specification with properties that hold in the traces.
+func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlags) error {
+	m := suggest.NewMiner(flags.suggest.by)
+	for _, path := range traces {
+		in, err := a.open(ctx, path, &flags.input)
+		err = a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
+			sel, err := flags.selection.selection(ctx, in)
+			if err != nil {
+				return nil, nil, err
+			}
+			opt := suggest.Options{Location: sel.Location}
+			_, opt.Window = flags.selection.bounds(sel)
+			err = m.Add(ctx, in.Events, opt)
+			var limit *suggest.LimitError
+			if errors.As(err, &limit) {
+				err = usageError("%s: %w", in.src.Path, limit)
+			}
+			return nil, func() error { return nil }, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if m.By != "" && !m.Any {
+		return &exitError{exitDefects, fmt.Errorf("found no event whose attribute %q is a whole number", m.By)}
+	}
+	most := flags.suggest.most
+	if m.By != "" {
+		most = max(1, min(most, maxInstances/int(m.To-m.From+1)))
+	}
+	list := m.Properties(int64(flags.suggest.least), most)
+	if !flags.input.quiet {
+		if m.LeftOut > 0 {
+			printf(a.err, "%d names are left out: more than %d, or with line breaks\n", m.LeftOut, suggest.MaxNames)
+		}
+		if m.Other > 0 {
+			printf(a.err, "%d values of %s are left out: they are no whole numbers\n", m.Other, plain(m.By))
+		}
+	}
+	if len(list) == 0 {
+		return &exitError{exitDefects, fmt.Errorf("found no property with %d observations", flags.suggest.least)}
+	}
+	var text bytes.Buffer
+	writeSuggestions(&text, m, list, len(traces), &flags.suggest)
+	_, err := a.out.Write(text.Bytes())
+	return err
+}
+
+// writeSuggestions writes a specification.
+func writeSuggestions(w io.Writer, m *suggest.Miner, list []suggest.Property, traces int, flags *suggestFlags) {
+	of := fmt.Sprintf("%d traces", traces)
+	if traces == 1 {
+		of = "1 trace"
+	}
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
+		of, flags.least)
+	if m.By != "" {
+		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(m.By))
+	}
+	used := map[string]int{}
+	for i := range list {
+		p := &list[i]
+		name := checkName(p)
+		if used[name]++; used[name] > 1 {
+			name = fmt.Sprintf("%s_%d", name, used[name])
+			used[name]++
+		}
+		each := ""
+		if m.By != "" {
+			each = fmt.Sprintf("forall (i : %d .. %d) ", m.From, m.To)
+		}
+		fmt.Fprintf(w, "\n// %s\ncheck %s : %s%s\n", suggestionComment(p, m.By), name, each, suggestionFormula(p, m.By))
+	}
+}
+
+// checkName returns a name for the check of a property, which is a word.
+func checkName(p *suggest.Property) string {
+	name := string(p.Kind) + " " + eventName(p.A)
+	if p.Kind != suggest.Period {
+		name += " " + eventName(p.B)
+	}
+	r := []rune(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name))
+	return string(r[:min(len(r), 80)])
+}
+
+// eventName returns the name of events as the properties of flags write it.
+func eventName(n suggest.Name) string {
+	return [...]string{suggest.Plain: "", suggest.Start: "start ", suggest.End: "end "}[n.Event] + n.Name
+}
+
+// suggestionComment returns what was observed of a property, in objects with a value of an attribute or in all events.
+func suggestionComment(p *suggest.Property, by string) string {
+	a, b := plain(eventName(p.A)), plain(eventName(p.B))
+	if p.Kind == suggest.Precedence {
+		where := "traces"
+		if by != "" {
+			where = "objects"
+		}
+		if p.Objects == 1 {
+			where = strings.TrimSuffix(where, "s")
+		}
+		return fmt.Sprintf("No %s before the first %s: %d times %s, in %d %s.", b, a, p.Support, b, p.Objects, where)
+	}
+	mean := new(big.Rat)
+	mean.SetFloat64(p.Mean)
+	what := fmt.Sprintf("Each %s is followed by %s", a, b)
+	if p.Kind == suggest.Period {
+		middle := new(big.Rat).Add(p.Min, p.Max)
+		middle.Quo(middle, big.NewRat(2, 1))
+		what = fmt.Sprintf("%s every %s ± %s", a, roughly(middle), roughly(new(big.Rat).Sub(p.Max, middle)))
+	}
+	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, roughly(p.Min), roughly(mean),
+		roughly(p.Max))
+	if p.Undecided > 0 {
+		s += fmt.Sprintf("; %d more are undecided at the end of a trace", p.Undecided)
+	}
+	return s + "."
+}
+
+// suggestionFormula returns the formula of a property. In one for objects the parameter i is the value of an attribute.
+func suggestionFormula(p *suggest.Property, by string) string {
+	proposition := func(n suggest.Name) string {
+		e := [...]verify.Event{suggest.Plain: verify.AnyEvent, suggest.Start: verify.StartEvent,
+			suggest.End: verify.EndEvent}[n.Event]
+		s := (&verify.Proposition{Event: e, Attributes: []verify.Attribute{{Key: "name", Value: n.Name}}}).String()
+		if by != "" {
+			object := (&verify.Proposition{Attributes: []verify.Attribute{{Key: by, Value: "i"}}}).String()
+			s = strings.TrimSuffix(s, "}") + ", " + strings.TrimSuffix(object[1:], "'i'}") + "i}"
+		}
+		return s
+	}
+	a, b := proposition(p.A), proposition(p.B)
+	switch p.Kind {
+	case suggest.Response:
+		unit := unitOf(p.Max)
+		return fmt.Sprintf("globally if %s then finally within [0, %s] %s %s", a, decimalIn(p.Max, unit, true), unit.name, b)
+	case suggest.Precedence:
+		return fmt.Sprintf("not until (%s and not %s) we have that not %s", b, a, a)
+	}
+	unit := unitOf(p.Max)
+	low, high := decimalIn(p.Min, unit, false), decimalIn(p.Max, unit, true)
+	// The last A has no next one.
+	const pattern = "globally if %s then (globally within (0, %s) %s not %s\n" +
+		"\tand (finally within [%s, %s] %s %s or globally within (0, inf) not %s))"
+	return fmt.Sprintf(pattern, a, low, unit.name, a, low, high, unit.name, a, a)
+}
+
+// timeUnit is a unit of times in specifications.
+type timeUnit struct {
+	name   string
+	digits int // 10^digits of it are a second
+}
+
+// unitOf returns the unit in which people give a time in seconds: the greatest one that is not longer.
+func unitOf(t *big.Rat) timeUnit {
+	units := [...]timeUnit{{"s", 0}, {"ms", 3}, {"us", 6}, {"ns", 9}}
+	for _, u := range units {
+		if in(t, u).Cmp(big.NewRat(1, 1)) >= 0 || t.Sign() == 0 {
+			return u
+		}
+	}
+	return units[len(units)-1]
+}
+
+// in returns a time in a unit.
+func in(t *big.Rat, u timeUnit) *big.Rat { return new(big.Rat).Mul(t, power(u.digits)) }
+
+// power returns a power of 10.
+func power(n int) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))
+}
+
+// decimalIn returns a time in a unit: exactly, or if it takes more than 15 decimals, rounded up or down to 9.
+func decimalIn(t *big.Rat, u timeUnit, up bool) string {
+	x := in(t, u)
+	for n := range 16 {
+		if y := new(big.Rat).Mul(x, power(n)); y.IsInt() {
+			return x.FloatString(n)
+		}
+	}
+	y := new(big.Rat).Mul(x, power(9))
+	whole := new(big.Int).Div(y.Num(), y.Denom())
+	if up {
+		whole.Add(whole, big.NewInt(1))
+	}
+	return new(big.Rat).Quo(new(big.Rat).SetInt(whole), power(9)).FloatString(9)
+}
+
+// roughly returns a time for people, with four digits.
+func roughly(t *big.Rat) string {
+	u := unitOf(t)
+	f, _ := in(t, u).Float64()
+	return fmt.Sprintf("%.4g %s", f, u.name)
+}
