@@ -7,5 +7,6 @@
 //
 // A trace is a sequence of states, one for each event and for each begin and end of a claim, in time
 // order. A visit of a region counts as a claim. A formula is evaluated at the first state, or, if it
-// consists of signals alone, at the begin of the trace. docs/analyses/verify.md describes the language and its semantics.
+// consists of signals alone, at the begin of the trace. docs/analyses/verify.md describes the language
+// and its semantics.
 package verify
