@@ -5,9 +5,7 @@ import (
 	"context"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -231,130 +229,6 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		l.messages = append(l.messages, o)
 	})
 	return nil
-}
-
-// request identifies the requests with one id that are open at a location at the same time.
-type request struct {
-	loc uint32
-	key key
-}
-
-// requestEnds counts the events, from the begin of the piece on, of the requests with one id.
-type requestEnds struct {
-	open  int // number of requests that are open at the begin of the piece
-	begun int // number of open requests that were posted later
-	ended int // number of the first ones that have ended, the newest first
-	named int // number of the first ones, the newest first, that an end or a test names
-}
-
-// isRequest reports whether pairs of a class are requests whose completion a recorder may leave
-// out.
-func isRequest(class int8) bool {
-	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
-}
-
-// findOthers finds out which messages in transit have their other end in the times up to limit, and
-// removes open requests that no event in these times names. It reads growing windows from the begin
-// of the piece on until it has found all other ends and names.
-func (c *cut) findOthers(ctx context.Context, flows *flows) error {
-	requests := map[request]*requestEnds{}
-	for loc, l := range c.border {
-		if l == nil {
-			continue
-		}
-		for k, x := range l.rest {
-			if isRequest(k.class) {
-				requests[request{uint32(loc), k}] = &requestEnds{open: len(x)}
-			}
-		}
-	}
-	missing := map[request]*requestEnds{}
-	maps.Copy(missing, requests)
-	name := func(at request, ends, tests bool) {
-		r := missing[at]
-		switch {
-		case r == nil:
-		case tests:
-			if r.begun == 0 {
-				r.named = max(r.named, r.ended+1)
-			}
-		case !ends:
-			r.begun++
-		case r.begun > 0:
-			r.begun--
-		default:
-			r.ended++
-			r.named = max(r.named, r.ended)
-		}
-		if r != nil && r.named >= r.open {
-			delete(missing, at)
-		}
-	}
-	row := func(x *trace.Cursor) {
-		k := x.Kind()
-		flows.countOther(x)
-		if x.Derived() {
-			return
-		}
-		if k == trace.RequestTest {
-			for _, begin := range []trace.Kind{trace.RecvBegin, trace.CollectiveRequest} {
-				name(request{x.Location(), key{class: pairs[begin].class, op: x.Op(0)}}, false, true)
-			}
-		} else if p := pairOf(k); isRequest(p.class) {
-			name(request{x.Location(), p.key(x)}, k != trace.RecvBegin && k != trace.CollectiveRequest, false)
-		}
-	}
-	kind := func(k trace.Kind) bool {
-		return k.IsSend() || k.IsRecv() || k == trace.RequestTest || isRequest(pairOf(k).class)
-	}
-	from, length := c.window.From, max(c.Defs().Clock.Num/c.Defs().Clock.Den/1000, 1)
-	limit := c.limit()
-	for round := 0; ; round++ {
-		wanted := map[uint32]bool{}
-		for at := range missing {
-			wanted[at.loc] = true
-		}
-		flows.eachMissing(func(loc uint32) { wanted[loc] = true })
-		if len(wanted) == 0 {
-			break
-		}
-		to := limit
-		if round < 4 {
-			to = min(trace.Add(from, length), limit)
-		}
-		sel := trace.Selection{From: from, To: to, Kind: kind, Location: func(l uint32) bool { return wanted[l] }}
-		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
-			if t := x.Time(); wanted[x.Location()] && t >= from && (t < to || to == math.MaxInt64) {
-				row(x)
-			}
-			return len(missing) > 0 || flows.missing > 0
-		})
-		if err != nil {
-			return err
-		}
-		if to == limit {
-			break
-		}
-		from, length = to, length*32
-	}
-	for at, r := range requests {
-		if rest := c.border[at.loc].rest; r.named == 0 {
-			delete(rest, at.key)
-		} else {
-			rest[at.key] = rest[at.key][r.open-min(r.named, r.open):]
-		}
-	}
-	return nil
-}
-
-// limit returns the end of the times in which findOthers reads: as much time after the window as the
-// window has. Later other ends change nothing in the piece.
-func (c *cut) limit() int64 {
-	length := uint64(c.window.To) - uint64(c.window.From)
-	if c.window.To == math.MaxInt64 || length > uint64(math.MaxInt64-max(c.window.To, 0)) {
-		return math.MaxInt64
-	}
-	return c.window.To + int64(length)
 }
 
 // prefix collects what is open at the begin of a piece, at the locations that one worker reads.
@@ -649,70 +523,6 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 		o.AddAttr(s.ends, trace.StringValue(clock.FormatSeconds(end)))
 	}
 	return s.gather.flush()
-}
-
-// goesBeyond reports whether a row that ends at time end has any content from time t on. The last
-// sample of a range is at its end.
-func goesBeyond(k trace.Kind, end, t int64) bool {
-	return end > t || end == t && k == trace.SampleRange
-}
-
-// isOver reports whether a row that ends at time end extends over the end of the piece.
-func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
-	return s.window.To < math.MaxInt64 && goesBeyond(x.Kind(), end, s.window.To)
-}
-
-// samplesBefore returns how many of n samples at equal distances from begin to end are before time
-// to. It also returns the time of the last one of these, and that of the first one of the others.
-func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
-	at := func(i int) int64 {
-		if n < 2 {
-			return begin
-		}
-		hi, lo := bits.Mul64(uint64(end-begin), uint64(i))
-		q, _ := bits.Div64(hi, lo, uint64(n-1))
-		return begin + int64(q)
-	}
-	count = sort.Search(n, func(i int) bool { return at(i) >= to })
-	return count, at(max(count-1, 0)), at(min(count, n-1))
-}
-
-// clipBegin moves the begin of a row that extends into the piece to time from or, for a range of
-// samples, to its first sample there. It returns false if nothing of the row remains.
-func clipBegin(o *open, from int64, clock trace.Clock) bool {
-	switch o.kind {
-	case trace.Fragment, trace.SampleRange, trace.Marker:
-		o.row = &row{ops: slices.Clone(o.row.ops), keys: o.row.keys, vals: o.row.vals}
-	}
-	began := o.time
-	o.time = from
-	switch ops := o.row.operands(); o.kind {
-	case trace.Marker:
-		ops[0] = uint64(began + int64(ops[0]) - from)
-	case trace.Fragment:
-		value := func(i int) float64 {
-			if i < len(ops) {
-				return math.Float64frombits(ops[i])
-			}
-			return 0
-		}
-		u := float64(from-began) / clock.UnitTicks()
-		c, b, a := value(1), value(2), value(3)
-		for i, v := range []float64{c + u*(b+u*a), b + 2*u*a} {
-			if i+1 < len(ops) {
-				ops[i+1] = math.Float64bits(v)
-			}
-		}
-	case trace.SampleRange:
-		n := len(ops) - 1
-		before, _, next := samplesBefore(began, int64(ops[0]), n, from)
-		if before == n {
-			return false
-		}
-		o.time = next
-		o.row.ops = append(ops[:1], ops[1+before:]...)
-	}
-	return true
 }
 
 // batch delivers the rows in the window, and keeps track of what they open.

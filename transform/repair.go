@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
@@ -15,50 +14,6 @@ import (
 
 // RepairAttribute is added to events that [Repair] inserts. Its value describes the defect.
 const RepairAttribute = "repair"
-
-// RepairRules returns the rules under which [Repair] reports its changes. The caller owns the
-// slice.
-func RepairRules() []format.Rule { return slices.Clone(repairRules) }
-
-var repairRules = []format.Rule{
-	{ID: "repair.closed-region", Severity: trace.Warning,
-		Doc: "A region that is never left is left at the last event of its location, in PICL ahead of the exit of -901 " +
-			"where it is open at that.",
-		Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
-	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.",
-		Example: "leave f where f is not open"},
-	{ID: "repair.entered-region", Severity: trace.Warning,
-		Doc:     "A region that is left but never entered is entered at the first event of its location.",
-		Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
-	{ID: "repair.closed-inner-region", Severity: trace.Warning,
-		Doc:     "A region inside of one that is left is left with it.",
-		Example: "enter f, enter g, leave f: g is left ahead of f"},
-	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends is ended.",
-		Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
-	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away.",
-		Example: "the end of claim 5, of which there was no begin"},
-	{ID: "repair.renumbered", Severity: trace.Warning, Doc: "A claim, mark or link whose id is taken gets another one.",
-		Example: "two claims 5: the later one becomes claim 6"},
-	{ID: "repair.claim-offset", Severity: trace.Warning,
-		Doc: "A claim of a resource with offsets that has none gets offset 0; one of a resource without offsets " +
-			"loses its own.",
-		Example: "C 0 0 1 0 1 where R 0 uses offsets"},
-	{ID: "repair.signal", Severity: trace.Warning,
-		Doc:     "A fragment of a signal that does not end where the next one begins is made to.",
-		Example: "F 0 0 2 1 0 0 and F 0 3 4 1 0 0: the first one ends at 3"},
-	{ID: "repair.dropped-link", Severity: trace.Warning, Doc: "A link to something that is not in the trace is left away.",
-		Example: "a dependency of claim 7, which no line defines"},
-	{ID: "repair.defined", Severity: trace.Warning, Doc: "What events refer to and nothing defines is defined.",
-		Example: "a claim of resource 3, of which there is no R line: it becomes one named undefined resource 3"},
-	{ID: "repair.time", Severity: trace.Warning,
-		Doc:     "An event before the one ahead of it at its location gets that one's time.",
-		Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
-	{ID: "repair.named-attribute", Severity: trace.Warning,
-		Doc:     "An attribute of a TRACE file without a key gets the key unknown.",
-		Example: "E 1 1 ; =x: it becomes E 1 1 ; unknown=x"},
-	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.",
-		Example: "an enter without a region, as of OTF2's undefined"},
-}
 
 // RepairOptions are the settings of [Repair].
 type RepairOptions struct {
@@ -86,143 +41,6 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
 	return transformed{&definedTrace{rewritten: own, repair: x}}
-}
-
-// definedTrace is a repaired trace with definitions for everything to which events refer.
-type definedTrace struct {
-	*rewritten
-	repair   *repair
-	complete bool // groups and keys of attributes have been added
-}
-
-// Prepare determines the necessary repairs, and adds missing definitions.
-func (m *definedTrace) Prepare(ctx context.Context) error {
-	if err := m.repair.Prepare(ctx); err != nil {
-		return err
-	}
-	m.definer.all()
-	if !m.complete {
-		m.complete = true
-		m.defineGroups()
-		m.nameAttributes()
-	}
-	return nil
-}
-
-// defineGroups adds definitions of the groups in the ids of time series, GROUP/SERIES.
-func (m *definedTrace) defineGroups() {
-	d := m.Defs()
-	groups := map[string]uint32{}
-	for i, g := range d.Groups.All() {
-		if g.Kind == "time series" {
-			groups[g.ID] = uint32(i)
-		}
-	}
-	for i := range d.Metrics.Len() {
-		x := d.Metrics.At(uint32(i))
-		id, _, ok := strings.Cut(x.ID, "/")
-		if x.Kind != trace.SeriesMetric || !ok {
-			continue
-		}
-		group, known := groups[id]
-		if !known {
-			g := trace.LocationGroup{ID: id, Kind: "time series", Parent: trace.NoRef}
-			undefined := true
-			m.repair.standIn("time series", id, "series of it", &undefined, &g.Name, &g.Attrs)
-			group = d.Groups.Add(g)
-			groups[id] = group
-		}
-		if d.Locations.Has(x.Location) {
-			d.Locations.At(x.Location).Group = group
-		}
-	}
-}
-
-// nameAttributes gives each attribute without a key a key that is not in use, if the format
-// requires keys.
-func (m *definedTrace) nameAttributes() {
-	d := m.Defs()
-	if !d.Conventions.AttributeKeys {
-		return
-	}
-	var keys []*string
-	add := func(list []trace.Attr) {
-		for i := range list {
-			keys = append(keys, &list[i].Key)
-		}
-	}
-	for i := range d.Properties.Len() {
-		keys = append(keys, &d.Properties.At(uint32(i)).Key)
-	}
-	for i := range d.Resources.Len() {
-		add(d.Resources.At(uint32(i)).Attrs)
-	}
-	for i := range d.Metrics.Len() {
-		add(d.Metrics.At(uint32(i)).Attrs)
-	}
-	for i := range d.Groups.Len() {
-		add(d.Groups.At(uint32(i)).Attrs)
-	}
-	for i := range d.Attributes.Len() {
-		keys = append(keys, &d.Attributes.At(uint32(i)).Name)
-	}
-	used := map[string]bool{}
-	for _, k := range keys {
-		used[*k] = true
-	}
-	name := "unknown"
-	for n := 2; used[name]; n++ {
-		name = fmt.Sprintf("unknown %d", n)
-	}
-	m.repair.unnamed = name
-	for _, k := range keys {
-		if *k == "" {
-			*k = name
-		}
-	}
-	if used[""] {
-		m.repair.reportUnnamed()
-	}
-}
-
-// reportUnnamed reports, once for all attributes, that they get a key.
-func (r *repair) reportUnnamed() {
-	if !r.hasUnnamed {
-		r.hasUnnamed = true
-		r.how.Report.Add(&trace.Defect{Rule: "repair.named-attribute", Severity: trace.Warning,
-			Position: trace.Position{File: r.how.Path}, Found: "attributes without a key",
-			Expected: fmt.Sprintf("a key; it is %q", r.unnamed)})
-	}
-}
-
-// define makes definitions of stand-ins.
-func (r *repair) define(_ table, v any) {
-	switch e := v.(type) {
-	case *trace.Resource:
-		for i, h := range r.held {
-			if e.Undefined && r.Defs().Resources.At(uint32(i)).ID == e.ID {
-				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
-			}
-		}
-		r.standIn("resource", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
-	case *trace.MetricDef:
-		r.standIn("metric", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
-	}
-}
-
-// standIn makes a definition of a stand-in.
-func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
-	if !*undefined {
-		return
-	}
-	*undefined = false
-	*name = cmp.Or(*name, "undefined "+what+" "+id)
-	if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
-		*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
-	}
-	r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
-		Position: trace.Position{File: r.how.Path},
-		Record:   what + " " + id, Found: found, Expected: "its definition; it is defined"})
 }
 
 // repair is a trace that is repaired, without missing definitions.

@@ -237,45 +237,6 @@ func (e *encoder) renameTexts(r *Record) {
 	}
 }
 
-// modelTable returns the address of the model's table for a table of OTF2, and the id of its entry i as text. The
-// table is nil if the model has none, or no entry i.
-func modelTable(d *trace.Definitions, t Table, i uint32) (table any, id string) {
-	named := func(x *trace.Named) string { return x.ID }
-	switch t {
-	case Attributes:
-		return entryOf(&d.Attributes, i, func(x *trace.AttributeDef) string { return x.ID })
-	case Locations:
-		return entryOf(&d.Locations, i, func(x *trace.Location) string { return x.ID })
-	case LocationGroups, SystemTreeNodes:
-		return entryOf(&d.Groups, i, func(x *trace.LocationGroup) string { return x.ID })
-	case Regions:
-		return entryOf(&d.Regions, i, func(x *trace.Region) string { return x.ID })
-	case Groups:
-		return entryOf(&d.Sets, i, func(x *trace.Set) string { return x.ID })
-	case Comms:
-		return entryOf(&d.Communicator, i, func(x *trace.Communicator) string { return x.ID })
-	case Parameters:
-		return entryOf(&d.Parameters, i, named)
-	case Windows:
-		return entryOf(&d.Windows, i, named)
-	case CallingContexts:
-		return entryOf(&d.Contexts, i, named)
-	case IOFiles:
-		return entryOf(&d.Files, i, named)
-	case IOHandles:
-		return entryOf(&d.Handles, i, named)
-	}
-	return nil, ""
-}
-
-// entryOf returns a table and the id of an entry, if the entry exists.
-func entryOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (any, string) {
-	if !t.Has(i) {
-		return nil, ""
-	}
-	return t, id(t.At(i))
-}
-
 // id returns the id of a table's entry in the written archive.
 func (e *encoder) id(t Table, i uint32) uint64 {
 	o := e.original
@@ -639,59 +600,6 @@ func (e *encoder) putEvent(loc uint32, x *Event) error {
 		x = own.localize(x)
 	}
 	return w.Write(x)
-}
-
-// writeSnapshotsAndThumbnails writes the parts of an archive that depend on its events: the
-// snapshots of locations with all of their events, and the thumbnails if all locations have all
-// events.
-func (e *encoder) writeSnapshotsAndThumbnails() error {
-	o, all := e.original, true
-	if o.partOf != nil {
-		for _, p := range o.parts {
-			a := &p.m.a.Anchor
-			e.loss.Add("trace", "snapshots", format.Lost, "they refer to definitions by ids that have changed",
-				int64(a.Snapshots)*int64(len(p.m.locations)))
-			e.loss.Add("trace", "thumbnails", format.Lost, "they refer to definitions by ids that have changed",
-				int64(a.Thumbnails))
-		}
-		return nil
-	}
-	m := o.parts[0].m
-	shifted := e.defs.Retimed || o.clocks > 0
-	dropped := int64(0)
-	for _, id := range m.locations {
-		w, there := e.w.locations[id]
-		if whole := !shifted && there && w.Count == m.eventCount(id) || !there && m.eventCount(id) == 0; !whole {
-			all, dropped = false, dropped+int64(m.a.Anchor.Snapshots)
-			continue
-		}
-		if m.a.Anchor.Snapshots == 0 {
-			continue
-		}
-		if err := e.writeSnapshots(id); err != nil {
-			return err
-		}
-	}
-	e.loss.Add("trace", "snapshots", format.Lost, "they are of events that are no more, or at other times", dropped)
-	if !all {
-		e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times",
-			int64(m.a.Anchor.Thumbnails))
-		return nil
-	}
-	return m.eachThumbnail(func(k int, r *Record) error {
-		e.renameTexts(r)
-		return e.w.Thumbnail(k, r)
-	})
-}
-
-// writeSnapshots writes the snapshots of a location except for damaged records.
-func (e *encoder) writeSnapshots(id uint64) error {
-	return e.original.parts[0].m.eachSnapshot(id, func(x *Event) error {
-		if int(x.ID) >= len(snapshotTypes) || snapshotTypes[x.ID].name == "" {
-			return nil
-		}
-		return e.w.Snapshots(id).Write(x)
-	})
 }
 
 // closeRewritten writes the definitions of the source archive and the added ones, and ends the

@@ -1,0 +1,134 @@
+package clocks
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+)
+
+// unpacker is a sequence of packed numbers, which are read from its begin.
+type unpacker []byte
+
+// next reads an unsigned number.
+func (b *unpacker) next() uint64 {
+	if x := (*b)[0]; x < 0x80 {
+		*b = (*b)[1:]
+		return uint64(x)
+	}
+	x, n := binary.Uvarint(*b)
+	*b = (*b)[n:]
+	return x
+}
+
+// signed reads a signed number.
+func (b *unpacker) signed() int64 {
+	x := b.next()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+// fronts is a heap of nodes that are the first of their clock and wait for constraints. It is
+// ordered by the time since the first event of their clock.
+type fronts struct{ list []front }
+
+// front is an entry: a node, and its time in ticks since the first event of its clock.
+type front struct {
+	after int64
+	*waiter
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (f *fronts) Len() int { return len(f.list) }
+
+// Less orders by time, and then by clock.
+func (f *fronts) Less(i, j int) bool {
+	a, b := &f.list[i], &f.list[j]
+	return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.clock, b.clock)) < 0
+}
+
+// Swap swaps two entries.
+func (f *fronts) Swap(i, j int) { f.list[i], f.list[j] = f.list[j], f.list[i] }
+
+// Push appends an entry.
+func (f *fronts) Push(x any) { f.list = append(f.list, x.(front)) }
+
+// Pop removes the last entry.
+func (f *fronts) Pop() any {
+	x := f.list[len(f.list)-1]
+	f.list = f.list[:len(f.list)-1]
+	return x
+}
+
+// push adds the node w.
+func (f *fronts) push(s *forward, w *waiter) {
+	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
+}
+
+// pop removes and returns the first node without a final time, or nil if there is none.
+func (f *fronts) pop() *waiter {
+	for f.Len() > 0 {
+		if x := heap.Pop(f).(front); !x.done {
+			return x.waiter
+		}
+	}
+	return nil
+}
+
+// search finds strongly connected components of a graph by Tarjan's algorithm.
+type search struct {
+	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
+	index []int32                // by node: the order in which it was found; nodes with an index other than 0 are skipped
+	low   []int32
+	on    []bool // by node: it is on the stack
+	stack []int32
+	count int32
+}
+
+func newSearch(nodes int, next func(u, i int32) int32) *search {
+	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
+}
+
+// from finds the components that are reachable from root, except those that were found before. It
+// calls found for each component, before it does so for components that lead to it. The component
+// is valid during the call.
+func (s *search) from(root int32, found func(component []int32)) {
+	type step struct{ u, next int32 }
+	var calls []step
+	enter := func(u int32) {
+		s.count++
+		s.index[u], s.low[u], s.on[u] = s.count, s.count, true
+		s.stack = append(s.stack, u)
+		calls = append(calls, step{u: u})
+	}
+	if s.index[root] == 0 {
+		enter(root)
+	}
+	for len(calls) > 0 {
+		x := &calls[len(calls)-1]
+		u := x.u
+		if v := s.next(u, x.next); v != none {
+			x.next++
+			if s.index[v] == 0 {
+				enter(v)
+			} else if s.on[v] {
+				s.low[u] = min(s.low[u], s.index[v])
+			}
+			continue
+		}
+		calls = calls[:len(calls)-1]
+		if len(calls) > 0 {
+			up := calls[len(calls)-1].u
+			s.low[up] = min(s.low[up], s.low[u])
+		}
+		if s.low[u] == s.index[u] {
+			i := len(s.stack) - 1
+			for s.stack[i] != u {
+				i--
+			}
+			for _, w := range s.stack[i:] {
+				s.on[w] = false
+			}
+			found(s.stack[i:])
+			s.stack = s.stack[:i]
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package synclog
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// pointKinds has the kinds of points by the kind of event.
+var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
+	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
+	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
+	trace.LockRelease: Release}
+
+// point processes an event that can be a point, or that begins or ends an operation or a team.
+func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
+	switch k {
+	case trace.ThreadFork:
+		err := w.add(l, Fork, t, t, ops)
+		l.forks = append(l.forks, openFork{len(l.stack), ahead, false})
+		return err
+	case trace.ThreadJoin:
+		if w.times {
+			l.addTime(t)
+		}
+		if err := w.endFork(l); err != nil {
+			return err
+		}
+		return w.add(l, Join, t, t, ops)
+	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
+		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
+		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
+			w.count(l.loc, k, ops)
+		}
+		return w.add(l, pointKinds[k], t, t, ops)
+	case trace.CollectiveBegin:
+		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5)})
+	case trace.CollectiveEnd:
+		return w.collective(l, t, ops)
+	case trace.Collective:
+		end := t
+		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
+			end = trace.Add(t, int64(d))
+		}
+		return w.addCollective(l, collectiveOperands(ops), t, end)
+	case trace.CollectiveComplete:
+		l.sequences[Sequence{operand(ops, 1), true}]++
+		return w.add(l, CollectiveDone, t, t, ops)
+	case trace.ThreadTeamBegin:
+		c := w.team(l, operand(ops, 0))
+		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
+		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
+		l.visits[c]++
+		err := w.add(l, TeamBegin, t, t, ops)
+		l.forks = append(l.forks, openFork{len(l.stack), ahead, len(l.forks) == 0})
+		return err
+	case trace.ThreadTeamEnd:
+		if n := len(l.teams); n > 0 {
+			l.teams = l.teams[:n-1]
+			if w.times {
+				l.addTime(t)
+			}
+			if err := w.endFork(l); err != nil {
+				return err
+			}
+		}
+		return w.add(l, TeamEnd, t, t, ops)
+	}
+	return nil
+}
+
+// team returns the communicator of a team. If the trace does not record teams, it returns a number
+// for the location's process, which no communicator has.
+func (w *worker) team(l *lane, communicator uint64) uint64 {
+	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
+		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)
+	}
+	return communicator
+}
+
+// operand returns operand i, or trace.Undefined if there is none.
+func operand(ops []uint64, i int) uint64 {
+	if i < len(ops) {
+		return ops[i]
+	}
+	return trace.Undefined
+}
+
+// collectiveOperands returns the operands that all kinds of events of collective operations have.
+func collectiveOperands(ops []uint64) (c [5]uint64) {
+	for i := range c {
+		c[i] = operand(ops, i)
+	}
+	return c
+}
+
+// collective ends the latest open collective operation with the same matching number.
+func (w *worker) collective(l *lane, t int64, ops []uint64) error {
+	i := len(l.collectives) - 1
+	if id := operand(ops, 5); id != trace.Undefined {
+		for i >= 0 && l.collectives[i].matching != id {
+			i--
+		}
+	}
+	of := collectiveOperands(ops)
+	if i < 0 {
+		return w.addCollective(l, of, t, t)
+	}
+	b := l.collectives[i]
+	l.collectives = slices.Delete(l.collectives, i, i+1)
+	if of[0] == trace.Undefined { // in OTF only the begin has the operation
+		of = b.ops
+	}
+	return w.addCollective(l, of, b.time, t)
+}
+
+// addCollective adds the point of a collective operation, which lasts from begin to end.
+func (w *worker) addCollective(l *lane, ops [5]uint64, begin, end int64) error {
+	l.sequences[Sequence{ops[1], false}]++
+	return w.add(l, Collective, begin, end, append(ops[:], uint64(end)-uint64(begin)))
+}
+
+// add adds a point to the innermost open call. Without an open call, the point becomes a call of
+// its own.
+func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
+	if n := len(l.calls); n > 0 {
+		c := l.calls[n-1]
+		c.points++
+		c.packed = appendPoint(c.packed, k, uint64(end)-uint64(c.enter), ops)
+		return nil
+	}
+	at := int32(-1)
+	if n := len(l.stack); n > 0 {
+		at = l.stack[n-1].node
+	}
+	if w.times {
+		l.addTime(end)
+	}
+	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops), len(l.passed))
+}
+
+// appendPoint appends a packed point. Parameter after is the number of ticks since the begin of the
+// call.
+func appendPoint(b []byte, k Kind, after uint64, ops []uint64) []byte {
+	n := min(len(ops), MaxOperands)
+	b = append(b, byte(k)|byte(n)<<5)
+	b = appendNumber(b, after)
+	for _, x := range ops[:n] {
+		b = appendNumber(b, x+1) // Undefined becomes 0
+	}
+	return b
+}

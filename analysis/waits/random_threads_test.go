@@ -1,0 +1,75 @@
+package waits_test
+
+import (
+	"github.com/weft-trace/weft/trace"
+)
+
+// parallel adds a parallel region of a process.
+func (s *sim) parallel(r *simRank) {
+	const openMP = 3
+	n := len(r.threads)
+	fork := s.event(r, 0, 0, trace.ThreadFork, uint64(n), openMP)
+	region := s.region("!$omp parallel @a.c:1", "OPENMP", "parallel")
+	for i := range n {
+		r.clock[i] = max(r.clock[i], fork)
+		s.event(r, i, fork, trace.ThreadTeamBegin, r.team)
+		s.enter(r, i, region)
+	}
+	lock := s.locks[r.number]
+	if lock == nil {
+		lock = &simLock{}
+		s.locks[r.number] = lock
+	}
+	for part := range 1 + s.IntN(3) {
+		if part > 0 {
+			s.barrier(r, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
+		}
+		// The thread that is free first does the next step.
+		for range s.IntN(3 * n) {
+			i := 0
+			for j := range r.clock {
+				if r.clock[j] < r.clock[i] {
+					i = j
+				}
+			}
+			if s.IntN(2) == 0 {
+				s.compute(r, i)
+				continue
+			}
+			s.critical(r, i, lock)
+		}
+	}
+	s.barrier(r, s.region("!$omp implicit barrier @a.c:2", "OPENMP", "implicit_barrier"))
+	last := int64(0)
+	for i := range n {
+		s.leave(r, i, region, 0)
+		last = max(last, s.event(r, i, 0, trace.ThreadTeamEnd, r.team))
+	}
+	s.event(r, 0, last, trace.ThreadJoin, openMP)
+}
+
+// critical adds a critical section of a thread.
+func (s *sim) critical(r *simRank, thread int, lock *simLock) {
+	region := s.region("!$omp critical @a.c:3", "OPENMP", "critical")
+	block := s.region("!$omp critical sblock @a.c:3", "OPENMP", "critical_sblock")
+	s.enter(r, thread, region)
+	lock.order++
+	order := lock.order
+	t := s.event(r, thread, lock.free, trace.LockAcquire, 7, order, 3)
+	r.clock[thread] = t
+	s.enter(r, thread, block)
+	s.leave(r, thread, block, r.clock[thread]+residues*s.Int64N(s.work))
+	lock.free = s.event(r, thread, 0, trace.LockRelease, 7, order, 3)
+	s.leave(r, thread, region, 0)
+}
+
+// barrier adds a barrier of all threads of a process.
+func (s *sim) barrier(r *simRank, region uint32) {
+	last := int64(0)
+	for i := range r.threads {
+		last = max(last, s.enter(r, i, region))
+	}
+	for i := range r.threads {
+		s.leave(r, i, region, last)
+	}
+}

@@ -1,0 +1,74 @@
+package transform
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// goesBeyond reports whether a row that ends at time end has any content from time t on. The last
+// sample of a range is at its end.
+func goesBeyond(k trace.Kind, end, t int64) bool {
+	return end > t || end == t && k == trace.SampleRange
+}
+
+// isOver reports whether a row that ends at time end extends over the end of the piece.
+func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
+	return s.window.To < math.MaxInt64 && goesBeyond(x.Kind(), end, s.window.To)
+}
+
+// samplesBefore returns how many of n samples at equal distances from begin to end are before time
+// to. It also returns the time of the last one of these, and that of the first one of the others.
+func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
+	at := func(i int) int64 {
+		if n < 2 {
+			return begin
+		}
+		hi, lo := bits.Mul64(uint64(end-begin), uint64(i))
+		q, _ := bits.Div64(hi, lo, uint64(n-1))
+		return begin + int64(q)
+	}
+	count = sort.Search(n, func(i int) bool { return at(i) >= to })
+	return count, at(max(count-1, 0)), at(min(count, n-1))
+}
+
+// clipBegin moves the begin of a row that extends into the piece to time from or, for a range of
+// samples, to its first sample there. It returns false if nothing of the row remains.
+func clipBegin(o *open, from int64, clock trace.Clock) bool {
+	switch o.kind {
+	case trace.Fragment, trace.SampleRange, trace.Marker:
+		o.row = &row{ops: slices.Clone(o.row.ops), keys: o.row.keys, vals: o.row.vals}
+	}
+	began := o.time
+	o.time = from
+	switch ops := o.row.operands(); o.kind {
+	case trace.Marker:
+		ops[0] = uint64(began + int64(ops[0]) - from)
+	case trace.Fragment:
+		value := func(i int) float64 {
+			if i < len(ops) {
+				return math.Float64frombits(ops[i])
+			}
+			return 0
+		}
+		u := float64(from-began) / clock.UnitTicks()
+		c, b, a := value(1), value(2), value(3)
+		for i, v := range []float64{c + u*(b+u*a), b + 2*u*a} {
+			if i+1 < len(ops) {
+				ops[i+1] = math.Float64bits(v)
+			}
+		}
+	case trace.SampleRange:
+		n := len(ops) - 1
+		before, _, next := samplesBefore(began, int64(ops[0]), n, from)
+		if before == n {
+			return false
+		}
+		o.time = next
+		o.row.ops = append(ops[:1], ops[1+before:]...)
+	}
+	return true
+}

@@ -1,0 +1,148 @@
+package transform
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// definedTrace is a repaired trace with definitions for everything to which events refer.
+type definedTrace struct {
+	*rewritten
+	repair   *repair
+	complete bool // groups and keys of attributes have been added
+}
+
+// Prepare determines the necessary repairs, and adds missing definitions.
+func (m *definedTrace) Prepare(ctx context.Context) error {
+	if err := m.repair.Prepare(ctx); err != nil {
+		return err
+	}
+	m.definer.all()
+	if !m.complete {
+		m.complete = true
+		m.defineGroups()
+		m.nameAttributes()
+	}
+	return nil
+}
+
+// defineGroups adds definitions of the groups in the ids of time series, GROUP/SERIES.
+func (m *definedTrace) defineGroups() {
+	d := m.Defs()
+	groups := map[string]uint32{}
+	for i, g := range d.Groups.All() {
+		if g.Kind == "time series" {
+			groups[g.ID] = uint32(i)
+		}
+	}
+	for i := range d.Metrics.Len() {
+		x := d.Metrics.At(uint32(i))
+		id, _, ok := strings.Cut(x.ID, "/")
+		if x.Kind != trace.SeriesMetric || !ok {
+			continue
+		}
+		group, known := groups[id]
+		if !known {
+			g := trace.LocationGroup{ID: id, Kind: "time series", Parent: trace.NoRef}
+			undefined := true
+			m.repair.standIn("time series", id, "series of it", &undefined, &g.Name, &g.Attrs)
+			group = d.Groups.Add(g)
+			groups[id] = group
+		}
+		if d.Locations.Has(x.Location) {
+			d.Locations.At(x.Location).Group = group
+		}
+	}
+}
+
+// nameAttributes gives each attribute without a key a key that is not in use, if the format
+// requires keys.
+func (m *definedTrace) nameAttributes() {
+	d := m.Defs()
+	if !d.Conventions.AttributeKeys {
+		return
+	}
+	var keys []*string
+	add := func(list []trace.Attr) {
+		for i := range list {
+			keys = append(keys, &list[i].Key)
+		}
+	}
+	for i := range d.Properties.Len() {
+		keys = append(keys, &d.Properties.At(uint32(i)).Key)
+	}
+	for i := range d.Resources.Len() {
+		add(d.Resources.At(uint32(i)).Attrs)
+	}
+	for i := range d.Metrics.Len() {
+		add(d.Metrics.At(uint32(i)).Attrs)
+	}
+	for i := range d.Groups.Len() {
+		add(d.Groups.At(uint32(i)).Attrs)
+	}
+	for i := range d.Attributes.Len() {
+		keys = append(keys, &d.Attributes.At(uint32(i)).Name)
+	}
+	used := map[string]bool{}
+	for _, k := range keys {
+		used[*k] = true
+	}
+	name := "unknown"
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("unknown %d", n)
+	}
+	m.repair.unnamed = name
+	for _, k := range keys {
+		if *k == "" {
+			*k = name
+		}
+	}
+	if used[""] {
+		m.repair.reportUnnamed()
+	}
+}
+
+// reportUnnamed reports, once for all attributes, that they get a key.
+func (r *repair) reportUnnamed() {
+	if !r.hasUnnamed {
+		r.hasUnnamed = true
+		r.how.Report.Add(&trace.Defect{Rule: "repair.named-attribute", Severity: trace.Warning,
+			Position: trace.Position{File: r.how.Path}, Found: "attributes without a key",
+			Expected: fmt.Sprintf("a key; it is %q", r.unnamed)})
+	}
+}
+
+// define makes definitions of stand-ins.
+func (r *repair) define(_ table, v any) {
+	switch e := v.(type) {
+	case *trace.Resource:
+		for i, h := range r.held {
+			if e.Undefined && r.Defs().Resources.At(uint32(i)).ID == e.ID {
+				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
+			}
+		}
+		r.standIn("resource", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
+	case *trace.MetricDef:
+		r.standIn("metric", e.ID, "events of it", &e.Undefined, &e.Name, &e.Attrs)
+	}
+}
+
+// standIn makes a definition of a stand-in.
+func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
+	if !*undefined {
+		return
+	}
+	*undefined = false
+	*name = cmp.Or(*name, "undefined "+what+" "+id)
+	if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
+		*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
+	}
+	r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
+		Position: trace.Position{File: r.how.Path},
+		Record:   what + " " + id, Found: found, Expected: "its definition; it is defined"})
+}
