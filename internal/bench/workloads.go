@@ -102,6 +102,9 @@ func (b *session) workload(x *workloadTrace) error {
 	x.analyses = make([][]usage, len(workloadAnalyses))
 	var list []command
 	for i, a := range workloadAnalyses {
+		if a.command == "states" && x.name == "cps" {
+			continue // resources have no states
+		}
 		list = append(list, command{&x.analyses[i], b.weft, []string{a.command, "-q", path}})
 	}
 	return b.inTurn(b.runs, list...)
