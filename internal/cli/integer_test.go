@@ -21,6 +21,7 @@ func TestWholeNumbers(t *testing.T) {
 		"seed":    {0, none}, "bins": {0, 1_000_000}, "count": {1, 1 << 20}, "files": {1, none}, "level": {1, 9},
 		"max-rows": {1, none}, "width": {280, 32768}, "scale": {1, 8}, "limit": {0, none}, "depth": {1, none},
 		"max-depth": {0, none}, "port": {0, 65535}, "worst": {0, 1_000_000}, "pieces": {0, 1_000_000},
+		"least": {1, none}, "most": {1, none},
 	}
 	root := Command()
 	seen := map[string]bool{}

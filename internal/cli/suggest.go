@@ -26,8 +26,8 @@ type suggestFlags struct {
 func (s *suggestFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.suggest, "suggest", false, "print a specification with properties that hold in all the traces")
 	f.StringVar(&s.by, "by", "", "suggest: the attribute whose value tells objects apart, such as id; whole numbers")
-	f.IntVar(&s.least, "least", 5, "suggest: the least number of observations of a property")
-	f.IntVar(&s.most, "most", 50, "suggest: the greatest number of properties")
+	f.Var(newInteger(&s.least, 5, 1, 0), "least", "suggest: the least number of observations of a property")
+	f.Var(newInteger(&s.most, 50, 1, 0), "most", "suggest: the greatest number of properties")
 }
 
 // check reports flags that do not go together.
@@ -46,9 +46,6 @@ func (s *suggestFlags) check(f *pflag.FlagSet) error {
 			}
 			return usageError("--%s: found it without --suggest, expected it with --suggest", name)
 		}
-	}
-	if s.least < 1 || s.most < 1 {
-		return usageError("--least %d, --most %d: expected numbers above 0", s.least, s.most)
 	}
 	return nil
 }
