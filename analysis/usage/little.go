@@ -27,7 +27,11 @@ type LittleOptions struct {
 	Events *EventFilter
 }
 
-// EventFilter selects events and the starts and ends of claims.
+// nameAttribute is the attribute with the name of an event. Events of a region that do not have it have the name of
+// the region.
+const nameAttribute = "name"
+
+// EventFilter selects events and the starts and ends of claims. Visits of regions are claims.
 type EventFilter struct {
 	// Attributes are the names and values, as text, of attributes that an event must have. An empty
 	// map matches all events. The start and end of a claim have the claim's attributes.
@@ -59,6 +63,7 @@ type Little struct {
 type visit struct {
 	region uint32
 	start  int64
+	claim  openClaim // unless Options.Visits is set
 }
 
 // span is the time of an object from its first to its last event, in ticks.
@@ -90,11 +95,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 		t := c.Time()
 		switch c.Kind() {
 		case trace.ClaimBegin:
-			x := l.match(&c)
-			l.seen(x, atStart, t)
-			if f := l.opt.Events; x.selected && f.Starts {
-				l.times = append(l.times, t)
-			}
+			x := l.begin(&c)
 			if x.has || x.selected {
 				l.open[claims.Key{ID: int64(c.Op(0)), Location: c.Location()}] = x
 			}
@@ -105,11 +106,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 				l.end(x, t)
 			}
 		case trace.Enter, trace.Leave:
-			if l.opt.Visits != nil {
-				l.visit(&c)
-				break
-			}
-			fallthrough
+			l.visit(&c)
 		default:
 			x := l.match(&c)
 			l.seen(x, atMark, t)
@@ -139,15 +136,29 @@ func (f *EventFilter) takes(m moment) bool {
 	return f == nil || [...]bool{atStart: f.Starts, atEnd: f.Ends, atMark: f.Marks}[m]
 }
 
-// visit takes the enter or leave of a region. Each visit that Options.Visits selects is an object.
+// begin counts the begin of a claim or visit, and returns what its attributes choose.
+func (l *Little) begin(c *trace.Cursor) openClaim {
+	x := l.match(c)
+	l.seen(x, atStart, c.Time())
+	if x.selected && l.opt.Events.Starts {
+		l.times = append(l.times, c.Time())
+	}
+	return x
+}
+
+// visit takes the enter or leave of a region. A visit is a claim, or, if Options.Visits selects it, an object.
 func (l *Little) visit(c *trace.Cursor) {
 	loc := c.Location()
-	if c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref()) {
+	if l.opt.Visits != nil && (c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref())) {
 		return
 	}
 	open := l.visits[loc]
 	if c.Kind() == trace.Enter {
-		l.visits[loc] = append(open, visit{c.Ref(), c.Time()})
+		v := visit{region: c.Ref(), start: c.Time()}
+		if l.opt.Visits == nil {
+			v.claim = l.begin(c)
+		}
+		l.visits[loc] = append(open, v)
 		return
 	}
 	i := len(open) - 1
@@ -159,6 +170,10 @@ func (l *Little) visit(c *trace.Cursor) {
 	}
 	v := open[i]
 	l.visits[loc] = slices.Delete(open, i, i+1)
+	if l.opt.Visits == nil {
+		l.end(v.claim, c.Time())
+		return
+	}
 	l.counts[loc]++
 	if l.full == nil {
 		l.full = l.defs.FullNames()
@@ -203,6 +218,16 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	keys, values := c.Attrs()
 	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}
 	var fits [len(filters)]int
+	fit := func(name, value string) {
+		for n, f := range filters {
+			if f != nil {
+				if want, ok := f.Attributes[name]; ok && want == value {
+					fits[n]++
+				}
+			}
+		}
+	}
+	named := false
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
@@ -214,13 +239,11 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 			// The text must outlive the batch.
 			x.object, x.has = string(values[i].Append(nil)), true
 		}
-		for n, f := range filters {
-			if f != nil {
-				if want, ok := f.Attributes[name]; ok && want == values[i].String() {
-					fits[n]++
-				}
-			}
-		}
+		named = named || name == nameAttribute
+		fit(name, values[i].String())
+	}
+	if r := c.Ref(); !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
+		fit(nameAttribute, l.defs.Regions.At(r).Name)
 	}
 	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
 	x.selected, x.begins, x.ends = selects(0), filters[1] == nil || selects(1), filters[2] == nil || selects(2)
@@ -237,6 +260,7 @@ func (l *Little) Merge(o *Little) error {
 		l.extend(k, s)
 	}
 	maps.Copy(l.open, o.open)
+	maps.Copy(l.visits, o.visits)
 	maps.Copy(l.last, o.last)
 	l.times = append(l.times, o.times...)
 	return nil
@@ -287,6 +311,13 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	q := &Little{opt: l.opt, objects: maps.Clone(l.objects), times: slices.Clone(l.times)}
 	for k, x := range l.open {
 		q.end(x, l.last[k.Location])
+	}
+	if l.opt.Visits == nil {
+		for loc, open := range l.visits {
+			for _, v := range open {
+				q.end(v.claim, l.last[loc])
+			}
+		}
 	}
 	r := &LittleResult{Clock: l.defs.Clock, Objects: []Object{}}
 	for v, s := range q.objects {

@@ -127,18 +127,18 @@ func newDerived(spec *Spec) derived {
 		switch {
 		case s.Kind == Usage:
 			d.usages = append(d.usages, &usageRecord{signal: s})
-		case s.Object != "" && d.of(s.Object) == nil:
+		case s.Object != "" && d.objectsBy(s.Object) == nil:
 			d.objects = append(d.objects, &objectRecord{s.Object, map[string]signals.Stay{}})
 		}
 	}
 	return d
 }
 
-// any reports whether claims must be recorded whatever propositions hold.
-func (d *derived) any() bool { return len(d.usages)+len(d.objects) > 0 }
+// needsClaims reports whether claims must be recorded whatever propositions hold.
+func (d *derived) needsClaims() bool { return len(d.usages)+len(d.objects) > 0 }
 
-// of returns the objects that an attribute names, or nil.
-func (d *derived) of(attribute string) *objectRecord {
+// objectsBy returns the objects that an attribute names, or nil.
+func (d *derived) objectsBy(attribute string) *objectRecord {
 	for _, o := range d.objects {
 		if o.attribute == attribute {
 			return o
@@ -147,8 +147,8 @@ func (d *derived) of(attribute string) *objectRecord {
 	return nil
 }
 
-// see extends the stay of an object to a time.
-func (o *objectRecord) see(object string, t int64) {
+// extend extends the stay of an object to a time.
+func (o *objectRecord) extend(object string, t int64) {
 	s, ok := o.stays[object]
 	if !ok {
 		s = signals.Stay{From: t, To: t}
@@ -156,14 +156,14 @@ func (o *objectRecord) see(object string, t int64) {
 	o.stays[object] = signals.Stay{From: min(s.From, t), To: max(s.To, t)}
 }
 
-// named is an object that a claim belongs to.
-type named struct {
-	of     *objectRecord
+// claimObject is an object that a claim belongs to, and the objects that the same attribute names.
+type claimObject struct {
+	record *objectRecord
 	object string
 }
 
 // objectsOf returns the objects that the attributes of a row name.
-func (r *recorder) objectsOf(c *trace.Cursor) (list []named) {
+func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 	if len(r.derived.objects) == 0 {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (r *recorder) objectsOf(c *trace.Cursor) (list []named) {
 		if !r.defs.Attributes.Has(k) {
 			continue
 		}
-		if o := r.derived.of(r.defs.Attributes.At(k).Name); o != nil {
-			list = append(list, named{o, string(values[i].Append(nil))}) // must outlive the batch
+		if o := r.derived.objectsBy(r.defs.Attributes.At(k).Name); o != nil {
+			list = append(list, claimObject{o, string(values[i].Append(nil))}) // must outlive the batch
 		}
 	}
 	return list
@@ -186,7 +186,7 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 		t = max(t, r.window.From)
 	}
 	for _, x := range r.objectsOf(c) {
-		x.of.see(x.object, t)
+		x.record.extend(x.object, t)
 	}
 }
 
@@ -217,8 +217,8 @@ func (r *recorder) claimEnds(x *openClaim, t int64) {
 		from = max(from, w.From)
 	}
 	for _, o := range x.objects {
-		o.of.see(o.object, from)
-		o.of.see(o.object, t)
+		o.record.extend(o.object, from)
+		o.record.extend(o.object, t)
 	}
 	if len(r.derived.usages) == 0 || from >= t {
 		return
@@ -276,7 +276,7 @@ func (r *recorder) ofResource(s *Signal) bool {
 // closeClaims ends the claims that are open at the end of the trace at the last event of their location, or with the
 // window.
 func (r *recorder) closeClaims() {
-	if !r.derived.any() {
+	if !r.derived.needsClaims() {
 		return
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.open), func(a, b openKey) int {
@@ -324,8 +324,8 @@ func (e *evaluator) derivedPieces(s *Signal) []piece {
 		list = signals.EventThroughput(at, e.unit).Extended(first, last).Window(average, false)
 	default:
 		var stays []signals.Stay
-		for _, name := range slices.Sorted(maps.Keys(e.derived.of(s.Object).stays)) {
-			stays = append(stays, e.derived.of(s.Object).stays[name])
+		for _, name := range slices.Sorted(maps.Keys(e.derived.objectsBy(s.Object).stays)) {
+			stays = append(stays, e.derived.objectsBy(s.Object).stays[name])
 		}
 		wip, throughput, latency := signals.Little(stays, first, last, e.unit, average, false)
 		list = map[SignalKind]signals.Signal{WIP: wip, Throughput: throughput, Latency: latency}[s.Kind]
@@ -353,8 +353,9 @@ func (r *recorder) derivedWarnings() (list []Warning) {
 	return list
 }
 
-// silent returns the propositions that are none of the trace's events but those of its resources.
-func (r *recorder) silent() map[int32]bool {
+// resourcePropositions returns the propositions whose attributes only choose resources, so that no event needs to have
+// them.
+func (r *recorder) resourcePropositions() map[int32]bool {
 	list := map[int32]bool{}
 	for _, s := range r.spec.signals {
 		if r.ofResource(s) {

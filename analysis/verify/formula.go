@@ -222,11 +222,15 @@ func (e *SignalExpr) String() string {
 	case "derivative", "abs":
 		return e.Op + "(" + e.Args[0].String() + ")"
 	}
-	right := e.Args[1].String()
-	if op := e.Args[1].Op; e.Op == "-" && (op == "+" || op == "-") {
+	left, right := e.Args[0].String(), e.Args[1].String()
+	isSum := func(x *SignalExpr) bool { return x.Op == "+" || x.Op == "-" }
+	if e.Op == "*" && isSum(e.Args[0]) {
+		left = "(" + left + ")"
+	}
+	if e.Op != "+" && isSum(e.Args[1]) {
 		right = "(" + right + ")"
 	}
-	return e.Args[0].String() + " " + e.Op + " " + right
+	return left + " " + e.Op + " " + right
 }
 
 // maxText is the number of characters after which String shortens a formula.

@@ -262,6 +262,9 @@ func (p *parser) formula() (*node, error) {
 	case p.names[t.text] && !slices.Contains(confirmedWords, t.text), !slices.Contains(formulaWords, t.text):
 		return p.use()
 	}
+	if slices.Contains(boundWords, t.text) { // a bound alone
+		return p.temporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
+	}
 	p.next()
 	switch t.text {
 	case "true":
@@ -280,13 +283,12 @@ func (p *parser) formula() (*node, error) {
 		return p.until()
 	case "forall":
 		return p.forall()
-	case "during", "within", "by": // a bound alone
-		p.rest = p.rest[:len(p.rest):len(p.rest)]
-		p.rest = append([]token{t}, p.rest...)
-		return p.temporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
 	}
 	return nil, p.fail(t, "a formula", formulaWords...)
 }
+
+// boundWords are the keywords of bounds that a formula may begin with.
+var boundWords = []string{"within", "during", "by"}
 
 // confirmedWords are keywords that cannot be names, as the original tool has them.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}

@@ -82,7 +82,7 @@ type openClaim struct {
 	start    int64
 	resource uint32
 	amount   float64
-	objects  []named
+	objects  []claimObject
 }
 
 // signalKey identifies a series of values.
@@ -145,7 +145,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.first, r.last, r.any = t, t, true
 		}
 		r.last = max(r.last, t, end)
-		if r.derived.any() {
+		if r.derived.needsClaims() {
 			r.derived.last[c.Location()] = max(t, end)
 		}
 		switch k {
@@ -343,9 +343,9 @@ func (r *recorder) begin(c *trace.Cursor) {
 	if !key.visit {
 		key.id = int64(c.Op(0))
 	}
-	if len(holds) > 0 || len(r.open[key]) > 0 || r.derived.any() {
+	if len(holds) > 0 || len(r.open[key]) > 0 || r.derived.needsClaims() {
 		x := openClaim{pos: c.Pos(), ref: c.Ref(), holds: slices.Clone(holds)}
-		if r.derived.any() {
+		if r.derived.needsClaims() {
 			r.claimBegins(c, &x)
 		}
 		r.open[key] = append(r.open[key], x)

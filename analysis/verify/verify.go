@@ -128,9 +128,9 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 // warnings returns what the specification uses and the trace never has.
 func (r *recorder) warnings() []Warning {
 	list := []Warning{}
-	silent := r.silent()
+	ofResources := r.resourcePropositions()
 	needed := func(n *neededAttribute) bool {
-		return slices.ContainsFunc(n.propositions, func(p int32) bool { return !silent[p] })
+		return slices.ContainsFunc(n.propositions, func(p int32) bool { return !ofResources[p] })
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.pairs)) {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(r.pairs[key])), needed) {

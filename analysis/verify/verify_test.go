@@ -211,6 +211,30 @@ func TestSharedDefinitions(t *testing.T) {
 	}
 }
 
+// TestProductsOfSums checks that products of sums differ from sums of products. The signal is 2: (2 + 2) * 2 = 8, and
+// 2 + 2 * 2 = 6.
+func TestProductsOfSums(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := rec.Location("main")
+	rec.Value(loc, 0, rec.Counter("s", ""), 2)
+	rec.Mark(loc, 5, rec.Region("end"))
+	spec, err := Parse("", []byte("signal s : {'name' = 's'} check sum : abs(s + s * 2) == 6 "+
+		"check product : abs((s + s) * 2) == 8 check other : abs(2 * (s - 1)) == 2 "+
+		"check wrong : abs((s + s) * 2) == 6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Verdict{Good, Good, Good, Bad} {
+		if c := x.Checks[i]; c.Verdict != want {
+			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
+		}
+	}
+}
+
 // TestWindow checks that events outside of a window do not count, and that claims that end in it do.
 func TestWindow(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))

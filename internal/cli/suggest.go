@@ -77,7 +77,7 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 		}
 	}
 	if m.By != "" && !m.Any {
-		return &exitError{exitDefects, fmt.Errorf("found no event whose attribute %q is a whole number", m.By)}
+		return &exitError{exitDefects, fmt.Errorf("%s: found no event whose attribute %q is a whole number", traces[0], m.By)}
 	}
 	most := flags.suggest.most
 	if m.By != "" {
@@ -93,7 +93,8 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 		}
 	}
 	if len(list) == 0 {
-		return &exitError{exitDefects, fmt.Errorf("found no property with %d observations", flags.suggest.least)}
+		return &exitError{exitDefects, fmt.Errorf("%s: found no property with %d observations, expected at least one; "+
+			"--least lowers their number", traces[0], flags.suggest.least)}
 	}
 	var text bytes.Buffer
 	writeSuggestions(&text, m, list, len(traces), &flags.suggest)
@@ -215,40 +216,40 @@ type timeUnit struct {
 func unitOf(t *big.Rat) timeUnit {
 	units := [...]timeUnit{{"s", 0}, {"ms", 3}, {"us", 6}, {"ns", 9}}
 	for _, u := range units {
-		if in(t, u).Cmp(big.NewRat(1, 1)) >= 0 || t.Sign() == 0 {
+		if inUnit(t, u).Cmp(big.NewRat(1, 1)) >= 0 || t.Sign() == 0 {
 			return u
 		}
 	}
 	return units[len(units)-1]
 }
 
-// in returns a time in a unit.
-func in(t *big.Rat, u timeUnit) *big.Rat { return new(big.Rat).Mul(t, power(u.digits)) }
+// inUnit returns a time in a unit.
+func inUnit(t *big.Rat, u timeUnit) *big.Rat { return new(big.Rat).Mul(t, powerOfTen(u.digits)) }
 
-// power returns a power of 10.
-func power(n int) *big.Rat {
+// powerOfTen returns a power of 10.
+func powerOfTen(n int) *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))
 }
 
 // decimalIn returns a time in a unit: exactly, or if it takes more than 15 decimals, rounded up or down to 9.
 func decimalIn(t *big.Rat, u timeUnit, up bool) string {
-	x := in(t, u)
+	x := inUnit(t, u)
 	for n := range 16 {
-		if y := new(big.Rat).Mul(x, power(n)); y.IsInt() {
+		if y := new(big.Rat).Mul(x, powerOfTen(n)); y.IsInt() {
 			return x.FloatString(n)
 		}
 	}
-	y := new(big.Rat).Mul(x, power(9))
+	y := new(big.Rat).Mul(x, powerOfTen(9))
 	whole := new(big.Int).Div(y.Num(), y.Denom())
 	if up {
 		whole.Add(whole, big.NewInt(1))
 	}
-	return new(big.Rat).Quo(new(big.Rat).SetInt(whole), power(9)).FloatString(9)
+	return new(big.Rat).Quo(new(big.Rat).SetInt(whole), powerOfTen(9)).FloatString(9)
 }
 
 // roughly returns a time for people, with four digits.
 func roughly(t *big.Rat) string {
 	u := unitOf(t)
-	f, _ := in(t, u).Float64()
+	f, _ := inUnit(t, u).Float64()
 	return fmt.Sprintf("%.4g %s", f, u.name)
 }
