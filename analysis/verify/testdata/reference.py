@@ -4,7 +4,8 @@ It reads a JSON object per line: the states of a trace ([time, [propositions]]),
 ([from, to, value]), the end of the trace, and a formula as a list: ["prop", name], ["signal", op, number], ["not", f],
 ["and", f, g], ["or", f, g], ["implies", f, g], ["next", f], ["globally", bound, f], ["finally", bound, f] and
 ["until", bound, f, g], where f holds until g does. A bound is null or [low, high, lowOpen, highOpen]; high may be
-null. The signal may be derived of calls instead ("usage" or "wip"). For each line it prints [two-valued, informative prefix], the latter "good", "bad" or "none".
+null. The signal may be derived of calls instead ("usage" or "wip"). For each line it prints [two-valued, informative
+prefix], the latter "good", "bad" or "none".
 All times are whole numbers.
 """
 import json
@@ -57,7 +58,7 @@ class States:
 
     def value(self, op, number, t):
         for n, (start, stop, v) in enumerate(self.signal):
-            follows = any(s[0] == stop for s in self.signal)
+            follows = any(m != n and s[0] == stop for m, s in enumerate(self.signal))
             if start <= t < stop or t == stop and not follows:
                 return OPS[op](v, number)
         return False
@@ -161,6 +162,8 @@ def derive(kind, calls, end):
             known = objects.get(name, [begin, stop])
             objects[name] = [min(begin, known[0]), max(stop, known[1])]
         calls = list(objects.values())
+    if end == 0:  # the trace has a single time, at which nothing counts
+        return [[0, 0, 0]]
     return [[t, t + 1, sum(c[0] <= t < c[1] for c in calls)] for t in range(end)]
 
 
