@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
@@ -31,6 +32,9 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
+	// Gains is the number of regions for which Page.CriticalPath has the runtime with half of their time. 0 stands
+	// for a page without a path.
+	Gains int
 }
 
 // Page is an explanation. Times are in ticks of Clock.
@@ -46,6 +50,11 @@ type Page struct {
 	Findings []Finding `json:"findings"`
 	// Unjudged has a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
+	// Waits, Causes and CriticalPath are the results of the analyses from which the page is made.
+	// CriticalPath is nil unless Options.Gains is set.
+	Waits        *waits.Result        `json:"-"`
+	Causes       *causes.Result       `json:"-"`
+	CriticalPath *criticalpath.Result `json:"-"`
 }
 
 // RunSummary describes a run. Runtime is in ticks.
@@ -149,6 +158,13 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
 	if !ok {
 		return x.page, false, nil
+	}
+	x.page.Waits, x.page.Causes = x.waits, x.causes
+	if opt.Gains > 0 {
+		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
+		if err != nil {
+			return nil, false, err
+		}
 	}
 	x.core = float64(e.Runtime) * float64(e.Threads)
 	x.listUnjudged()
