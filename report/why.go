@@ -16,9 +16,9 @@ func (r *Report) findings() section {
 	if x == nil {
 		return section{}
 	}
-	s := section{ID: "findings", Title: "Findings", Lead: name(x.Verdict), Hint: "Loss is the time that all threads lose, in " +
-		"percent of the time of all threads. Gain is an upper bound for the time by which the run would be shorter without " +
-		"the loss, in percent of the runtime."}
+	s := section{ID: "findings", Title: "Findings", Lead: name(x.Verdict), Hint: "Loss is the time that all threads " +
+		"lose, in percent of the time of all threads. Gain is an upper bound for the time by which the run would be " +
+		"shorter without the loss, in percent of the runtime."}
 	t := table{Head: []column{{Name: "finding"}, {Name: "loss", Number: true}, {Name: "gain", Number: true},
 		{Name: "", Hint: "gain in percent of the runtime"}, {Name: "confidence"}, {Name: "where"}, {Name: "evidence"},
 		{Name: "what to do"}}}
@@ -28,8 +28,8 @@ func (r *Report) findings() section {
 		if len(f.Locations) > 0 {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
-		t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("%d. %s", i+1, f.Title)), {Text: percentOf(f.LossShare), Number: true},
-			r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)), text(string(f.Confidence)), text(where),
+		t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("%d. %s", i+1, f.Title)),
+			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)), text(string(f.Confidence)), text(where),
 			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
 	}
 	s.table(t, mostRows)
@@ -47,8 +47,8 @@ func (r *Report) efficiency() section {
 		return section{}
 	}
 	x := r.Explanation.Efficiency
-	s := section{ID: "efficiency", Title: "Efficiency", Hint: "The factors of the POP project: parallel efficiency is the " +
-		"product of load balance and communication, and communication that of serialisation and transfer."}
+	s := section{ID: "efficiency", Title: "Efficiency", Hint: "The factors of the POP project: parallel efficiency is " +
+		"the product of load balance and communication, and communication that of serialisation and transfer."}
 	add := func(name string, c cell) { s.Facts = append(s.Facts, fact{name, []cell{c}}) }
 	add("Processes", number(int64(x.Processes)))
 	add("Threads", number(int64(x.Threads)))
@@ -88,8 +88,8 @@ func (r *Report) waits() section {
 	if x == nil || len(x.Patterns) == 0 {
 		return section{}
 	}
-	s := section{ID: "waits", Title: "Waits", Hint: "A location waits if it sits in a call because another one is late. The " +
-		"patterns are those of Scalasca."}
+	s := section{ID: "waits", Title: "Waits", Hint: "A location waits if it sits in a call because another one is " +
+		"late. The patterns are those of Scalasca."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
 	for _, u := range x.Unjudged {
@@ -122,8 +122,8 @@ func (r *Report) waits() section {
 	}
 	s.table(t, stackParts)
 	if v := x.Violations; v.Messages+v.Operations > 0 {
-		s.Remark = fmt.Sprintf("Clocks differ: %s are received before they are sent, and %s left before all have come. Waits "+
-			"are not reliable; see weft align.", plural(v.Messages, "message"), plural(v.Operations, "operation"))
+		s.Remark = fmt.Sprintf("Clocks differ: %s are received before they are sent, and %s left before all have come. "+
+			"Waits are not reliable; see weft align.", plural(v.Messages, "message"), plural(v.Operations, "operation"))
 	}
 	return s
 }
@@ -182,8 +182,8 @@ func (r *Report) criticalPath() section {
 		return section{}
 	}
 	x := r.Explanation.CriticalPath
-	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run takes. " +
-		"Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
+	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
+		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	add("Length", r.time(x.Length))
 	add("Pieces", number(int64(len(x.Pieces))))

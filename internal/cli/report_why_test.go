@@ -13,7 +13,8 @@ import (
 // explain, weft waits and weft path, of a whole trace and of a part.
 func TestReportWhy(t *testing.T) {
 	late := filepath.Join(t.TempDir(), "late.otf2")
-	runReport(t, "generate", "--workload", "phases", "--late-sender", "50ms", "--imbalance", "3:1", "--events", "5000", late)
+	runReport(t, "generate", "--workload", "phases", "--late-sender", "50ms", "--imbalance", "3:1", "--events", "5000",
+		late)
 	decode := func(to any, args ...string) {
 		t.Helper()
 		if err := json.Unmarshal(runReport(t, args...), to); err != nil {
@@ -37,7 +38,8 @@ func TestReportWhy(t *testing.T) {
 		}
 		for i, f := range page.Findings {
 			row := found[i]
-			if row[0].text != fmt.Sprintf("%d. %s", i+1, f.Title) || row[7].text != f.Advice || row[2].title != nanoseconds(f.Gain) {
+			if row[0].text != fmt.Sprintf("%d. %s", i+1, f.Title) || row[7].text != f.Advice ||
+				row[2].title != nanoseconds(f.Gain) {
 				t.Errorf("%v: found %+v, expected %+v", part, row, f)
 			}
 		}
