@@ -556,6 +556,11 @@ func TestOldRecords_13(t *testing.T) {
 			`20 0/0 mark "probe0"(-53) data0:int32="7"`}, []string{"picl.old-record × 2"}},
 		{"text", "1 0 1 0 4 4 4\n16 0 10 0 a  b\tc \n", []string{"10 0/0 comment", `text:string="a  b\tc"`}, nil},
 		{"time", "1 0 0 0 4 4 4\n2 9223372036854775807 0 0\n", nil, []string{"picl.old-record × 1"}},
+		{"microseconds alone", "1 0 0 0 4 4 4\n15 0 2500000 0 5\n15 1 2500000 0 6\n24 0 4000000 0 0 5000000\n",
+			// The tick is 0.1 s.
+			[]string{`25 0/0 mark "event 5"(5)`, `35 0/0 mark "event 6"(6)`, `50 0/0 leave "tracefiles"(-903)`}, nil},
+		{"microseconds that do not fit", "1 0 0 0 4 4 4\n2 9000000000000 9223372036854775807 0\n", nil,
+			[]string{"picl.old-record × 1"}},
 	} {
 		_, events, rules := opened(t, x.text, nil)
 		all := "\n" + strings.Join(events, "\n")
