@@ -342,8 +342,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 		want = math.MaxInt64
 	}
 	got := int64(0)
-	i := 0
-	var problem dataProblem
+	i, before := 0, len(vals)
 	for {
 		for i < len(l) && blank(l[i]) {
 			i++
@@ -372,17 +371,14 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 			j++
 		}
 		v, ok := parseValue(typ, l[i:j])
-		if !ok && problem.rule == "" {
-			problem = c.mismatch(l[i:j])
+		if !ok {
+			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or there is another text
 		}
 		vals = append(vals, v)
 		got++
 		i = j
 	}
-	if problem.rule == "" {
-		problem = countProblem(l[i:], got, n, k, want)
-	}
-	return vals, problem
+	return vals, countProblem(l[i:], got, n, k, want)
 }
 
 // mismatch returns the problem of a text that does not fit a conversion.
