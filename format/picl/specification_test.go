@@ -399,6 +399,13 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
 		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
 		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"entry and exit of a posted receive tell", "-3 -60 0.1 0 0 4 2 77 8 5 1\n-4 -60 0.3 0 0 3 2 8 5 1\n", 1},
+		{"entry and exit of a receive found complete tell", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"two receives found complete", strings.Repeat("-3 -58 0.1 0 0 1 2 77\n-4 -58 0.1 0 0 4 2 8 5 1 0\n", 2), 2},
+		{"entry as one structure and exit tell",
+			"-3 -51 0.1 0 0 1 \"%d%d%d%d%d%d\" 5 -1 -1 8 5 1\n" + done, 1},
+		{"entry with a defined descriptor and exit tell", "-6 -51 0.0 -1 -1 1 \"%d%s\" 9 \"%d%d%d%d%d%d\"\n" +
+			"-3 -51 0.1 0 0 1 9 5 -1 -1 8 5 1\n" + done, 1},
 		{"twice entry and exit",
 			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
