@@ -421,8 +421,12 @@ func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 		if typ == trace.Float32 {
 			bits = 32
 		}
-		// scanf also accepts hexadecimal numbers, but not the underscores of Go.
-		if v, err := strconv.ParseFloat(string(tok), bits); err == nil && bytes.IndexByte(tok, '_') < 0 {
+		// scanf also accepts hexadecimal numbers, with or without an exponent, but not the underscores of Go.
+		text := string(tok)
+		if bytes.ContainsAny(tok, "xX") && !bytes.ContainsAny(tok, "pP") {
+			text += "p0"
+		}
+		if v, err := strconv.ParseFloat(text, bits); err == nil && bytes.IndexByte(tok, '_') < 0 {
 			if typ == trace.Float32 {
 				return trace.Value{Num: uint64(math.Float32bits(float32(v))), Type: typ}, true
 			}

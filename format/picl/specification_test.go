@@ -61,6 +61,7 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
 		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
 		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
+		{"hexadecimal real numbers", `3 "%lf" 0xff 0x1.8 -0x1p3`, `255 1.5 -8`, ""},
 		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
 		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
 		{"blank ahead of a literal", `1 "%d,%d" 1 , 2`, `1 2`, "picl.data-type × 1"},
