@@ -185,6 +185,9 @@ func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
 	breaks, where := d.Order(all, 18)
+	if err := d.ReportSpan("picl.long-span"); err != nil {
+		return err
+	}
 	d.Lanes = len(d.Runs) == 1
 	if breaks > 0 {
 		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note,
