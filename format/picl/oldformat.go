@@ -208,8 +208,8 @@ func (x *oldLine) parse() (found, expected string) {
 
 // oldTime returns the time of seconds and microseconds. ok is false if it does not fit.
 func oldTime(seconds, micros int64) (t trace.Decimal, ok bool) {
-	const most = math.MaxInt64/1_000_000 - 1
-	ok = seconds <= most && seconds >= -most && micros <= 1_000_000 && micros >= -1_000_000
+	const most = math.MaxInt64/1_000_000/2 - 1
+	ok = seconds <= most && seconds >= -most && micros <= most*1_000_000 && micros >= -most*1_000_000
 	return trace.NewDecimal(seconds*1_000_000+micros, 6), ok
 }
 

@@ -249,6 +249,13 @@ func TestMarkFields_2_3_3(t *testing.T) {
 		{"a descriptor that another record redefines",
 			"-6 -1 0.0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-3 6 0.1 0 0 1 7 ff\n-6 -1 0.1 -1 -1 1 \"%d%s\" 7 \"%d\"\n-4 6 0.1 0 0 0\n",
 			"-6 -1 0.000000 -1 -1 1 \"%d%s\" 7 \"%x\"\n-6 -1 0.100000 -1 -1 1 \"%d%s\" 7 \"%d\"\n-2 6 0.100000 0 0 1 2 255\n"},
+		// -1 would be all processors (Table 19).
+		{"send without a destination", "-3 -27 0.1 0 0 2 2 10 5\n-4 -27 0.1 0 0 1 2 7\n",
+			"-3 -27 0.100000 0 0 2 2 10 5\n-4 -27 0.100000 0 0 1 2 7\n"},
+		{"send without a destination and request", "-3 -27 0.1 0 0 2 2 10 5\n-4 -27 0.1 0 0 0\n",
+			"-3 -27 0.100000 0 0 2 2 10 5\n-4 -27 0.100000 0 0 0\n"},
+		{"send without a process", "-3 -27 0.1 0 0 3 2 10 5 1\n-4 -27 0.1 0 0 1 2 7\n",
+			"-2 -27 0.100000 0 0 5 2 10 5 1 -1 7\n"},
 		{"system event", "-3 -51 0.1 0 0 1 2 5\n-4 -51 0.1 0 0 2 2 8 5\n", "-2 -51 0.100000 0 0 5 2 5 -1 -1 8 5\n"},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {

@@ -221,8 +221,8 @@ func (p *processStatistics) noteRecorded(r *Record) {
 		p.recorded = map[figureKey]bool{}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if v := r.Values[i]; isInteger(v) {
-			p.recorded[figureKey{r.Type, r.Event, v.Int()}] = true
+		if event, ok := wholeNumber(r.Values[i]); ok {
+			p.recorded[figureKey{r.Type, r.Event, event}] = true
 		}
 	}
 }
@@ -279,7 +279,8 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 		stop = silence{true, true, true}
 	case -904:
 		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
-			stop[i] = isInteger(v) && v.Int() == 0
+			level, ok := wholeNumber(v)
+			stop[i] = ok && level == 0
 		}
 	}
 	have := s.stops[k]

@@ -162,8 +162,10 @@ func (w *Writer) Write(r *Record) error {
 		return w.writeFinal(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
-		if r.Event >= 0 && len(r.Values) > len(specOf(r.Event).entry) {
-			// In a mark, its last fields would have the names of the exit's fields.
+		spec := specOf(r.Event)
+		if r.Event >= 0 && len(r.Values) > len(spec.entry) || spec.send == sendPost && len(r.Values) <= destinationField {
+			// In a mark, its last fields would have the names of the exit's fields, and a destination that it
+			// leaves out would be -1, which is all processors.
 			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
 			return w.writeFinal(r)
 		}
