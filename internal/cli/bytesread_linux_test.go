@@ -43,6 +43,8 @@ func TestOTFReadsLittle(t *testing.T) {
 	part := func(whole int64, percent float64) int64 { return int64(1.2 * percent / 100 * float64(whole)) }
 	const ends = 256 << 10 // definitions, the first and last blocks of the files, and blocks read by bisection
 	late := []string{"--window", "75%..75.1%"}
+	clocks := filepath.Join(dir, "clocks.json")
+	weft(t, exitGood, "align", "-q", "--correction", clocks, trace)
 	answers := map[string]string{}
 	for _, snapshots := range []bool{false, true} {
 		before := 75.1
@@ -58,6 +60,9 @@ func TestOTFReadsLittle(t *testing.T) {
 			{[]string{"info"}, part(size, 90), false},
 			{[]string{"check"}, part(size, 90), false},
 			{[]string{"usage"}, part(size, 90), true},
+			{[]string{"comm", "--json", "--location", "2"}, part(size, 90), true},
+			{[]string{"messages", "--json", "--location", "2"}, part(size, 90), true},
+			{[]string{"states", "--json", "--clock-correction", clocks}, part(size, 90), true},
 			{[]string{"profile", "--json"}, part(size, 90), true},
 			{append([]string{"profile", "--json"}, late...), part(size, before), true},
 			{append([]string{"profile", "--json", "--location", "2"}, late...), part(stream, before), true},
