@@ -89,9 +89,9 @@ func checkVerdicts(t *testing.T, path string, violations, stragglers int) {
 	}
 	// The same checks, written anew.
 	values := fmt.Sprintf("(i : 0 .. %d)", objects-1)
-	spec := "check violations" + values +
-		": not until ({'name' = 'done', 'id' = i} and not end {'name' = 'G', 'id' = i}) " +
-		"we have that not end {'name' = 'G', 'id' = i}\ncheck stragglers" + values + ": globally if {'name' = 'arrival', 'id' = i} then finally by 48 ms end {'name' = 'G', 'id' = i}\n"
+	spec := "def confirmed(i) : {'name' = 'done', 'id' = i}\ndef ended(i) : end {'name' = 'G', 'id' = i}\n" +
+		"check violations" + values + ": not until (confirmed(i) and not ended(i)) we have that not ended(i)\n" +
+		"check stragglers" + values + ": globally if {'name' = 'arrival', 'id' = i} then finally by 48 ms ended(i)\n"
 	recorded := p["plant.violations.check"] + "\n" + p["plant.stragglers.check"] + "\n"
 	for name, text := range map[string]string{"anew": spec, "recorded": recorded} {
 		file := filepath.Join(t.TempDir(), name+".etl")
