@@ -64,7 +64,8 @@ func TestPackedPieces(t *testing.T) {
 // TestLongSignals compares the pieces of signals that are packed with those of the same signals that are not.
 func TestLongSignals(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
-	spec, err := Parse("spec.etl", []byte("signal s : {'name' = 's'}\nsignal u : {'name' = 'u'}\ncheck c : globally s + u > 0\n"))
+	spec, err := Parse("spec.etl", []byte("signal s : {'name' = 's'}\nsignal u : {'name' = 'u'}\n"+
+		"check c : globally s + u > 0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +80,10 @@ func TestLongSignals(t *testing.T) {
 				math.Float64bits(randomValue(r)), 0})
 			rec.Event(loc, at, trace.Metric, u, []uint64{math.Float64bits(randomValue(r))})
 			if overlaps {
+				if r.IntN(100) == 0 { // values at times behind those of the next events
+					rec.Event(loc, at, trace.SampleRange, u, []uint64{uint64(at + 30), math.Float64bits(1), math.Float64bits(2),
+						math.Float64bits(3)})
+				}
 				long = r.Int64N(10)
 			}
 			at += long
