@@ -80,7 +80,7 @@ func TestLongSignals(t *testing.T) {
 				math.Float64bits(randomValue(r)), 0})
 			rec.Event(loc, at, trace.Metric, u, []uint64{math.Float64bits(randomValue(r))})
 			if overlaps {
-				if r.IntN(100) == 0 { // values at times behind those of the next events
+				if r.IntN(1000) == 0 { // values at times behind those of the next events
 					rec.Event(loc, at, trace.SampleRange, u, []uint64{uint64(at + 30), math.Float64bits(1), math.Float64bits(2),
 						math.Float64bits(3)})
 				}
