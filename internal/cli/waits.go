@@ -141,7 +141,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		if x.Missing() != "" {
 			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
 		} else if flags.cubeFile != "" {
-			err := a.waitsCube(c.Context(), flags.cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+			err := a.waitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
 			if err != nil {
 				return nil, nil, err
 			}
