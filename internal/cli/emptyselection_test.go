@@ -65,7 +65,6 @@ func TestNothingChosen(t *testing.T) {
 			}
 			seen++
 			want, code := f.want, f.code
-			picture := c.Name() == "plot" || c.Name() == "report"
 			switch kept := slices.Contains(variant, "--index"); {
 			case kept && (f.flag == "location" || f.flag == "group"):
 				want = strings.Replace(want, "the trace", "the picture", 1)
@@ -73,8 +72,6 @@ func TestNothingChosen(t *testing.T) {
 				want, code = "an index does not have what that needs", exitUsage
 			case f.flag == "region" && slices.ContainsFunc(variant, refuses):
 				want, code = "--region", exitUsage
-			case picture && (f.flag == "window" || f.flag == "from" || f.flag == "to"):
-				want, code = "leave no time", exitUsage // there is nothing to draw on
 			}
 			var out, errs bytes.Buffer
 			got := Main(args, strings.NewReader(""), &out, &errs)
