@@ -19,7 +19,7 @@ func TestTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := history.Build(context.Background(), g, trace.NewRows(g.Defs()), nil)
+	h, err := history.Build(context.Background(), g, trace.NewRows(g.Defs()), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

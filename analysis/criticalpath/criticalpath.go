@@ -153,7 +153,7 @@ type walker struct {
 // Find finds the critical path of a trace. The error is a [RegionError], analysis.ErrTimeRange, or
 // an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Build(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ type Hybrid struct {
 // Find computes the factors of a trace. ok is false if no thread has useful time. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	h, err := history.Build(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, opt.Rows, nil, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -127,7 +127,7 @@ type explainer struct {
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	var added func(waitstate.Result) *waits.Result
-	h, err := history.Build(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
+	h, err := history.Build(ctx, events, opt.Rows, nil, func(log *synclog.Log) (hooks waitstate.Hooks) {
 		hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
 		return hooks
 	})

@@ -188,10 +188,11 @@ func TestCubeOfNothing(t *testing.T) {
 			if len(c.Paths) != 1 || c.Metric("time") == nil || c.Metric("visits") == nil {
 				t.Errorf("%v %s: found paths %v, expected one", command, choice, c.Paths)
 			}
-			out, err := exec.Command(python, "../../cube/testdata/read.py", file).CombinedOutput()
-			if err != nil || len(out) > 0 {
-				t.Errorf("%v %s: read.py: found %q (%v), expected no value", command, choice, out, err)
-			}
+		}
+		out, err := exec.Command(python, "../../cube/testdata/read.py", filepath.Join(dir, fmt.Sprintf("%d.cubex", i))).
+			CombinedOutput()
+		if err != nil || len(out) > 0 {
+			t.Errorf("%s: read.py: found %q (%v), expected no value", choice, out, err)
 		}
 	}
 }

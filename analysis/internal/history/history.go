@@ -130,12 +130,13 @@ type History struct {
 const maxLength = 1 << 62
 
 // Build returns the history of a trace. Function hooks, which can be nil, returns functions that
-// are called while the log is evaluated. Rows maps regions to the rows that count as one. The error
-// is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
-func Build(ctx context.Context, events format.Events, rows *trace.Rows,
-	hooks func(*synclog.Log) waitstate.Hooks) (*History,
-	error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true})
+// are called while the log is evaluated. Rows maps regions to the rows that count as one. If window is
+// not nil, the history has the waits that begin before its end, and what they depend on; what it has of
+// later times is not complete. The error is [analysis.ErrTimeRange], or that of the scan, of the
+// temporary file, or of the context.
+func Build(ctx context.Context, events format.Events, rows *trace.Rows, window *trace.Window,
+	hooks func(*synclog.Log) waitstate.Hooks) (*History, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true, Window: window})
 	if err != nil {
 		return nil, err
 	}

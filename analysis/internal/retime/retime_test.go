@@ -15,7 +15,7 @@ import (
 // read returns the history of a trace.
 func read(t *testing.T, d format.Events) *history.History {
 	t.Helper()
-	h, err := history.Build(context.Background(), d, trace.NewRows(d.Defs()), nil)
+	h, err := history.Build(context.Background(), d, trace.NewRows(d.Defs()), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

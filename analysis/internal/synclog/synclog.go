@@ -114,7 +114,7 @@ type Options struct {
 	// each path of each call.
 	Times bool
 	// Window limits the log to what determines the waits in it: the calls up to its end, and the later
-	// calls that the waits depend on. Nil means the whole trace. It must be nil if Times is set.
+	// calls that the waits depend on. Nil means the whole trace.
 	Window *trace.Window
 }
 
