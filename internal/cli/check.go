@@ -64,8 +64,9 @@ For each broken rule weft prints its id, its severity and the first places. --ru
 the rules of all formats.
 
 --window, or --from and --to, --location and --group restrict the check to defects at
-these times and locations. Defects without a time or location are always shown. The whole
-trace is read all the same, since what is wrong with an event may follow from any other one.
+these times and locations. Defects without a time or location, such as damaged records, are
+always shown. The whole trace is read all the same: they may be anywhere, and so may the send
+of a receive, the other members of a collective operation and the sums of statistics.
 
 The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
 stops at the first defect. If a trace cannot be read, weft still checks the others; the
