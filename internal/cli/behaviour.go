@@ -51,6 +51,7 @@ class with the least distance.`,
 					if opt.Iterations, err = choose(in.Defs(), aRegion, iterations); err != nil {
 						return nil, nil, err
 					}
+					in.flagNames = append(in.flagNames, flagNames{"--iterations", aRegion, iterations})
 				}
 				s, err := a.readClaims(c.Context(), in, &flags, opt)
 				if err != nil {
