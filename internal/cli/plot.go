@@ -37,6 +37,7 @@ type plotFlags struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
+	wholeTimes      bool               // the legend has the times of the whole trace, since regions are left out
 	origin          *int64             // time 0 of the axis; nil is that of the index
 	defs            *trace.Definitions // definitions for --location and --group; nil for those of the picture
 	quiet           bool
@@ -245,7 +246,8 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 		p.spans = moved.spans()
 	}
 	colors := x
-	if part && !fewNames(x, p) {
+	p.wholeTimes = sel.Region != nil && p.color == colorByRegion
+	if part && (p.wholeTimes || !fewNames(x, p)) {
 		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
 			return err
 		}
@@ -363,6 +365,9 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, Origin: p.origin, MaxRows: p.maxRows,
 		MaxDepth: mostDepths,
 		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, filepath.Base(path)), Dark: p.dark, Scale: p.scale}}
+	if p.wholeTimes {
+		sheet.Times = colors
+	}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
