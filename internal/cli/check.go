@@ -221,7 +221,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 		if err != nil {
 			return nil, err
 		}
-		if !ok || last < window.From || first >= window.To {
+		if !ok || last < window.From || !trace.Before(max(first, window.From), window.To) {
 			in.notFound = "found no event in the window"
 		}
 	}
