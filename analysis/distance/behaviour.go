@@ -26,8 +26,8 @@ type Class struct {
 	Usual      int64       `json:"usual"`
 	Difference *Difference `json:"difference"`
 	// Nearest is the index of the class with the least distance from this one, and Distance is that
-	// distance. Nearest is -1 if there are more than MostCompared classes, or a single one.
-	Nearest  int   `json:"nearest"`
+	// distance. Nearest is nil if there are more than MostCompared classes, or a single one.
+	Nearest  *int  `json:"nearest"`
 	Distance int64 `json:"distance"`
 }
 
@@ -106,7 +106,7 @@ func compareClasses(classes []*class, labels []string, most int) {
 	}
 	for i, c := range classes {
 		c.Difference = difference(usual.graph, c.graph, labels, most)
-		c.Usual, c.Nearest = c.Difference.Distance, -1
+		c.Usual = c.Difference.Distance
 		if len(classes) > MostCompared {
 			continue
 		}
@@ -114,8 +114,8 @@ func compareClasses(classes []*class, labels []string, most int) {
 			if k == i {
 				continue
 			}
-			if d := distance(o.graph, c.graph); c.Nearest < 0 || d < c.Distance {
-				c.Nearest, c.Distance = k, d
+			if d := distance(o.graph, c.graph); c.Nearest == nil || d < c.Distance {
+				c.Nearest, c.Distance = &k, d
 			}
 		}
 	}

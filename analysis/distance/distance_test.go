@@ -150,7 +150,7 @@ func TestBehaviour(t *testing.T) {
 		t.Errorf("found %+v", b)
 	}
 	// Usual: A-B, B-C. Odd: A-C, B-C.
-	if odd.Usual != 2 || odd.Distance != 2 || odd.Nearest != 1 || usual.Usual != 0 ||
+	if odd.Usual != 2 || odd.Distance != 2 || *odd.Nearest != 1 || usual.Usual != 0 ||
 		!reflect.DeepEqual(odd.Difference.Second.Edges, []Edge{{Node{"A", 0}, Node{"C", 0}}}) {
 		t.Errorf("found %+v", odd)
 	}
