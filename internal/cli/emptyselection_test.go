@@ -66,6 +66,9 @@ func TestNothingChosen(t *testing.T) {
 			}
 			seen++
 			want, code := f.want, f.code
+			if c.Name() == "diff" && f.flag == "region" {
+				want = strings.Replace(want, "the trace has", "the traces have", 1)
+			}
 			switch kept := slices.Contains(variant, "--index"); {
 			case kept && (f.flag == "location" || f.flag == "group"):
 				want = strings.Replace(want, "the trace", "the picture", 1)
