@@ -34,7 +34,8 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window limits the result to waits that begin in it. Nil means the whole trace.
+	// Window limits the result to the time of waits in it, and the costs in proportion. Find reads the
+	// trace to its end, and on until it knows these waits. Nil means the whole trace.
 	Window *trace.Window
 	// Locations reports whether the waits of a location count. Nil means that the waits of all
 	// locations count.
@@ -119,7 +120,7 @@ type finder struct {
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or an error of
 // the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window})
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +154,11 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	}
 	f.addFar(w, id)
 	carried := f.carried[id]
-	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
-	if !counts && len(carried) == 0 {
+	counted := int64(0) // the length that counts
+	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
+		counted = f.opt.Window.Clip(w.Begin+w.Length) - f.opt.Window.Clip(w.Begin)
+	}
+	if counted <= 0 && len(carried) == 0 {
 		return
 	}
 	o := f.h.Opening(w.Place, w.Cause)
@@ -175,19 +179,22 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	if o.B >= 0 {
 		opened = f.h.Locations[w.Cause.Location].Call(o.B).Path
 	}
-	if counts {
+	if counted > 0 {
 		k := &f.patterns[w.Pattern]
-		k.waiting.Add(w.Length)
+		k.waiting.Add(counted)
 		length := float64(w.Length)
+		share := float64(counted) / length
 		part := 0.0
 		if total > 0 {
 			part = min(length/total, 1)
 		}
+		rest := (length - part*total) * share
+		length, part = length*share, part*share
 		k.direct += length - part*own
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.passOn(w.Pattern, part)
-		if rest := length - part*total; rest > 0 { // the two locations left their last synchronisation at different times
+		if rest > 0 { // the two locations left their last synchronisation at different times
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}

@@ -24,8 +24,8 @@ type Class struct {
 	Usual      int64       `json:"usual"`
 	Difference *Difference `json:"difference"`
 	// Nearest is the index of the class with the least distance from this one, and Distance is that
-	// distance. Nearest is -1 if there are more than MostCompared classes, or a single one.
-	Nearest  int   `json:"nearest"`
+	// distance. Nearest is nil if there are more than MostCompared classes, or a single one.
+	Nearest  *int  `json:"nearest"`
 	Distance int64 `json:"distance"`
 }
 
@@ -109,14 +109,14 @@ func compareClasses(classes []*class, c *comparer) error {
 		if k.Difference, err = c.difference(k.graph); err != nil {
 			return err
 		}
-		k.Usual, k.Nearest = k.Difference.Distance, -1
+		k.Usual, k.Nearest = k.Difference.Distance, nil
 	}
 	if len(classes) > MostCompared {
 		return nil
 	}
 	nearest := func(k *class, i int, d int64) {
-		if k.Nearest < 0 || d < k.Distance {
-			k.Nearest, k.Distance = i, d
+		if k.Nearest == nil || d < k.Distance {
+			k.Nearest, k.Distance = &i, d
 		}
 	}
 	for i, k := range classes {

@@ -264,15 +264,15 @@ func TestPlainBehaviour(t *testing.T) {
 			f := found.Classes[i]
 			of := func(k int) plainGraph { return graphs[classes[k][0]] }
 			want := Class{Objects: int64(len(c)), Representative: s.Objects[c[0]], Claims: int64(len(of(i).nodes)),
-				Difference: plainDifference(of(usual), of(i), 0), Nearest: -1}
+				Difference: plainDifference(of(usual), of(i), 0)}
 			want.Usual = want.Difference.Distance
 			for _, o := range c {
 				want.Names = append(want.Names, s.Objects[o])
 			}
 			for k := range classes {
 				d := plainDifference(of(k), of(i), 0).Distance
-				if k != i && (want.Nearest < 0 || d < want.Distance) {
-					want.Nearest, want.Distance = k, d
+				if k != i && (want.Nearest == nil || d < want.Distance) {
+					want.Nearest, want.Distance = &k, d
 				}
 			}
 			if !reflect.DeepEqual(f, want) {
@@ -328,7 +328,7 @@ func TestBehaviour(t *testing.T) {
 		t.Errorf("found %+v", b)
 	}
 	// Usual: A-B, B-C. Odd: A-C, B-C.
-	if odd.Usual != 2 || odd.Distance != 2 || odd.Nearest != 1 || usual.Usual != 0 ||
+	if odd.Usual != 2 || odd.Distance != 2 || *odd.Nearest != 1 || usual.Usual != 0 ||
 		!reflect.DeepEqual(odd.Difference.Second.Edges, []Edge{{Node{"A", 0}, Node{"C", 0}}}) {
 		t.Errorf("found %+v", odd)
 	}

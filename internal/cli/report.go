@@ -97,11 +97,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		in.bar.done()
 		return err
 	}
-	var window trace.Window
-	err = with(func(in *input) (err error) {
-		window, err = a.reportInfo(ctx, in, r, s, by, x)
-		return err
-	})
+	err = with(func(in *input) error { return a.reportInfo(ctx, in, r, s, by, x) })
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +109,18 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
 	draw := func(i, all *index.Index) error {
+		from, to, empty, err := s.windowOf(all)
+		if err != nil {
+			return err
+		}
 		tracks, err := s.tracksOf(i)
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, all, window.From, window.To, tracks)
+		if empty {
+			tracks = []int{}
+		}
+		return x.Draw(ctx, i, all, from, to, tracks)
 	}
 	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
 		if len(s.regions) == 0 {
@@ -169,32 +172,28 @@ func (s *selectionFlags) chosen() (list []string) {
 	return list
 }
 
-// reportInfo adds the result of weft info. It returns the window of the picture, which is empty if the whole
-// time is selected.
+// reportInfo adds the result of weft info.
 func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
-	x *report.Report) (window trace.Window, err error) {
+	x *report.Report) error {
 	part, err := s.infoPart(ctx, in)
 	if err != nil {
-		return window, err
+		return err
 	}
 	if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
-		return window, err
+		return err
 	}
 	if !r.quiet {
 		a.reportFlagNames(in)
+		if part != nil && x.Info.Events == 0 {
+			printf(a.err, "%s: %s\n", in.src.Path, noEvent)
+		}
 	}
 	if part == nil {
-		return window, nil
+		return nil
 	}
 	x.Begin = &part.Begin
 	x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
-	if w := part.Window; part.Times != nil && w != nil {
-		window = trace.Window{From: w.First, To: w.Last}
-		if window.From >= window.To {
-			return window, noTime(in.Defs().Clock, window.From, window.To)
-		}
-	}
-	return window, nil
+	return nil
 }
 
 // addDefects adds the result of weft check, with the paths of files relative to folder.

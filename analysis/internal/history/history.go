@@ -134,6 +134,9 @@ const memory = 4 << 20
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
+	// Window limits the history to the waits that begin before its end, and what they depend on. What the
+	// history has of later times is not complete. Nil means the whole trace.
+	Window *trace.Window
 	// Hooks returns functions that are called while the log is evaluated. It can be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
@@ -145,7 +148,8 @@ type Options struct {
 // Build returns the history of a trace. The error is [analysis.ErrTimeRange], or that of the scan, of a
 // temporary file, or of the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize})
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize,
+		Window: opt.Window})
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ type Options struct {
 	// on the number of locations.
 	ChunkSize int
 	// Window limits the log to what determines the waits in it: the calls up to its end, and the later
-	// calls that the waits depend on. Nil means the whole trace. It must be nil if Times is set.
+	// calls that the waits depend on. Nil means the whole trace.
 	Window *trace.Window
 }
 
