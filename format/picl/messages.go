@@ -34,7 +34,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	}
 	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
 	for i := range min(len(vals), len(field)) {
-		if v, ok := wholeNumber(vals[i]); ok {
+		if v, ok := vals[i].Whole(); ok {
 			field[i] = v
 		}
 	}

@@ -487,7 +487,7 @@ var noFigure = trace.StringValue("")
 // the type, its description the name that the type has for the processor and process of the record.
 func (p *blockParser) statisticKey(event trace.Value, of procKey, line int64) uint32 {
 	number := event.String()
-	typ, ok := wholeNumber(event)
+	typ, ok := event.Whole()
 	if !ok {
 		return p.defineAs(trace.AttributeDef{Name: strings.Clone(number)})
 	}

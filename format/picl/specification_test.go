@@ -348,6 +348,7 @@ func TestStatistics_2_3_2(t *testing.T) {
 func TestUndefined_2_1(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"processors", "-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors, with a point", "-3 -21 0.1 0 0 3 5 8 1 -77.0\n", "picl.undefined × 1"},
 		{"processors defined as event types", "-203 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
 		{"processors defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", ""},
 		{"processors defined later", "-3 1 0.1 -77 0 0\n-201 -1 0.2 -1 -1 2 2 -77 1\n", ""},

@@ -32,7 +32,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		about.inside = -1 // the whole run as well
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		event, ok := wholeNumber(r.Values[i])
+		event, ok := r.Values[i].Whole()
 		if ok && (slices.Contains(noEvents, event) || r.Type == TypeVolumes && event == -901) && r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
@@ -45,7 +45,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		return out
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		event, ok := wholeNumber(r.Values[i])
+		event, ok := r.Values[i].Whole()
 		if !ok || s.isUndefined(TypeEventSet, event) {
 			continue // not an event type
 		}
