@@ -54,17 +54,19 @@ type Little struct {
 	// times are the times of the selected events, in ticks.
 	times  []int64
 	last   []lastTime // by location
-	visits map[uint32][]visit
+	visits map[visitKey][]visit
 	counts map[uint32]int // by location: visits of Options.Visits
 	full   []string       // full names of locations
 }
 
 // visit is an open visit of a region.
 type visit struct {
-	region uint32
-	start  int64
-	claim  openClaim // unless Options.Visits is set
+	start int64
+	claim openClaim // unless Options.Visits is set
 }
+
+// visitKey is the key of the open visits of a region at a location.
+type visitKey struct{ location, region uint32 }
 
 // object is an object with its time from its first to its last event, in ticks.
 type object struct {
@@ -92,7 +94,7 @@ type openClaim struct {
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 	return &Little{defs: d, opt: opt, index: map[string]int32{}, open: map[claims.Key]openClaim{},
-		visits: map[uint32][]visit{}, counts: map[uint32]int{}}
+		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -163,24 +165,24 @@ func (l *Little) visit(c *trace.Cursor) {
 	if l.opt.Visits != nil && (c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref())) {
 		return
 	}
-	open := l.visits[loc]
+	key := visitKey{loc, c.Ref()}
+	open := l.visits[key]
 	if c.Kind() == trace.Enter {
-		v := visit{region: c.Ref(), start: c.Time()}
+		v := visit{start: c.Time()}
 		if l.opt.Visits == nil {
 			v.claim = l.begin(c)
 		}
-		l.visits[loc] = append(open, v)
+		l.visits[key] = append(open, v)
 		return
 	}
 	i := len(open) - 1
-	for i >= 0 && open[i].region != c.Ref() {
-		i--
-	}
 	if i < 0 {
 		return
 	}
 	v := open[i]
-	l.visits[loc] = slices.Delete(open, i, i+1)
+	if l.visits[key] = open[:i]; i == 0 {
+		delete(l.visits, key)
+	}
 	if l.opt.Visits == nil {
 		l.end(v.claim, c.Time())
 		return
@@ -358,9 +360,9 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		q.end(x, l.last[k.Location].time)
 	}
 	if l.opt.Visits == nil {
-		for loc, open := range l.visits {
+		for k, open := range l.visits {
 			for _, v := range open {
-				q.end(v.claim, l.last[loc].time)
+				q.end(v.claim, l.last[k.location].time)
 			}
 		}
 	}

@@ -232,6 +232,9 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	if r.opt.At != nil {
 		f *= r.opt.At(path, loc)
 	}
+	if f == 1 {
+		return t // a float64 does not hold all times above 2^53
+	}
 	return int64(math.Round(f * float64(t)))
 }
 

@@ -532,8 +532,9 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 		return err
 	}
 	l.passed = l.passed[:0]
-	for _, c := range l.calls {
-		c.before = 0
+	// It does not fall from outer to inner calls, so that those that have been reset need not be looked at again.
+	for i := len(l.calls) - 1; i >= 0 && l.calls[i].before > 0; i-- {
+		l.calls[i].before = 0
 	}
 	if len(l.delayed) == mostDelayed {
 		return w.giveUp(l)
