@@ -49,6 +49,9 @@ type Options struct {
 type Result struct {
 	// Patterns has the patterns with waits, in the order of package waits.
 	Patterns []Pattern `json:"patterns"`
+	// IdleThreads has the times in which the threads of processes are idle because the first thread works
+	// alone, in descending order. It is empty in a window.
+	IdleThreads []IdleTime `json:"idleThreads,omitempty"`
 }
 
 // Pattern has the causes of the waits of one wait pattern.
@@ -143,7 +146,13 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	return f.result(), nil
+	r := f.result()
+	if opt.Window == nil {
+		if r.IdleThreads, err = f.idleTimes(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, h.Err()
 }
 
 // follow distributes the cost of a wait, and the costs of later waits that it passes on, among call

@@ -112,6 +112,8 @@ var scalascaMetrics = map[string]metricInfo{
 		"Waits of the roots of reductions and gathers for this location."},
 	"delay_ompbarrier": {"delay", "OpenMP Barrier, Short-Term Costs",
 		"Waits in barriers of a team of threads for this location."},
+	"delay_ompidle": {"", "OpenMP Thread Idleness Costs",
+		"Time in which the other threads of the process are idle because this one works alone."},
 }
 
 // infoOf returns the description of the metric with a unique name.

@@ -268,6 +268,14 @@ func (f *Builder) AddCauses(r *causes.Result) {
 			f.add(all, path, c.Location, f.seconds(c.ShortTerm+c.LongTerm))
 		}
 	}
+	if len(r.IdleThreads) == 0 {
+		return
+	}
+	idle := f.metric("delay_ompidle")
+	for i := range r.IdleThreads {
+		x := &r.IdleThreads[i]
+		f.add(idle, f.pathOf(x.Path), x.Location, f.seconds(x.Time.Float()))
+	}
 }
 
 // AddPath adds the critical path in r.

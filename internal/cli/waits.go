@@ -53,7 +53,9 @@ N lists the longest waits of each pattern, with both ends. --bins N sums the wai
 equal parts of the time. --causes finds root causes: the call paths in which a late location
 spent more time than the waiting ones since they last synchronised. SHORT TERM is the cost
 for the locations that wait for it directly. LONG TERM is the cost for others, because those
-locations are late themselves. Both add up to the waiting time of each pattern. --location
+locations are late themselves. Both add up to the waiting time of each pattern. For programs with
+teams of threads, --causes also lists the calls in which the first thread of a process works alone,
+with the time that its other threads are idle. --location
 and --group count the waits of these locations, whichever location caused them. --region counts
 the waits in visits of these regions: in their own calls and in those below them. --window, or
 --from and --to, count the parts of waits in a window; weft then reads the trace up to the end of
@@ -280,6 +282,11 @@ func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
 			printf(a.out, "  … and %d more (--top 0 lists all)\n", more)
 		}
 	}
+	a.printList("call paths", len(x.IdleThreads), top, table.Row{"other threads are idle during", "first thread", "time"},
+		func(i int) table.Row {
+			t := &x.IdleThreads[i]
+			return table.Row{orOutside(strings.Join(t.Path, " > ")), t.LocationName, clock.FormatSum(t.Time)}
+		})
 }
 
 // causesCSV prints the causes of all patterns.
@@ -299,6 +306,14 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 				seconds(c.LongTerm)}); err != nil {
 				return err
 			}
+		}
+	}
+	for i := range x.IdleThreads {
+		t := &x.IdleThreads[i]
+		err := w.Write([]string{"idle-threads", orOutside(strings.Join(t.Path, " > ")), t.LocationName,
+			clock.FormatSumSeconds(t.Time), "0"})
+		if err != nil {
+			return err
 		}
 	}
 	w.Flush()

@@ -36,6 +36,8 @@ type Call struct {
 	Role         trace.Role
 	Begins       bool // a thread begins its work in a team with this call
 	Joins        bool // a thread continues with this call after the work of its team
+	Forks        bool // the location starts threads in the call
+	TeamBarrier  bool // the call is a barrier of a team of threads
 	Init         bool // the call initialises MPI
 	Last         bool // not a call: it has the location's time after the last call
 }
@@ -305,6 +307,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			h.begins = append(h.begins, begin{p, c.Leave, h.position})
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
+				h.attach(p, attachedFork)
 				h.forks[g] = append(h.forks[g], fork{q.Time, p})
 				h.ends[g] = h.ends[g][:0]
 			}

@@ -149,7 +149,8 @@ func (h *History) unpack(l *Location, p *page) {
 		before := len(x.times)
 		x.times = append(x.times, c.Inside...)
 		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: uint32(before),
-			inside: uint32(len(x.times)), Role: c.Role, Last: c.Last, Init: c.Init})
+			inside: uint32(len(x.times)), Role: c.Role, Last: c.Last, Init: c.Init,
+			TeamBarrier: c.InTeam})
 	})
 	if err != nil {
 		h.fail(err)
@@ -167,6 +168,7 @@ const (
 	attachedOperation
 	attachedBegin // Call.Begins
 	attachedJoin  // Call.Joins
+	attachedFork  // Call.Forks
 )
 
 // attach appends what is attached to a call: its kind, and numbers.
@@ -257,6 +259,8 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			x.list[k].Begins = true
 		case attachedJoin:
 			x.list[k].Joins = true
+		case attachedFork:
+			x.list[k].Forks = true
 		}
 	}
 }
