@@ -295,8 +295,8 @@ func (f *Builder) AddPath(r *criticalpath.Result) {
 }
 
 // Cube returns a cube with the metrics. If nothing was added, it has one call path, for events outside of
-// all regions, without values, since readers of cubes expect a path. The cube and the Builder share the values, and so nothing
-// may be added to the Builder afterwards.
+// all regions, without values, since readers of cubes expect a path. The cube and the Builder share the
+// values, and so nothing may be added to the Builder afterwards.
 func (f *Builder) Cube() *cube.Cube {
 	if f.Empty() {
 		f.path(-1, outsidePath)
@@ -336,7 +336,7 @@ func (f *Builder) addProgram(c *cube.Cube) {
 	shift := 0
 	if roots > 1 {
 		shift = 1
-		c.Regions = append(c.Regions, artificial("(program)"))
+		c.Regions = append(c.Regions, artificial(outermostPath))
 		c.Paths = append(c.Paths, cube.Path{Parent: -1, Region: 0})
 		for i := range c.Metrics {
 			c.Metrics[i].Values = append([][]float64{nil}, c.Metrics[i].Values...)

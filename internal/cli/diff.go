@@ -58,11 +58,15 @@ the median difference of an observation, with its 95 % confidence interval.
 
 --fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by
 more than a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the
-exclusive times of both sides in nanoseconds, as lines for differential flame graphs.`,
+exclusive times of both sides in nanoseconds, as lines for differential flame graphs.
+
+A run can also be a file of Cube (.cubex), such as a profile of Score-P or Scalasca. It has no times
+and no iterations, so that --window and --iterations need traces.`,
 		Example: "  weft diff before.otf2 after.otf2\n" +
 			"  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 b3.otf2 b4.otf2\n" +
 			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +
 			"  weft diff --iterations step before.otf2 after.otf2\n" +
+			"  weft diff profile.cubex after.otf2\n" +
 			"  weft diff --folded before.otf2 after.otf2 | flamegraph.pl > diff.svg",
 		Args: func(c *cobra.Command, args []string) error {
 			_, _, err := sidesOf(c, args)
@@ -281,6 +285,9 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 // diffScan adds a run to a side.
 func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *inputFlags,
 	s *selectionFlags) (*heading, error) {
+	if isCube(path) {
+		return a.diffCube(cmp, side, path, s)
+	}
 	in, err := a.openUnprepared(c.Context(), path, r)
 	if err != nil {
 		return nil, err

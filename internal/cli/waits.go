@@ -137,7 +137,8 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 				return nil, nil, err
 			}
 		}
-		if x.Missing() == "" && flags.selection.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
+		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
+		if x.Missing() == "" && flags.selection.any() && !any {
 			in.notFound = "found no wait"
 		}
 		if x.Missing() != "" {

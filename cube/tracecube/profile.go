@@ -1,0 +1,91 @@
+package tracecube
+
+import (
+	"errors"
+	"math"
+
+	"github.com/weft-trace/weft/analysis/diff"
+	"github.com/weft-trace/weft/cube"
+	"github.com/weft-trace/weft/trace"
+)
+
+// outermostPath is the name of the path that cubes of weft have around several outermost regions.
+const outermostPath = "(program)"
+
+// Profile returns the times and visits of the call paths in a cube, for a comparison. Times are in
+// nanoseconds. It leaves out the time outside of all regions, and paths that stand for the program as a
+// whole. The error is that of reading, or reports a cube without values of the metrics time and visits.
+func Profile(f *cube.File) (*diff.Profile, error) {
+	times, visits := -1, -1
+	for i := range f.Metrics {
+		switch f.Metrics[i].Name {
+		case "time":
+			times = i
+		case "visits":
+			visits = i
+		}
+	}
+	none := errors.New("found no values of the metrics time and visits, expected both")
+	if times < 0 || visits < 0 {
+		return nil, none
+	}
+	for _, m := range [...]int{times, visits} {
+		if err := f.Load(m); err != nil {
+			return nil, err
+		}
+		if len(f.Metrics[m].Values) == 0 && len(f.Paths) > 0 {
+			return nil, none
+		}
+	}
+	p := &diff.Profile{Clock: trace.Seconds(1_000_000_000)}
+	for _, r := range f.Regions {
+		p.Regions = append(p.Regions, trace.Region{Name: r.Name, File: r.File, Line: int64(max(0, r.Begin))})
+	}
+	time := exclusive(f, times)
+	count := exclusive(f, visits)
+	place := make([]int, len(f.Paths)) // index into p.Paths; that of the path around a path that is left out
+	dropped := make([]bool, len(f.Paths))
+	for i, x := range f.Paths {
+		around := -1
+		if x.Parent >= 0 {
+			around = place[x.Parent]
+		}
+		place[i] = around
+		name := f.Regions[x.Region].Name
+		dropped[i] = x.Parent >= 0 && dropped[x.Parent] && f.Regions[f.Paths[x.Parent].Region].Name == outsidePath ||
+			around < 0 && (name == outermostPath || name == outsidePath)
+		if dropped[i] {
+			continue
+		}
+		y := diff.ProfilePath{Parent: around, Region: x.Region}
+		for loc := range f.Locations {
+			y.Visits = append(y.Visits, int64(math.Round(count(i, loc))))
+			y.Exclusive = append(y.Exclusive, int64(math.Round(time(i, loc)*1e9)))
+		}
+		place[i] = len(p.Paths)
+		p.Paths = append(p.Paths, y)
+	}
+	return p, nil
+}
+
+// exclusive returns a function that returns the value of a metric for a call path at a location, without
+// those of the paths below it.
+func exclusive(f *cube.File, metric int) func(path, location int) float64 {
+	m := &f.Metrics[metric]
+	if m.Kind != cube.Inclusive {
+		return m.At
+	}
+	below := make([][]int, len(f.Paths))
+	for i, x := range f.Paths {
+		if x.Parent >= 0 {
+			below[x.Parent] = append(below[x.Parent], i)
+		}
+	}
+	return func(path, location int) float64 {
+		v := m.At(path, location)
+		for _, i := range below[path] {
+			v -= m.At(i, location)
+		}
+		return v
+	}
+}

@@ -1,0 +1,50 @@
+package tracecube
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/cube"
+)
+
+// TestProfileInclusive checks that inclusive values, as Score-P writes them, become exclusive ones, and
+// that paths that stand for the program are left out.
+func TestProfileInclusive(t *testing.T) {
+	c := &cube.Cube{Regions: []cube.Region{{Name: "(program)", Begin: -1, End: -1}, {Name: "main", Begin: 3, End: 9},
+		{Name: "solve", Begin: -1, End: -1}},
+		Paths: []cube.Path{{Parent: -1, Region: 0}, {Parent: 0, Region: 1}, {Parent: 1, Region: 2},
+			{Parent: 1, Region: 1}},
+		Nodes:     []cube.Node{{Parent: -1, Name: "m", Class: "machine"}},
+		Groups:    []cube.Group{{Name: "p", Type: "process"}},
+		Locations: []cube.Location{{Name: "t", Type: "thread"}},
+		Metrics: []cube.Metric{
+			{Parent: -1, Kind: cube.Inclusive, Name: "time", Type: cube.Double, Values: [][]float64{{10}, {10}, {4}, {1.5}}},
+			{Parent: -1, Kind: cube.Exclusive, Name: "visits", Type: cube.Double, Values: [][]float64{{0}, {1}, {7}, {2}}}}}
+	var b bytes.Buffer
+	if err := c.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := cube.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), "c.cubex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Profile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var times, visits []int64
+	var parents []int
+	for _, x := range p.Paths {
+		times, visits, parents = append(times, x.Exclusive[0]), append(visits, x.Visits[0]), append(parents, x.Parent)
+	}
+	// main: 10 - 4 - 1.5 s; solve: 4 s; main in main: 1.5 s
+	if !slices.Equal(times, []int64{4_500_000_000, 4_000_000_000, 1_500_000_000}) ||
+		!slices.Equal(visits, []int64{1, 7, 2}) || !slices.Equal(parents, []int{-1, 0, 0}) || p.Regions[1].Line != 3 {
+		t.Errorf("found %+v", p)
+	}
+	f.Metrics = f.Metrics[:1]
+	if _, err := Profile(f); err == nil {
+		t.Error("found no error for a cube without visits")
+	}
+}
