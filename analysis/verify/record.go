@@ -195,7 +195,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.event(&c)
 			r.seeObjects(&c)
 		}
-		if r.stored+len(r.time) > math.MaxInt32 {
+		if r.states() > math.MaxInt32 {
 			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
 		}
 	}
@@ -313,7 +313,7 @@ func (r *recorder) holding() []int32 {
 
 // match notes that propositions hold at the last state, unless they are about other events.
 func (r *recorder) match(list []int32, e Event) {
-	state := uint32(r.stored + len(r.time) - 1)
+	state := uint32(r.states() - 1)
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
@@ -558,6 +558,9 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 	}
 	return list
 }
+
+// states returns the number of states so far.
+func (r *recorder) states() int { return r.stored + len(r.time) }
 
 // store moves the states into a block.
 func (r *recorder) store() {
