@@ -131,6 +131,11 @@ func newDerived(spec *Spec) derived {
 			d.objects = append(d.objects, &objectRecord{s.Object, map[string]signals.Stay{}})
 		}
 	}
+	for _, f := range spec.formulas {
+		if f.Op == Percentile && f.Responses.By != "" && d.objectsBy(f.Responses.By) == nil {
+			d.objects = append(d.objects, &objectRecord{f.Responses.By, map[string]signals.Stay{}})
+		}
+	}
 	return d
 }
 
@@ -365,6 +370,10 @@ func (r *recorder) resourcePropositions() map[int32]bool {
 	for _, f := range r.spec.formulas {
 		if f.Prop != nil {
 			delete(list, int32(f.Prop.index))
+		}
+		if f.Responses != nil {
+			delete(list, int32(f.Responses.From.index))
+			delete(list, int32(f.Responses.To.index))
 		}
 	}
 	for _, s := range r.spec.signals {

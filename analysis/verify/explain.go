@@ -71,6 +71,8 @@ func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 		}
 	case Compare:
 		x.add(depth, f, holds, i, i, "%s", x.comparison(f.Comparison, i))
+	case Percentile:
+		x.percentileReasons(f, holds, depth)
 	case Not:
 		return x.explain(f.Args[0], i, !holds, depth)
 	case And, Or:

@@ -43,6 +43,9 @@ type recorder struct {
 	any     bool
 
 	derived derived
+	// responses has the response times of objects.
+	responses []*objectTimes
+	outside   bool // the current event is before the window
 }
 
 // neededAttribute is an attribute that propositions need.
@@ -106,6 +109,11 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
 		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: map[openKey][]openClaim{},
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
+	for _, f := range spec.formulas {
+		if f.Op == Percentile && f.Responses.By != "" {
+			r.responses = append(r.responses, &objectTimes{f.Responses, map[string]stateSpan{}})
+		}
+	}
 	for i, p := range spec.propositions {
 		for _, a := range p.Attributes {
 			if r.pairs[a.Key] == nil {
@@ -174,6 +182,8 @@ func (r *recorder) before(c *trace.Cursor) {
 	case trace.Metric, trace.SampleRange:
 		r.signalEvent(c)
 	case trace.Enter, trace.ClaimBegin, trace.Leave, trace.ClaimEnd:
+		r.outside = true
+		defer func() { r.outside = false }()
 		states, labels := len(r.time), len(r.labels)
 		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
 			r.begin(c)
@@ -277,12 +287,16 @@ func (r *recorder) holding() []int32 {
 	return list
 }
 
-// match notes that propositions hold at the last state, unless they are about other events.
-func (r *recorder) match(list []int32, e Event) {
+// match notes that propositions hold at the last state, unless they are about other events. objects are those of the
+// state.
+func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	state := uint32(len(r.time) - 1)
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
+			if len(objects) > 0 && !r.outside {
+				r.addObjects(p, objects)
+			}
 		}
 	}
 }
@@ -338,7 +352,7 @@ func (r *recorder) once(key string, names ...string) {
 // begin takes the begin of a claim or visit.
 func (r *recorder) begin(c *trace.Cursor) {
 	holds := r.claimPropositions(c, r.state(c))
-	r.match(holds, StartEvent)
+	r.match(holds, StartEvent, r.objectsOfEvent(c))
 	key := openKey{c.Location(), 0, c.Kind() == trace.Enter}
 	if !key.visit {
 		key.id = int64(c.Op(0))
@@ -394,7 +408,7 @@ func (r *recorder) end(c *trace.Cursor) {
 	if i < 0 {
 		return
 	}
-	r.match(list[i].holds, EndEvent)
+	r.match(list[i].holds, EndEvent, list[i].objects)
 	r.claimEnds(&list[i], c.Time())
 	if list = slices.Delete(list, i, i+1); len(list) == 0 {
 		delete(r.open, key)
@@ -445,7 +459,7 @@ func (r *recorder) event(c *trace.Cursor) {
 			r.attribute(o.Name, name)
 		}
 	}
-	r.match(r.holding(), AnyEvent)
+	r.match(r.holding(), AnyEvent, r.objectsOfEvent(c))
 }
 
 // signalEvent takes values of a signal.

@@ -403,7 +403,7 @@ func holdsAtEnd(f *Formula) bool {
 		}
 		defer func() { known[f] = r }()
 		switch f.Op {
-		case True, Globally:
+		case True, Globally, Percentile:
 			return true
 		case Not:
 			return !at(f.Args[0])
@@ -452,6 +452,8 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 		v = same(s)
 	case Compare:
 		v = same(e.compareStates(f.Comparison))
+	case Percentile:
+		v = e.percentile(f.Responses)
 	case Not:
 		v = e.not(args[0])
 	case And, Or:

@@ -24,7 +24,7 @@ type verifyFlags struct {
 	input          inputFlags
 	selection      selectionFlags
 	spec           string
-	properties     [5][]string // by index of propertyFlags
+	properties     [6][]string // by index of propertyFlags
 	semantics      string
 	asJSON, compat bool
 	junit          bool
@@ -38,6 +38,8 @@ var propertyFlags = [...]struct{ name, help string }{
 	{"response", "'A -> B within 5ms': each A is followed by a B; may be repeated"},
 	{"precedes", "'A -> B': no B comes before the first A; may be repeated"},
 	{"period", "'A every 10ms ± 1ms': each A is followed by the next one after that time; may be repeated"},
+	{"latency", "'A..B p99 < 2ms': 99 % of the times from an A to the next B are below 2ms; 'A..B by id p99 < 2ms': " +
+		"of those from the first A to the last B with the same id; may be repeated"},
 }
 
 // verifyCommand returns the command weft verify.
@@ -53,7 +55,7 @@ prints the events that decide it.
 
 In the properties of flags, P, A and B are propositions such as "start {'name' = 'solve'}", or a
 name, which stands for all events, calls and claims with that name; "start NAME" and "end NAME"
-are the ends of calls and claims.
+are the ends of calls and claims. Percentiles are those of weft flow.
 
 --semantics compatible, the default, gives the verdicts of TRACE4CPS: good or bad if no
 continuation of the trace can change them, else non-informative; checks with signals take the
@@ -71,6 +73,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 		Example: "  weft verify spec.etl trace.etf\n" +
 			"  weft verify --response 'start A -> end G within 50ms' trace.etf\n" +
 			"  weft verify --never 'MPI_Abort' --period 'start step every 10ms ± 1ms' trace.otf2\n" +
+			"  weft verify --latency 'start A..end G by id p99 < 60ms' trace.etf\n" +
 			"  weft verify --junit spec.etl runs/*.etf > results.xml\n" +
 			"  weft verify --suggest --by id good/*.etf > spec.etl",
 		Args: someArgs,
