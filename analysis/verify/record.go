@@ -40,6 +40,7 @@ type recorder struct {
 	signals map[signalKey]*signalRecord
 	first   int64
 	last    int64
+	now     int64 // time of the last event
 	any     bool
 
 	derived derived
@@ -152,7 +153,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		if !r.any {
 			r.first, r.last, r.any = t, t, true
 		}
-		r.last = max(r.last, t, end)
+		r.now, r.last = t, max(r.last, t, end)
 		if r.derived.needsClaims() {
 			r.derived.last[c.Location()] = max(t, end)
 		}
@@ -331,7 +332,7 @@ func (r *recorder) placeAttributes(c *trace.Cursor) {
 
 // locationName returns the full name of a location, or "".
 func (r *recorder) locationName(l uint32) string {
-	if r.fullName == nil {
+	if int(l) >= len(r.fullName) && len(r.fullName) < r.defs.Locations.Len() {
 		r.fullName = r.defs.FullNames()
 	}
 	if l < uint32(len(r.fullName)) {

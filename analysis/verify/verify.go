@@ -197,6 +197,8 @@ type evaluator struct {
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
+	// compared has the states at which comparisons are true, by index of a formula. Nil means that signals tell.
+	compared [][]uint32
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
@@ -353,10 +355,27 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		}
 		good, r.Holds, possible = v.good.has(0), v.holds.has(0), v.possible.has(0)
 	}
+	s := r.judge(good, possible, opt.Semantics, f.signal)
+	if !e.any || !isDense && e.n == 0 {
+		return r, nil
+	}
+	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
+	if isDense {
+		x.denseReason(f, r.Holds)
+	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
+		return r, err
+	}
+	r.Reasons = x.list
+	return r, nil
+}
+
+// judge sets the verdict of a check that holds, or not, if the trace is complete: whatever follows the trace (good), and
+// for some continuation (possible). It returns the semantics that count for the check: signal is set if it has signals.
+func (r *CheckResult) judge(good, possible bool, chosen Semantics, signal bool) Semantics {
 	r.Decided = good || !possible
-	s := opt.Semantics
+	s := chosen
 	if s == "" || s == Compatible {
-		if s = ThreeValued; f.signal {
+		if s = ThreeValued; signal {
 			s = TwoValued
 		}
 	}
@@ -367,7 +386,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		return no
 	}
 	switch {
-	case s == TwoValued && opt.Semantics == TwoValued:
+	case s == TwoValued && chosen == TwoValued:
 		r.Verdict = choose(IsTrue, IsFalse)
 	case s == TwoValued:
 		r.Verdict = choose(Good, Bad)
@@ -380,17 +399,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	default:
 		r.Verdict = NonInformative
 	}
-	if !e.any || !isDense && e.n == 0 {
-		return r, nil
-	}
-	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
-	if isDense {
-		x.denseReason(f, r.Holds)
-	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
-		return r, err
-	}
-	r.Reasons = x.list
-	return r, nil
+	return s
 }
 
 // holdsAtEnd reports whether a formula holds after the last state of a complete trace.
@@ -447,11 +456,21 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	case Prop:
 		s := newBitset(e.n)
 		for _, i := range e.matches[f.Prop.index] {
-			s.set(int(i))
+			if int(i) < e.n {
+				s.set(int(i))
+			}
 		}
 		v = same(s)
 	case Compare:
-		v = same(e.compareStates(f.Comparison))
+		s := newBitset(e.n)
+		if e.compared == nil {
+			e.eachComparison(f.Comparison, 0, e.n, s.set)
+		} else {
+			for _, i := range e.compared[f.index] {
+				s.set(int(i))
+			}
+		}
+		v = same(s)
 	case Percentile:
 		v = e.percentile(f.Responses)
 	case Not:
@@ -534,17 +553,16 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 	if !ok {
 		return value{e.none, e.none, e.none}
 	}
-	return value{untilStates(e.time, a.good, b.good, w, false), untilStates(e.time, a.holds, b.holds, w, false),
-		untilStates(e.time, a.possible, b.possible, w, true)}
+	return value{untilStates(e.time[:e.n], a.good, b.good, w, false), untilStates(e.time[:e.n], a.holds, b.holds, w, false),
+		untilStates(e.time[:e.n], a.possible, b.possible, w, true)}
 }
 
-// compareStates returns the states at which a comparison is true.
-func (e *evaluator) compareStates(c *Comparison) bitset {
-	s := newBitset(e.n)
+// eachComparison calls f for the states, of some in a row, at which a comparison is true.
+func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
 	signal := c.Signal.evaluate(e.signals, e.unit)
 	k := 0
-	for i, t := range e.time {
-		u := e.offset(t)
+	for i := from; i < to; i++ {
+		u := e.offset(e.time[i])
 		for k < len(signal) && (signal[k].to < u || signal[k].to == u && !signal[k].last) {
 			k++
 		}
@@ -552,10 +570,9 @@ func (e *evaluator) compareStates(c *Comparison) bitset {
 			break
 		}
 		if signal[k].from <= u && holds(signal[k].value(u), c.Op, c.Number) {
-			s.set(i)
+			f(i)
 		}
 	}
-	return s
 }
 
 // denseValue returns the times at which a formula of signals holds.
