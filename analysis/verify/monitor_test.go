@@ -68,7 +68,6 @@ func TestMonitorAgrees(t *testing.T) {
 	for i := range effort.Rounds(1500) {
 		kind := r.IntN(2) * 2 // with propositions, or with a signal, too
 		var prefixes []format.Events
-		var words []string
 		rec := func(states int) format.Events {
 			rr := rand.New(rand.NewPCG(uint64(i), 5))
 			rec := trace.NewRecorder(trace.Seconds(1))
@@ -99,7 +98,6 @@ func TestMonitorAgrees(t *testing.T) {
 		text.WriteString("signal s : {'name' = 's'}\n")
 		for c := range 2 {
 			f, _ := randomFormula(r, kind, 4)
-			words = append(words, f)
 			if kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") { // a proposition, so that signals are read at the states
 				f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
 			}
