@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -284,17 +283,13 @@ func (r *recorder) closeClaims() {
 	if !r.derived.needsClaims() {
 		return
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(r.open), func(a, b openKey) int {
-		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.id, b.id))
-	}) {
+	r.open.Each(func(location uint32, x *openClaim) {
 		end := r.last
 		if r.window == nil {
-			end = r.derived.last[key.location]
+			end = r.derived.last[location]
 		}
-		for i := range r.open[key] {
-			r.claimEnds(&r.open[key][i], end)
-		}
-	}
+		r.claimEnds(x, end)
+	})
 }
 
 // derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.

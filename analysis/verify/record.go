@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -34,7 +35,7 @@ type recorder struct {
 	seen    map[string]map[string]bool // values of the keys that propositions use; nil once there are too many
 
 	visits   map[labelKey]*visitInfo
-	open     map[openKey][]openClaim
+	open     *claims.Pairs[openClaim]
 	fullName []string
 
 	signals map[signalKey]*signalRecord
@@ -69,17 +70,8 @@ type visitInfo struct {
 	present bool    // claim is valid
 }
 
-// openKey identifies the open claims among which the end of one is looked for.
-type openKey struct {
-	location uint32
-	id       int64
-	visit    bool
-}
-
 // openClaim is a claim or visit that has begun. Its propositions hold at its end, too, but for their Event.
 type openClaim struct {
-	pos   int64
-	ref   uint32
 	holds []int32
 
 	// For derived signals: its begin, its resource or NoRef, its amount, and its objects.
@@ -108,7 +100,7 @@ type rawPiece struct {
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
 		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
-		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: map[openKey][]openClaim{},
+		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for _, f := range spec.formulas {
 		if f.Op == Percentile && f.Responses.By != "" {
@@ -354,16 +346,12 @@ func (r *recorder) once(key string, names ...string) {
 func (r *recorder) begin(c *trace.Cursor) {
 	holds := r.claimPropositions(c, r.state(c))
 	r.match(holds, StartEvent, r.objectsOfEvent(c))
-	key := openKey{c.Location(), 0, c.Kind() == trace.Enter}
-	if !key.visit {
-		key.id = int64(c.Op(0))
-	}
-	if len(holds) > 0 || len(r.open[key]) > 0 || r.derived.needsClaims() {
-		x := openClaim{pos: c.Pos(), ref: c.Ref(), holds: slices.Clone(holds)}
+	if len(holds) > 0 || r.open.Among(c) || r.derived.needsClaims() {
+		x := openClaim{holds: slices.Clone(holds)}
 		if r.derived.needsClaims() {
 			r.claimBegins(c, &x)
 		}
-		r.open[key] = append(r.open[key], x)
+		r.open.Begin(c, x)
 	}
 }
 
@@ -397,24 +385,9 @@ func (r *recorder) refAttribute(c *trace.Cursor) {
 // end takes the end of a claim or visit.
 func (r *recorder) end(c *trace.Cursor) {
 	r.state(c)
-	key := openKey{c.Location(), 0, c.Kind() == trace.Leave}
-	if !key.visit {
-		key.id = int64(c.Op(0))
-	}
-	list := r.open[key]
-	i := len(list) - 1
-	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && r.defs.ClaimLines && list[i].pos != c.Pos()) {
-		i--
-	}
-	if i < 0 {
-		return
-	}
-	r.match(list[i].holds, EndEvent, list[i].objects)
-	r.claimEnds(&list[i], c.Time())
-	if list = slices.Delete(list, i, i+1); len(list) == 0 {
-		delete(r.open, key)
-	} else {
-		r.open[key] = list
+	if x, ok := r.open.End(c); ok {
+		r.match(x.holds, EndEvent, x.objects)
+		r.claimEnds(&x, c.Time())
 	}
 }
 
