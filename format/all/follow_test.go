@@ -18,12 +18,19 @@ import (
 
 // rowTexts collects events as text, with names instead of numbers of definitions.
 type rowTexts struct {
-	defs *trace.Definitions
-	list []string
+	defs  *trace.Definitions
+	list  []string
+	times []int64
 }
 
 func (r *rowTexts) Links([]trace.Link) error { return nil }
-func (r *rowTexts) Finer(int64)              {}
+
+// Finer makes the ticks of the times so far finer.
+func (r *rowTexts) Finer(factor int64) {
+	for i := range r.times {
+		r.times[i] *= factor
+	}
+}
 
 func (r *rowTexts) Batch(b *trace.Batch) error {
 	d := r.defs
@@ -45,7 +52,7 @@ func (r *rowTexts) Batch(b *trace.Batch) error {
 		for i, k := range keys {
 			s += fmt.Sprintf(" %s=%s", d.Attributes.At(k).Name, values[i].String())
 		}
-		r.list = append(r.list, s)
+		r.list, r.times = append(r.list, s), append(r.times, c.Time())
 	}
 	return nil
 }
@@ -153,4 +160,49 @@ func TestFollow(t *testing.T) {
 	if compared[false] < 8 || compared[true] < 15 {
 		t.Errorf("%d and %d texts compared, expected at least 8 and 15", compared[false], compared[true])
 	}
+}
+
+// FuzzFollow checks that no text, in whatever pieces, makes the reader of a text that grows fail, and that events are in
+// the order of time.
+func FuzzFollow(f *testing.F) {
+	for _, text := range followTexts {
+		f.Add(text, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for _, x := range Formats() {
+			follower, ok := x.(format.Follower)
+			if !ok {
+				continue
+			}
+			opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Workers: 1, Report: format.NewReport()}, Name: "text",
+				TooLate: func(int64, int64, int64) error { return nil }}
+			if seed%2 == 0 {
+				opt.Late = func(c trace.Clock) (int64, error) { return c.ParseDuration("1s") }
+			}
+			e, err := follower.Follow(opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := &rowTexts{defs: e.Defs()}
+			for rest := []byte(text); len(rest) > 0 && err == nil; {
+				n := 1 + r.IntN(len(rest))
+				err = e.Add(rest[:n], rows)
+				rest = rest[n:]
+			}
+			if err == nil {
+				err = e.Finish(rows)
+			}
+			if err != nil {
+				continue
+			}
+			last := int64(math.MinInt64)
+			for _, at := range rows.times {
+				if at < last {
+					t.Fatalf("an event at %d behind one at %d", at, last)
+				}
+				last = at
+			}
+		}
+	})
 }

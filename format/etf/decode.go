@@ -282,18 +282,18 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 		return ""
 	}
 	for _, r := range l.lists[R] {
-		d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
+		res := d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
 			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
-		d.defined = append(d.defined, r.Line)
+		d.defined = setLine(d.defined, res, r.Line)
 	}
 	if events && d.events == trace.NoRef {
 		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
 	}
 	for _, s := range l.lists[S] {
-		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
+		metric := d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
 			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
 			trace.NoRef)
-		d.drawn = append(d.drawn, s.Line)
+		d.drawn = setLine(d.drawn, metric, s.Line)
 	}
 	for _, g := range l.lists[TS] {
 		d.groups[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"),
@@ -314,6 +314,15 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{TSS, s.ID, s.Series}, g)
 	}
 	return nil
+}
+
+// setLine sets the line that defines something, and 0 for what is before it in the list and has none.
+func setLine(list []int64, i uint32, line int64) []int64 {
+	for int(i) >= len(list) {
+		list = append(list, 0)
+	}
+	list[i] = line
+	return list
 }
 
 // lineOf returns the line that defines a signal, or 0.
