@@ -109,8 +109,8 @@ func TestLongSignals(t *testing.T) {
 	}
 }
 
-// TestManyStates checks a property of more states than a block has, which fails at the last one, and one in a window that
-// begins in the second block, with times near to each other and far from each other.
+// TestManyStates checks a property of more states than a block has, which fails at the last one, and one in a window
+// that begins in the second block, with times near to each other and far from each other.
 func TestManyStates(t *testing.T) {
 	const n = 2*blockStates + 3
 	for _, distance := range []int64{1, 1 << 20} {
