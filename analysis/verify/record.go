@@ -16,7 +16,7 @@ import (
 const maxValues = 1000
 
 // recorder notes at which states of a trace the propositions of a specification hold, and the values of its
-// signals. It needs the events in global time order. It uses 12 bytes for each state, 4 for each state at which a
+// signals. It needs the events in global time order. It uses 10 to 12 bytes for each state, 4 for each state at which a
 // proposition holds, 6 to 40 for each piece of a signal, and about 64 for each open claim.
 type recorder struct {
 	spec   *Spec
@@ -92,7 +92,8 @@ type stateBlock struct {
 	first  int64
 	near   []uint32 // times since first, or
 	far    []int64  // times, if they are too far from each other
-	labels []uint32
+	labels []uint16 // labels, or
+	large  []uint32 // labels, if some do not fit
 }
 
 // blockStates is the number of states that are moved into a block together. A list that grows would be copied each time,
@@ -553,7 +554,7 @@ func (r *recorder) states() int { return r.stored + len(r.time) }
 // store moves the states into a block.
 func (r *recorder) store() {
 	first, last := r.time[0], r.time[len(r.time)-1]
-	b := stateBlock{first: first, labels: r.labels}
+	b := stateBlock{first: first}
 	if uint64(last)-uint64(first) <= math.MaxUint32 {
 		b.near = make([]uint32, len(r.time))
 		for i, t := range r.time {
@@ -563,7 +564,15 @@ func (r *recorder) store() {
 	} else {
 		b.far, r.time = r.time, nil
 	}
-	r.labels = make([]uint32, 0, blockStates)
+	if slices.Max(r.labels) <= math.MaxUint16 {
+		b.labels = make([]uint16, len(r.labels))
+		for i, l := range r.labels {
+			b.labels[i] = uint16(l)
+		}
+		r.labels = r.labels[:0]
+	} else {
+		b.large, r.labels = r.labels, nil
+	}
 	r.blocks = append(r.blocks, b)
 	r.stored += blockStates
 }
@@ -590,7 +599,10 @@ func (r *recorder) join() {
 // label returns the label of a state. Labels stay in blocks.
 func (r *recorder) label(i int) uint32 {
 	if k := i / blockStates; k < len(r.blocks) {
-		return r.blocks[k].labels[i%blockStates]
+		if b := &r.blocks[k]; b.large == nil {
+			return uint32(b.labels[i%blockStates])
+		}
+		return r.blocks[k].large[i%blockStates]
 	}
 	return r.labels[i-len(r.blocks)*blockStates]
 }

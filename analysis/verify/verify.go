@@ -99,12 +99,12 @@ type Warning struct {
 	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
 }
 
-// Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, and for a
-// moment 8 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a signal
-// that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which comparisons of
-// signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB for intermediate
-// results. The time is linear in the
-// events and in the operators of the specification. An error is that of the scan, or of the context.
+// Run reads a trace and decides the checks of a specification. It uses 10 to 12 bytes for each event, and for a
+// moment 4 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a
+// signal that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which
+// comparisons of signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB
+// for intermediate results. The time is linear in the events and in the operators of the specification. An error is
+// that of the scan, or of the context.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
 	if err != nil {

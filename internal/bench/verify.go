@@ -221,7 +221,8 @@ func (r *verifyReport) document() []byte {
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Commands\n\nTraces of `weft generate --workload cps`: one of %d events with `--period 8ms`, one with "+
 		"`--period 10s`,\nwhose events are nearly all samples of a signal, and one of %d claims; and claims side by side. "+
-		"An operator is any of a formula but propositions and comparisons.\nDecoding, flow and usage use one core.\n\n", r.events, r.claims)
+		"An operator is any of a\nformula but propositions and comparisons. Decoding, flow and usage use one core.\n\n",
+		r.events, r.claims)
 	var rows [][]string
 	for i := range r.rows {
 		x := &r.rows[i]
