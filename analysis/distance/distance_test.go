@@ -370,6 +370,42 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestKindsOfRanks checks 10 000 locations of 10 kinds: those of kind k > 0 call f1 once more in their iteration k.
+func TestKindsOfRanks(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	step, f0, f1 := rec.Region("step"), rec.Region("f0"), rec.Region("f1")
+	for l := range 10_000 {
+		loc, at := rec.Location(fmt.Sprintf("rank %d", l)), int64(0)
+		for i := range 10 {
+			rec.Enter(loc, at, step)
+			calls := []uint32{f0, f1}
+			if kind := l % 10; kind > 0 && i == kind {
+				calls = append(calls, f1)
+			}
+			for _, f := range calls {
+				rec.Enter(loc, at, f)
+				rec.Leave(loc, at+1, f)
+				at += 1 + int64(l%3) // times do not count
+			}
+			rec.Leave(loc, at, step)
+		}
+	}
+	e := format.Recorded(rec)
+	b := classify(t, set(t, e, Options{Calls: true, Locations: true}))
+	if len(b.Classes) != 10 || b.Objects != 10_000 {
+		t.Fatalf("found %d classes of %d locations, expected 10", len(b.Classes), b.Objects)
+	}
+	for i, c := range b.Classes { // equally rare: in the order of their first ranks
+		if c.Objects != 1000 || c.Representative != fmt.Sprintf("rank %d", i) {
+			t.Errorf("class %d: found %d locations like %s", i, c.Objects, c.Representative)
+		}
+	}
+	b = classify(t, set(t, e, Options{Calls: true, Iterations: func(r uint32) bool { return r == step }}))
+	if len(b.Classes) != 2 || b.Classes[0].Objects != 9000 || b.Classes[1].Objects != 91_000 {
+		t.Errorf("iterations: found %+v", b)
+	}
+}
+
 // TestSideBySide checks the distance of half a million claims side by side, all before as many others, from the same
 // with the last one missing: a node, and the edges to it.
 func TestSideBySide(t *testing.T) {

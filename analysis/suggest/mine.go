@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -102,7 +103,7 @@ func NewMiner(by string) *Miner {
 // 100 for each open claim.
 func (m *Miner) Add(ctx context.Context, events format.Events, opt Options) error {
 	p := &part{Miner: m, defs: events.Defs(), window: opt.Window, objects: map[string]*object{},
-		open: map[openKey][]openClaim{}, known: map[labelKey]*label{}}
+		open: claims.NewPairs[openClaim](events.Defs()), known: map[labelKey]*label{}}
 	sel := trace.Events()
 	sel.NoStates, sel.Location = true, opt.Location
 	if opt.Window != nil {
@@ -170,7 +171,7 @@ type part struct {
 	window  *trace.Window
 	objects map[string]*object
 	held    int // pairs of names of all objects
-	open    map[openKey][]openClaim
+	open    *claims.Pairs[openClaim]
 	known   map[labelKey]*label
 	ticks   [][]tickPair // by both names
 	gaps    []tickDelays
@@ -226,16 +227,8 @@ type pending struct {
 	sum    float64
 }
 
-// openKey identifies the open claims among which the end of one is looked for, as package verify does.
-type openKey struct {
-	location uint32
-	id       int64
-	visit    bool
-}
-
+// openClaim is what is known of a claim or call that has begun.
 type openClaim struct {
-	pos     int64
-	ref     uint32
 	names   []int32 // of its end
 	objects []*object
 }
@@ -273,7 +266,8 @@ func (p *part) Batch(b *trace.Batch) error {
 		var objects []*object
 		switch k {
 		case trace.Leave, trace.ClaimEnd:
-			names, objects = p.end(&c)
+			x, _ := p.open.End(&c)
+			names, objects = x.names, x.objects
 		default:
 			l, err := p.label(&c)
 			if err != nil {
@@ -281,8 +275,7 @@ func (p *part) Batch(b *trace.Batch) error {
 			}
 			names, objects = l.names, l.objects
 			if k == trace.Enter || k == trace.ClaimBegin {
-				key := keyOf(&c)
-				p.open[key] = append(p.open[key], openClaim{c.Pos(), c.Ref(), l.ends, objects})
+				p.open.Begin(&c, openClaim{l.ends, objects})
 			}
 		}
 		if !counts || len(names) == 0 {
@@ -297,35 +290,6 @@ func (p *part) Batch(b *trace.Batch) error {
 		}
 	}
 	return nil
-}
-
-func keyOf(c *trace.Cursor) openKey {
-	key := openKey{c.Location(), 0, c.Kind() == trace.Enter || c.Kind() == trace.Leave}
-	if !key.visit {
-		key.id = int64(c.Op(0))
-	}
-	return key
-}
-
-// end returns the names and objects of the end of a claim or call.
-func (p *part) end(c *trace.Cursor) ([]int32, []*object) {
-	key := keyOf(c)
-	list := p.open[key]
-	i := len(list) - 1
-	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && p.defs.ClaimLines && list[i].pos != c.Pos()) {
-		i--
-	}
-	if i < 0 {
-		return nil, nil
-	}
-	x := list[i]
-	copy(list[i:], list[i+1:])
-	if list = list[:len(list)-1]; len(list) == 0 {
-		delete(p.open, key)
-	} else {
-		p.open[key] = list
-	}
-	return x.names, x.objects
 }
 
 // label returns the names and objects of an event.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/signals"
 	"github.com/weft-trace/weft/trace"
 )
@@ -389,7 +390,7 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		}
 		stays = append(stays, signals.Stay{From: o.First, To: o.Last})
 	}
-	r.Latencies = durations(r.Objects)
+	r.Latencies = latencies(r.Objects)
 	r.WIP, r.Throughput, r.Latency = signals.Little(stays, first, last, unit, window, shorten)
 	r.Events = EventThroughput(q.times, unit).Window(window, shorten)
 	return r
@@ -422,8 +423,8 @@ type Bucket struct {
 // buckets is the number of buckets of a histogram.
 const buckets = 20
 
-// durations returns the statistics of the times that objects stay, or nil without objects.
-func durations(objects []Object) *Durations {
+// latencies returns the statistics of the times that objects stay, or nil without objects.
+func latencies(objects []Object) *Durations {
 	if len(objects) == 0 {
 		return nil
 	}
@@ -435,7 +436,7 @@ func durations(objects []Object) *Durations {
 	}
 	slices.Sort(list)
 	n := len(list)
-	at := func(percent int) int64 { return list[max((n*percent+99)/100, 1)-1] }
+	at := func(percent int64) int64 { return list[durations.Rank(int64(n), percent, 100)-1] }
 	d := &Durations{Min: list[0], Mean: sum / float64(n), Median: at(50), P90: at(90), P99: at(99), Max: list[n-1],
 		Histogram: []Bucket{}}
 	width := (d.Max-d.Min)/buckets + 1

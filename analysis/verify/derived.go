@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -129,6 +128,11 @@ func newDerived(spec *Spec) derived {
 			d.usages = append(d.usages, &usageRecord{signal: s})
 		case s.Object != "" && d.objectsBy(s.Object) == nil:
 			d.objects = append(d.objects, &objectRecord{s.Object, map[string]signals.Stay{}})
+		}
+	}
+	for _, f := range spec.formulas {
+		if f.Op == Percentile && f.Responses.By != "" && d.objectsBy(f.Responses.By) == nil {
+			d.objects = append(d.objects, &objectRecord{f.Responses.By, map[string]signals.Stay{}})
 		}
 	}
 	return d
@@ -279,17 +283,13 @@ func (r *recorder) closeClaims() {
 	if !r.derived.needsClaims() {
 		return
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(r.open), func(a, b openKey) int {
-		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.id, b.id))
-	}) {
+	r.open.Each(func(location uint32, x *openClaim) {
 		end := r.last
 		if r.window == nil {
-			end = r.derived.last[key.location]
+			end = r.derived.last[location]
 		}
-		for i := range r.open[key] {
-			r.claimEnds(&r.open[key][i], end)
-		}
-	}
+		r.claimEnds(x, end)
+	})
 }
 
 // derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
@@ -365,6 +365,10 @@ func (r *recorder) resourcePropositions() map[int32]bool {
 	for _, f := range r.spec.formulas {
 		if f.Prop != nil {
 			delete(list, int32(f.Prop.index))
+		}
+		if f.Responses != nil {
+			delete(list, int32(f.Responses.From.index))
+			delete(list, int32(f.Responses.To.index))
 		}
 	}
 	for _, s := range r.spec.signals {

@@ -30,7 +30,12 @@ func (x *explainer) is(v value, i int, holds bool) bool {
 
 // add adds a reason. The states decide the formula.
 func (x *explainer) add(depth int, f *Formula, holds bool, first, last int, format string, args ...any) {
-	x.list = append(x.list, Reason{depth, f.String(), holds, x.time[first], x.time[last], fmt.Sprintf(format, args...)})
+	x.addAt(depth, f, holds, x.time[first], x.time[last], format, args...)
+}
+
+// addAt adds a reason. The times decide the formula.
+func (x *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, format string, args ...any) {
+	x.list = append(x.list, Reason{depth, f.String(), holds, from, to, fmt.Sprintf(format, args...)})
 }
 
 // at returns the time of a state, in words.
@@ -39,11 +44,6 @@ func (x *explainer) at(i int) string { return x.defs.Clock.FormatSeconds(x.time[
 // state returns what happens at a state, and when.
 func (x *explainer) state(i int) string {
 	return x.names[x.label(i)] + " at " + x.at(i)
-}
-
-// after returns the time between two states, in words.
-func (x *explainer) after(i, j int) string {
-	return x.defs.Clock.FormatDuration(x.time[j] - x.time[i])
 }
 
 // explain adds the reasons why a formula is true, or not, at a state.
@@ -71,6 +71,8 @@ func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 		}
 	case Compare:
 		x.add(depth, f, holds, i, i, "%s", x.comparison(f.Comparison, i))
+	case Percentile:
+		x.percentileReasons(f, holds, depth)
 	case Not:
 		return x.explain(f.Args[0], i, !holds, depth)
 	case And, Or:
@@ -91,12 +93,8 @@ func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 			return x.explain(f.Args[0], i+1, holds, depth+1)
 		}
 		x.add(depth, f, holds, i, i, "%s is the last event", x.state(i))
-	case Globally:
-		return x.everywhere(f, args[0], i, holds, depth)
-	case Finally:
-		return x.somewhere(f, args[0], i, holds, depth)
-	case Until:
-		return x.reaches(f, args[0], args[1], i, holds, depth)
+	case Globally, Finally, Until:
+		return x.temporal(f, args, x.originAt(i), holds, depth)
 	}
 	return nil
 }
@@ -133,14 +131,24 @@ func (x *explainer) comparison(c *Comparison, i int) string {
 	return fmt.Sprintf("%s has no value at %s", c.Signal, x.at(i))
 }
 
-// span returns the states within the bound of a formula at a state: from first up to end.
-func (x *explainer) span(f *Formula, i int) (first, end int) {
+// origin is where a temporal formula is evaluated: at a time, at which a state is. The states before next are known
+// not to decide it; passed of these are within its bound, and last is the time of the last one of all.
+type origin struct {
+	time, last   int64
+	next, passed int
+}
+
+// originAt returns the origin at a state, before which nothing is known.
+func (e *evaluator) originAt(i int) origin { return origin{time: e.time[i], last: e.time[i], next: i} }
+
+// span returns the states within the bound of a formula that may decide it: from first up to end.
+func (x *explainer) span(f *Formula, o *origin) (first, end int) {
 	w, ok := x.ticks(f.Bound)
 	if !ok {
-		return i, i
+		return o.next, o.next
 	}
-	since := func(j int) uint64 { return uint64(x.time[j]) - uint64(x.time[i]) }
-	for first = i; first < x.n && since(first) < w.low; {
+	since := func(j int) uint64 { return uint64(x.time[j]) - uint64(o.time) }
+	for first = o.next; first < x.n && since(first) < w.low; {
 		first++
 	}
 	for end = first; end < x.n && since(end) <= w.high; {
@@ -149,36 +157,62 @@ func (x *explainer) span(f *Formula, i int) (first, end int) {
 	return first, end
 }
 
-// during returns the bound of a formula at a state, in words.
-func (x *explainer) during(f *Formula, i int) string {
-	if f.Bound == nil {
-		return "from " + x.at(i) + " on"
+// until returns the time of the state before end, or of the last one that is known not to decide.
+func (x *explainer) until(o *origin, end int) int64 {
+	if end > o.next {
+		return x.time[end-1]
 	}
-	return "from " + x.at(i) + " " + f.Bound.String()
+	return o.last
+}
+
+// after returns the time from an origin to a state, in words.
+func (x *explainer) after(o *origin, j int) string {
+	return x.defs.Clock.FormatDuration(x.time[j] - o.time)
+}
+
+// during returns the bound of a formula at an origin, in words.
+func (x *explainer) during(f *Formula, o *origin) string {
+	at := x.defs.Clock.FormatSeconds(o.time) + " s"
+	if f.Bound == nil {
+		return "from " + at + " on"
+	}
+	return "from " + at + " " + f.Bound.String()
+}
+
+// temporal explains globally, finally and until at an origin. args are the values of their arguments.
+func (x *explainer) temporal(f *Formula, args []value, o origin, holds bool, depth int) error {
+	switch f.Op {
+	case Globally:
+		return x.everywhere(f, args[0], &o, holds, depth)
+	case Finally:
+		return x.somewhere(f, args[0], &o, holds, depth)
+	}
+	return x.reaches(f, args[0], args[1], &o, holds, depth)
 }
 
 // everywhere explains globally.
-func (x *explainer) everywhere(f *Formula, arg value, i int, holds bool, depth int) error {
-	first, end := x.span(f, i)
+func (x *explainer) everywhere(f *Formula, arg value, o *origin, holds bool, depth int) error {
+	first, end := x.span(f, o)
 	if !holds {
 		for j := first; j < end; j++ {
 			if x.is(arg, j, false) {
-				x.add(depth, f, holds, i, j, "%s does not hold at %s", f.Args[0], x.state(j))
+				x.addAt(depth, f, holds, o.time, x.time[j], "%s does not hold at %s", f.Args[0], x.state(j))
 				return x.explain(f.Args[0], j, false, depth+1)
 			}
 		}
 	}
-	x.add(depth, f, holds, i, max(end-1, i), "%s holds at all %d events %s", f.Args[0], end-first, x.during(f, i))
+	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s holds at all %d events %s", f.Args[0], o.passed+end-first,
+		x.during(f, o))
 	return nil
 }
 
 // somewhere explains finally.
-func (x *explainer) somewhere(f *Formula, arg value, i int, holds bool, depth int) error {
-	first, end := x.span(f, i)
+func (x *explainer) somewhere(f *Formula, arg value, o *origin, holds bool, depth int) error {
+	first, end := x.span(f, o)
 	if holds {
 		for j := first; j < end; j++ {
 			if x.is(arg, j, true) {
-				x.add(depth, f, holds, i, j, "%s holds at %s, %s later", f.Args[0], x.state(j), x.after(i, j))
+				x.addAt(depth, f, holds, o.time, x.time[j], "%s holds at %s, %s later", f.Args[0], x.state(j), x.after(o, j))
 				return x.explain(f.Args[0], j, true, depth+1)
 			}
 		}
@@ -187,45 +221,47 @@ func (x *explainer) somewhere(f *Formula, arg value, i int, holds bool, depth in
 	for next < x.n && !x.is(arg, next, true) {
 		next++
 	}
-	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], end-first, x.during(f, i))
+	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], o.passed+end-first, x.during(f, o))
 	switch {
 	case f.Bound == nil:
 	case next < x.n:
-		text += fmt.Sprintf("; only at %s, %s later", x.state(next), x.after(i, next))
+		text += fmt.Sprintf("; only at %s, %s later", x.state(next), x.after(o, next))
 	default:
 		text += ", nor later"
 	}
-	x.add(depth, f, holds, i, max(end-1, i), "%s", text)
+	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s", text)
 	return nil
 }
 
 // reaches explains until.
-func (x *explainer) reaches(f *Formula, arg, goal value, i int, holds bool, depth int) error {
-	first, end := x.span(f, i)
-	stop := i // the first state at which the first argument does not hold
+func (x *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
+	first, end := x.span(f, o)
+	stop := o.next // the first state at which the first argument does not hold
 	for stop < x.n && !x.is(arg, stop, false) {
 		stop++
 	}
 	for j := first; j < end; j++ {
 		if x.is(goal, j, true) {
 			if holds && j <= stop {
-				x.add(depth, f, holds, i, j, "%s holds at %s, %s later, and %s before it", f.Args[1], x.state(j), x.after(i, j),
-					f.Args[0])
+				x.addAt(depth, f, holds, o.time, x.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], x.state(j),
+					x.after(o, j), f.Args[0])
 				return x.explain(f.Args[1], j, true, depth+1)
 			}
 			if !holds && stop < j {
-				x.add(depth, f, holds, i, j, "%s does not hold at %s, before %s does at %s", f.Args[0], x.state(stop), f.Args[1],
-					x.state(j))
+				x.addAt(depth, f, holds, o.time, x.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
+					x.state(stop), f.Args[1], x.state(j))
 				return x.explain(f.Args[0], stop, false, depth+1)
 			}
 			break
 		}
 	}
 	if stop < x.n && stop < end {
-		x.add(depth, f, holds, i, stop, "%s does not hold at %s, before %s does", f.Args[0], x.state(stop), f.Args[1])
+		x.addAt(depth, f, holds, o.time, x.time[stop], "%s does not hold at %s, before %s does", f.Args[0], x.state(stop),
+			f.Args[1])
 		return x.explain(f.Args[0], stop, false, depth+1)
 	}
-	x.add(depth, f, holds, i, max(end-1, i), "%s holds at none of the %d events %s", f.Args[1], end-first, x.during(f, i))
+	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s holds at none of the %d events %s", f.Args[1],
+		o.passed+end-first, x.during(f, o))
 	return nil
 }
 

@@ -25,6 +25,8 @@ const (
 	Finally  // the argument holds at a state within the bound
 	Next     // the argument holds at the next state
 	Until    // the first argument holds until the second does, which it does within the bound
+	// Percentile compares a percentile of response times with a time. It has the same value at all states.
+	Percentile
 )
 
 // Formula is a formula of a specification. Formulas share their parts: a definition that is used
@@ -38,6 +40,8 @@ type Formula struct {
 	Prop *Proposition
 	// Comparison is that of Compare.
 	Comparison *Comparison
+	// Responses are the response times of Percentile.
+	Responses *Responses
 	// Name is the definition that the formula is the body of, with its argument, or "".
 	Name string
 
@@ -297,6 +301,8 @@ func (f *Formula) write(b *strings.Builder, whole bool) {
 		b.WriteString(map[Op]string{Globally: "globally ", Finally: "finally "}[f.Op])
 		bound()
 		arg(0)
+	case Percentile:
+		b.WriteString(f.Responses.String())
 	case Next:
 		b.WriteString("next ")
 		arg(0)

@@ -171,6 +171,13 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 		id.WriteString(f.Comparison.String())
 	case Next:
 		f.state = true
+	case Percentile:
+		var err error
+		if f.Responses, err = b.responses(n.times, env); err != nil {
+			return nil, err
+		}
+		f.state, f.signal = true, true // as checks with signals, it takes the trace as complete by default
+		id.WriteString(f.Responses.String())
 	}
 	for _, a := range n.args {
 		x, err := b.formula(a, env)

@@ -2,10 +2,12 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -107,29 +109,56 @@ func TestLongSignals(t *testing.T) {
 	}
 }
 
-// TestManyStates checks a property of more states than a block has, which fails at the last one, and one in a window that
-// begins in the second block.
+// TestManyStates checks a property of more states than a block has, which fails at the last one, and one in a window
+// that begins in the second block, with times near to each other and far from each other.
 func TestManyStates(t *testing.T) {
+	const n = 2*blockStates + 3
+	for _, distance := range []int64{1, 1 << 20} {
+		rec := trace.NewRecorder(trace.Seconds(1))
+		loc := rec.Location("main")
+		p, q := rec.Region("p"), rec.Region("q")
+		for i := range int64(n) {
+			rec.Mark(loc, i*distance, []uint32{p, q}[i/(n-1)])
+		}
+		events := format.Recorded(rec)
+		for _, from := range []int64{0, blockStates + 5} {
+			x := checked(t, events, "globally {'name' = 'p'}", &trace.Window{From: from * distance, To: math.MaxInt64})
+			c := x.Checks[0]
+			if x.States != n-from || c.Verdict != Bad || len(c.Reasons) < 1 || c.Reasons[0].From != from*distance ||
+				c.Reasons[0].To != (n-1)*distance {
+				t.Errorf("from %d: found %d states and %+v", from, x.States, c)
+			}
+		}
+	}
+}
+
+// TestManyLabels checks that states of more regions than 16 bits can number are described by the right ones.
+func TestManyLabels(t *testing.T) {
+	const regions = 1<<16 + 10
 	rec := trace.NewRecorder(trace.Seconds(1))
 	loc := rec.Location("main")
-	p, q := rec.Region("p"), rec.Region("q")
-	const n = 2*blockStates + 3
-	for i := range int64(n) {
-		rec.Mark(loc, i, []uint32{p, q}[i/(n-1)])
+	for i := range int64(2*blockStates + 1) {
+		rec.Mark(loc, i, rec.Region(fmt.Sprint("r", i%regions)))
 	}
-	spec, err := Parse("spec.etl", []byte("check c : globally {'name' = 'p'}\n"))
+	for _, last := range []int{9, regions - 1} {
+		x := checked(t, format.Recorded(rec), fmt.Sprintf("globally not {'name' = 'r%d'}", last), nil)
+		want := fmt.Sprintf("event of r%d at %d s", last, last)
+		if r := x.Checks[0].Reasons; len(r) == 0 || !strings.Contains(r[0].Text, want) {
+			t.Errorf("found %+v, expected %s", r, want)
+		}
+	}
+}
+
+// checked returns the result of a check.
+func checked(t *testing.T, events format.Events, formula string, w *trace.Window) *Result {
+	t.Helper()
+	spec, err := Parse("spec.etl", []byte("check c : "+formula+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := format.Recorded(rec)
-	for _, from := range []int64{0, blockStates + 5} {
-		x, err := Run(context.Background(), events, spec, Options{Window: &trace.Window{From: from, To: math.MaxInt64}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := x.Checks[0]
-		if x.States != n-from || c.Verdict != Bad || len(c.Reasons) < 1 || c.Reasons[0].From != from || c.Reasons[0].To != n-1 {
-			t.Errorf("from %d: found %d states and %+v", from, x.States, c)
-		}
+	x, err := Run(context.Background(), events, spec, Options{Window: w})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return x
 }

@@ -15,6 +15,7 @@ type node struct {
 	bound  *Bound
 	prop   *propositionNode
 	comp   *comparisonNode
+	times  *responsesNode
 	ref    *reference
 	forall *quantifier
 }
@@ -236,7 +237,7 @@ func (p *parser) integer() (int64, error) {
 
 // formulaWords are the keywords that a formula may begin with.
 var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
-	"end", "within", "during", "by", "derivative", "abs"}
+	"end", "within", "during", "by", "derivative", "abs", "percentile"}
 
 // formula reads a formula.
 func (p *parser) formula() (*node, error) {
@@ -259,6 +260,8 @@ func (p *parser) formula() (*node, error) {
 		return p.proposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
 	case (t.text == "derivative" || t.text == "abs") && p.rest[1].is("("):
 		return p.comparison()
+	case t.text == "percentile" && p.rest[1].kind == number:
+		return p.percentile()
 	case p.names[t.text] && !slices.Contains(confirmedWords, t.text), !slices.Contains(formulaWords, t.text):
 		return p.use()
 	}

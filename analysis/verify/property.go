@@ -9,7 +9,7 @@ import (
 )
 
 // propertyKinds are the kinds of properties that [Property] knows.
-var propertyKinds = []string{"always", "never", "response", "precedes", "period"}
+var propertyKinds = []string{"always", "never", "response", "precedes", "period", "latency"}
 
 // Property returns the declarations of a check with a name, for a property in the words of people who do not
 // write logic:
@@ -19,6 +19,8 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 //   - response: A -> B within 5ms. Each A is followed by a B.
 //   - precedes: A -> B. No B comes before the first A.
 //   - period: A every 10ms ± 1ms. Each A is followed by the next A after that time.
+//   - latency: A..B p99 < 2ms. 99 % of the times from each A to the first B are below 2ms. With "by id" before the
+//     percentage, they are those from the first A to the last B with the same id.
 //
 // P, A and B are propositions of the language, such as start {'name' = 'solve'}, or a name, which stands for all
 // events with that name, with start or end before it for these events of claims. In always and never, P may
@@ -59,6 +61,8 @@ func Property(kind, check, property string) (declarations string, err error) {
 		return fmt.Sprintf("%scheck %s : globally if %s then finally %s%s", signals, check, first, bound, second), nil
 	case "period":
 		return period(check, property)
+	case "latency":
+		return latency(check, property)
 	}
 	return "", fmt.Errorf("found the kind %q, expected one of %s", kind, strings.Join(propertyKinds, ", "))
 }

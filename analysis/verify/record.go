@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -15,7 +16,7 @@ import (
 const maxValues = 1000
 
 // recorder notes at which states of a trace the propositions of a specification hold, and the values of its
-// signals. It needs the events in global time order. It uses 12 bytes for each state, 4 for each state at which a
+// signals. It needs the events in global time order. It uses 10 to 12 bytes for each state, 4 for each state at which a
 // proposition holds, 6 to 40 for each piece of a signal, and about 64 for each open claim.
 type recorder struct {
 	spec   *Spec
@@ -37,15 +38,19 @@ type recorder struct {
 	seen    map[string]map[string]bool // values of the keys that propositions use; nil once there are too many
 
 	visits   map[labelKey]*visitInfo
-	open     map[openKey][]openClaim
+	open     *claims.Pairs[openClaim]
 	fullName []string
 
 	signals map[signalKey]*signalRecord
 	first   int64
 	last    int64
+	now     int64 // time of the last event
 	any     bool
 
 	derived derived
+	// responses has the response times of objects.
+	responses []*objectTimes
+	outside   bool // the current event is before the window
 }
 
 // neededAttribute is an attribute that propositions need.
@@ -68,17 +73,8 @@ type visitInfo struct {
 	present bool    // claim is valid
 }
 
-// openKey identifies the open claims among which the end of one is looked for.
-type openKey struct {
-	location uint32
-	id       int64
-	visit    bool
-}
-
 // openClaim is a claim or visit that has begun. Its propositions hold at its end, too, but for their Event.
 type openClaim struct {
-	pos   int64
-	ref   uint32
 	holds []int32
 
 	// For derived signals: its begin, its resource or NoRef, its amount, and its objects.
@@ -96,7 +92,8 @@ type stateBlock struct {
 	first  int64
 	near   []uint32 // times since first, or
 	far    []int64  // times, if they are too far from each other
-	labels []uint32
+	labels []uint16 // labels, or
+	large  []uint32 // labels, if some do not fit
 }
 
 // blockStates is the number of states that are moved into a block together. A list that grows would be copied each time,
@@ -135,8 +132,13 @@ type rawPiece struct {
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
 		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
-		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: map[openKey][]openClaim{},
+		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
+	for _, f := range spec.formulas {
+		if f.Op == Percentile && f.Responses.By != "" {
+			r.responses = append(r.responses, &objectTimes{f.Responses, map[string]stateSpan{}})
+		}
+	}
 	for i, p := range spec.propositions {
 		for _, a := range p.Attributes {
 			if r.pairs[a.Key] == nil {
@@ -178,7 +180,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		if !r.any {
 			r.first, r.last, r.any = t, t, true
 		}
-		r.last = max(r.last, t, end)
+		r.now, r.last = t, max(r.last, t, end)
 		if r.derived.needsClaims() {
 			r.derived.last[c.Location()] = max(t, end)
 		}
@@ -195,7 +197,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.event(&c)
 			r.seeObjects(&c)
 		}
-		if r.stored+len(r.time) > math.MaxInt32 {
+		if r.states() > math.MaxInt32 {
 			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
 		}
 	}
@@ -208,6 +210,8 @@ func (r *recorder) before(c *trace.Cursor) {
 	case trace.Metric, trace.SampleRange:
 		r.signalEvent(c)
 	case trace.Enter, trace.ClaimBegin, trace.Leave, trace.ClaimEnd:
+		r.outside = true
+		defer func() { r.outside = false }()
 		states, labels := len(r.time), len(r.labels)
 		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
 			r.begin(c)
@@ -311,12 +315,16 @@ func (r *recorder) holding() []int32 {
 	return list
 }
 
-// match notes that propositions hold at the last state, unless they are about other events.
-func (r *recorder) match(list []int32, e Event) {
-	state := uint32(r.stored + len(r.time) - 1)
+// match notes that propositions hold at the last state, unless they are about other events. objects are those of the
+// state.
+func (r *recorder) match(list []int32, e Event, objects []claimObject) {
+	state := uint32(r.states() - 1)
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
+			if len(objects) > 0 && !r.outside {
+				r.addObjects(p, objects)
+			}
 		}
 	}
 }
@@ -351,7 +359,7 @@ func (r *recorder) placeAttributes(c *trace.Cursor) {
 
 // locationName returns the full name of a location, or "".
 func (r *recorder) locationName(l uint32) string {
-	if r.fullName == nil {
+	if int(l) >= len(r.fullName) && len(r.fullName) < r.defs.Locations.Len() {
 		r.fullName = r.defs.FullNames()
 	}
 	if l < uint32(len(r.fullName)) {
@@ -372,17 +380,13 @@ func (r *recorder) once(key string, names ...string) {
 // begin takes the begin of a claim or visit.
 func (r *recorder) begin(c *trace.Cursor) {
 	holds := r.claimPropositions(c, r.state(c))
-	r.match(holds, StartEvent)
-	key := openKey{c.Location(), 0, c.Kind() == trace.Enter}
-	if !key.visit {
-		key.id = int64(c.Op(0))
-	}
-	if len(holds) > 0 || len(r.open[key]) > 0 || r.derived.needsClaims() {
-		x := openClaim{pos: c.Pos(), ref: c.Ref(), holds: slices.Clone(holds)}
+	r.match(holds, StartEvent, r.objectsOfEvent(c))
+	if len(holds) > 0 || r.open.Among(c) || r.derived.needsClaims() {
+		x := openClaim{holds: slices.Clone(holds)}
 		if r.derived.needsClaims() {
 			r.claimBegins(c, &x)
 		}
-		r.open[key] = append(r.open[key], x)
+		r.open.Begin(c, x)
 	}
 }
 
@@ -416,24 +420,9 @@ func (r *recorder) refAttribute(c *trace.Cursor) {
 // end takes the end of a claim or visit.
 func (r *recorder) end(c *trace.Cursor) {
 	r.state(c)
-	key := openKey{c.Location(), 0, c.Kind() == trace.Leave}
-	if !key.visit {
-		key.id = int64(c.Op(0))
-	}
-	list := r.open[key]
-	i := len(list) - 1
-	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && r.defs.ClaimLines && list[i].pos != c.Pos()) {
-		i--
-	}
-	if i < 0 {
-		return
-	}
-	r.match(list[i].holds, EndEvent)
-	r.claimEnds(&list[i], c.Time())
-	if list = slices.Delete(list, i, i+1); len(list) == 0 {
-		delete(r.open, key)
-	} else {
-		r.open[key] = list
+	if x, ok := r.open.End(c); ok {
+		r.match(x.holds, EndEvent, x.objects)
+		r.claimEnds(&x, c.Time())
 	}
 }
 
@@ -479,7 +468,7 @@ func (r *recorder) event(c *trace.Cursor) {
 			r.attribute(o.Name, name)
 		}
 	}
-	r.match(r.holding(), AnyEvent)
+	r.match(r.holding(), AnyEvent, r.objectsOfEvent(c))
 }
 
 // signalEvent takes values of a signal.
@@ -559,10 +548,13 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 	return list
 }
 
+// states returns the number of states so far.
+func (r *recorder) states() int { return r.stored + len(r.time) }
+
 // store moves the states into a block.
 func (r *recorder) store() {
 	first, last := r.time[0], r.time[len(r.time)-1]
-	b := stateBlock{first: first, labels: r.labels}
+	b := stateBlock{first: first}
 	if uint64(last)-uint64(first) <= math.MaxUint32 {
 		b.near = make([]uint32, len(r.time))
 		for i, t := range r.time {
@@ -572,7 +564,15 @@ func (r *recorder) store() {
 	} else {
 		b.far, r.time = r.time, nil
 	}
-	r.labels = make([]uint32, 0, blockStates)
+	if slices.Max(r.labels) <= math.MaxUint16 {
+		b.labels = make([]uint16, len(r.labels))
+		for i, l := range r.labels {
+			b.labels[i] = uint16(l)
+		}
+		r.labels = r.labels[:0]
+	} else {
+		b.large, r.labels = r.labels, nil
+	}
 	r.blocks = append(r.blocks, b)
 	r.stored += blockStates
 }
@@ -599,7 +599,10 @@ func (r *recorder) join() {
 // label returns the label of a state. Labels stay in blocks.
 func (r *recorder) label(i int) uint32 {
 	if k := i / blockStates; k < len(r.blocks) {
-		return r.blocks[k].labels[i%blockStates]
+		if b := &r.blocks[k]; b.large == nil {
+			return uint32(b.labels[i%blockStates])
+		}
+		return r.blocks[k].large[i%blockStates]
 	}
 	return r.labels[i-len(r.blocks)*blockStates]
 }

@@ -155,7 +155,8 @@ func randomFormula(r *rand.Rand, kind, depth int) (text string, list []any) {
 	return "until " + bound + b + " we have that " + a, []any{"until", limits, x, y}
 }
 
-// TestReference compares verdicts with a second implementation, for random formulas and traces.
+// TestReference compares verdicts of Run, and of a monitor where it takes the formula, with a second implementation, for
+// random formulas and traces.
 func TestReference(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -187,7 +188,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(bytes.NewReader(out))
-	verdicts := map[string]int{}
+	verdicts, monitored := map[string]int{}, 0
 	for i, x := range cases {
 		if !lines.Scan() {
 			t.Fatalf("found %d verdicts, expected %d", i, n)
@@ -224,7 +225,23 @@ func TestReference(t *testing.T) {
 				b, _ := json.Marshal(x)
 				t.Fatalf("case %d, semantics %s: got %s, want %s\n%s\n%s", i, s, got[s], v, x.spec, b)
 			}
+			m, err := NewMonitor(spec, x.events.Defs(), s)
+			if err != nil {
+				continue
+			}
+			monitored++
+			take := func(_ int, _ int64, list []CheckResult) {
+				for _, c := range list {
+					if c.Verdict != v {
+						t.Fatalf("case %d, semantics %s: a monitor has %s, want %s\n%s", i, s, c.Verdict, v, x.spec)
+					}
+				}
+			}
+			take(0, 0, followed(t, m, x.events, take))
 		}
+	}
+	if monitored < n {
+		t.Errorf("%d verdicts of monitors in %d cases, expected more", monitored, n)
 	}
 	for _, v := range []string{"good", "bad", "none"} {
 		if verdicts[v] < n/20 {

@@ -99,12 +99,12 @@ type Warning struct {
 	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
 }
 
-// Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, and for a
-// moment 8 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a signal
-// that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which comparisons of
-// signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB for intermediate
-// results. The time is linear in the
-// events and in the operators of the specification. An error is that of the scan, or of the context.
+// Run reads a trace and decides the checks of a specification. It uses 10 to 12 bytes for each event, and for a
+// moment 4 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a
+// signal that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which
+// comparisons of signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB
+// for intermediate results. The time is linear in the events and in the operators of the specification. An error is
+// that of the scan, or of the context.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
 	if err != nil {
@@ -201,6 +201,8 @@ type evaluator struct {
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
 	packed  []*signalRecord // of signals whose pieces are not in signals
+	// compared has the states at which comparisons are true, by index of a formula. Nil means that signals tell.
+	compared [][]uint32
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
@@ -399,33 +401,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		}
 		good, r.Holds, possible = v.good.has(0), v.holds.has(0), v.possible.has(0)
 	}
-	r.Decided = good || !possible
-	s := opt.Semantics
-	if s == "" || s == Compatible {
-		if s = ThreeValued; f.signal {
-			s = TwoValued
-		}
-	}
-	choose := func(yes, no Verdict) Verdict {
-		if r.Holds {
-			return yes
-		}
-		return no
-	}
-	switch {
-	case s == TwoValued && opt.Semantics == TwoValued:
-		r.Verdict = choose(IsTrue, IsFalse)
-	case s == TwoValued:
-		r.Verdict = choose(Good, Bad)
-	case s == FourValued && r.Decided:
-		r.Verdict = choose(DecidedTrue, DecidedFalse)
-	case s == FourValued:
-		r.Verdict = choose(StillTrue, StillFalse)
-	case r.Decided:
-		r.Verdict = choose(Good, Bad)
-	default:
-		r.Verdict = NonInformative
-	}
+	s := r.judge(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
 		return r, nil
 	}
@@ -439,6 +415,39 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	return r, nil
 }
 
+// judge sets the verdict of a check that holds, or not, if the trace is complete: whatever follows the trace (good), and
+// for some continuation (possible). It returns the semantics that count for the check: signal is set if it has signals.
+func (r *CheckResult) judge(good, possible bool, chosen Semantics, signal bool) Semantics {
+	r.Decided = good || !possible
+	s := chosen
+	if s == "" || s == Compatible {
+		if s = ThreeValued; signal {
+			s = TwoValued
+		}
+	}
+	choose := func(yes, no Verdict) Verdict {
+		if r.Holds {
+			return yes
+		}
+		return no
+	}
+	switch {
+	case s == TwoValued && chosen == TwoValued:
+		r.Verdict = choose(IsTrue, IsFalse)
+	case s == TwoValued:
+		r.Verdict = choose(Good, Bad)
+	case s == FourValued && r.Decided:
+		r.Verdict = choose(DecidedTrue, DecidedFalse)
+	case s == FourValued:
+		r.Verdict = choose(StillTrue, StillFalse)
+	case r.Decided:
+		r.Verdict = choose(Good, Bad)
+	default:
+		r.Verdict = NonInformative
+	}
+	return s
+}
+
 // holdsAtEnd reports whether a formula holds after the last state of a complete trace.
 func holdsAtEnd(f *Formula) bool {
 	known := map[*Formula]bool{}
@@ -449,7 +458,7 @@ func holdsAtEnd(f *Formula) bool {
 		}
 		defer func() { known[f] = r }()
 		switch f.Op {
-		case True, Globally:
+		case True, Globally, Percentile:
 			return true
 		case Not:
 			return !at(f.Args[0])
@@ -493,11 +502,23 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	case Prop:
 		s := newBitset(e.n)
 		for _, i := range e.matches[f.Prop.index] {
-			s.set(int(i))
+			if int(i) < e.n {
+				s.set(int(i))
+			}
 		}
 		v = same(s)
 	case Compare:
-		v = same(e.compareStates(f.Comparison))
+		s := newBitset(e.n)
+		if e.compared == nil {
+			e.eachComparison(f.Comparison, 0, e.n, s.set)
+		} else {
+			for _, i := range e.compared[f.index] {
+				s.set(int(i))
+			}
+		}
+		v = same(s)
+	case Percentile:
+		v = e.percentile(f.Responses)
 	case Not:
 		v = e.not(args[0])
 	case And, Or:
@@ -578,29 +599,27 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 	if !ok {
 		return value{e.none, e.none, e.none}
 	}
-	return value{untilStates(e.time, a.good, b.good, w, false), untilStates(e.time, a.holds, b.holds, w, false),
-		untilStates(e.time, a.possible, b.possible, w, true)}
+	return value{untilStates(e.time[:e.n], a.good, b.good, w, false), untilStates(e.time[:e.n], a.holds, b.holds, w, false),
+		untilStates(e.time[:e.n], a.possible, b.possible, w, true)}
 }
 
-// compareStates returns the states at which a comparison is true.
-func (e *evaluator) compareStates(c *Comparison) bitset {
-	s := newBitset(e.n)
-	i := 0
+// eachComparison calls f for the states, of some in a row, at which a comparison is true.
+func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
+	i := from
 	for p := range c.Signal.evaluate(e.signal, e.unit) {
-		for ; i < e.n; i++ {
+		for ; i < to; i++ {
 			u := e.offset(e.time[i])
 			if p.to < u || p.to == u && !p.last {
 				break
 			}
 			if p.from <= u && holds(p.value(u), c.Op, c.Number) {
-				s.set(i)
+				f(i)
 			}
 		}
-		if i == e.n {
+		if i == to {
 			break
 		}
 	}
-	return s
 }
 
 // denseValue returns the times at which a formula of signals holds.

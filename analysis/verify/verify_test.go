@@ -257,13 +257,14 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// FuzzSpec checks that a specification never makes the parser or the evaluator fail, and that a formula written out is
-// read as the same formula.
+// FuzzSpec checks that a specification never makes the parser, the evaluator or a monitor fail, that the two have the
+// same verdicts, and that a formula written out is read as the same formula.
 func FuzzSpec(f *testing.F) {
 	f.Add(definitions + "check c(i : 0 .. 2) : globally if p then finally within (0, 1 ms] ({'a' + i = 'b'} or not q)")
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
 	f.Add("signal u : usage {'p'='1'} amount over 2 ms signal t : throughput end {'p'='1'} over 3 us " +
 		"signal w : wip 'p' signal l : latency 'p' over 1 h check c : globally u + derivative(t) - w * 2 + abs(l) >= 0")
+	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))
@@ -274,6 +275,20 @@ func FuzzSpec(f *testing.F) {
 		want, err := Run(context.Background(), e, spec, Options{Semantics: FourValued})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if m, err := NewMonitor(spec, e.Defs(), FourValued); err == nil {
+			all := map[string]Verdict{}
+			take := func(_ int, _ int64, list []CheckResult) {
+				for _, c := range list {
+					all[c.Name] = c.Verdict
+				}
+			}
+			take(0, 0, followed(t, m, e, take))
+			for _, c := range want.Checks {
+				if all[c.Name] != c.Verdict {
+					t.Errorf("%s: %s, followed %s", c.Formula, c.Verdict, all[c.Name])
+				}
+			}
 		}
 		var again strings.Builder
 		for _, s := range spec.signals {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
@@ -47,7 +48,9 @@ type decoder struct {
 	metrics   map[seriesKey]uint32
 	regions   map[string]uint32
 	attrs     map[string]uint32
-	events    uint32 // location of events
+	events    uint32              // location of events
+	lineOfID  map[seriesKey]int64 // of what lines define
+	groups    map[int64]uint32    // by id of a time series
 }
 
 // seriesKey identifies what a line of a kind defines: for TSS a series by the ids of its group and its
@@ -87,10 +90,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{Text: linetrace.NewText(opt, f, closer), unit: "SECONDS", events: trace.NoRef,
-		activity:  strings.Split(opt.Value("etf.activity", "name,task,activity"), ","),
-		resources: map[int64]uint32{}, metrics: map[seriesKey]uint32{}, missing: map[int64]uint32{},
-		regions: map[string]uint32{}, attrs: map[string]uint32{}}
+	d := newDecoder(opt, f, closer)
 	report := f.TooLong
 	f.TooLong = func(line, off, length int64) error {
 		d.tooLong++
@@ -101,6 +101,15 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 		return nil, err
 	}
 	return d, nil
+}
+
+// newDecoder returns a decoder of a text that has not been read.
+func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
+	return &decoder{Text: linetrace.NewText(opt, f, closer), unit: "SECONDS", events: trace.NoRef,
+		activity:  strings.Split(opt.Value("etf.activity", "name,task,activity"), ","),
+		resources: map[int64]uint32{}, metrics: map[seriesKey]uint32{}, missing: map[int64]uint32{},
+		regions: map[string]uint32{}, attrs: map[string]uint32{}, lineOfID: map[seriesKey]int64{},
+		groups: map[int64]uint32{}}
 }
 
 // define fills the definitions of the model.
@@ -151,7 +160,6 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 	var rec Record
 	l := &definitionLines{lists: map[Keyword][]definitionLine{}, carried: map[string]string{}}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
-	defined := map[seriesKey]int64{} // lines
 	for _, x := range defs {
 		if x.other {
 			d.opaque(&x)
@@ -188,7 +196,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 		case TSS:
 			k.group, k.series = rec.ID, rec.Series
 		}
-		if first := defined[k]; rec.Keyword != T && first > 0 {
+		if first := d.lineOfID[k]; rec.Keyword != T && first > 0 {
 			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()),
 				fmt.Sprintf("an id that is used once; line %d counts", first), trace.Error}
 			if rule := map[Keyword]string{TU: "etf.second-unit", O: "etf.second-offset"}[rec.Keyword]; rule != "" {
@@ -201,7 +209,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 			d.opaque(&x)
 			continue
 		}
-		defined[k] = rec.Line
+		d.lineOfID[k] = rec.Line
 		if !isClear {
 			d.defines.addLine(x.text)
 		}
@@ -274,27 +282,26 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 		return ""
 	}
 	for _, r := range l.lists[R] {
-		d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
+		res := d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
 			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
-		d.defined = append(d.defined, r.Line)
+		d.defined = setLine(d.defined, res, r.Line)
 	}
-	if events {
+	if events && d.events == trace.NoRef {
 		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
 	}
 	for _, s := range l.lists[S] {
-		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
+		metric := d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
 			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
 			trace.NoRef)
-		d.drawn = append(d.drawn, s.Line)
+		d.drawn = setLine(d.drawn, metric, s.Line)
 	}
-	group := map[int64]uint32{}
 	for _, g := range l.lists[TS] {
-		group[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"),
+		d.groups[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"),
 			Kind:   "time series",
 			Parent: trace.NoRef, Attrs: toAttrs(g.attrs)})
 	}
 	for _, s := range l.lists[TSS] {
-		g, ok := group[s.ID]
+		g, ok := d.groups[s.ID]
 		if !ok {
 			g = trace.NoRef
 			if err := d.Opt.Defect((&problem{"etf.unknown-reference", fmt.Sprintf("time series %d", s.ID), "the id of a TS line",
@@ -307,6 +314,15 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{TSS, s.ID, s.Series}, g)
 	}
 	return nil
+}
+
+// setLine sets the line that defines something, and 0 for what is before it in the list and has none.
+func setLine(list []int64, i uint32, line int64) []int64 {
+	for int(i) >= len(list) {
+		list = append(list, 0)
+	}
+	list[i] = line
+	return list
 }
 
 // lineOf returns the line that defines a signal, or 0.

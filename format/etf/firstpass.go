@@ -487,11 +487,15 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 			}
 		}
 	}
-	// Ticks per second must fit 64 bits.
-	_, den, _ := unitOf(d.unit)
-	d.Order(times, int32(min(18, len(strconv.FormatInt(math.MaxInt64/den, 10))-1)))
+	d.Order(times, d.MostDigits())
 	d.Lanes = !claims.unsorted && !points.unsorted
 	for _, c := range curves {
 		d.Lanes = d.Lanes && !c.unsorted
 	}
+}
+
+// MostDigits returns the greatest number of digits behind the point of a time. Ticks per second must fit 64 bits.
+func (d *decoder) MostDigits() int32 {
+	_, den, _ := unitOf(d.unit)
+	return int32(min(18, len(strconv.FormatInt(math.MaxInt64/den, 10))-1))
 }

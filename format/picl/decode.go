@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
@@ -81,18 +82,25 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(),
+	d := newDecoder(opt, f, closer)
+	d.src = src
+	if err := d.index(ctx); err != nil {
+		closer()
+		return nil, err
+	}
+	return d, nil
+}
+
+// newDecoder returns a decoder of a text that has not been read.
+func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
+	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(),
 		peerLocations: map[procKey]uint32{},
 		locations:     map[procKey]uint32{}, onlyLocation: map[int64]uint32{}, regions: map[regionKey]uint32{},
 		direct:  map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
 	d.broadcasts.to, d.sources.receivers = map[procKey][]uint32{}, map[procKey]bool{}
 	d.markMessages = opt.Value("picl.marks", "marks") == "messages"
-	if err := d.index(ctx); err != nil {
-		closer()
-		return nil, err
-	}
-	return d, nil
+	return d
 }
 
 // locationOfRecord returns the location of a processor and process that has records.

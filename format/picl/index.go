@@ -180,11 +180,14 @@ func setName(typ int64) string {
 	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }
 
+// mostDigits is the greatest number of digits behind the point of a time.
+const mostDigits = 18
+
 // orderPieces chooses the tick and finds the sorted pieces of the file.
 func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
-	breaks, where := d.Order(all, 18)
+	breaks, where := d.Order(all, mostDigits)
 	if err := d.ReportSpan("picl.long-span"); err != nil {
 		return err
 	}
@@ -444,15 +447,8 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 			d.onlyLocation[p] = d.locations[same[0]]
 		}
 	}
-	for k, loc := range d.locations {
-		if k.processor >= 0 && k.processor < maxSlots {
-			for int(k.processor) >= len(d.slots) {
-				d.slots = append(d.slots, slot{loc: -1})
-			}
-			if s := &d.slots[k.processor]; s.loc < 0 || k.process > s.process {
-				*s = slot{k.process, int32(loc)}
-			}
-		}
+	for k := range d.locations {
+		d.addSlot(k)
 	}
 	for _, typ := range slices.Sorted(maps.Keys(userTypes)) {
 		d.kindOf(typ)
@@ -468,6 +464,19 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 
 // maxSlots limits the table of processors.
 const maxSlots = 1 << 16
+
+// addSlot lets the location of a process be found by its processor. Of several processes it is the greatest one.
+func (d *decoder) addSlot(k procKey) {
+	if k.processor < 0 || k.processor >= maxSlots {
+		return
+	}
+	for int(k.processor) >= len(d.slots) {
+		d.slots = append(d.slots, slot{loc: -1})
+	}
+	if s := &d.slots[k.processor]; s.loc < 0 || k.process > s.process {
+		*s = slot{k.process, int32(d.locations[k])}
+	}
+}
 
 // defineRegions adds a region for each event type and label.
 func (d *decoder) defineRegions(events []int64) {

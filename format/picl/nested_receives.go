@@ -100,6 +100,12 @@ type receiving struct {
 
 func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
 	o := &receiveFilter{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
+	o.know(d)
+	return o
+}
+
+// know takes the regions of calls that receive.
+func (o *receiveFilter) know(d *decoder) {
 	for k, ref := range d.regions {
 		for i, c := range receiveCalls {
 			if k.event == c.call || k.event == c.wait {
@@ -110,7 +116,6 @@ func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
 			}
 		}
 	}
-	return o
 }
 
 // Batch delivers all rows except repeated messages.

@@ -74,8 +74,8 @@ func verifyRows() []verifyRow {
 		rowDerivative: {"verify: its derivative, 6 operators", signalTrace, events, 6,
 			check("DERIVATIVE"), nil},
 		rowClaims: {"decoding alone", claimsTrace, claims, 0, decode(), nil},
-		rowFlow:   {"flow --by id", claimsTrace, claims, 0, []string{"flow", "-q", "--by", "id", "TRACE"}, nil},
-		rowUsage:  {"usage", claimsTrace, claims, 0, []string{"usage", "-q", "TRACE"}, nil},
+		rowFlow:   {"flow --by id", claimsTrace, claims, 0, []string{"flow", "-q", "-j", "1", "--by", "id", "TRACE"}, nil},
+		rowUsage:  {"usage", claimsTrace, claims, 0, []string{"usage", "-q", "-j", "1", "TRACE"}, nil},
 		rowBehaviour: {"behaviour --by id", claimsTrace, claims, 0, []string{"behaviour", "-q", "--by", "id", "TRACE"},
 			nil},
 		rowSame: {"distance from itself", claimsTrace, claims, 0, []string{"distance", "-q", "TRACE", "TRACE"}, nil},
@@ -221,7 +221,8 @@ func (r *verifyReport) document() []byte {
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Commands\n\nTraces of `weft generate --workload cps`: one of %d events with `--period 8ms`, one with "+
 		"`--period 10s`,\nwhose events are nearly all samples of a signal, and one of %d claims; and claims side by side. "+
-		"An operator is any of a formula but propositions and comparisons.\nDecoding uses one core.\n\n", r.events, r.claims)
+		"An operator is any of a\nformula but propositions and comparisons. Decoding, flow and usage use one core.\n\n",
+		r.events, r.claims)
 	var rows [][]string
 	for i := range r.rows {
 		x := &r.rows[i]

@@ -22,6 +22,7 @@ func TestWholeNumbers(t *testing.T) {
 		"max-rows": {1, none}, "width": {280, 32768}, "scale": {1, 8}, "limit": {0, none}, "depth": {1, none},
 		"max-depth": {0, none}, "port": {0, 65535}, "worst": {0, 1_000_000}, "pieces": {0, 1_000_000},
 		"least": {1, none}, "most": {1, none},
+		"violations": {0, none}, "stragglers": {0, none}, "anomalies": {0, none},
 	}
 	root := Command()
 	seen := map[string]bool{}

@@ -34,7 +34,7 @@ func (s *suggestFlags) flags(f *pflag.FlagSet) {
 func (s *suggestFlags) check(f *pflag.FlagSet) error {
 	others := []string{"by", "least", "most"}
 	if s.suggest {
-		others = []string{"spec", "semantics", "json", "junit", "compat"}
+		others = []string{"spec", "semantics", "junit", "compat"}
 		for _, p := range propertyFlags {
 			others = append(others, p.name)
 		}
@@ -96,22 +96,48 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 		return &exitError{exitDefects, fmt.Errorf("%s: found no property with %d observations, expected at least one; "+
 			"--least lowers their number", traces[0], flags.suggest.least)}
 	}
+	x := newSuggestions(m, list, traces)
+	if flags.asJSON {
+		return a.writeJSON(a.out, x)
+	}
 	var text bytes.Buffer
-	writeSuggestions(&text, m, list, len(traces), &flags.suggest)
+	x.write(&text, flags.suggest.least)
 	_, err := a.out.Write(text.Bytes())
 	return err
 }
 
-// writeSuggestions writes a specification.
-func writeSuggestions(w io.Writer, m *suggest.Miner, list []suggest.Property, traces int, flags *suggestFlags) {
-	of := fmt.Sprintf("%d traces", traces)
-	if traces == 1 {
-		of = "1 trace"
-	}
-	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
-		of, flags.least)
+// suggestions is the JSON of weft verify --suggest (docs/json.md).
+type suggestions struct {
+	Traces     []string            `json:"traces"`
+	By         string              `json:"by,omitempty"`
+	From       *int64              `json:"from,omitempty"` // least value of By
+	To         *int64              `json:"to,omitempty"`   // and the greatest one
+	Properties []suggestedProperty `json:"properties"`
+}
+
+// suggestedProperty is a property that holds in traces. Times are in seconds; a precedence has none.
+type suggestedProperty struct {
+	Check     string       `json:"check"`
+	Kind      suggest.Kind `json:"kind"`
+	A         string       `json:"a"`
+	B         string       `json:"b"`
+	Support   int64        `json:"support"`
+	Undecided int64        `json:"undecided"`
+	Objects   int64        `json:"objects"`
+	Min       *float64     `json:"min,omitempty"`
+	Mean      *float64     `json:"mean,omitempty"`
+	Max       *float64     `json:"max,omitempty"`
+	Formula   string       `json:"formula"`
+	comment   string
+}
+
+// newSuggestions returns properties as checks of a specification, with a name for each.
+func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) *suggestions {
+	x := &suggestions{Traces: traces, By: m.By, Properties: []suggestedProperty{}}
+	each := ""
 	if m.By != "" {
-		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(m.By))
+		x.From, x.To = &m.From, &m.To
+		each = fmt.Sprintf("forall (i : %d .. %d) ", m.From, m.To)
 	}
 	used := map[string]int{}
 	for i := range list {
@@ -121,11 +147,32 @@ func writeSuggestions(w io.Writer, m *suggest.Miner, list []suggest.Property, tr
 			name = fmt.Sprintf("%s_%d", name, used[name])
 			used[name]++
 		}
-		each := ""
-		if m.By != "" {
-			each = fmt.Sprintf("forall (i : %d .. %d) ", m.From, m.To)
+		y := suggestedProperty{Check: name, Kind: p.Kind, A: eventName(p.A), B: eventName(p.B), Support: p.Support,
+			Undecided: p.Undecided, Objects: p.Objects, Formula: each + suggestionFormula(p, m.By),
+			comment: suggestionComment(p, m.By)}
+		if p.Kind != suggest.Precedence {
+			low, _ := p.Min.Float64()
+			high, _ := p.Max.Float64()
+			y.Min, y.Mean, y.Max = &low, &p.Mean, &high
 		}
-		fmt.Fprintf(w, "\n// %s\ncheck %s : %s%s\n", suggestionComment(p, m.By), name, each, suggestionFormula(p, m.By))
+		x.Properties = append(x.Properties, y)
+	}
+	return x
+}
+
+// write writes the properties as a specification. least is the number of times that each was observed at least.
+func (x *suggestions) write(w io.Writer, least int) {
+	in := fmt.Sprintf("%d traces", len(x.Traces))
+	if len(x.Traces) == 1 {
+		in = "1 trace"
+	}
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n", in,
+		least)
+	if x.By != "" {
+		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(x.By))
+	}
+	for _, p := range x.Properties {
+		fmt.Fprintf(w, "\n// %s\ncheck %s : %s\n", p.comment, p.Check, p.Formula)
 	}
 }
 

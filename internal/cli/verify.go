@@ -24,11 +24,12 @@ type verifyFlags struct {
 	input          inputFlags
 	selection      selectionFlags
 	spec           string
-	properties     [5][]string // by index of propertyFlags
+	properties     [6][]string // by index of propertyFlags
 	semantics      string
 	asJSON, compat bool
 	junit          bool
 	suggest        suggestFlags
+	follow         followFlags
 }
 
 // propertyFlags are the flags for properties in plain words, with what they mean.
@@ -38,6 +39,8 @@ var propertyFlags = [...]struct{ name, help string }{
 	{"response", "'A -> B within 5ms': each A is followed by a B; may be repeated"},
 	{"precedes", "'A -> B': no B comes before the first A; may be repeated"},
 	{"period", "'A every 10ms ± 1ms': each A is followed by the next one after that time; may be repeated"},
+	{"latency", "'A..B p99 < 2ms': 99 % of the times from an A to the next B are below 2ms; 'A..B by id p99 < 2ms': " +
+		"of those from the first A to the last B with the same id; may be repeated"},
 }
 
 // verifyCommand returns the command weft verify.
@@ -53,7 +56,7 @@ prints the events that decide it.
 
 In the properties of flags, P, A and B are propositions such as "start {'name' = 'solve'}", or a
 name, which stands for all events, calls and claims with that name; "start NAME" and "end NAME"
-are the ends of calls and claims.
+are the ends of calls and claims. Percentiles are those of weft flow.
 
 --semantics compatible, the default, gives the verdicts of TRACE4CPS: good or bad if no
 continuation of the trace can change them, else non-informative; checks with signals take the
@@ -65,21 +68,33 @@ prints.
 traces: what follows or precedes what, what is periodic, with the tightest bounds. --by restricts
 it to events with the same value of an attribute.
 
+--follow reads a text that another program still writes, or a pipe (-), and prints each verdict as
+soon as it is decided; the others follow at the end of a pipe, or on Ctrl-C. With --json each is an
+object on a line. Lines must be in the order of time, but for --late TIME.
+
 --window, or --from and --to, --location and --group restrict the trace to a part.
 
 The exit code is 1 if a property is violated, and 2 if the specification has an error.`,
 		Example: "  weft verify spec.etl trace.etf\n" +
 			"  weft verify --response 'start A -> end G within 50ms' trace.etf\n" +
 			"  weft verify --never 'MPI_Abort' --period 'start step every 10ms ± 1ms' trace.otf2\n" +
+			"  weft verify --latency 'start A..end G by id p99 < 60ms' trace.etf\n" +
 			"  weft verify --junit spec.etl runs/*.etf > results.xml\n" +
+			"  simulator | weft verify --follow --response 'start A -> end G within 50ms' -\n" +
 			"  weft verify --suggest --by id good/*.etf > spec.etl",
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.suggest.check(c.Flags()); err != nil {
 				return err
 			}
+			if err := flags.follow.check(c.Flags()); err != nil {
+				return err
+			}
 			if flags.suggest.suggest {
 				return a.runSuggest(c.Context(), args, &flags)
+			}
+			if flags.follow.follow {
+				return a.runFollow(c.Context(), args, &flags)
 			}
 			return a.runVerify(c.Context(), args, &flags)
 		},
@@ -101,6 +116,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
 	flags.suggest.flags(f)
+	flags.follow.flags(f)
 	return c
 }
 
@@ -354,9 +370,14 @@ func (a *app) printVerdicts(x *verify.Result) {
 			continue
 		}
 		printf(a.out, "\n%s is violated:\n", plain(c.Name))
-		for _, r := range c.Reasons {
-			printf(a.out, "%s%s\n", strings.Repeat("  ", min(r.Depth, 20)+1), plain(r.Text))
-		}
+		a.printReasons(&c)
+	}
+}
+
+// printReasons prints the reasons of a verdict.
+func (a *app) printReasons(c *verify.CheckResult) {
+	for _, r := range c.Reasons {
+		printf(a.out, "%s%s\n", strings.Repeat("  ", min(r.Depth, 20)+1), plain(r.Text))
 	}
 }
 

@@ -120,11 +120,15 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 }
 
+// Rank returns the place, counted from 1, of a percentile among n sorted durations: the percentile is the least
+// duration that a share of all, given as a fraction part / whole, does not exceed.
+func Rank(n, part, whole int64) int64 { return max(1, n/whole*part+(n%whole*part+whole-1)/whole) }
+
 // Percentile returns the least duration that at least percent % of all durations do not exceed,
 // within the precision of the classes. t must be the total of the same durations. Without durations
 // the result is 0.
 func (h *Histogram) Percentile(percent int64, t *Total) int64 {
-	rank := max(1, t.Count/100*percent+(t.Count%100*percent+99)/100)
+	rank := Rank(t.Count, percent, 100)
 	for c := len(h.negative) - 1; c >= 0; c-- {
 		if rank -= h.negative[c]; rank <= 0 {
 			return min(max(t.Min, -int64(min(middle(c), math.MaxInt64))), t.Max)

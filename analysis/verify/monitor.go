@@ -1,0 +1,460 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Monitor decides the checks of a specification while a trace grows. It takes the events in global time order, as a
+// sink, and gives the verdicts of [Run]: a check is decided at the first event after which Run would decide it.
+//
+// It holds the states from which on an open check is not decided yet, and some thousand more: 12 bytes for each, 4 for
+// each state at which a proposition holds, 3 bits for each operator, and what is open of claims and signals. For a
+// formula with bounds these are the states of its horizon: the sum of the upper bounds of nested operators, without that
+// of globally, finally or until outside of all others, as the events pass by these one by one. For an operator without
+// bound inside another one, such as "globally if A then finally B", they are those since the first A without a B.
+type Monitor struct {
+	*recorder
+	opt    Options
+	passed int // states that are no longer held
+	ready  int // states held that the last decision took
+	round  int
+	ended  bool
+
+	open        []int // indexes of the checks that are not decided
+	obligations map[obligationKey]*obligation
+	comparisons []*Formula
+	compared    [][]uint32 // by index of a formula: the states held at which a comparison is true
+}
+
+// obligationKey identifies a formula at a state, counted from the first one of the trace.
+type obligationKey struct {
+	f  *Formula
+	at int
+}
+
+// obligation is a formula that is not inside of globally, finally or until, at a state.
+type obligation struct {
+	obligationKey
+	good, holds, possible bool
+	round                 int      // in which it was evaluated last
+	begun                 bool     // origin is set
+	origin                origin   // of a temporal formula; next counts from the first state of the trace
+	reasons               []Reason // of a decided formula without arguments, or a temporal one
+}
+
+func (n *obligation) isDecided() bool { return n.good || !n.possible }
+
+// is reports whether the formula is true, or not: decidedly, or if the trace is complete.
+func (n *obligation) is(holds, complete bool) bool {
+	switch {
+	case complete:
+		return n.holds == holds
+	case holds:
+		return n.good
+	}
+	return !n.possible
+}
+
+// NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow. An error says which part of
+// the specification needs the whole trace.
+func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) (*Monitor, error) {
+	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s}, obligations: map[obligationKey]*obligation{},
+		compared: make([][]uint32, len(spec.formulas))}
+	for _, f := range spec.formulas {
+		switch f.Op {
+		case Percentile:
+			return nil, fmt.Errorf("%s needs the whole trace, expected no percentile of response times", f)
+		case Compare:
+			m.comparisons = append(m.comparisons, f)
+		}
+	}
+	for _, s := range spec.signals {
+		if s.Kind != TraceSignal {
+			return nil, fmt.Errorf("the signal %s : %s needs the whole trace, expected signals of the trace alone", s.Name, s)
+		}
+	}
+	for i, c := range spec.Checks {
+		if c.Formula.signal && !c.Formula.state {
+			return nil, fmt.Errorf("the check %s compares signals at all times, expected a proposition in it, so that it "+
+				"compares them at events", c.Name)
+		}
+		m.open = append(m.open, i)
+	}
+	return m, nil
+}
+
+// States returns the number of states so far.
+func (m *Monitor) States() int64 { return int64(m.passed + len(m.time)) }
+
+// Held returns the number of states that the monitor holds.
+func (m *Monitor) Held() int { return len(m.time) }
+
+// Open returns the number of checks that are not decided.
+func (m *Monitor) Open() int { return len(m.open) }
+
+// Warnings returns what the specification uses and the trace has not had so far.
+func (m *Monitor) Warnings() []Warning { return m.warnings() }
+
+// Finer multiplies all times by a factor, after the clock of the definitions has become finer by it.
+func (m *Monitor) Finer(factor int64) {
+	for i := range m.time {
+		m.time[i] *= factor
+	}
+	m.first, m.last, m.now = m.first*factor, m.last*factor, m.now*factor
+	for _, s := range m.signals {
+		for i := range s.pieces {
+			s.pieces[i].from, s.pieces[i].to = s.pieces[i].from*factor, s.pieces[i].to*factor
+		}
+	}
+	for _, n := range m.obligations {
+		n.origin.time, n.origin.last = n.origin.time*factor, n.origin.last*factor
+		for i := range n.reasons {
+			n.reasons[i].From, n.reasons[i].To = n.reasons[i].From*factor, n.reasons[i].To*factor
+		}
+	}
+}
+
+// Decide returns the checks that the events since the last call decide. Unless now is set, it waits until they are a
+// quarter of the states that are held, so that all calls together take time in proportion to the events.
+func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
+	if len(m.open) == 0 {
+		m.forget(len(m.time))
+		return nil, nil
+	}
+	from, known := m.ready, m.known()
+	if !m.ended && (known == from || !now && known-from < known/4) {
+		return nil, nil
+	}
+	m.ready = known
+	m.round++
+	e, err := m.evaluator()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range m.comparisons {
+		e.eachComparison(f.Comparison, from, known, func(i int) { m.compared[f.index] = append(m.compared[f.index], uint32(i)) })
+	}
+	var list []CheckResult
+	var open []int
+	for _, i := range m.open {
+		c, ok, err := m.check(ctx, e, &m.spec.Checks[i])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			open = append(open, i)
+			continue
+		}
+		list = append(list, c)
+	}
+	m.open = open
+	m.prune()
+	return list, nil
+}
+
+// End returns the verdicts of all checks that are still open, at the end of the trace.
+func (m *Monitor) End(ctx context.Context) ([]CheckResult, error) {
+	m.ended = true
+	return m.Decide(ctx, true)
+}
+
+// evaluator returns an evaluator of the states that are held.
+func (m *Monitor) evaluator() (*evaluator, error) {
+	e := &evaluator{recorder: m.recorder, n: m.ready, none: newBitset(m.ready), unit: m.defs.Clock.UnitTicks(),
+		base: m.first, values: map[*Formula]value{}, compared: m.compared, signals: make([][]piece, len(m.spec.signals))}
+	e.all = e.none.complement(m.ready)
+	known := make([]bool, len(m.spec.signals))
+	for _, s := range m.signals {
+		for _, i := range s.of {
+			if known[i] {
+				text := attributesString(m.spec.signals[i].Attributes)
+				return nil, fmt.Errorf("found two signals that have %s, expected one, as the trace is not read as a whole", text)
+			}
+			known[i], e.signals[i] = true, e.pieces(s)
+		}
+	}
+	return e, nil
+}
+
+// check decides a check. ok is false if it is open.
+func (m *Monitor) check(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
+	f := c.Formula
+	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
+	if m.passed+m.ready == 0 {
+		r.Holds = holdsAtEnd(f)
+		r.judge(false, true, m.opt.Semantics, f.signal)
+		return r, m.ended, nil
+	}
+	n, err := m.obligation(ctx, e, obligationKey{f, 0})
+	if err != nil || !n.isDecided() && !m.ended {
+		return r, false, err
+	}
+	if r.Holds = n.holds; n.isDecided() {
+		r.Holds = n.good
+	}
+	r.judge(n.good, n.possible, m.opt.Semantics, f.signal)
+	x := &explainer{evaluator: e, ctx: ctx, complete: !r.Decided, list: r.Reasons}
+	err = m.explain(x, n, r.Holds, 0)
+	r.Reasons = x.list
+	return r, true, err
+}
+
+// obligation evaluates a formula at a state.
+func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey) (*obligation, error) {
+	n := m.obligations[k]
+	if n == nil {
+		n = &obligation{obligationKey: k, possible: true}
+		m.obligations[k] = n
+	}
+	if n.isDecided() || n.round == m.round {
+		return n, nil
+	}
+	n.round = m.round
+	switch k.f.Op {
+	case Not, And, Or, Implies:
+		return n, m.junction(ctx, e, n)
+	case Next:
+		if n.good, n.holds, n.possible = false, false, true; k.at+1 < m.passed+m.ready {
+			a, err := m.obligation(ctx, e, obligationKey{k.f.Args[0], k.at + 1})
+			if err != nil {
+				return n, err
+			}
+			n.good, n.holds, n.possible = a.good, a.holds, a.possible
+		}
+		return n, nil
+	case Globally, Finally, Until:
+		return n, m.temporal(ctx, e, n)
+	}
+	v, err := e.value(ctx, k.f)
+	if err != nil {
+		return n, err
+	}
+	i := k.at - m.passed
+	n.good, n.holds, n.possible = v.good.has(i), v.holds.has(i), v.possible.has(i)
+	x := &explainer{evaluator: e, ctx: ctx}
+	err = x.explain(k.f, i, n.good, 0)
+	n.reasons = x.list
+	return n, err
+}
+
+// junction evaluates not, and, or and implication.
+func (m *Monitor) junction(ctx context.Context, e *evaluator, n *obligation) error {
+	isAnd := n.f.Op == And
+	good, holds, possible := isAnd, isAnd, isAnd
+	for i, f := range n.f.Args {
+		a, err := m.obligation(ctx, e, obligationKey{f, n.at})
+		if err != nil {
+			return err
+		}
+		g, h, p := a.good, a.holds, a.possible
+		if n.f.Op == Not || n.f.Op == Implies && i == 0 {
+			g, h, p = !p, !h, !g
+		}
+		if isAnd {
+			good, holds, possible = good && g, holds && h, possible && p
+		} else {
+			good, holds, possible = good || g, holds || h, possible || p
+		}
+	}
+	n.good, n.holds, n.possible = good, holds, possible
+	return nil
+}
+
+// temporal evaluates globally, finally and until, from the first state on that is not known not to decide it.
+func (m *Monitor) temporal(ctx context.Context, e *evaluator, n *obligation) error {
+	if !n.begun {
+		n.origin, n.begun = e.originAt(n.at-m.passed), true
+		n.origin.next = n.at
+	}
+	var args []value
+	for _, f := range n.f.Args {
+		v, err := e.value(ctx, f)
+		if err != nil {
+			return err
+		}
+		args = append(args, v)
+	}
+	holds, goal := value{e.all, e.all, e.all}, args[len(args)-1]
+	switch n.f.Op {
+	case Globally:
+		goal = e.not(goal)
+	case Until:
+		holds = args[0]
+	}
+	o := n.origin
+	o.next -= m.passed
+	w, ok := e.ticks(n.f.Bound)
+	if !ok {
+		n.good, n.holds, n.possible = false, false, false
+	} else {
+		for ; o.next < e.n; o.next++ {
+			since := uint64(e.time[o.next]) - uint64(o.time)
+			within := since >= w.low && since <= w.high
+			if since > w.high || within && goal.possible.has(o.next) || !holds.good.has(o.next) {
+				break
+			}
+			if o.last = e.time[o.next]; within {
+				o.passed++
+			}
+		}
+		n.good, n.holds, n.possible = e.untilFrom(holds, goal, w, &o)
+	}
+	if n.f.Op == Globally {
+		n.good, n.holds, n.possible = !n.possible, !n.holds, !n.good
+	}
+	if n.isDecided() {
+		x := &explainer{evaluator: e, ctx: ctx}
+		if err := x.temporal(n.f, args, o, n.good, 0); err != nil {
+			return err
+		}
+		n.reasons = x.list
+	}
+	o.next += m.passed
+	n.origin = o
+	return nil
+}
+
+// untilFrom evaluates until at an origin.
+func (e *evaluator) untilFrom(a, b value, w ticks, o *origin) (good, holds, possible bool) {
+	aGood, aHolds, aPossible := true, true, true
+	for i := o.next; i < e.n; i++ {
+		since := uint64(e.time[i]) - uint64(o.time)
+		if since > w.high {
+			return good, holds, possible
+		}
+		if since >= w.low {
+			good = good || aGood && b.good.has(i)
+			holds = holds || aHolds && b.holds.has(i)
+			possible = possible || aPossible && b.possible.has(i)
+		}
+		aGood, aHolds, aPossible = aGood && a.good.has(i), aHolds && a.holds.has(i), aPossible && a.possible.has(i)
+		if good || !aPossible {
+			return good, holds, possible
+		}
+	}
+	return good, holds, true // a later state may have b
+}
+
+// explain adds the reasons why an obligation is met, or not, to those of x.
+func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) error {
+	if len(x.list) >= maxReasons {
+		return nil
+	}
+	arg := func(i, at int) *obligation { return m.obligations[obligationKey{n.f.Args[i], at}] }
+	switch n.f.Op {
+	case Not:
+		return m.explain(x, arg(0, n.at), !holds, depth)
+	case And, Or:
+		one := (n.f.Op == And) != holds // one argument decides it
+		for i := range n.f.Args {
+			if a := arg(i, n.at); a.is(holds, x.complete) {
+				if err := m.explain(x, a, holds, depth+1); err != nil || one {
+					return err
+				}
+			}
+		}
+		return nil
+	case Implies:
+		switch {
+		case !holds:
+			if err := m.explain(x, arg(0, n.at), true, depth+1); err != nil {
+				return err
+			}
+			return m.explain(x, arg(1, n.at), false, depth+1)
+		case arg(1, n.at).is(true, x.complete):
+			return m.explain(x, arg(1, n.at), true, depth+1)
+		}
+		return m.explain(x, arg(0, n.at), false, depth+1)
+	case Next:
+		if a := arg(0, n.at+1); a != nil {
+			return m.explain(x, a, holds, depth+1)
+		}
+		x.add(depth, n.f, holds, n.at-m.passed, n.at-m.passed, "%s is the last event", x.state(n.at-m.passed))
+		return nil
+	}
+	if n.isDecided() {
+		for _, r := range n.reasons[:min(len(n.reasons), maxReasons-len(x.list))] {
+			r.Depth += depth
+			x.list = append(x.list, r)
+		}
+		return nil
+	}
+	var args []value
+	for _, f := range n.f.Args {
+		v, err := x.value(x.ctx, f)
+		if err != nil {
+			return err
+		}
+		args = append(args, v)
+	}
+	o := n.origin
+	o.next -= m.passed
+	return x.temporal(n.f, args, o, holds, depth)
+}
+
+// known returns the number of states held whose comparisons with signals are known: those before the time of the last
+// event, as other events of that time may follow.
+func (m *Monitor) known() int {
+	if len(m.comparisons) == 0 || m.ended {
+		return len(m.time)
+	}
+	return m.ready + sort.Search(len(m.time)-m.ready, func(i int) bool { return m.time[m.ready+i] >= m.now })
+}
+
+// prune forgets the states that no open check needs.
+func (m *Monitor) prune() {
+	needed := m.passed + m.ready
+	for _, n := range m.obligations {
+		if n.round != m.round || n.isDecided() {
+			continue
+		}
+		switch n.f.Op {
+		case Globally, Finally, Until:
+			needed = min(needed, n.origin.next)
+		case Next:
+			if n.at+1 >= m.passed+m.ready {
+				needed = min(needed, n.at)
+			}
+		}
+	}
+	if n := needed - m.passed; 2*n >= len(m.time) {
+		m.forget(n)
+	}
+}
+
+// forgetPieces forgets the pieces of signals before a time. Later states need the last one before it, too.
+func (m *Monitor) forgetPieces(t int64) {
+	for _, s := range m.signals {
+		n := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].from > t })
+		if n > 1 {
+			s.pieces = slices.Delete(s.pieces, 0, n-1)
+		}
+	}
+}
+
+// forget forgets the first n states that are held.
+func (m *Monitor) forget(n int) {
+	if n == 0 {
+		return
+	}
+	m.forgetPieces(m.time[n-1])
+	m.time = m.time[:copy(m.time, m.time[n:])]
+	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
+	for _, lists := range [2][][]uint32{m.matches, m.compared} {
+		for p, list := range lists {
+			i, _ := slices.BinarySearch(list, uint32(n))
+			list = list[:copy(list, list[i:])]
+			for k := range list {
+				list[k] -= uint32(n)
+			}
+			lists[p] = list
+		}
+	}
+	m.passed += n
+	m.ready = max(0, m.ready-n)
+}

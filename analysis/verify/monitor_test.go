@@ -1,0 +1,258 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rowSink passes each row on by itself, and calls after behind it.
+type rowSink struct {
+	sink  format.Sink
+	after func(t int64) error
+}
+
+func (s rowSink) Links([]trace.Link) error { return nil }
+
+func (s rowSink) Batch(b *trace.Batch) error {
+	for i := range b.Len() {
+		one := &trace.Batch{}
+		one.Reset(b.Loc)
+		one.AppendRows(b, i, i+1)
+		if err := s.sink.Batch(one); err != nil {
+			return err
+		}
+		if err := s.after(b.Time[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followed passes events to a monitor one by one. decided is called with the number of events so far, the time, and the
+// checks that were decided after them.
+func followed(t *testing.T, m *Monitor, e format.Events, decided func(n int, at int64, list []CheckResult)) []CheckResult {
+	t.Helper()
+	n := 0
+	sel := trace.Events()
+	sel.NoStates = true
+	err := e.Scan(context.Background(), sel, format.GlobalOrder, rowSink{m, func(at int64) error {
+		n++
+		list, err := m.Decide(context.Background(), true)
+		decided(n, at, list)
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := m.End(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rest
+}
+
+// TestMonitorAgrees checks that a monitor decides each check at the event after which Run decides it, with the same
+// verdict and the same reasons, and that both agree at the end. The formulas and traces are random.
+func TestMonitorAgrees(t *testing.T) {
+	effort.Sequential(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	early, late := 0, 0
+	for i := range effort.Rounds(1500) {
+		kind := r.IntN(2) * 2 // with propositions, or with a signal, too
+		var prefixes []format.Events
+		rec := func(states int) format.Events {
+			rr := rand.New(rand.NewPCG(uint64(i), 5))
+			rec := trace.NewRecorder(trace.Seconds(1))
+			loc, signal := rec.Location("main"), rec.Location("signal")
+			counter, at := rec.Counter("s", ""), int64(0)
+			for k := range states {
+				var attrs []trace.Attr
+				for _, n := range []string{"p", "q"} {
+					if rr.IntN(3) > 0 {
+						attrs = append(attrs, trace.Attr{Key: n, Value: trace.StringValue("1")})
+					}
+				}
+				if v := float64(rr.IntN(4)); kind > 0 && rr.IntN(2) == 0 {
+					rec.Value(signal, at, counter, v)
+				}
+				rec.Event(loc, at, trace.Mark, trace.NoRef, []uint64{0}, attrs...)
+				if at += rr.Int64N(4); k == states-1 {
+					break
+				}
+			}
+			return format.Recorded(rec)
+		}
+		n := 1 + r.IntN(9)
+		for k := range n {
+			prefixes = append(prefixes, rec(k+1))
+		}
+		var text strings.Builder
+		text.WriteString("signal s : {'name' = 's'}\n")
+		for c := range 2 {
+			f, _ := randomFormula(r, kind, 4)
+			if kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") { // a proposition, so that signals are read at the states
+				f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
+			}
+			fmt.Fprintf(&text, "check c%d : %s\n", c, f)
+		}
+		spec, err := Parse("", []byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		semantics := []Semantics{Compatible, TwoValued, ThreeValued, FourValued}[r.IntN(4)]
+		run := func(e format.Events) map[string]CheckResult {
+			x, err := Run(context.Background(), e, spec, Options{Semantics: semantics})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]CheckResult{}
+			for _, c := range x.Checks {
+				all[c.Name] = c
+			}
+			return all
+		}
+		whole := prefixes[n-1]
+		m, err := NewMonitor(spec, whole.Defs(), semantics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare := func(where string, got CheckResult, want CheckResult) {
+			t.Helper()
+			if got.Verdict != want.Verdict || got.Holds != want.Holds || got.Decided != want.Decided {
+				t.Fatalf("case %d, %s, semantics %s: %s, %s: got %s, Run has %s", i, where, semantics, got.Name, text.String(),
+					got.Verdict, want.Verdict)
+			}
+			// Run explains the verdicts of complete traces by what holds at the end, a monitor by what was decided, and
+			// when it was.
+			f := spec.Checks[int(got.Name[1]-'0')].Formula
+			single := f.Op == Globally || f.Op == Finally || f.Op == Until
+			if single && (!want.Decided || semantics != TwoValued && semantics != Compatible) && !reflect.DeepEqual(got.Reasons, want.Reasons) {
+				t.Fatalf("case %d, %s: %s\n%s\ngot  %v\nwant %v", i, where, got.Name, text.String(), got.Reasons, want.Reasons)
+			}
+		}
+		states, seen := 0, map[string]bool{}
+		rest := followed(t, m, whole, func(_ int, _ int64, list []CheckResult) {
+			if kind == 0 {
+				states++
+				now := run(prefixes[states-1])
+				for _, c := range list {
+					compare(fmt.Sprintf("after %d states", states), c, now[c.Name])
+				}
+				open := 0
+				for _, c := range now {
+					if !c.Decided {
+						open++
+					}
+				}
+				if open != m.Open() {
+					t.Fatalf("case %d, after %d states: %d checks are open, expected %d\n%s", i, states, m.Open(), open, text.String())
+				}
+			}
+			end := run(whole)
+			for _, c := range list {
+				early++
+				seen[c.Name] = true
+				if end[c.Name].Verdict != c.Verdict {
+					t.Fatalf("case %d: %s is %s, at the end %s\n%s", i, c.Name, c.Verdict, end[c.Name].Verdict, text.String())
+				}
+			}
+		})
+		end := run(whole)
+		for _, c := range rest {
+			late++
+			if seen[c.Name] {
+				t.Fatalf("case %d: two verdicts for %s", i, c.Name)
+			}
+			compare("at the end", c, end[c.Name])
+		}
+		if len(rest)+len(seen) != 2 || m.States() != int64(n) {
+			t.Fatalf("case %d: %d verdicts, %d states", i, len(rest)+len(seen), m.States())
+		}
+	}
+	if early < 100 || late < 100 {
+		t.Errorf("%d verdicts before the end and %d there, expected at least 100 each", early, late)
+	}
+}
+
+// TestMonitorMemory checks that a monitor holds the horizon of formulas with bounds, and no more than a batch besides, and
+// that a formula outside of all others needs no horizon.
+func TestMonitorMemory(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	const batch = 1000
+	for i := range int64(batch) {
+		rec.Mark(loc, i, rec.Region([]string{"A", "B", "C", "D"}[i%4]))
+	}
+	e := format.Recorded(rec)
+	spec, err := Parse("", []byte(`def a : {'name' = 'A'} def b : {'name' = 'B'} def e : {'name' = 'E'}
+		check nested : globally if a then finally within [0, 5 ms] (b and finally within [0, 100 ms] a)
+		check outside : globally within [0, 1 h] not e
+		check goal : finally within [0, 1 h] e
+		check hold : until e we have that (a or not {'name' = 'F'})
+		check later : next next globally (not a or next b)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewMonitor(spec, e.Defs(), Compatible)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows *trace.Batch
+	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if rows == nil {
+			rows = b.Clone()
+			return nil
+		}
+		rows.AppendRows(b, 0, b.Len())
+		return nil
+	}}
+	sel := trace.Events()
+	if err := e.Scan(context.Background(), sel, format.GlobalOrder, sink); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for range effort.Rounds(1000) { // 1 000 000 states
+		if err := m.Batch(rows); err != nil {
+			t.Fatal(err)
+		}
+		list, err := m.Decide(context.Background(), false)
+		if err != nil || len(list) > 0 {
+			t.Fatal(list, err)
+		}
+		most = max(most, m.Held())
+		for i := range rows.Time {
+			rows.Time[i] += batch
+		}
+	}
+	// The horizon is 105 states, of a state each ms. It may be a quarter more until the next decision, and twice as much
+	// until states are forgotten.
+	if limit := 2 * (105 + batch); most > limit {
+		t.Errorf("%d of %d states are held, expected at most %d", most, m.States(), limit)
+	}
+}
+
+// TestMonitorRefuses checks that what needs the whole trace is refused.
+func TestMonitorRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"signal u : wip 'id' check c : globally if {'a'='b'} then u > 1": "the signal u : wip 'id' needs the whole trace",
+		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 1":         "needs the whole trace",
+		"signal s : {'a'='b'} check c : globally s > 1":                  "the check c compares signals at all times",
+	} {
+		spec, err := Parse("", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = NewMonitor(spec, &trace.Definitions{}, Compatible)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,354 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Responses compares a percentile of response times with a time. Without By there is one for each state at which From
+// holds, up to the first state, itself included, at which To holds. With By there is one for each object, from the
+// first state at which From holds to the last one at which To does.
+type Responses struct {
+	Percent  string // as written, above 0 and at most 100
+	From, To *Proposition
+	By       string // the attribute that names objects, or ""
+	Op       string // "<" or "<="
+	Limit    Duration
+
+	millionths int64 // of a percent
+}
+
+// allMillionths is 100 %.
+const allMillionths = 100_000_000
+
+// String returns the comparison as a specification writes it.
+func (r *Responses) String() string {
+	by := ""
+	if r.By != "" {
+		by = " by " + quote(r.By)
+	}
+	return fmt.Sprintf("percentile %s from %s to %s%s %s %s", r.Percent, r.From, r.To, by, r.Op, r.Limit)
+}
+
+// responsesNode is a Responses as it is written.
+type responsesNode struct {
+	Responses
+	from, to *propositionNode
+	by       []token
+}
+
+// percentile reads the comparison of a percentile.
+func (p *parser) percentile() (*node, error) {
+	p.next()
+	t := p.next()
+	n := &responsesNode{Responses: Responses{Percent: t.text}}
+	percent, ok := new(big.Rat).SetString(t.text)
+	if !ok || len(t.text) > 10 || percent.Sign() <= 0 || percent.Cmp(big.NewRat(100, 1)) > 0 {
+		return nil, p.fail(t, "a percentage above 0 and at most 100")
+	}
+	if percent.Mul(percent, big.NewRat(1_000_000, 1)); !percent.IsInt() {
+		return nil, p.fail(t, "a percentage with at most 6 decimals")
+	}
+	n.millionths = percent.Num().Int64()
+	var err error
+	for _, x := range []struct {
+		word  string
+		event **propositionNode
+	}{{"from", &n.from}, {"to", &n.to}} {
+		if err = p.expect(x.word); err != nil {
+			return nil, err
+		}
+		e := &propositionNode{}
+		if p.accept("start") {
+			e.event = StartEvent
+		} else if p.accept("end") {
+			e.event = EndEvent
+		}
+		if e.pairs, err = p.attributes(); err != nil {
+			return nil, err
+		}
+		*x.event = e
+	}
+	if p.accept("by") {
+		if p.rest[0].kind != text {
+			return nil, p.fail(p.rest[0], "the attribute that names objects, in quotes")
+		}
+		n.by = []token{p.next()}
+	}
+	if !p.is("<") && !p.is("<=") {
+		return nil, p.fail(p.rest[0], "by, < or <=", "by")
+	}
+	n.Op = p.next().text
+	n.Limit, err = p.duration()
+	return &node{op: Percentile, times: n}, err
+}
+
+// responses makes a Responses of a node.
+func (b *builder) responses(n *responsesNode, env *environment) (*Responses, error) {
+	r := n.Responses
+	var err error
+	if r.From, err = b.proposition(n.from, env); err != nil {
+		return nil, err
+	}
+	if r.To, err = b.proposition(n.to, env); err != nil {
+		return nil, err
+	}
+	if len(n.by) > 0 {
+		if r.By = n.by[0].text; r.By == "" {
+			return nil, b.fail(n.by[0], "the name of an attribute")
+		}
+	}
+	return &r, nil
+}
+
+// latency returns the declaration of a bound on a percentile of response times.
+func latency(check, property string) (string, error) {
+	failed := func() (string, error) {
+		return "", fmt.Errorf("found %q, expected A..B p99 < 2ms, or A..B by id p99 < 2ms", strings.TrimSpace(property))
+	}
+	a, rest, ok := cutOutside(property, "..", strings.Index)
+	if !ok {
+		return failed()
+	}
+	rest, limit, ok := cutOutside(rest, "<", strings.Index)
+	if !ok {
+		return failed()
+	}
+	b, percent, ok := cutOutside(rest, " p", strings.LastIndex)
+	if !ok {
+		return failed()
+	}
+	op := "<"
+	if strings.HasPrefix(limit, "=") {
+		op, limit = "<=", limit[1:]
+	}
+	by := ""
+	if event, name, ok := cutOutside(b, " by ", strings.LastIndex); ok {
+		b, by = event, " by "+quote(strings.Trim(strings.TrimSpace(name), "'"))
+	}
+	from, err := proposition(a)
+	if err != nil {
+		return "", err
+	}
+	to, err := proposition(b)
+	if err != nil {
+		return "", err
+	}
+	d, err := parseDuration(limit)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("check %s : percentile %s from %s to %s%s %s %s", check, strings.TrimSpace(percent), from, to, by, op, d), nil
+}
+
+// cutOutside cuts a text at a separator that is not within quotes or braces. index finds the first or the last one.
+func cutOutside(s, separator string, index func(s, separator string) int) (before, after string, ok bool) {
+	hidden := []byte(s)
+	quoted, depth := false, 0
+	for i, c := range hidden {
+		switch {
+		case c == '\'':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		if quoted || depth > 0 {
+			hidden[i] = 0
+		}
+	}
+	i := index(string(hidden), separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// objectTimes has the states of objects between which a [Responses] measures, by object.
+type objectTimes struct {
+	responses *Responses
+	spans     map[string]stateSpan
+}
+
+// stateSpan is the first state of an object at which From holds and the last one at which To does, counted from 1. 0 is
+// none.
+type stateSpan struct{ from, to int }
+
+// addObjects notes that a proposition holds at the last state, for the objects of the event.
+func (r *recorder) addObjects(p int32, objects []claimObject) {
+	for _, t := range r.responses {
+		if t.responses.From.index != int(p) && t.responses.To.index != int(p) {
+			continue
+		}
+		for _, o := range objects {
+			if o.record.attribute != t.responses.By {
+				continue
+			}
+			s := t.spans[o.object]
+			if t.responses.From.index == int(p) && s.from == 0 {
+				s.from = r.states()
+			}
+			if t.responses.To.index == int(p) {
+				s.to = r.states()
+			}
+			t.spans[o.object] = s
+		}
+	}
+}
+
+// response is a response time. Without an answer it is the time up to the last state.
+type response struct {
+	from, to int // states; to is -1 without an answer
+	ticks    uint64
+	object   string
+}
+
+// responseTimes has the response times that count, the longest one first. The others are in time order.
+type responseTimes struct {
+	list  []response
+	open  int    // those without an answer that do not count, because they are within the limit so far
+	most  int64  // greatest number of ticks within the limit; negative if there is none
+	value uint64 // the percentile; 0 without response times
+	holds bool
+}
+
+// responseTimes returns the response times of the trace.
+func (e *evaluator) responseTimes(r *Responses) *responseTimes {
+	x := &responseTimes{most: math.MaxInt64}
+	most, exact := floor(e.inTicks(r.Limit))
+	if exact && r.Op == "<" {
+		most.Sub(most, big.NewInt(1))
+	}
+	if most.IsInt64() {
+		x.most = most.Int64()
+	}
+	add := func(y response) {
+		last := y.to
+		if last < 0 {
+			last = e.n - 1
+		}
+		y.ticks = uint64(e.time[last]) - uint64(e.time[y.from])
+		if y.to < 0 && x.within(y.ticks) {
+			x.open++
+			return
+		}
+		x.list = append(x.list, y)
+	}
+	if r.By == "" {
+		answers := e.matches[r.To.index]
+		for _, i := range e.matches[r.From.index] {
+			for len(answers) > 0 && answers[0] < i {
+				answers = answers[1:]
+			}
+			y := response{from: int(i), to: -1}
+			if len(answers) > 0 {
+				y.to = int(answers[0])
+			}
+			add(y)
+		}
+	} else {
+		for _, t := range e.recorder.responses {
+			if t.responses != r {
+				continue
+			}
+			for object, s := range t.spans {
+				if s.from == 0 {
+					continue
+				}
+				y := response{from: s.from - 1, to: s.to - 1, object: object}
+				if y.to < y.from {
+					y.to = -1
+				}
+				add(y)
+			}
+		}
+	}
+	slices.SortFunc(x.list, func(a, b response) int {
+		return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(a.from, b.from), cmp.Compare(a.object, b.object))
+	})
+	n := int64(len(x.list))
+	if n == 0 {
+		x.holds = true
+		return x
+	}
+	x.value = x.list[n-durations.Rank(n, r.millionths, allMillionths)].ticks
+	x.holds = x.within(x.value)
+	return x
+}
+
+// within reports whether a response time is within the limit.
+func (x *responseTimes) within(t uint64) bool { return x.most >= 0 && t <= uint64(x.most) }
+
+// percentile returns where a comparison of a percentile holds: at all states or at none. It is decided only if all
+// response times must be within the limit, and one of them is not.
+func (e *evaluator) percentile(r *Responses) value {
+	x := e.responseTimes(r)
+	if x.holds {
+		return value{e.none, e.all, e.all}
+	}
+	if r.millionths == allMillionths {
+		return value{e.none, e.none, e.none}
+	}
+	return value{e.none, e.none, e.all}
+}
+
+// worst is the greatest number of response times that an explanation names.
+const worst = 5
+
+// percentileReasons explains a percentile: by its value, and by the longest response times.
+func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
+	r := f.Responses
+	t := x.responseTimes(r)
+	if len(t.list) == 0 {
+		text := fmt.Sprintf("there is no response time from %s to %s", r.From, r.To)
+		if t.open > 0 {
+			text += fmt.Sprintf(" yet; %d wait at the end of the trace", t.open)
+		}
+		x.add(depth, f, holds, 0, x.n-1, "%s", text)
+		return
+	}
+	text := fmt.Sprintf("the %s %% percentile of %d response times from %s to %s is %s, expected %s %s", r.Percent,
+		len(t.list), r.From, r.To, x.duration(t.value), r.Op, r.Limit)
+	if t.open > 0 {
+		text += fmt.Sprintf("; %d more wait at the end of the trace, within the limit", t.open)
+	}
+	x.add(depth, f, holds, 0, x.n-1, "%s", text)
+	for i, y := range t.list {
+		if len(x.list) >= maxReasons || i >= worst || i > 0 && t.within(y.ticks) {
+			return
+		}
+		object := ""
+		if r.By != "" {
+			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.object))
+		}
+		if y.to < 0 {
+			x.add(depth+1, f, false, y.from, x.n-1, "%s has no answer%s, %s before the last event", x.state(y.from), object,
+				x.duration(y.ticks))
+			continue
+		}
+		x.add(depth+1, f, t.within(y.ticks), y.from, y.to, "%s is answered by %s%s, %s later", x.state(y.from),
+			x.state(y.to), object, x.duration(y.ticks))
+	}
+}
+
+// duration returns a duration in words.
+func (x *explainer) duration(ticks uint64) string {
+	return x.defs.Clock.FormatDuration(int64(min(ticks, math.MaxInt64)))
+}
+
+// objectsOfEvent returns the objects of a row, if the specification needs those of single events.
+func (r *recorder) objectsOfEvent(c *trace.Cursor) []claimObject {
+	if len(r.responses) == 0 {
+		return nil
+	}
+	return r.objectsOf(c)
+}

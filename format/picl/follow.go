@@ -1,0 +1,135 @@
+package picl
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Follow returns the events of a text that grows. It cannot be of the old format, nor carry another format's trace. What
+// records leave to later ones is unknown: the source of a receive that does not state it, and the process of a partner
+// that has had no record yet.
+func (Format) Follow(opt *format.FollowOptions) (format.Following, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
+	d := newDecoder(opt.ReadOptions, &lines.File{Name: opt.Name, Continued: true, Skipped: new(int64)},
+		func() error { return nil })
+	if err := d.define(nil, nil, nil, nil); err != nil {
+		return nil, err
+	}
+	d.Model.Native, d.renamed = nil, map[uint32]int64{}
+	g := &growing{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
+	return linetrace.NewFollowing(&d.Text, g, opt, func(sink format.Sink) format.Sink {
+		g.filter = newReceiveFilter(d, sink)
+		return &pairing{Sink: g.filter, d: d, open: map[procEvent][]uint32{}}
+	}), nil
+}
+
+// growing reads a text that grows.
+type growing struct {
+	*decoder
+	filter    *receiveFilter
+	begun     bool
+	events    map[int64]bool      // event types that have occurred
+	processes map[int64][]procKey // by processor: processes with records and locations of their own
+}
+
+// Grow takes the definitions in the lines of a block, and the locations and event types that are new.
+func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
+	d := g.decoder
+	r := d.scanChunk(b)
+	switch {
+	case !g.begun && probeOld(b.Data) > 0:
+		return nil, &format.FollowError{Text: d.File.Name + ": found the old format, expected a trace that can be read line " +
+			"by line"}
+	case len(r.carrierDef) > 0:
+		return nil, &format.FollowError{Text: d.File.Name + ": found the definitions of another format's trace, expected a " +
+			"trace of PICL itself"}
+	}
+	g.begun = true
+	for i := range r.defs {
+		if p := d.defs.add(&r.defs[i]); p.rule != "" && !(r.defs[i].Type == TypeDescriptor && r.defs[i].saysMore) {
+			if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, p := range r.problems {
+		if err := d.Opt.Defect(p); err != nil {
+			return nil, err
+		}
+	}
+	if d.nrec == 0 {
+		d.firstRecord = r.firstRecord
+	}
+	d.nrec += r.records
+	d.plainInts = len(d.defs.descriptors) == 0
+	for _, x := range r.locations {
+		g.addLocation(x.id)
+	}
+	for _, typ := range r.types {
+		d.kindOf(typ)
+	}
+	known := len(g.events)
+	for _, x := range r.events {
+		g.events[x.id] = true
+	}
+	if len(g.events) > known || len(r.defs) > 0 {
+		g.nameRegions()
+	}
+	return &r.Times, nil
+}
+
+// addLocation adds the location of a process with records. Process -1 of a processor stands for the only other one.
+func (g *growing) addLocation(k procKey) {
+	d := g.decoder
+	if _, ok := d.locations[k]; ok {
+		return
+	}
+	clear(d.broadcasts.to)
+	same := g.processes[k.processor]
+	if k.process == -1 && k.processor >= 0 && len(same) == 1 && same[0].process >= 0 {
+		d.locations[k] = d.locations[same[0]]
+		return
+	}
+	d.locations[k] = d.location(k, "")
+	g.processes[k.processor] = append(same, k)
+	if delete(d.onlyLocation, k.processor); len(same) == 0 {
+		d.onlyLocation[k.processor] = d.locations[k]
+	}
+	d.addSlot(k)
+}
+
+// nameRegions makes the regions of all event types anew, as labels may have changed what they are called.
+func (g *growing) nameRegions() {
+	d := g.decoder
+	events := slices.SortedFunc(maps.Keys(g.events), compareEvents)
+	d.defineFields(events)
+	clear(d.direct)
+	for i := range d.directSmall {
+		d.directSmall[i] = -1
+	}
+	d.defineRegions(events)
+	// A later label may name the exits of calls that are open.
+	for k, r := range d.regions {
+		d.renamed[r] = k.event
+	}
+	if g.filter != nil {
+		g.filter.know(d)
+	}
+}
+
+// SetClock sets the clock of the definitions to that of the lines.
+func (g *growing) SetClock() {
+	g.Clock = trace.Clock{Num: int64(math.Pow10(int(g.Digits))), Den: 1}
+	g.Model.Clock = g.Clock
+}
+
+// MostDigits returns the greatest number of digits of a time.
+func (g *growing) MostDigits() int32 { return mostDigits }

@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// followFlags holds the flags of weft verify --follow.
+type followFlags struct {
+	follow bool
+	late   string
+}
+
+func (s *followFlags) flags(f *pflag.FlagSet) {
+	f.BoolVar(&s.follow, "follow", false, "verify a text while it grows, or a pipe, and print verdicts as they are decided")
+	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
+}
+
+// check reports flags that do not go together.
+func (s *followFlags) check(f *pflag.FlagSet) error {
+	others := []string{"late"}
+	if s.follow {
+		others = []string{"suggest", "junit", "compat", "window", "from", "to", "location", "group", "clock-correction"}
+	}
+	for _, name := range others {
+		if f.Changed(name) {
+			if s.follow {
+				return usageError("--%s: found it with --follow, expected it without", name)
+			}
+			return usageError("--%s: found it without --follow, expected it with --follow", name)
+		}
+	}
+	if s.late != "" {
+		if _, err := trace.Seconds(1e9).ParseDuration(s.late); err != nil {
+			return usageError("--late: %w", err)
+		}
+	}
+	return nil
+}
+
+// followedVerdict is the JSON of a verdict of weft verify --follow (docs/json.md).
+type followedVerdict struct {
+	heading
+	States int64 `json:"states"` // so far
+	Ended  bool  `json:"ended"`  // the trace has ended
+	verify.CheckResult
+}
+
+// pollTime is the time between two looks at a file that grows.
+const pollTime = 100 * time.Millisecond
+
+// piece is a part of a text that grows.
+type textPiece struct {
+	text []byte
+	err  error
+}
+
+// pieces reads a text in a goroutine, up to its end, or, if it grows, until ctx is done.
+func pieces(ctx context.Context, r io.Reader, grows bool) <-chan textPiece {
+	c := make(chan textPiece, 4)
+	go func() {
+		defer close(c)
+		for {
+			buf := make([]byte, 64<<10)
+			n, err := r.Read(buf)
+			if errors.Is(err, io.EOF) {
+				err = nil
+				if n == 0 && !grows {
+					return
+				}
+			}
+			if n > 0 || err != nil {
+				select {
+				case c <- textPiece{buf[:n], err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+			if n == 0 {
+				select {
+				case <-time.After(pollTime):
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return c
+}
+
+// follower verifies a text while it grows.
+type follower struct {
+	*app
+	flags   *verifyFlags
+	spec    *verify.Spec
+	in      *input // for messages and headings; its file is nil
+	events  format.Following
+	monitor *verify.Monitor
+
+	violated bool
+	late     int64 // lines that came too late
+}
+
+// runFollow verifies the trace in args while it grows.
+func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) error {
+	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
+		return err
+	}
+	spec, traces, err := a.specification(args, flags)
+	if err != nil {
+		return err
+	}
+	if len(traces) != 1 {
+		return usageError("--follow: found %d traces, expected one; see weft verify --help", len(traces))
+	}
+	path := traces[0]
+	if path == "-" && flags.spec == "-" {
+		return usageError("--spec -: found standard input for the trace, too, expected a file")
+	}
+	r, grows, err := a.growingText(&path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	f := &follower{app: a, flags: flags, spec: spec, in: &input{src: format.Source{Path: path, Name: path},
+		report: a.newReport(&flags.input)}}
+	err = f.run(ctx, pieces(ctx, r, grows), grows)
+	if whole := (*format.FollowError)(nil); errors.As(err, &whole) {
+		err = usageError("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	a.reportDefects(f.in, flags.input.quiet)
+	if f.late > 0 && !flags.input.quiet {
+		printf(a.err, "%s: %d lines came too late; --late TIME waits for them\n", path, f.late)
+	}
+	if f.violated || f.late > 0 {
+		return &exitError{code: exitDefects}
+	}
+	return nil
+}
+
+// growingText opens a text. grows is set if its end is no end of the trace. path becomes its name for messages.
+func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error) {
+	if *path == "-" {
+		*path = "stdin"
+		return io.NopCloser(a.in), false, nil
+	}
+	if *path == "" {
+		return nil, false, usageError("found an empty name, expected that of a trace")
+	}
+	f, err := os.Open(*path)
+	if err != nil {
+		return nil, false, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = &exitError{exitIO, fmt.Errorf("%s: found a directory, expected a trace file", *path)}
+	}
+	if err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	return f, st.Mode().IsRegular(), nil
+}
+
+// run takes the pieces of the text until there are no more, or ctx is done.
+func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) error {
+	lasting := context.WithoutCancel(ctx) // the verdicts at the end are printed after an interrupt, too
+	var head []byte
+	for more := true; more; {
+		var p textPiece
+		select {
+		case p, more = <-text:
+		case <-ctx.Done():
+			more = false
+		}
+		if p.err != nil {
+			return p.err
+		}
+		if f.events == nil {
+			head = append(head, p.text...)
+			if ok, err := f.begin(head, !more); err != nil || !ok {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			p.text, head = head, nil
+		}
+		if f.monitor.Open() == 0 {
+			if grows {
+				break
+			}
+			continue // the program that writes the pipe goes on
+		}
+		err := f.events.Add(p.text, f.monitor)
+		if err == nil && !more {
+			err = f.events.Finish(f.monitor)
+		}
+		if err != nil {
+			return err
+		}
+		list, err := f.monitor.Decide(lasting, len(text) == 0)
+		if err == nil && !more {
+			var rest []verify.CheckResult
+			rest, err = f.monitor.End(lasting)
+			list = append(list, rest...)
+		}
+		if err != nil {
+			return &exitError{exitDefects, fmt.Errorf("%s: %w", f.in.src.Path, err)}
+		}
+		if err := f.print(list, !more); err != nil {
+			return err
+		}
+	}
+	if f.flags.input.quiet {
+		return nil
+	}
+	for _, w := range f.monitor.Warnings() {
+		printf(f.err, "%s: %s%s\n", f.in.src.Path, w.Text, nearest(w.Word, w.Words))
+	}
+	return nil
+}
+
+// headLimit is the length of the text in which a format must be found.
+const headLimit = 64 << 10
+
+// begin finds the format of a text by its beginning. ok is false if more of it is needed, which there is unless it has
+// ended.
+func (f *follower) begin(head []byte, ended bool) (ok bool, err error) {
+	r := &f.flags.input
+	x, err := f.namedFormat(r)
+	if err != nil {
+		return false, err
+	}
+	if x == nil {
+		least := 50
+		if ended = ended || len(head) >= headLimit; ended {
+			least = 1
+		}
+		x = format.Probe(f.formats, f.in.src.Name, head[:bytes.LastIndexByte(head, '\n')+1], least)
+	}
+	switch {
+	case x == nil && !ended:
+		return false, nil
+	case len(bytes.TrimSpace(head)) == 0 && ended:
+		return false, format.EmptyError(f.in.src)
+	case x == nil:
+		return false, fmt.Errorf("%s: %w: found %q", f.in.src.Path, format.ErrUnknown, head[:min(len(head), 24)])
+	}
+	follow, ok := x.(format.Follower)
+	if !ok {
+		var titles []string
+		for _, x := range f.formats {
+			if _, ok := x.(format.Follower); ok {
+				titles = append(titles, x.About().Title)
+			}
+		}
+		return false, usageError("%s: found %s, expected a text of %s, which can be read while it grows", f.in.src.Path,
+			x.About().Title, strings.Join(titles, " or "))
+	}
+	values, err := f.parseOptions(r.options)
+	if err != nil {
+		return false, err
+	}
+	f.in.format = x
+	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
+		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate}
+	if late := f.flags.follow.late; late != "" {
+		opt.Late = func(c trace.Clock) (int64, error) { return c.ParseDuration(late) }
+	}
+	if f.events, err = follow.Follow(opt); err != nil {
+		return false, err
+	}
+	f.monitor, err = verify.NewMonitor(f.spec, f.events.Defs(), verify.Semantics(f.flags.semantics))
+	if err != nil {
+		return false, usageError("--follow: %w", err)
+	}
+	return true, nil
+}
+
+// mostLate is the number of lines that came too late that are reported one by one.
+const mostLate = 10
+
+// tooLate reports a line that came too late.
+func (f *follower) tooLate(line, t, least int64) error {
+	f.late++
+	c := f.events.Defs().Clock
+	text := fmt.Sprintf("%s:%d: found a line at %s s, expected at least %s s, behind those before it", f.in.src.Path, line,
+		c.FormatSeconds(t), c.FormatSeconds(least))
+	switch {
+	case f.flags.input.strict:
+		return &exitError{exitDefects, errors.New(text)}
+	case f.late <= mostLate && !f.flags.input.quiet:
+		fmt.Fprintln(f.app.err, plain(text))
+	}
+	return nil
+}
+
+// print prints verdicts at once.
+func (f *follower) print(list []verify.CheckResult, ended bool) error {
+	for _, c := range list {
+		f.violated = f.violated || c.Verdict.Violated()
+		if f.flags.asJSON {
+			h := heading{f.in.src.Path, f.in.format.About().Name, info.NewClock(f.events.Defs().Clock)}
+			e := json.NewEncoder(f.out)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(followedVerdict{h, f.monitor.States(), ended, c}); err != nil {
+				return err
+			}
+			continue
+		}
+		printf(f.out, "%s is %s: %s\n", plain(c.Name), c.Verdict, plain(c.Formula))
+		if c.Verdict.Violated() {
+			f.printReasons(&c)
+		}
+	}
+	if b, ok := f.out.(interface{ Flush() error }); ok && len(list) > 0 {
+		return b.Flush()
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/internal/written"
+)
+
+// randomPieces delivers a text in pieces of random length.
+type randomPieces struct {
+	r    *rand.Rand
+	text []byte
+}
+
+func (p *randomPieces) Read(b []byte) (int, error) {
+	if len(p.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), 1+p.r.IntN(5000))], p.text)
+	p.text = p.text[n:]
+	return n, nil
+}
+
+// TestFollowAgrees checks that --follow has the verdicts of the whole trace, for suggested properties, which hold, and
+// for those with shorter times, which do not.
+func TestFollowAgrees(t *testing.T) {
+	dir := t.TempDir()
+	times := regexp.MustCompile(`\[0, ([0-9.]+)\]`)
+	verdicts := map[string]int{}
+	cps := filepath.Join(dir, "cps.etf")
+	if code, _, errs := runWeft(t, "generate", "--workload", "cps", "--events", "500", cps); code != 0 {
+		t.Fatal(errs)
+	}
+	for i, x := range []struct{ in, by, late string }{
+		{cps, "id", "1s"}, // the events stand behind the claims
+		{cps, "", "1s"},
+		{"../../examples/odse.etf", "id", "1s"},
+		{"../../format/picl/testdata/ok/conceptual-ring8.trf", "", ""},
+	} {
+		in := x.in
+		suggest := []string{"verify", "--suggest", "--most", "12", in}
+		if x.by != "" {
+			suggest = append(suggest, "--by", x.by)
+		}
+		code, spec, errs := runWeft(t, suggest...)
+		if code != 0 {
+			t.Fatalf("%v: %s", suggest, errs)
+		}
+		shorter := times.ReplaceAllStringFunc(spec, func(s string) string {
+			high, _ := strconv.ParseFloat(times.FindStringSubmatch(s)[1], 64)
+			return fmt.Sprintf("[0, %g]", 0.4*high)
+		})
+		for _, s := range semantics {
+			for name, text := range map[string]string{"suggested": spec, "shorter": shorter} {
+				path := filepath.Join(dir, name+".etl")
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				code, out, errs := runWeft(t, "verify", "-q", "--json", "--semantics", s, path, in)
+				var whole traceVerdicts
+				if err := json.Unmarshal([]byte(out), &whole); err != nil {
+					t.Fatalf("exit %d: %v: %s", code, err, errs)
+				}
+				trace, err := os.ReadFile(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var o, e bytes.Buffer
+				args := []string{"verify", "-q", "--json", "--follow", "--semantics", s, path, "-"}
+				if x.late != "" {
+					args = append(args, "--late", x.late)
+				}
+				followed := Main(args, &randomPieces{rand.New(rand.NewPCG(uint64(i), 2)), trace}, &o, &e)
+				got := map[string]followedVerdict{}
+				for line := range strings.Lines(o.String()) {
+					var v followedVerdict
+					if err := json.Unmarshal([]byte(line), &v); err != nil {
+						t.Fatal(err)
+					}
+					got[v.Name] = v
+				}
+				if followed != code || len(got) != len(whole.Checks) {
+					t.Errorf("%s, %s: exit %d with %d verdicts, expected %d with %d: %s", in, name, followed, len(got), code,
+						len(whole.Checks), e.String())
+				}
+				for _, c := range whole.Checks {
+					verdicts[string(c.Verdict)]++
+					if v := got[c.Name]; v.Verdict != c.Verdict || v.Holds != c.Holds || v.Decided != c.Decided {
+						t.Errorf("%s, %s: %s is %s, in the whole trace %s", in, name, c.Name, v.Verdict, c.Verdict)
+					}
+				}
+			}
+		}
+	}
+	for _, v := range []string{"bad", "non-informative", "true", "false", "FALSE", "STILL_TRUE"} {
+		if verdicts[v] < 5 {
+			t.Errorf("%d verdicts are %s, expected at least 5", verdicts[v], v)
+		}
+	}
+}
+
+// TestFollowGrowingFile checks that verdicts on a file that grows are printed as soon as they are decided, and the others
+// on an interrupt.
+func TestFollowGrowingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.etf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	write := func(s string) {
+		t.Helper()
+		if _, err := file.WriteString(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	r, w := io.Pipe()
+	var errs bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: w, err: &errs, formats: all.Formats(), garbage: new(gcTuning),
+		ownFiles: new(written.List)}
+	root := a.root()
+	root.SetArgs([]string{"verify", "--follow", "--never", "C", "--response", "A -> B within 5ms", "--always", "{'x'='1'}", path})
+	code := make(chan int, 1)
+	go func() {
+		err := root.ExecuteContext(ctx)
+		w.Close()
+		code <- a.exitCode(ctx, err)
+	}()
+	printed := make(chan string, 100)
+	go func() {
+		for s := bufio.NewScanner(r); s.Scan(); {
+			printed <- s.Text()
+		}
+		close(printed)
+	}()
+	expect := func(want string) {
+		t.Helper()
+		for !strings.Contains(await.Receive(t, want, printed), want) {
+		}
+	}
+	write("TU MILLISECONDS\nE 0 0 ; name=A, x=1\nE 1 4 ; name=B, x=1\nE 2 10 ; name=")
+	write("A, x=1\n")
+	write("E 3 16 ; name=D, x=1\n")
+	expect("response is bad: ")
+	expect("{'name' = 'B'} holds at none of the 1 events from 0.01 s within [0, 5 ms], nor later")
+	write("E 4 17 ; name=D\n")
+	expect("always is bad: ")
+	interrupt()
+	expect("never is non-informative: globally not {'name' = 'C'}")
+	if c := await.Receive(t, "the exit code", code); c != exitDefects {
+		t.Errorf("exit %d, expected %d: %s", c, exitDefects, errs.String())
+	}
+}

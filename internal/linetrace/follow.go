@@ -1,0 +1,270 @@
+package linetrace
+
+import (
+	"bytes"
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Grower is a parser for a text that grows.
+type Grower interface {
+	Parser
+	// Grow takes the definitions in the lines of a block, and returns facts about its times. Lines that it reports must
+	// not be reported again.
+	Grow(b *lines.Block) (*Times, error)
+	// SetClock is called when the digits of the text have changed.
+	SetClock()
+	// MostDigits returns the greatest number of digits of a time.
+	MostDigits() int32
+}
+
+// Following delivers the events of a text that grows.
+type Following struct {
+	text *Text
+	p    Grower
+	opt  *format.FollowOptions
+	scan Scan
+	asm  Assembler
+	out  Block
+	sink format.Sink // wraps now
+	now  *relay
+
+	rest         []byte // the text behind the last whole line
+	line         int64  // lines so far
+	least, great trace.Decimal
+	newest       int64 // greatest time of a line
+	any          bool  // there is one
+	held         heldLines
+	ready        []byte // lines to parse, with their numbers
+	numbers      []int64
+}
+
+// heldLine is a line that waits for lines with earlier times.
+type heldLine struct {
+	t, number int64
+	text      []byte
+}
+
+// heldLines is a heap of lines, the earliest one first. Lines with equal times are in the order of the text.
+type heldLines []heldLine
+
+func (h heldLines) Len() int { return len(h) }
+func (h heldLines) Less(i, j int) bool {
+	return h[i].t < h[j].t || h[i].t == h[j].t && h[i].number < h[j].number
+}
+func (h heldLines) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push adds a line, for package heap.
+func (h *heldLines) Push(x any) { *h = append(*h, x.(heldLine)) }
+
+// Pop removes the last line, for package heap.
+func (h *heldLines) Pop() any {
+	n := len(*h) - 1
+	x := (*h)[n]
+	*h = (*h)[:n]
+	return x
+}
+
+// NewFollowing returns the events of a text without lines. wrap returns the sink for the events of all blocks.
+func NewFollowing(t *Text, p Grower, opt *format.FollowOptions,
+	wrap func(format.Sink) format.Sink) *Following {
+	sel := trace.Events()
+	sel.NoStates = true
+	f := &Following{text: t, p: p, opt: opt, scan: p.Begin(sel), now: &relay{}}
+	f.sink = wrap(f.now)
+	f.asm = f.scan.Assembler(true)
+	f.out = f.asm.Block()
+	return f
+}
+
+// relay passes on to the sink of the present call.
+type relay struct{ format.Sink }
+
+// Defs returns the definitions.
+func (f *Following) Defs() *trace.Definitions { return f.text.Model }
+
+// Add takes more text.
+func (f *Following) Add(text []byte, sink format.FollowSink) error {
+	whole := lastLineEnd(text)
+	if whole == 0 {
+		f.rest = append(f.rest, text...)
+		if len(f.rest) > lines.DefaultMaxLine {
+			return fmt.Errorf("%s:%d: found a line of more than %d bytes, expected at most that many", f.text.File.Name,
+				f.line+1, lines.DefaultMaxLine)
+		}
+		return nil
+	}
+	text, rest := text[:whole], text[whole:]
+	if len(f.rest) > 0 {
+		text = append(f.rest, text...)
+	}
+	err := f.add(text, sink)
+	f.rest = append(f.rest[:0], rest...)
+	return err
+}
+
+// lastLineEnd returns the length of the whole lines of a text. A backslash at the end of a line continues it.
+func lastLineEnd(text []byte) int {
+	end := len(text)
+	for {
+		i := bytes.LastIndexByte(text[:end], '\n')
+		if i < 0 || !lines.Continues(text[:i]) {
+			return i + 1
+		}
+		end = i
+	}
+}
+
+// add takes whole lines.
+func (f *Following) add(text []byte, sink format.FollowSink) error {
+	if f.line == 0 {
+		text = bytes.TrimPrefix(text, []byte(lines.ByteOrderMark))
+	}
+	b := &lines.Block{Data: text, Line: f.line + 1}
+	times, err := f.p.Grow(b)
+	if err != nil {
+		return err
+	}
+	if err := f.finer(times, sink); err != nil {
+		return err
+	}
+	late := int64(0)
+	if f.opt.Late != nil {
+		if late, err = f.opt.Late(f.text.Model.Clock); err != nil {
+			return err
+		}
+	}
+	f.line += int64(bytes.Count(text, []byte{'\n'}))
+	if late <= 0 && times.Unsorted == 0 {
+		if first, _, _ := times.First.Ticks(f.text.Digits); !times.Any || !f.any || first >= f.newest {
+			if times.Any {
+				f.newest, _, _ = times.Last.Ticks(f.text.Digits)
+				f.any = true
+			}
+			return f.parse(b, sink)
+		}
+	}
+	return f.order(f.text.File.Walk(b), late, sink)
+}
+
+// order brings lines in the order of their times, and delivers the events of those that need not wait.
+func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
+	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
+	last := int64(math.MinInt64)
+	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
+		last = f.p.SortTime(l, last)
+		switch {
+		case last == math.MinInt64: // it has no time
+			f.take(l, number)
+			continue
+		case f.any && last < f.newest && last < f.newest-late:
+			if err := f.opt.TooLate(number, last, f.newest-late); err != nil {
+				return err
+			}
+			continue
+		case !f.any || last > f.newest:
+			f.newest, f.any = last, true
+		}
+		if late <= 0 {
+			f.take(l, number)
+			continue
+		}
+		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
+		for len(f.held) > 0 && f.held[0].t <= f.newest-late {
+			x := heap.Pop(&f.held).(heldLine)
+			f.take(x.text, x.number)
+		}
+	}
+	return f.deliver(sink)
+}
+
+// Finish delivers the events that remain.
+func (f *Following) Finish(sink format.FollowSink) error {
+	defer f.scan.Close()
+	if len(f.rest) > 0 {
+		if err := f.add(append(f.rest, '\n'), sink); err != nil {
+			return err
+		}
+	}
+	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
+	for len(f.held) > 0 {
+		x := heap.Pop(&f.held).(heldLine)
+		f.take(x.text, x.number)
+	}
+	if err := f.deliver(sink); err != nil {
+		return err
+	}
+	f.now.Sink = sink
+	return f.asm.Finish(f.sink)
+}
+
+// take adds a line to those that are parsed.
+func (f *Following) take(l []byte, number int64) {
+	f.ready = append(append(f.ready, l...), '\n')
+	f.numbers = append(f.numbers, number)
+}
+
+// deliver parses the lines that are ready and delivers their events.
+func (f *Following) deliver(sink format.Sink) error {
+	if len(f.numbers) == 0 {
+		return nil
+	}
+	return f.parse(&lines.Block{Data: f.ready, Line: f.numbers[0], Numbers: f.numbers}, sink)
+}
+
+// parse parses a block and delivers its events.
+func (f *Following) parse(b *lines.Block, sink format.Sink) error {
+	if err := f.out.Parse(b, Place{}); err != nil {
+		return err
+	}
+	f.now.Sink = sink
+	return f.asm.Take(f.out, f.sink)
+}
+
+// finer makes the tick fine enough for the times of a block.
+func (f *Following) finer(r *Times, sink format.FollowSink) error {
+	t := f.text
+	if !r.Any {
+		return nil
+	}
+	if r.Min.Cmp(f.least) < 0 {
+		f.least = r.Min
+	}
+	if r.Max.Cmp(f.great) > 0 {
+		f.great = r.Max
+	}
+	fits := func(digits int32) bool {
+		_, _, low := f.least.Ticks(digits)
+		_, _, high := f.great.Ticks(digits)
+		return low && high
+	}
+	if !fits(t.Digits) {
+		return fmt.Errorf("%s: found times from %s to %s, expected a shorter range beside times with %d digits after the "+
+			"point", t.File.Name, f.least, f.great, t.Digits)
+	}
+	digits := min(max(t.Digits, r.Scale), f.p.MostDigits())
+	for digits > t.Digits && !fits(digits) {
+		digits--
+	}
+	if digits == t.Digits {
+		return nil
+	}
+	factor := int64(math.Pow10(int(digits - t.Digits)))
+	t.Digits = digits
+	f.p.SetClock()
+	f.newest *= factor
+	for i := range f.held {
+		f.held[i].t *= factor
+	}
+	if x, ok := f.asm.(interface{ Finer(factor int64) }); ok {
+		x.Finer(factor)
+	}
+	sink.Finer(factor)
+	return nil
+}
