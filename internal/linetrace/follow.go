@@ -36,6 +36,7 @@ type Following struct {
 	now  *relay
 
 	rest         []byte // the text behind the last whole line
+	seen         int    // bytes of it that have been searched for a line end
 	line         int64  // lines so far
 	least, great trace.Decimal
 	newest       int64 // greatest time of a line
@@ -91,21 +92,28 @@ func (f *Following) Defs() *trace.Definitions { return f.text.Model }
 
 // Add takes more text.
 func (f *Following) Add(text []byte, sink format.FollowSink) error {
-	whole := lastLineEnd(text)
-	if whole == 0 {
+	if len(f.rest) > 0 {
 		f.rest = append(f.rest, text...)
+		text = f.rest
+	}
+	whole := 0
+	if len(f.rest) == 0 || bytes.IndexByte(text[f.seen:], '\n') >= 0 {
+		whole = lastLineEnd(text)
+	}
+	if whole == 0 {
+		if len(f.rest) == 0 {
+			f.rest = append(f.rest, text...)
+		}
+		f.seen = len(f.rest)
 		if len(f.rest) > lines.DefaultMaxLine {
 			return fmt.Errorf("%s:%d: found a line of more than %d bytes, expected at most that many", f.text.File.Name,
 				f.line+1, lines.DefaultMaxLine)
 		}
 		return nil
 	}
-	text, rest := text[:whole], text[whole:]
-	if len(f.rest) > 0 {
-		text = append(f.rest, text...)
-	}
-	err := f.add(text, sink)
-	f.rest = append(f.rest[:0], rest...)
+	err := f.add(text[:whole], sink)
+	f.rest = append(f.rest[:0], text[whole:]...)
+	f.seen = len(f.rest)
 	return err
 }
 
