@@ -35,15 +35,15 @@ type Following struct {
 	sink format.Sink // wraps now
 	now  *relay
 
-	rest         []byte // the text behind the last whole line
-	seen         int    // bytes of it that have been searched for a line end
-	line         int64  // lines so far
-	least, great trace.Decimal
-	newest       int64 // greatest time of a line
-	any          bool  // there is one
-	held         heldLines
-	ready        []byte // lines to parse, with their numbers
-	numbers      []int64
+	rest      []byte        // the text behind the last whole line
+	seen      int           // bytes of it that have been searched for a line end
+	line      int64         // lines so far
+	low, high trace.Decimal // the limits of the times, and of 0
+	newest    int64         // greatest time of a line
+	any       bool          // there is one
+	held      heldLines
+	ready     []byte // lines to parse, with their numbers
+	numbers   []int64
 }
 
 // heldLine is a line that waits for lines with earlier times.
@@ -171,8 +171,8 @@ func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 		case last == math.MinInt64: // it has no time
 			f.take(l, number)
 			continue
-		case f.any && last < f.newest && last < f.newest-late:
-			if err := f.opt.TooLate(number, last, f.newest-late); err != nil {
+		case f.any && last < f.least(late):
+			if err := f.opt.TooLate(number, last, f.least(late)); err != nil {
 				return err
 			}
 			continue
@@ -184,12 +184,20 @@ func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 			continue
 		}
 		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
-		for len(f.held) > 0 && f.held[0].t <= f.newest-late {
+		for len(f.held) > 0 && f.held[0].t <= f.least(late) {
 			x := heap.Pop(&f.held).(heldLine)
 			f.take(x.text, x.number)
 		}
 	}
 	return f.deliver(sink)
+}
+
+// least returns the least time that a line may have.
+func (f *Following) least(late int64) int64 {
+	if f.newest < math.MinInt64+late {
+		return math.MinInt64
+	}
+	return f.newest - late
 }
 
 // Finish delivers the events that remain.
@@ -241,20 +249,20 @@ func (f *Following) finer(r *Times, sink format.FollowSink) error {
 	if !r.Any {
 		return nil
 	}
-	if r.Min.Cmp(f.least) < 0 {
-		f.least = r.Min
+	if r.Min.Cmp(f.low) < 0 {
+		f.low = r.Min
 	}
-	if r.Max.Cmp(f.great) > 0 {
-		f.great = r.Max
+	if r.Max.Cmp(f.high) > 0 {
+		f.high = r.Max
 	}
 	fits := func(digits int32) bool {
-		_, _, low := f.least.Ticks(digits)
-		_, _, high := f.great.Ticks(digits)
+		_, _, low := f.low.Ticks(digits)
+		_, _, high := f.high.Ticks(digits)
 		return low && high
 	}
 	if !fits(t.Digits) {
 		return fmt.Errorf("%s: found times from %s to %s, expected a shorter range beside times with %d digits after the "+
-			"point", t.File.Name, f.least, f.great, t.Digits)
+			"point", t.File.Name, f.low, f.high, t.Digits)
 	}
 	digits := min(max(t.Digits, r.Scale), f.p.MostDigits())
 	for digits > t.Digits && !fits(digits) {
