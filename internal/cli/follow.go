@@ -208,7 +208,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 		}
 		if f.monitor.Open() == 0 {
 			if grows {
-				break
+				return nil
 			}
 			continue // the program that writes the pipe goes on
 		}
