@@ -144,8 +144,9 @@ func until(a, b times, w window, domain interval, pending bool) times {
 				list = append(list, w.before(x).intersect(held))
 			}
 		}
-		if pending && held.high == domain.high && !held.highOpen {
-			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), true, true}))
+		if pending && held.high == domain.high && held.highOpen == domain.highOpen {
+			open := !domain.highOpen || w.highOpen // b may hold where an open domain ends
+			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), open, true}))
 		}
 	}
 	return union(list)

@@ -279,9 +279,15 @@ func (x *explainer) denseReason(f *Formula, holds bool) {
 	}
 	// part describes when f holds, or does not.
 	part := func(f *Formula, holds bool, depth int) {
-		set := x.denseValue(f).holds
+		v := x.denseValue(f)
+		set := v.holds
 		if !holds {
 			set = set.complement(x.domain)
+		}
+		if x.domain.highOpen { // more of the trace follows
+			if set = v.good; !holds {
+				set = v.possible.complement(x.domain)
+			}
 		}
 		verb := map[bool]string{true: "holds", false: "does not hold"}[holds]
 		switch {
@@ -305,7 +311,7 @@ func (x *explainer) denseReason(f *Formula, holds bool) {
 		case And, Or, Implies, Until:
 			for _, a := range f.Args {
 				if len(x.list) < maxReasons {
-					part(a, x.denseValue(a).holds.contains(0), depth)
+					part(a, x.denseValue(a).holds.contains(x.domain.low), depth)
 				}
 			}
 			return

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -16,7 +17,8 @@ import (
 // each state at which a proposition holds, 3 bits for each operator, and what is open of claims and signals. For a
 // formula with bounds these are the states of its horizon: the sum of the upper bounds of nested operators, without that
 // of globally, finally or until outside of all others, as the events pass by these one by one. For an operator without
-// bound inside another one, such as "globally if A then finally B", they are those since the first A without a B.
+// bound inside another one, such as "globally if A then finally B", they are those since the first A without a B. Of
+// signals it holds the pieces in these times. They are known before the time of the last event alone.
 type Monitor struct {
 	*recorder
 	opt    Options
@@ -25,13 +27,23 @@ type Monitor struct {
 	round  int
 	ended  bool
 
+	isDense   bool    // a check has signals alone
+	denseFrom float64 // the first time that is needed of signals, in ticks since the begin of the trace
+	taken     int     // rows that the last decision took
+
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
 	comparisons []*Formula
 	compared    [][]uint32 // by index of a formula: the states held at which a comparison is true
 }
 
-// obligationKey identifies a formula at a state, counted from the first one of the trace.
+// isTemporal reports whether the formula is globally, finally or until.
+func (f *Formula) isTemporal() bool { return f.Op == Globally || f.Op == Finally || f.Op == Until }
+
+// isDense reports whether the formula is evaluated at all times, not only at those of states.
+func (f *Formula) isDense() bool { return f.signal && !f.state }
+
+// obligationKey identifies a formula at a state, counted from the first one of the trace, or dense.
 type obligationKey struct {
 	f  *Formula
 	at int
@@ -43,6 +55,7 @@ type obligation struct {
 	good, holds, possible bool
 	round                 int      // in which it was evaluated last
 	begun                 bool     // origin is set
+	from                  float64  // of a dense temporal formula: the first time that may decide it
 	origin                origin   // of a temporal formula; next counts from the first state of the trace
 	reasons               []Reason // of a decided formula without arguments, or a temporal one
 }
@@ -79,11 +92,8 @@ func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) (*Monitor, error)
 		}
 	}
 	for i, c := range spec.Checks {
-		if c.Formula.signal && !c.Formula.state {
-			return nil, fmt.Errorf("the check %s compares signals at all times, expected a proposition in it, so that it "+
-				"compares them at events", c.Name)
-		}
 		m.open = append(m.open, i)
+		m.isDense = m.isDense || c.Formula.isDense()
 	}
 	return m, nil
 }
@@ -111,7 +121,9 @@ func (m *Monitor) Finer(factor int64) {
 			s.pieces[i].from, s.pieces[i].to = s.pieces[i].from*factor, s.pieces[i].to*factor
 		}
 	}
+	m.denseFrom *= float64(factor)
 	for _, n := range m.obligations {
+		n.from *= float64(factor)
 		n.origin.time, n.origin.last = n.origin.time*factor, n.origin.last*factor
 		for i := range n.reasons {
 			n.reasons[i].From, n.reasons[i].To = n.reasons[i].From*factor, n.reasons[i].To*factor
@@ -127,10 +139,20 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, nil
 	}
 	from, known := m.ready, m.known()
-	if !m.ended && (known == from || !now && known-from < known/4) {
-		return nil, nil
+	if !m.ended {
+		held := known
+		if m.isDense {
+			for _, s := range m.signals {
+				held += len(s.pieces)
+			}
+		} else if known == from {
+			return nil, nil
+		}
+		if added := m.rows - m.taken; added == 0 || !now && added < held/4 {
+			return nil, nil
+		}
 	}
-	m.ready = known
+	m.ready, m.taken = known, m.rows
 	m.round++
 	e, err := m.evaluator()
 	if err != nil {
@@ -178,6 +200,9 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 			known[i], e.signals[i] = true, e.pieces(s)
 		}
 	}
+	if m.isDense && m.any {
+		e.dense, e.domain = map[*Formula]denseValue{}, m.denseDomain(e)
+	}
 	return e, nil
 }
 
@@ -185,12 +210,16 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 func (m *Monitor) check(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
 	f := c.Formula
 	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
-	if m.passed+m.ready == 0 {
+	at := 0
+	if f.isDense() {
+		at = dense
+	}
+	if !m.any || at == 0 && m.passed+m.ready == 0 {
 		r.Holds = holdsAtEnd(f)
 		r.judge(false, true, m.opt.Semantics, f.signal)
 		return r, m.ended, nil
 	}
-	n, err := m.obligation(ctx, e, obligationKey{f, 0})
+	n, err := m.obligation(ctx, e, obligationKey{f, at})
 	if err != nil || !n.isDecided() && !m.ended {
 		return r, false, err
 	}
@@ -227,7 +256,11 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 			n.good, n.holds, n.possible = a.good, a.holds, a.possible
 		}
 		return n, nil
-	case Globally, Finally, Until:
+	}
+	switch {
+	case k.at == dense:
+		return n, m.denseObligation(ctx, e, n)
+	case k.f.isTemporal():
 		return n, m.temporal(ctx, e, n)
 	}
 	v, err := e.value(ctx, k.f)
@@ -384,6 +417,16 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 		}
 		return nil
 	}
+	if n.at == dense {
+		y := *x
+		y.list = nil
+		y.denseReason(n.f, holds)
+		for _, r := range y.list[:min(len(y.list), maxReasons-len(x.list))] {
+			r.Depth += depth
+			x.list = append(x.list, r)
+		}
+		return nil
+	}
 	var args []value
 	for _, f := range n.f.Args {
 		v, err := x.value(x.ctx, f)
@@ -410,7 +453,7 @@ func (m *Monitor) known() int {
 func (m *Monitor) prune() {
 	needed := m.passed + m.ready
 	for _, n := range m.obligations {
-		if n.round != m.round || n.isDecided() {
+		if n.round != m.round || n.isDecided() || n.at == dense {
 			continue
 		}
 		switch n.f.Op {
@@ -425,6 +468,15 @@ func (m *Monitor) prune() {
 	if n := needed - m.passed; 2*n >= len(m.time) {
 		m.forget(n)
 	}
+	t := m.now
+	if len(m.time) > 0 {
+		t = min(t, m.time[0])
+	}
+	if from := m.denseNeeded(); !math.IsInf(from, 1) {
+		m.denseFrom = from
+		t = min(t, m.first+int64(from))
+	}
+	m.forgetPieces(t)
 }
 
 // forgetPieces forgets the pieces of signals before a time. Later states need the last one before it, too.
@@ -442,7 +494,6 @@ func (m *Monitor) forget(n int) {
 	if n == 0 {
 		return
 	}
-	m.forgetPieces(m.time[n-1])
 	m.time = m.time[:copy(m.time, m.time[n:])]
 	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
 	for _, lists := range [2][][]uint32{m.matches, m.compared} {

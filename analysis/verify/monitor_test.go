@@ -244,7 +244,6 @@ func TestMonitorRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"signal u : wip 'id' check c : globally if {'a'='b'} then u > 1": "the signal u : wip 'id' needs the whole trace",
 		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 1":         "needs the whole trace",
-		"signal s : {'a'='b'} check c : globally s > 1":                  "the check c compares signals at all times",
 	} {
 		spec, err := Parse("", []byte(text))
 		if err != nil {
@@ -254,5 +253,99 @@ func TestMonitorRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %s", text, err, want)
 		}
+	}
+}
+
+// TestMonitorSignals checks that checks of signals alone are decided while the trace grows, and that a monitor holds the
+// horizon of the formula. The signal s is 0, 1, 2, 3, 0, … for a millisecond each, and 9 at the end.
+func TestMonitorSignals(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	n := int64(effort.Rounds(100_000)) / 4 * 4
+	for i := range n {
+		rec.Value(loc, i, s, float64(i%4))
+	}
+	rec.Value(loc, n, s, 9)
+	rec.Value(loc, n+1, s, 0)
+	spec, err := Parse("", []byte(`signal s : {'name' = 's'}
+		check low : globally s <= 3
+		check first : finally within [2, 5] ms s > 2
+		check falls : globally if s > 2 then finally within [0, 1] ms s < 1
+		check not_soon : globally if s > 2 then finally within [0, 0.5] ms s < 1
+		check never : globally not s > 9
+		check ten : finally s >= 10`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := format.Recorded(rec)
+	m, err := NewMonitor(spec, e.Defs(), FourValued)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int64{}
+	most := 0
+	rest := followed(t, m, e, func(_ int, now int64, list []CheckResult) {
+		for _, c := range list {
+			at[c.Name+" "+string(c.Verdict)] = now
+		}
+		for _, s := range m.signals {
+			most = max(most, len(s.pieces))
+		}
+	})
+	for _, c := range rest {
+		at[c.Name+" "+string(c.Verdict)] = -1
+	}
+	// The value from one sample to the next is known at the latter. s exceeds 2 from 3 to 4 ms, and is below 1 at 4 ms
+	// again. From 1 ms before the end it exceeds 2 for 2 ms.
+	want := map[string]int64{"first TRUE": 4, "not_soon FALSE": 4, "low FALSE": n + 1, "falls FALSE": n + 1,
+		"never STILL_TRUE": -1, "ten STILL_FALSE": -1}
+	if !reflect.DeepEqual(at, want) {
+		t.Errorf("found  %v\nexpected %v", at, want)
+	}
+	if most > 10 {
+		t.Errorf("%d pieces of %d are held, expected at most 10", most, n)
+	}
+}
+
+// TestMonitorSignalsAgree checks that a monitor has the verdicts of Run for random formulas of signals alone, whose arguments
+// are often decided later than at their time.
+func TestMonitorSignalsAgree(t *testing.T) {
+	effort.Sequential(t)
+	r := rand.New(rand.NewPCG(8, 9))
+	early, late := 0, 0
+	for range effort.Rounds(8000) {
+		c := newCase(r)
+		if !c.Dense || c.Derived != "" {
+			continue
+		}
+		a, _ := randomFormula(r, 1, 3)
+		b, _ := randomFormula(r, 1, 3)
+		c.spec = fmt.Sprintf("signal s : {'name' = 's'} check c : until within [%d, 6] %s we have that %s", r.IntN(2), b, a)
+		spec, err := Parse("", []byte(c.spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), c.events, spec, Options{Semantics: FourValued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := NewMonitor(spec, c.events.Defs(), FourValued)
+		if err != nil {
+			t.Fatal(err)
+		}
+		take := func(_ int, _ int64, list []CheckResult) {
+			for _, y := range list {
+				early++
+				if y.Verdict != x.Checks[0].Verdict {
+					t.Fatalf("%s: %s, Run has %s", c.spec, y.Verdict, x.Checks[0].Verdict)
+				}
+			}
+		}
+		rest := followed(t, m, c.events, take)
+		take(0, 0, rest)
+		early, late = early-len(rest), late+len(rest)
+	}
+	if early < 50 || late < 50 {
+		t.Errorf("%d verdicts before the end and %d there, expected at least 50 each", early, late)
 	}
 }

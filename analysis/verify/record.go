@@ -45,6 +45,7 @@ type recorder struct {
 	first   int64
 	last    int64
 	now     int64 // time of the last event
+	rows    int   // events so far
 	any     bool
 
 	derived derived
@@ -180,6 +181,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		if !r.any {
 			r.first, r.last, r.any = t, t, true
 		}
+		r.rows++
 		r.now, r.last = t, max(r.last, t, end)
 		if r.derived.needsClaims() {
 			r.derived.last[c.Location()] = max(t, end)

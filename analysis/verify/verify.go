@@ -387,7 +387,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	f := c.Formula
 	r := CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
 	var good, possible bool
-	isDense := f.signal && !f.state
+	isDense := f.isDense()
 	switch {
 	case !e.any || !isDense && e.n == 0:
 		r.Holds, possible = holdsAtEnd(f), true

@@ -208,7 +208,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 		}
 		if f.monitor.Open() == 0 {
 			if grows {
-				break
+				return nil
 			}
 			continue // the program that writes the pipe goes on
 		}
@@ -286,7 +286,16 @@ func (f *follower) begin(head []byte, ended bool) (ok bool, err error) {
 	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
 		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate}
 	if late := f.flags.follow.late; late != "" {
-		opt.Late = func(c trace.Clock) (int64, error) { return c.ParseDuration(late) }
+		opt.Late = func(c trace.Clock) (int64, error) {
+			t, err := c.ParseDuration(late)
+			if err == nil && t < 0 {
+				err = fmt.Errorf("found %q, expected a time of at least 0", late)
+			}
+			if err != nil {
+				err = usageError("--late: %w", err)
+			}
+			return t, err
+		}
 	}
 	if f.events, err = follow.Follow(opt); err != nil {
 		return false, err

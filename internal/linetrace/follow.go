@@ -35,14 +35,15 @@ type Following struct {
 	sink format.Sink // wraps now
 	now  *relay
 
-	rest         []byte // the text behind the last whole line
-	line         int64  // lines so far
-	least, great trace.Decimal
-	newest       int64 // greatest time of a line
-	any          bool  // there is one
-	held         heldLines
-	ready        []byte // lines to parse, with their numbers
-	numbers      []int64
+	rest      []byte        // the text behind the last whole line
+	seen      int           // bytes of it that have been searched for a line end
+	line      int64         // lines so far
+	low, high trace.Decimal // the limits of the times, and of 0
+	newest    int64         // greatest time of a line
+	any       bool          // there is one
+	held      heldLines
+	ready     []byte // lines to parse, with their numbers
+	numbers   []int64
 }
 
 // heldLine is a line that waits for lines with earlier times.
@@ -91,21 +92,28 @@ func (f *Following) Defs() *trace.Definitions { return f.text.Model }
 
 // Add takes more text.
 func (f *Following) Add(text []byte, sink format.FollowSink) error {
-	whole := lastLineEnd(text)
-	if whole == 0 {
+	if len(f.rest) > 0 {
 		f.rest = append(f.rest, text...)
+		text = f.rest
+	}
+	whole := 0
+	if len(f.rest) == 0 || bytes.IndexByte(text[f.seen:], '\n') >= 0 {
+		whole = lastLineEnd(text)
+	}
+	if whole == 0 {
+		if len(f.rest) == 0 {
+			f.rest = append(f.rest, text...)
+		}
+		f.seen = len(f.rest)
 		if len(f.rest) > lines.DefaultMaxLine {
 			return fmt.Errorf("%s:%d: found a line of more than %d bytes, expected at most that many", f.text.File.Name,
 				f.line+1, lines.DefaultMaxLine)
 		}
 		return nil
 	}
-	text, rest := text[:whole], text[whole:]
-	if len(f.rest) > 0 {
-		text = append(f.rest, text...)
-	}
-	err := f.add(text, sink)
-	f.rest = append(f.rest[:0], rest...)
+	err := f.add(text[:whole], sink)
+	f.rest = append(f.rest[:0], text[whole:]...)
+	f.seen = len(f.rest)
 	return err
 }
 
@@ -163,8 +171,8 @@ func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 		case last == math.MinInt64: // it has no time
 			f.take(l, number)
 			continue
-		case f.any && last < f.newest && last < f.newest-late:
-			if err := f.opt.TooLate(number, last, f.newest-late); err != nil {
+		case f.any && last < f.least(late):
+			if err := f.opt.TooLate(number, last, f.least(late)); err != nil {
 				return err
 			}
 			continue
@@ -176,12 +184,20 @@ func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 			continue
 		}
 		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
-		for len(f.held) > 0 && f.held[0].t <= f.newest-late {
+		for len(f.held) > 0 && f.held[0].t <= f.least(late) {
 			x := heap.Pop(&f.held).(heldLine)
 			f.take(x.text, x.number)
 		}
 	}
 	return f.deliver(sink)
+}
+
+// least returns the least time that a line may have.
+func (f *Following) least(late int64) int64 {
+	if f.newest < math.MinInt64+late {
+		return math.MinInt64
+	}
+	return f.newest - late
 }
 
 // Finish delivers the events that remain.
@@ -233,20 +249,20 @@ func (f *Following) finer(r *Times, sink format.FollowSink) error {
 	if !r.Any {
 		return nil
 	}
-	if r.Min.Cmp(f.least) < 0 {
-		f.least = r.Min
+	if r.Min.Cmp(f.low) < 0 {
+		f.low = r.Min
 	}
-	if r.Max.Cmp(f.great) > 0 {
-		f.great = r.Max
+	if r.Max.Cmp(f.high) > 0 {
+		f.high = r.Max
 	}
 	fits := func(digits int32) bool {
-		_, _, low := f.least.Ticks(digits)
-		_, _, high := f.great.Ticks(digits)
+		_, _, low := f.low.Ticks(digits)
+		_, _, high := f.high.Ticks(digits)
 		return low && high
 	}
 	if !fits(t.Digits) {
 		return fmt.Errorf("%s: found times from %s to %s, expected a shorter range beside times with %d digits after the "+
-			"point", t.File.Name, f.least, f.great, t.Digits)
+			"point", t.File.Name, f.low, f.high, t.Digits)
 	}
 	digits := min(max(t.Digits, r.Scale), f.p.MostDigits())
 	for digits > t.Digits && !fits(digits) {

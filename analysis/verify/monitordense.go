@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"context"
+	"math"
+)
+
+// dense is the place of an obligation that is evaluated at the begin of the trace, at all times instead of at states.
+const dense = -1
+
+// denseDomain returns the times of which signals are known: before the last event, or at the end of the trace, all. The
+// times before those that open obligations need are left out.
+func (m *Monitor) denseDomain(e *evaluator) interval {
+	if m.ended {
+		return interval{low: m.denseFrom, high: e.offset(m.last)}
+	}
+	return interval{low: m.denseFrom, high: e.offset(m.now), highOpen: true}
+}
+
+// denseObligation evaluates a formula of signals, which is no junction, at the begin of the trace.
+func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligation) error {
+	if e.domain.empty() {
+		return nil
+	}
+	var good, holds, possible bool
+	switch n.f.Op {
+	case Globally, Finally, Until:
+		good, holds, possible = m.denseTemporal(e, n)
+	default:
+		v := e.denseValue(n.f)
+		good, holds, possible = v.good.contains(0), v.holds.contains(0), v.possible.contains(0)
+	}
+	n.good, n.holds, n.possible = good, holds, possible
+	if n.isDecided() {
+		x := &explainer{evaluator: e, ctx: ctx}
+		x.denseReason(n.f, n.good)
+		n.reasons = x.list
+	}
+	return nil
+}
+
+// denseTemporal evaluates globally, finally and until, from the first time on that is not known not to decide it.
+func (m *Monitor) denseTemporal(e *evaluator, n *obligation) (good, holds, possible bool) {
+	all := times{e.domain}
+	a, b := denseValue{all, all, all}, e.denseValue(n.f.Args[len(n.f.Args)-1])
+	switch n.f.Op {
+	case Globally:
+		b = e.denseNot(b)
+	case Until:
+		a = e.denseValue(n.f.Args[0])
+	}
+	w := e.window(n.f.Bound)
+	if !interval(w).empty() {
+		good = reaches(a.good, b.good, w, n.from, e.domain, false)
+		holds = reaches(a.holds, b.holds, w, n.from, e.domain, false)
+		possible = reaches(a.possible, b.possible, w, n.from, e.domain, true)
+		n.from = undecided(a.good, b.possible, w, n.from, e.domain)
+	}
+	if n.f.Op == Globally {
+		good, holds, possible = !possible, !holds, !good
+	}
+	return good, holds, possible
+}
+
+// reaches reports whether, from a time on, a holds until b does, which it does within a window from the begin of the
+// trace. If pending is set, b may also hold after the known times.
+func reaches(a, b times, w window, from float64, domain interval, pending bool) bool {
+	goals := b.intersect(times{interval(w)})
+	if goals.contains(from) {
+		return true
+	}
+	later := w.high > domain.high || domain.highOpen && w.high == domain.high && !w.highOpen
+	if from == domain.high && domain.highOpen {
+		return pending && later
+	}
+	for _, held := range a {
+		if held.intersect(interval{from, from, false, false}).empty() {
+			continue
+		}
+		reach := interval{from, held.high, false, false} // where a ends, b may begin
+		if len(goals.intersect(times{reach})) > 0 {
+			return true
+		}
+		return pending && later && held.high == domain.high && held.highOpen == domain.highOpen
+	}
+	return false
+}
+
+// undecided returns the first time from one on at which a may not hold, or b may hold within a window from the begin of
+// the trace.
+func undecided(a, b times, w window, from float64, domain interval) float64 {
+	for _, held := range a {
+		if held.intersect(interval{from, from, false, false}).empty() {
+			continue
+		}
+		next := min(held.high, domain.high)
+		for _, x := range b.intersect(times{interval(w)}) {
+			if x.high >= from {
+				return max(from, min(next, x.low))
+			}
+		}
+		return next
+	}
+	return from
+}
+
+// denseNeeded returns the first time that open obligations need, or +Inf.
+func (m *Monitor) denseNeeded() float64 {
+	from := math.Inf(1)
+	for _, n := range m.obligations {
+		if n.at == dense && n.round == m.round && !n.isDecided() && n.f.isTemporal() {
+			from = min(from, n.from)
+		}
+	}
+	return from
+}
