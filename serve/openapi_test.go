@@ -141,6 +141,9 @@ func TestDescription(t *testing.T) {
 	queries["/link"] = fmt.Sprintf("?link=%v&track=%v&time=%v", look(first, "links/0/id"),
 		look(first, "links/0/from/track"), look(first, "links/0/from/time"))
 	for p, methods := range d.Paths {
+		if methods["get"] == nil {
+			continue // TestVerification asks for verdicts
+		}
 		short := strings.TrimPrefix(p, "/api/traces/{id}")
 		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]
 		w := ask(s, "GET", target)

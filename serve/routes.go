@@ -68,6 +68,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),
 		get(one+"/info", s.fromAnalysis(information)),
+		{one + "/verify", map[string]handler{http.MethodPost: s.verification}},
 		{one + "/notes", map[string]handler{http.MethodGet: s.getNotes, http.MethodPut: s.putNotes}},
 	}
 }
@@ -116,8 +117,10 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 }
 
 // entry returns the trace of a request, or an error for the client.
-func (s *Server) entry(r *http.Request) (*entry, error) {
-	id := r.PathValue("id")
+func (s *Server) entry(r *http.Request) (*entry, error) { return s.find(r.PathValue("id")) }
+
+// find returns the trace with an id, or an error for the client.
+func (s *Server) find(id string) (*entry, error) {
 	base, color, colored := strings.Cut(id, colorSeparator)
 	if e := s.traces.find(base); e != nil {
 		if !colored {

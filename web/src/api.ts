@@ -645,6 +645,12 @@ export class Client {
     return this.counted(path, async () => (await (await this.request(path, {}, { method: "POST", body })).json()) as T);
   }
 
+  /** ask sends a text, and returns the server's answer to it. */
+  ask<T>(path: string, query: Query, text: string, signal?: AbortSignal): Promise<T> {
+    const init = { method: "POST", headers: { "Content-Type": "text/plain" }, body: text, signal };
+    return this.counted(path, async () => (await (await this.request(path, query, init)).json()) as T);
+  }
+
   /** put stores a JSON document. */
   put(path: string, body: unknown): Promise<void> {
     return this.counted(path, async () => {

@@ -11,7 +11,7 @@ import type { Window } from "./time";
  * Overlay fetches data that is drawn over a window. It requests new data once the window has
  * stopped changing; until the answer arrives, the previous data is drawn.
  */
-class Overlay<T> {
+export class Overlay<T> {
   /** data is the last answer; null before the first one. */
   data: T | null = null;
   error = "";

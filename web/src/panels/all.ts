@@ -1,5 +1,6 @@
 // The panels in the order of their tabs.
 import type { Panel } from "../dock";
+import type { Source } from "../extras";
 import { calltree } from "./calltree";
 import { calls } from "./calls";
 import { compare } from "./compare";
@@ -16,6 +17,7 @@ import { path } from "./path";
 import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
+import { verification, verificationSource } from "./verification";
 import { waits } from "./waits";
 
 /** makePanels creates the panels of the dock. */
@@ -36,7 +38,13 @@ export function makePanels(): Panel[] {
     utilisation(),
     counters(),
     structure(),
+    verification(),
     defects(),
     notes(),
   ];
+}
+
+/** makeSources creates the sources of results on the time line. */
+export function makeSources(): Source[] {
+  return [verificationSource];
 }
