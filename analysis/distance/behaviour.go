@@ -42,7 +42,7 @@ type class struct {
 }
 
 // Classify finds the classes of the objects of a set. Lists of names and differences have at most most elements; 0
-// means all. The time is proportional to n log n and the edges of the objects' graphs; the memory is 40 bytes
+// means all. The time is proportional to n log n and the edges of the objects' graphs; the memory is 48 bytes
 // for each claim, beside the graph of one object of each class. An error is ErrTooManyEdges.
 func Classify(s *Set, most int) (*Behaviours, error) {
 	order := make([]int32, len(s.Claims))

@@ -1,14 +1,17 @@
 // The panels in the order of their tabs.
 import type { Panel } from "../dock";
 import type { Source } from "../extras";
+import { behaviour, behaviourSource } from "./behaviour";
 import { calltree } from "./calltree";
 import { calls } from "./calls";
 import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
+import { distance, distanceSource } from "./distance";
 import { efficiency } from "./efficiency";
 import { findings } from "./findings";
 import { flame } from "./flame";
+import { flow, flowSource } from "./flow";
 import { locations } from "./locations";
 import { messages } from "./messages";
 import { notes } from "./notes";
@@ -39,6 +42,9 @@ export function makePanels(): Panel[] {
     counters(),
     structure(),
     verification(),
+    behaviour(),
+    distance(),
+    flow(),
     defects(),
     notes(),
   ];
@@ -46,5 +52,5 @@ export function makePanels(): Panel[] {
 
 /** makeSources creates the sources of results on the time line. */
 export function makeSources(): Source[] {
-  return [verificationSource];
+  return [verificationSource, behaviourSource, distanceSource, flowSource];
 }

@@ -317,10 +317,15 @@ export function verification(): Panel {
         },
       );
       tools.bar.append(
-        select("What a verdict takes from the end of the trace", semantics, tools.get("semantics") || "compatible", (v) => {
-          tools.set("semantics", v === "compatible" ? "" : v);
-          start();
-        }),
+        select(
+          "What a verdict takes from the end of the trace",
+          semantics,
+          tools.get("semantics") || "compatible",
+          (v) => {
+            tools.set("semantics", v === "compatible" ? "" : v);
+            start();
+          },
+        ),
       );
       tools.body.append(
         el(

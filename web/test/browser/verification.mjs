@@ -39,9 +39,13 @@ export async function run(input, open) {
   await w.shot("error");
   out.fault = await w.page.locator(".panel .error").innerText();
   await w.page.locator(".panel .error button").click();
-  out.selected = await area.evaluate((a) => a.value.slice(0, a.selectionStart).split("\n").length + ":" + a.selectionEnd);
+  out.selected = await area.evaluate(
+    (a) => a.value.slice(0, a.selectionStart).split("\n").length + ":" + a.selectionEnd,
+  );
   // a file, with a property in plain words behind it
-  await w.page.getByLabel("Open a file").setInputFiles({ name: "x.etl", mimeType: "text/plain", buffer: Buffer.from(input.spec) });
+  await w.page
+    .getByLabel("Open a file")
+    .setInputFiles({ name: "x.etl", mimeType: "text/plain", buffer: Buffer.from(input.spec) });
   await w.ready();
   await w.page.getByLabel("Add a property in plain words").selectOption("response");
   out.example = (await area.inputValue()).split("\n").at(-1);
