@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -125,13 +124,13 @@ func (s *Server) entry(r *http.Request) (*entry, error) { return s.find(r.PathVa
 
 // find returns the trace with an id, or an error for the client.
 func (s *Server) find(id string) (*entry, error) {
-	base, color, colored := strings.Cut(id, colorSeparator)
+	base, text, is := strings.Cut(id, configSeparator)
 	if e := s.traces.find(base); e != nil {
-		if !colored {
+		if !is {
 			return e, nil
 		}
-		if name, err := url.PathUnescape(color); err == nil {
-			return e.inColor(name)
+		if c, ok := parseConfiguration(text); ok {
+			return e.configured(c)
 		}
 	}
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
@@ -375,8 +374,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q := r.URL.Query(); q.Has("color") {
-		if e, err = e.inColor(q.Get("color")); err != nil {
+	if q := r.URL.Query(); q.Has("color") || q.Has("label") || q.Has("rows") {
+		if e, err = e.configured(configuration{q.Get("color"), q.Get("label"), q.Get("rows")}); err != nil {
 			return err
 		}
 	}

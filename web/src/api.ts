@@ -66,6 +66,9 @@ export interface TraceMeta extends TraceEntry {
    * lists the attributes that can be chosen.
    */
   color: string;
+  /** label is the attribute that names spans, and rows the one whose values are rows; "" for none. */
+  label?: string;
+  rows?: string;
   attributes: string[];
   clock: { num: number | string; den: number | string };
   origin: string;
