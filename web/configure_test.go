@@ -3,6 +3,8 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,13 +77,15 @@ func TestConfigure(t *testing.T) {
 		t.Error("the link shows something else")
 	}
 	values := map[string]bool{"by u32": true, "(no u32)": true}
-	for _, sp := range readTrace(t, attrs.path).spans {
-		values[sp.attributes["u32"]] = true
+	for _, m := range regexp.MustCompile(`\bu32=(\d+)`).FindAllSubmatch(runWeft(t, "print", attrs.path), -1) {
+		values[string(m[1])] = true
 	}
+	seen := map[string]bool{}
 	for _, r := range out.Calls.Rows {
-		if !values[r] {
-			t.Errorf("found the row %q for calls, expected one of %v", r, values)
-		}
+		seen[r] = true
+	}
+	if !maps.Equal(seen, values) {
+		t.Errorf("found the rows %v for calls, expected %v", seen, values)
 	}
 	out.Panels = append(out.Panels, out.Calls.Panels...)
 	if len(out.Panels) > 0 {

@@ -111,7 +111,7 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): 
     const group = t.group >= 0 && t.group < groups.length ? groups[t.group] : undefined;
     if (parent && t.kind === "counter" && meta.tracks[t.parent].kind !== "counter") parent.children.push(tracks[i]);
     else if (t.kind === "counter") kindGroup("counters", "Counters").children.push(tracks[i]);
-    else if (t.kind === "resource" && !group)
+    else if ((t.kind === "resource" && !group) || (meta.rows && t.sort === "value"))
       kindGroup("resources", meta.rows ? `by ${meta.rows}` : "Resources").children.push(tracks[i]);
     else if (t.kind === "communicator") kindGroup("communicators", "Communicators").children.push(tracks[i]);
     else if (group) group.children.push(tracks[i]);
