@@ -48,6 +48,7 @@ func TestVerification(t *testing.T) {
 		Rows                     [][]string
 		Reasons, Four            []string
 		Extras, Again            []extra
+		Picture                  string
 		Removed                  int
 		Errors                   []string
 	}
@@ -141,6 +142,8 @@ func TestVerification(t *testing.T) {
 		{"the window is narrower", number(out.Near.To)-number(out.Near.From) < number(out.Whole.To)/2, true},
 		{"marks", len(out.Extras[0].Marks) > 0, true},
 		{"what a link shows", fmt.Sprint(out.Again), fmt.Sprint(out.Extras)},
+		{"title in the picture", strings.Contains(out.Picture, ">"+bad.Check+": bad</text>"), true},
+		{"bars in the picture", strings.Contains(out.Picture, `fill="#d55e00"`), true},
 		{"results left after their removal", out.Removed, 0},
 	} {
 		if x.got != x.want {

@@ -1,5 +1,7 @@
 // Types a specification, looks at the verdicts and at the explanation of a check on the time line.
 
+import { content } from "./page.mjs";
+
 /** rows returns the cells of the table in the panel. */
 function rows(w) {
   return w.page
@@ -65,6 +67,13 @@ export async function run(input, open) {
   const bar = out.extras[0].rows[0].bars[0];
   out.colour = await colour(w, 0, bar.from);
   out.address = await w.page.evaluate(() => location.hash);
+  // the picture has the rows, too
+  await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
+  const [download] = await Promise.all([
+    w.page.waitForEvent("download"),
+    w.page.getByRole("button", { name: /^SVG/ }).click(),
+  ]);
+  out.picture = (await content(download)).toString();
   // another page with the same address shows the same
   const other = await open("verification-link", input.url.split("#")[0] + out.address);
   await other.ready();
