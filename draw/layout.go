@@ -489,6 +489,17 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 			list[i].count += s.Count
 		}
 	}
+	if l.Times != nil {
+		exclusive, err := l.exclusiveTimes(ctx, tracks)
+		if err != nil {
+			return 0, err
+		}
+		for i := range list {
+			if list[i].kind == index.LocationTrack {
+				list[i].ticks = exclusive[list[i].name]
+			}
+		}
+	}
 	slices.SortFunc(list, func(a, b used) int {
 		return cmp.Or(b.ticks.Cmp(a.ticks), cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name),
 			cmp.Compare(a.kind, b.kind))
@@ -513,6 +524,38 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 		}
 	}
 	return placeLegend(l.legend, float64(l.width-margin), y), nil
+}
+
+// exclusiveTimes returns, by the name of the region, the exclusive times in Times of the locations
+// that the given tracks of Index have.
+func (l *sheet) exclusiveTimes(ctx context.Context, tracks []int) (map[string]trace.Ticks, error) {
+	drawn := map[uint32]bool{}
+	for _, i := range tracks {
+		if t := &l.Index.Tracks()[i]; t.Kind == index.LocationTrack {
+			drawn[t.Location] = true
+		}
+	}
+	var list []int
+	for i, t := range l.Times.Tracks() {
+		if t.Kind == index.LocationTrack && drawn[t.Location] {
+			list = append(list, i)
+		}
+	}
+	sums, err := l.Times.Profiles(ctx, list, l.from, l.to)
+	if err != nil {
+		return nil, err
+	}
+	times := map[string]trace.Ticks{}
+	for _, of := range sums {
+		for _, s := range of {
+			name := unknownRegion
+			if int(s.Region) < len(l.Times.Regions()) {
+				name = l.Times.Region(s.Region)
+			}
+			times[name] = times[name].Plus(s.Exclusive)
+		}
+	}
+	return times, nil
 }
 
 // unknownRegion is the name in the legend for undefined regions.

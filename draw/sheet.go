@@ -23,6 +23,9 @@ type Sheet struct {
 	// Colors is the index of the whole trace. It is needed if Index holds only some of the trace's
 	// events, so that names have the same colours in all pictures of the trace; nil means Index.
 	Colors *index.Index
+	// Times is the index of the whole trace. It is needed if Index lacks regions, so that the legend has
+	// the exclusive times of the trace; nil means Index.
+	Times *index.Index
 	// From and To bound the window; To is exclusive. If To is not greater than From, the window is
 	// the whole trace.
 	From, To int64

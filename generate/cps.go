@@ -21,7 +21,8 @@ const (
 	taskF
 	taskG
 	tasks
-	arrival = tasks // region of the marks that record arrivals
+	arrival = tasks     // region of the marks that record arrivals
+	done    = tasks + 1 // region of the marks that confirm the end of an object, with a period
 )
 
 // The resources, whose numbers are also those of locations.
@@ -59,7 +60,7 @@ const (
 )
 
 var (
-	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival"}
+	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival", "done"}
 	classNames = [...]string{"low", "medium", "high"}
 	// processorOf is the processor on which each task runs, and memoryOf the memory that holds its
 	// output.
@@ -115,13 +116,17 @@ func planCPS(o Options, d *trace.Definitions) (source, error) {
 	d.Metrics.Add(trace.MetricDef{ID: "0", Name: "temperature", Unit: "°C", Kind: trace.SignalMetric, Type: trace.Float64,
 		Location: signal,
 		Attrs:    []trace.Attr{text("name", "temperature"), text("unit", "°C")}})
-	for _, name := range taskNames {
+	for _, name := range taskNames[:done] {
 		d.Regions.Add(trace.Region{Name: name})
 	}
 	for _, name := range []string{"name", "id", "complexity"} {
 		d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String})
 	}
-	return &cpsPlan{o.Seed, o.Events}, nil
+	if o.Period == 0 && o.Faults == (Faults{}) {
+		return &cpsPlan{o.Seed, o.Events}, nil
+	}
+	d.Regions.Add(trace.Region{Name: taskNames[done]})
+	return planPeriodic(o, d)
 }
 
 func (p *cpsPlan) rows() int64 { return p.events }
@@ -139,9 +144,14 @@ const linkBatch = 1024
 // links repeats the simulation, which needs less memory than storing the links of the first one.
 func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	s := newCPS(p)
+	return deliverLinks(ctx, s, s.step, sink)
+}
+
+// deliverLinks runs the steps of a simulation and delivers the links that they add to s.
+func deliverLinks(ctx context.Context, s *cps, step func() bool, sink format.Sink) error {
 	s.links = make([]trace.Link, 0, linkBatch+mostActive)
 	for more := true; more; {
-		more = s.step()
+		more = step()
 		if len(s.links) < linkBatch && more || len(s.links) == 0 {
 			continue
 		}
@@ -207,6 +217,7 @@ type object struct {
 	claims    [tasks]endedClaim
 	buffers   [tasks]int64 // by task: id of the claim of memory for its output
 	done      uint8        // set of finished tasks, by bits
+	skips     bool         // task E is left out
 	preempted bool
 	rest      int64 // time, in µs, that G still needs after it was preempted
 }
@@ -339,12 +350,9 @@ func (s *cps) write() {
 	s.rows = rows[:0]
 }
 
-// arrive simulates the arrival of a data object.
-func (s *cps) arrive() {
-	d := data{text: strconv.FormatInt(s.arrived, 10), rng: newRNG(s.seed, 1+uint64(s.arrived))}
-	// An object has a mark, and the begins and ends of a claim for each task and of one for each
-	// output except that of G.
-	rows := int64(1 + 2*11)
+// newData returns the data object with a number.
+func newData(seed uint64, number int64) data {
+	d := data{text: strconv.FormatInt(number, 10), rng: newRNG(seed, 1+uint64(number))}
 	switch x := d.rng.between(0, 100); {
 	case x < 20:
 		d.class, d.size = low, d.rng.between(5*quarters, 8*quarters)
@@ -352,6 +360,17 @@ func (s *cps) arrive() {
 		d.class, d.size = medium, d.rng.between(8*quarters, 12*quarters)
 	default:
 		d.class, d.size = high, d.rng.between(12*quarters, 18*quarters)
+	}
+	return d
+}
+
+// arrive simulates the arrival of a data object.
+func (s *cps) arrive() {
+	d := newData(s.seed, s.arrived)
+	// An object has a mark, and the begins and ends of a claim for each task and of one for each
+	// output except that of G.
+	rows := int64(1 + 2*11)
+	if d.class == high {
 		rows += 2 * 2
 	}
 	if s.arrived > 0 && s.planned+rows/2 > s.events {
@@ -464,9 +483,20 @@ func (s *cps) begin(task, i int) {
 	o := &s.objects[i]
 	time := o.rest
 	if !o.preempted {
-		mean := taskTimes[task] * classTimes[o.class] / 1000
-		time = o.rng.between(mean*7/8, mean*9/8)
+		time = o.time(task)
 	}
+	s.run(task, i, time)
+}
+
+// time returns an execution time of a task.
+func (o *object) time(task int) int64 {
+	mean := taskTimes[task] * classTimes[o.class] / 1000
+	return o.rng.between(mean*7/8, mean*9/8)
+}
+
+// run begins a task of an object that takes a time, and the claims that it needs.
+func (s *cps) run(task, i int, time int64) {
+	o := &s.objects[i]
 	r := processorOf[task]
 	s.proc[r] = processorState{object: i, task: task, begin: s.now, end: s.now + time, claim: s.nextClaim}
 	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimBegin, ref: uint32(task), n: 3,
@@ -507,7 +537,11 @@ func (s *cps) depend(task int, o *object) {
 			link(taskG)
 			return
 		}
-		link(taskE)
+		if o.skips {
+			link(taskD)
+		} else {
+			link(taskE)
+		}
 		if o.class == high {
 			link(taskF)
 		}
@@ -530,49 +564,65 @@ func (s *cps) release(p *processorState) {
 // finish ends the task on processor r. It frees the inputs of the task, and puts the object into
 // the queues of the tasks that can begin now.
 func (s *cps) finish(r int) {
-	p := &s.proc[r]
-	i := p.object
+	i, task := s.complete(r)
 	o := &s.objects[i]
-	s.release(p)
-	o.done |= 1 << p.task
-	did := func(t int) bool { return o.done>>t&1 != 0 }
-	switch p.task {
+	switch task {
 	case taskA:
 		s.ready[taskB].add(i)
 	case taskB:
-		s.free(o, taskA)
 		s.ready[taskC].add(i)
 		if o.class == high {
 			s.ready[taskF].add(i)
 		}
 	case taskC:
-		if o.class != high || did(taskF) {
-			s.free(o, taskB)
-		}
 		s.ready[taskD].add(i)
 	case taskD:
-		s.free(o, taskC)
 		s.ready[taskE].add(i)
 	case taskE:
-		s.free(o, taskD)
-		if o.class != high || did(taskF) {
+		if o.class != high || o.did(taskF) {
 			s.ready[taskG].add(i)
 		}
 	case taskF:
-		if did(taskC) {
-			s.free(o, taskB)
-		}
-		if did(taskE) {
+		if o.did(taskE) {
 			s.ready[taskG].add(i)
 		}
 	case taskG:
-		s.free(o, taskE)
+		s.full = false
+	}
+}
+
+func (o *object) did(task int) bool { return o.done>>task&1 != 0 }
+
+// complete ends the task on processor r and frees its inputs. It returns the object and the task.
+func (s *cps) complete(r int) (i, task int) {
+	p := &s.proc[r]
+	i, task = p.object, p.task
+	o := &s.objects[i]
+	s.release(p)
+	o.done |= 1 << task
+	switch task {
+	case taskB, taskD, taskE:
+		s.free(o, task-1)
+	case taskC:
+		if o.class != high || o.did(taskF) {
+			s.free(o, taskB)
+		}
+	case taskF:
+		if o.did(taskC) {
+			s.free(o, taskB)
+		}
+	case taskG:
+		if o.skips {
+			s.free(o, taskD)
+		} else {
+			s.free(o, taskE)
+		}
 		if o.class == high {
 			s.free(o, taskF)
 		}
 		s.active &^= 1 << i
-		s.full = false
 	}
+	return i, task
 }
 
 // free ends the claim of memory for the output of a task.

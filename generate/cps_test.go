@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -25,12 +26,14 @@ type claimChecker struct {
 	class    map[string]string      // complexities by object
 	classes  map[string]int         // number of objects by complexity
 	parts    map[string]int         // by object: number of claims by task G
+	done     map[string]int         // by object: number of marks that confirm it
 	fragment int64                  // end of the last fragment of the signal
 }
 
 func newClaimChecker(t *testing.T, d *trace.Definitions) *claimChecker {
 	k := &claimChecker{t: t, d: d, claims: map[int64]*openClaim{}, open: make([]map[int64]*openClaim, resources),
-		running: map[uint32]string{}, class: map[string]string{}, classes: map[string]int{}, parts: map[string]int{}}
+		running: map[uint32]string{}, class: map[string]string{}, classes: map[string]int{}, parts: map[string]int{},
+		done: map[string]int{}}
 	for i := range k.open {
 		k.open[i] = map[int64]*openClaim{}
 	}
@@ -51,6 +54,10 @@ func (k *claimChecker) row(c *trace.Cursor) {
 	}
 	switch c.Kind() {
 	case trace.Mark:
+		if d.Regions.At(c.Ref()).Name == "done" {
+			k.done[get("id")]++
+			return
+		}
 		if get("id") == "" || k.class[get("id")] != "" || d.Locations.At(c.Location()).ID != "E" {
 			t.Fatalf("arrival of %q", get("id"))
 		}
@@ -114,7 +121,9 @@ func (k *claimChecker) row(c *trace.Cursor) {
 
 // TestClaimsAndLinks checks the claims of cps traces, and the links between them.
 func TestClaimsAndLinks(t *testing.T) {
-	for _, o := range []Options{{Events: 1}, {Events: 2000}, {Events: 300_000, Seed: 3}} {
+	for _, o := range []Options{{Events: 1}, {Events: 2000}, {Events: 300_000, Seed: 3}, {Events: 1, Period: 1000},
+		{Events: 20_000, Period: 1001}, {Events: 2000, Period: mostPeriod},
+		{Events: 20_000, Faults: Faults{Violations: 5, Stragglers: 7, Anomalies: 11}}} {
 		o.Workload = "cps"
 		x := newTrace(t, o)
 		d := x.Defs()
@@ -152,6 +161,9 @@ func TestClaimsAndLinks(t *testing.T) {
 			}
 		}
 		for object := range k.class {
+			if confirmed := o.Period != 0 || o.Faults != (Faults{}); confirmed != (k.done[object] == 1) {
+				t.Fatalf("%+v: object %s is confirmed %d times", o, object, k.done[object])
+			}
 			if n := k.parts[object]; n == 2 {
 				preempted++
 			} else if n != 1 {
@@ -172,5 +184,40 @@ func TestClaimsAndLinks(t *testing.T) {
 				t.Errorf("%d of %d objects are preempted", preempted, n)
 			}
 		}
+	}
+}
+
+// TestPeriodic checks the number of objects and events of traces with a period, and that objects with faults are
+// different ones.
+func TestPeriodic(t *testing.T) {
+	for _, n := range []int64{1, 2, 3, 99} {
+		// 100 objects: 25.2 events for each, and 0.8 fragments.
+		x := newTrace(t, Options{Workload: "cps", Events: 2600, Faults: Faults{Violations: n, Anomalies: n, Stragglers: n,
+			Late: DefaultPeriod}, Seed: uint64(n)})
+		p := x.src.(*periodicPlan)
+		if p.objects != 100 {
+			t.Fatalf("found %d objects, expected 100", p.objects)
+		}
+		for stream, first := range map[uint64]int64{violationStream: 0, stragglerStream: 1, anomalyStream: 0} {
+			chosen := map[int64]bool{}
+			for i := range n {
+				chosen[p.chosen(stream, first, n, i)] = true
+			}
+			has := map[int64]bool{}
+			for object := range p.objects {
+				if p.has(stream, first, n, object) {
+					has[object] = true
+				}
+			}
+			if int64(len(chosen)) != n || !maps.Equal(chosen, has) {
+				t.Errorf("stream %x: found %v and %v, expected %d objects", stream, chosen, has, n)
+			}
+		}
+	}
+	count := int64(0)
+	x := newTrace(t, Options{Workload: "cps", Events: 100_000, Period: 3000})
+	rows(t, x, func(*trace.Cursor) { count++ })
+	if d := count - x.Count(); x.Count() < 99_900 || x.Count() > 100_100 || d < -2000 || d > 2000 {
+		t.Errorf("found %d events, expected about %d", count, x.Count())
 	}
 }

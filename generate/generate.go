@@ -51,6 +51,13 @@ type Options struct {
 	// DefaultCompute.
 	Compute  int64
 	Problems Problems
+
+	// The options below only apply to the workload cps.
+
+	// Period is the time, in µs, between the arrivals of two objects. 0 means that objects arrive at random times
+	// and wait for each other, or DefaultPeriod if there are Faults.
+	Period int64
+	Faults Faults
 }
 
 // DefaultEvents is the default of Options.Events.
@@ -155,6 +162,9 @@ func New(o Options) (*Trace, error) {
 	if m.Name != "phases" && (o.Threads != 0 || o.Compute != 0 || o.Problems != Problems{}) {
 		return nil, fmt.Errorf("workload %s: threads, times of computing and problems are those of workload phases", m.Name)
 	}
+	if m.Name != "cps" && (o.Period != 0 || o.Faults != Faults{}) {
+		return nil, fmt.Errorf("workload %s: periods, violations, stragglers and anomalies are those of workload cps", m.Name)
+	}
 	t := &Trace{}
 	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name},
 		{"seed", strconv.FormatUint(o.Seed, 10)}} {
@@ -171,7 +181,8 @@ func New(o Options) (*Trace, error) {
 func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
 // Count returns the number of events of a scan. It is exact, except for cps: there it is the
-// requested number, which differs from that of a scan by at most 30.
+// requested number, which differs from that of a scan by at most 30, or with a period the mean for random
+// complexities.
 func (t *Trace) Count() int64 { return t.src.rows() }
 
 // Prepare does nothing, because the definitions are complete.

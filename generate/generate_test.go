@@ -458,6 +458,15 @@ func TestOptions(t *testing.T) {
 		{Options{Workload: "phases", Problems: Problems{SlowNode: 2, Noise: 0.1}}, "expected one of them"},
 		{Options{Workload: "phases", Problems: Problems{Lock: 1}}, "lock: expected 2 or more threads"},
 		{Options{Workload: "phases", Threads: 2, Compute: 5, Problems: Problems{Lock: 5}}, "less than the 5 ns of computing"},
+		{Options{Workload: "ring", Period: 1000}, "those of workload cps"},
+		{Options{Workload: "phases", Faults: Faults{Anomalies: 1}}, "those of workload cps"},
+		{Options{Workload: "cps", Period: 999}, "period: found 999 µs, expected 1000 to"},
+		{Options{Workload: "cps", Period: 1000, Faults: Faults{Late: 1000}}, "expected stragglers"},
+		{Options{Workload: "cps", Faults: Faults{Stragglers: 1, Late: 7999}}, "late: found 7999 µs, expected at least"},
+		{Options{Workload: "cps", Events: 2600, Faults: Faults{Stragglers: 100, Late: 8000}}, "found 100, expected 0 to 99"},
+		{Options{Workload: "cps", Events: 2600, Faults: Faults{Violations: 101}}, "violations: found 101, expected 0 to 100"},
+		{Options{Workload: "cps", Events: 2600, Faults: Faults{Anomalies: -1}}, "anomalies: found -1"},
+		{Options{Workload: "cps", Events: 1e12, Period: 1e7}, "too long"},
 	} {
 		if _, err := New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, expected %q", c.o, err, c.want)

@@ -31,6 +31,9 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	*p = Picture{Width: pictureWidth}
 	sheet := draw.Sheet{Index: x, Colors: all, From: from, To: to,
 		Options: draw.Options{Width: pictureWidth, Title: r.Title}}
+	if all != x {
+		sheet.Times = all
+	}
 	var rows []int // the tracks that are no curves
 	tracks := x.Tracks()
 	sheet.Tracks = chosen

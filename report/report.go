@@ -10,9 +10,11 @@ import (
 
 	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -54,6 +56,12 @@ type Report struct {
 	// Color returns the colour of a region in the picture as "#rrggbb". With a nil function,
 	// regions have no colour.
 	Color func(region uint32) string
+
+	// Explanation explains the runtime. The page leaves out the sections of those of its fields that are
+	// nil.
+	Explanation *explain.Page
+	// WaitStates has the wait states of the selected part. The page has no section of them if it is nil.
+	WaitStates *waits.Result
 
 	Messages    *messages.Result
 	Collectives *collectives.Result

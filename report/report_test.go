@@ -10,11 +10,16 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/collectives"
 	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -86,10 +91,19 @@ func TestNamesAreText(t *testing.T) {
 				{Source: 1, Destination: 2, Bytes: 500, Count: 1}, {Source: 2, Destination: trace.NoRef, Bytes: 1, Count: 1}}}
 		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{Label: n, Name: n, Calls: 2,
 			NonBlocking: true}}}
+		share := []waits.Share{{Region: n, Time: trace.TicksOf(3), Count: 1}}
+		r.WaitStates = &waits.Result{Patterns: []waits.Pattern{{Pattern: "late-sender", Count: 1, Regions: share}},
+			Late: []waits.Late{{Communicator: n, LocationName: n}}, Unjudged: []waits.Unjudged{{What: n, Reason: n}}}
+		r.Explanation = &explain.Page{Verdict: n, Unjudged: []string{n}, Efficiency: &efficiency.Result{},
+			Findings: []explain.Finding{{Title: n, Path: []string{n}, Locations: []string{n}, Evidence: []string{n},
+				Advice: n, Confidence: explain.Confidence(n)}},
+			Causes: &causes.Result{Patterns: []causes.Pattern{{Costs: []causes.Cost{{Path: []string{n}, LocationName: n}}}}},
+			CriticalPath: &criticalpath.Result{Regions: []criticalpath.Region{{Region: n}, {}},
+				Locations: []criticalpath.Location{{LocationName: n}}, Gains: []criticalpath.Gain{{Region: n}}}}
 		r.Rules = []Rule{{Rule: n, Severity: "error", Doc: n, Count: 1, Place: n, Found: n, Expected: n}}
 		r.Picture = Picture{PNG: []byte("png"), Caption: n}
 		page := write(t, r)
-		if len(page) > 40_000 {
+		if len(page) > 50_000 {
 			t.Errorf("%.20q: a page of %d bytes", n, len(page))
 		}
 		elements, text := texts(t, page)

@@ -17,7 +17,8 @@ type view struct {
 	Window      string // the window and other restrictions of the selection; empty for the whole trace
 	Figures     []figure
 	Picture     picture
-	Sections    []section
+	First       []section // before the time line
+	Sections    []section // after it
 	Path        string
 }
 
@@ -37,6 +38,7 @@ type picture struct {
 // missing.
 type section struct {
 	ID, Title, Hint string
+	Lead            string // stands before the hint, in larger letters
 	Facts           []fact
 	Tables          []table
 	Heat            *heat
@@ -123,8 +125,11 @@ func (r *Report) view() *view {
 	v.Window = strings.Join(parts, ", ")
 	v.Figures = r.figures()
 	v.Picture = r.Picture.view()
-	for _, s := range []section{r.overview(), r.regions(), r.paths(), r.locations(), r.messages(), r.collectives(),
-		r.resources(), r.checks()} {
+	if s := r.findings(); s.ID != "" {
+		v.First = []section{s}
+	}
+	for _, s := range []section{r.overview(), r.regions(), r.paths(), r.locations(), r.efficiency(),
+		r.waits(), r.criticalPath(), r.messages(), r.collectives(), r.resources(), r.checks()} {
 		if s.ID != "" {
 			v.Sections = append(v.Sections, s)
 		}

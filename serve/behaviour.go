@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -37,7 +36,7 @@ type classFact struct {
 	Names          []string       `json:"names"`
 	Claims         int64          `json:"claims"`
 	Usual          int64          `json:"usual"`
-	Nearest        int            `json:"nearest"`
+	Nearest        int            `json:"nearest"` // -1 if unknown
 	Distance       int64          `json:"distance"`
 	Difference     differenceFact `json:"difference"`
 	// Shown has the first claims of the representative.
@@ -119,15 +118,6 @@ func attributeHint(d *trace.Definitions, name string) string {
 	return nearest.Hint(name, names)
 }
 
-// tooManyEdges returns the text of distance.ErrTooManyEdges as the reason why there is no answer.
-// Other errors are returned.
-func tooManyEdges(err error) (string, error) {
-	if errors.Is(err, distance.ErrTooManyEdges) {
-		return err.Error(), nil
-	}
-	return "", err
-}
-
 func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.By = p.values.Get("by")
@@ -161,7 +151,6 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			r, err := distance.Classify(s, maxDifferences)
 			if err != nil {
-				a.Missing, err = tooManyEdges(err)
 				return err
 			}
 			a.fill(r, newClaimPlaces(v, d.Defs(), s, opt.Calls))
@@ -201,9 +190,12 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 		if i >= maxClasses && i != a.Usual {
 			continue
 		}
-		own := places.of(c.Representative)
-		a.Classes = append(a.Classes, classFact{c.Objects, c.Representative, c.Names, c.Claims, c.Usual, c.Nearest,
-			c.Distance, differenceFact{places.side(&c.Difference.First, usual), places.side(&c.Difference.Second, own)},
+		own, near := places.of(c.Representative), -1
+		if c.Nearest != nil {
+			near = *c.Nearest
+		}
+		a.Classes = append(a.Classes, classFact{c.Objects, c.Representative, c.Names, c.Claims, c.Usual, near, c.Distance,
+			differenceFact{places.side(&c.Difference.First, usual), places.side(&c.Difference.Second, own)},
 			places.first(own)})
 	}
 	if a.Usual >= maxClasses {
@@ -336,8 +328,7 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 		}
 		d, err := distance.Compare(sets[0], sets[1], maxDifferences)
 		if err != nil {
-			a.Missing, err = tooManyEdges(err)
-			return a, err
+			return nil, err
 		}
 		a.Reference, a.Claims, a.Distance = int64(len(sets[0].Claims)), int64(len(sets[1].Claims)), d.Distance
 		a.Difference = differenceFact{places[0].side(&d.First, places[0].of("")), places[1].side(&d.Second, places[1].of(""))}

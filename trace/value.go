@@ -135,6 +135,33 @@ func (v Value) Float() float64 {
 	return float64(int64(v.Num))
 }
 
+// Whole returns the value of an integer type, or a whole number of a floating-point type below 2⁵³. ok is false
+// for others.
+func (v Value) Whole() (n int64, ok bool) {
+	switch v.Type {
+	case Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64:
+		return int64(v.Num), v.Type != Uint64 || v.Num <= math.MaxInt64
+	case Float32, Float64:
+		f := v.Float()
+		return int64(f), math.Abs(f) < 1<<53 && f == math.Trunc(f)
+	}
+	return 0, false
+}
+
+// WithWhole returns a number of the same kind: floating-point if v is, else an integer of 32 bits, or of 64 if it
+// needs them.
+func (v Value) WithWhole(n int64) Value {
+	switch {
+	case v.Type == Float32:
+		return Value{Num: uint64(math.Float32bits(float32(n))), Type: Float32}
+	case v.Type == Float64:
+		return FloatValue(float64(n))
+	case int64(int32(n)) == n:
+		return Value{Num: uint64(n), Type: Int32}
+	}
+	return IntValue(n)
+}
+
 // Any returns the value in the form for JSON: numbers as numbers, NaN and infinities as texts,
 // Bytes in hexadecimal, and references as indexes.
 func (v Value) Any() any {

@@ -78,9 +78,17 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	return through(x)
 }
 
-// ScanParallel delivers all events in one goroutine.
+// ScanParallel delivers the events by location, in several goroutines if no links are selected.
 func (c *correct) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	return format.ScanInOne(ctx, c, sel, begin)
+	if sel.Links != trace.NoLinks || sel.NoEvents {
+		return format.ScanInOne(ctx, c, sel, begin)
+	}
+	return scanEach(ctx, c.inner, everything(sel), func() func(int) (stage, format.Sink) {
+		sinks := begin()
+		return func(w int) (stage, format.Sink) {
+			return &correctScan{correct: c}, format.Trim(c.Defs(), sel, sinks(w))
+		}
+	})
 }
 
 // sameForAll reports whether all locations have the same curve, so that the order of events does

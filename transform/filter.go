@@ -132,6 +132,19 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 // begin begins a scan. It reads all times, because the open regions must be known from the begin of
 // the trace.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	s, inner := f.beginLocal(sel, order)
+	return s, inner, nil
+}
+
+// prepareLocal finds the unwanted begins.
+func (f *filter) prepareLocal(ctx context.Context) error {
+	if f.wanted.Communicator == nil {
+		return nil
+	}
+	return f.Prepare(ctx)
+}
+
+func (f *filter) beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection) {
 	s := &filterScan{FilterOptions: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
 	inner := everything(sel)
@@ -143,7 +156,7 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 			return f.wanted.Reads(loc) && (sel.Location == nil || sel.Location(loc))
 		}
 	}
-	return s, inner, nil
+	return s, inner
 }
 
 // HasMarkers reports whether a location only collects events, so that its markers concern other

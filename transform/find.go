@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -78,6 +79,71 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 		w.To = math.MaxInt64
 	}
 	return w, found, err
+}
+
+// FindOccurrences returns the windows that [FindOccurrence] returns for N = 1, 2, … with Each set, for
+// as many as there are at the location with the most. It uses 16 bytes per window, and 24 per open
+// visit or claim.
+func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint32) bool) ([]trace.Window, error) {
+	sel := trace.Events()
+	sel.Kind = func(k trace.Kind) bool {
+		return k == trace.Enter || k == trace.Leave || k == trace.ClaimBegin || k == trace.ClaimEnd
+	}
+	var list []trace.Window
+	var locs byLocation[openOccurrences]
+	err := eachRow(ctx, d, sel, format.PerLocation, func(c *trace.Cursor) bool {
+		if c.Ref() == trace.NoRef || !region(c.Ref()) {
+			return true
+		}
+		l := locs.at(c.Location())
+		if k := c.Kind(); k == trace.Enter || k == trace.ClaimBegin {
+			if l.count == len(list) {
+				list = append(list, trace.Window{From: c.Time(), To: math.MinInt64})
+			}
+			list[l.count].From = min(list[l.count].From, c.Time())
+			l.open = append(l.open, openOccurrence{l.count, c.Ref(), c.Op(0)})
+			l.count++
+		} else if i := l.find(c); i >= 0 {
+			w := &list[l.open[i].number]
+			w.To = max(w.To, trace.Add(c.Time(), 1))
+			l.open = slices.Delete(l.open, i, i+1)
+		}
+		return true
+	})
+	for _, l := range locs {
+		if l == nil {
+			continue
+		}
+		for _, o := range l.open {
+			list[o.number].To = math.MaxInt64
+		}
+	}
+	return list, err
+}
+
+// openOccurrences has the open visits and claims of a location, and the number of all so far.
+type openOccurrences struct {
+	count int
+	open  []openOccurrence
+}
+
+// openOccurrence is an open visit or claim: its number among those of the location, from 0.
+type openOccurrence struct {
+	number int
+	ref    uint32
+	claim  uint64 // id of a claim, or Undefined for a visit
+}
+
+// find returns the index of the visit or claim that a row ends, or -1. Of several visits of a region it
+// is the latest.
+func (l *openOccurrences) find(c *trace.Cursor) int {
+	for i, o := range slices.Backward(l.open) {
+		if o.ref == c.Ref() && (c.Kind() == trace.Leave && o.claim == trace.Undefined ||
+			c.Kind() == trace.ClaimEnd && o.claim == c.Op(0)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // occurrence is the state of a location in the search for the end of a selected visit or claim.

@@ -130,11 +130,11 @@ func (x *dataNumbers) batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		v := b.AttrVal[i]
-		if v.Type != trace.Int32 && v.Type != trace.Int64 {
+		n, whole := b.AttrVal[i].Whole()
+		if !whole {
 			continue
 		}
-		switch n := v.Int(); x.fields.of(x.defs, k) {
+		switch x.fields.of(x.defs, k) {
 		case noField, dataField:
 		case processField, processSetField:
 			if n < -1 {
@@ -552,10 +552,10 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
 		f := x.fields.of(d, k)
-		if v.Type != trace.Int32 && v.Type != trace.Int64 || f == noField {
+		n, whole := v.Whole()
+		if !whole || f == noField || f == dataField && v.Type != trace.Int32 && v.Type != trace.Int64 {
 			continue
 		}
-		n := v.Int()
 		to := n
 		switch {
 		case f == dataField:
@@ -574,9 +574,7 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 			to = x.set(setID{processSets, n})
 		}
 		if to != n {
-			if *v = trace.IntValue(to); int64(int32(to)) == to {
-				v.Type = trace.Int32
-			}
+			*v = v.WithWhole(to)
 		}
 	}
 }
@@ -591,8 +589,10 @@ func nothingKnown(b *trace.Batch, i int) bool {
 	for end < len(b.AttrRow) && b.AttrRow[end] == b.AttrRow[i] {
 		end++
 	}
-	return !slices.ContainsFunc(b.AttrVal[first:min(end, first+4)],
-		func(v trace.Value) bool { return v.Type != trace.String && v.Int() != -1 })
+	return !slices.ContainsFunc(b.AttrVal[first:min(end, first+4)], func(v trace.Value) bool {
+		n, whole := v.Whole()
+		return v.Type != trace.String && (!whole || n != -1)
+	})
 }
 
 // has reports whether the subset has a number in the merged trace.

@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -47,9 +48,59 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel delivers the events after the transform in one goroutine.
+// ScanParallel delivers the events after the transform in several goroutines if they can have stages of their own,
+// and otherwise in one.
 func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	return format.ScanInOne(ctx, x, sel, begin)
+	t, ok := x.transform.(localTransform)
+	if !ok || sel.Links != trace.NoLinks {
+		return format.ScanInOne(ctx, x, sel, begin)
+	}
+	if err := t.prepareLocal(ctx); err != nil {
+		return err
+	}
+	asked, _ := format.ExactScan(x.Defs(), sel, nil)
+	_, inner := t.beginLocal(asked, format.PerLocation)
+	return scanEach(ctx, x.events(), inner, func() func(int) (stage, format.Sink) {
+		sinks := begin()
+		return func(w int) (stage, format.Sink) {
+			s, _ := t.beginLocal(asked, format.PerLocation)
+			return s, format.Trim(x.Defs(), sel, sinks(w))
+		}
+	})
+}
+
+// localTransform is implemented by transforms whose stages keep nothing but the state of single locations while no
+// links are selected. Such stages can process different locations in several goroutines.
+type localTransform interface {
+	// beginLocal is like transform.begin.
+	beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection)
+	// prepareLocal collects what the transform itself needs before a scan. The unchanged trace need not be prepared.
+	prepareLocal(ctx context.Context) error
+}
+
+// scanEach scans events in several goroutines. Each passes its events through a stage of its own to its sink.
+func scanEach(ctx context.Context, d format.Events, sel trace.Selection,
+	begin func() func(int) (stage, format.Sink)) error {
+	var mu sync.Mutex
+	var workers []*stageSink
+	err := d.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		workers = nil
+		next := begin()
+		return func(w int) format.Sink {
+			p := &stageSink{ctx: ctx}
+			p.stage, p.sink = next(w)
+			mu.Lock()
+			defer mu.Unlock()
+			workers = append(workers, p)
+			return p
+		}
+	})
+	for _, p := range workers {
+		if err == nil {
+			err = p.flush()
+		}
+	}
+	return err
 }
 
 // everything returns the selection of all events at the locations of sel, and of all links if sel
@@ -103,6 +154,9 @@ func (a *sameDefinitions) events() format.Events { return a.inner }
 
 // Prepare prepares the trace.
 func (a *sameDefinitions) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
+
+// prepareLocal does nothing.
+func (a *sameDefinitions) prepareLocal(context.Context) error { return nil }
 
 // passThrough is embedded by stages that do not hold back events.
 type passThrough struct{}

@@ -186,7 +186,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 // it.
 func (p *Part) countVisit(l *location, f frame, t int64, unclosed bool) {
 	w := p.opt.Window
-	if w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(f.enter, w.To)) {
+	if w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(max(f.enter, w.From), w.To)) {
 		return
 	}
 	n := &p.nodes[f.node]

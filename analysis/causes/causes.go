@@ -15,8 +15,9 @@
 // locations. The part of a wait that no excess explains is a cost of the call of that
 // synchronisation.
 //
-// [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call, and 100 per
-// wait.
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary
+// files of about 30 bytes per call. It also uses 3 bytes per call for sums, and about 100 bytes per
+// wait that has caused later ones.
 package causes
 
 import (
@@ -33,7 +34,8 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window limits the result to waits that begin in it. Nil means the whole trace.
+	// Window limits the result to the time of waits in it, and the costs in proportion. Find reads the
+	// trace to its end, and on until it knows these waits. Nil means the whole trace.
 	Window *trace.Window
 	// Locations reports whether the waits of a location count. Nil means that the waits of all
 	// locations count.
@@ -93,14 +95,22 @@ type share struct {
 	cost    float64
 }
 
+// waitID identifies a wait: the number of its call, and its index among the waits of the call.
+type waitID struct {
+	call  waitstate.Place
+	index int32
+}
+
 // finder distributes the costs of waits, from the last wait to the first.
 type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	carried  [][]share // by wait: the costs of later waits that it passes on
+	// carried has the costs of later waits that waits pass on.
+	carried map[waitID][]share
+	free    [][]share // unused lists of shares
 	// far has the costs that waits pass on if their call lies in a long interval: by pattern and
-	// location, for each call the cost per tick of its waits.
+	// location, for each block of fewCalls calls the cost per tick of their waits.
 	far [waitstate.Patterns][]ranges
 	// waiting and late are the intervals of the two locations of the current wait.
 	waiting interval
@@ -110,37 +120,45 @@ type finder struct {
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or an error of
 // the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Build(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window})
 	if err != nil {
 		return nil, err
 	}
+	defer h.Close()
 	return FromHistory(ctx, h, opt)
 }
 
-// FromHistory finds the causes of the waits of a history. The error is the context's.
+// FromHistory finds the causes of the waits of a history. The error is that of a temporary file, or
+// of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
-	f := &finder{h: h, opt: opt, carried: make([][]share, h.Waits())}
+	f := &finder{h: h, opt: opt, carried: map[waitID][]share{}}
 	f.waiting.init(h)
 	f.late.init(h)
-	for i := h.Waits() - 1; i >= 0; i-- {
-		if i&0xfff == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	err := h.Backward(ctx, func(p waitstate.Place) {
+		list := h.Locations[p.Location].Waits(p.Number)
+		for i := len(list) - 1; i >= 0; i-- {
+			f.follow(&list[i], waitID{p, int32(i)})
 		}
-		f.follow(i)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return f.result(), nil
 }
 
-// follow distributes the cost of wait i, and the costs of later waits that it passes on, among call
+// follow distributes the cost of a wait, and the costs of later waits that it passes on, among call
 // paths and earlier waits.
-func (f *finder) follow(i int) {
-	w := f.h.Wait(i)
+func (f *finder) follow(w *history.Wait, id waitID) {
 	if w.Pattern == waitstate.Reduction {
 		return // the same wait is also in the history as EarlyReduce
 	}
-	f.addFar(i)
-	counts := f.opt.Window.Has(w.Begin) && (f.opt.Locations == nil || f.opt.Locations(w.Place.Location))
-	if !counts && len(f.carried[i]) == 0 {
+	f.addFar(w, id)
+	carried := f.carried[id]
+	counted := int64(0) // the length that counts
+	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
+		counted = f.opt.Window.Clip(w.Begin+w.Length) - f.opt.Window.Clip(w.Begin)
+	}
+	if counted <= 0 && len(carried) == 0 {
 		return
 	}
 	o := f.h.Opening(w.Place, w.Cause)
@@ -159,25 +177,28 @@ func (f *finder) follow(i int) {
 	total := excess + own
 	opened := synclog.NoPath
 	if o.B >= 0 {
-		opened = f.h.Locations[w.Cause.Location].Calls[o.B].Path
+		opened = f.h.Locations[w.Cause.Location].Call(o.B).Path
 	}
-	if counts {
+	if counted > 0 {
 		k := &f.patterns[w.Pattern]
-		k.waiting.Add(w.Length)
+		k.waiting.Add(counted)
 		length := float64(w.Length)
+		share := float64(counted) / length
 		part := 0.0
 		if total > 0 {
 			part = min(length/total, 1)
 		}
+		rest := (length - part*total) * share
+		length, part = length*share, part*share
 		k.direct += length - part*own
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.passOn(w.Pattern, part)
-		if rest := length - part*total; rest > 0 { // the two locations left their last synchronisation at different times
+		if rest > 0 { // the two locations left their last synchronisation at different times
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}
-	for _, s := range f.carried[i] {
+	for _, s := range carried {
 		if total <= 0 {
 			f.cost(s.pattern, opened, w.Cause.Location).LongTerm += s.cost
 			continue
@@ -186,13 +207,16 @@ func (f *finder) follow(i int) {
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost })
 		f.passOn(s.pattern, part)
 	}
-	f.carried[i] = nil
+	if carried != nil {
+		delete(f.carried, id)
+		f.free = append(f.free, carried[:0])
+	}
 	f.waiting.clear()
 	f.late.clear()
 }
 
 // spread calls add for each path with an excess, with cost part times the excess.
-func (f *finder) spread(w *waitstate.Wait, part float64, add func(path uint32, cost float64)) {
+func (f *finder) spread(w *history.Wait, part float64, add func(path uint32, cost float64)) {
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
 			add(path-1, part*float64(d)) // NoPath has the index 0
@@ -204,55 +228,61 @@ func (f *finder) spread(w *waitstate.Wait, part float64, add func(path uint32, c
 // length.
 func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	x := &f.late
-	l := f.h.Locations[x.location]
 	if x.lock >= 0 {
-		f.passOnCall(&l.Calls[x.lock], p, part)
+		f.passOnCalls(x.lock, x.lock+1, p, part)
 	}
 	if x.to-x.from <= 2*fewCalls {
-		for n := x.from; n < x.to; n++ {
-			f.passOnCall(&l.Calls[n], p, part)
-		}
+		f.passOnCalls(x.from, x.to, p, part)
 		return
 	}
 	if f.far[p] == nil {
 		f.far[p] = make([]ranges, len(f.h.Locations))
 	}
 	if f.far[p][x.location] == nil {
-		f.far[p][x.location] = make(ranges, len(l.Calls)+1)
+		f.far[p][x.location] = make(ranges, f.h.Locations[x.location].Count()/fewCalls+2)
 	}
-	f.far[p][x.location].add(x.from, x.to, part)
+	first, last := (x.from+fewCalls-1)/fewCalls, x.to/fewCalls
+	f.passOnCalls(x.from, first*fewCalls, p, part)
+	f.far[p][x.location].add(first, last, part)
+	f.passOnCalls(last*fewCalls, x.to, p, part)
 }
 
-// passOnCall adds a share to each wait of a call: part times the wait's length.
-func (f *finder) passOnCall(c *history.Call, p waitstate.Pattern, part float64) {
-	f.h.WaitsOf(c, func(i int) {
-		if w := f.h.Wait(i); w.Pattern != waitstate.Reduction {
-			f.addShare(i, p, part*float64(w.Length))
+// passOnCalls adds a share to each wait of the late location's calls [from, to): part times the
+// wait's length.
+func (f *finder) passOnCalls(from, to int32, p waitstate.Pattern, part float64) {
+	l := f.h.Locations[f.late.location]
+	for n := from; n < to; n++ {
+		list := l.Waits(n)
+		for i := range list {
+			if w := &list[i]; w.Pattern != waitstate.Reduction {
+				f.addShare(waitID{w.Place, int32(i)}, p, part*float64(w.Length))
+			}
 		}
-	})
+	}
 }
 
-// addShare adds a share to wait i.
-func (f *finder) addShare(i int, p waitstate.Pattern, cost float64) {
-	list := f.carried[i]
-	at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p })
-	if at < 0 {
-		f.carried[i] = append(list, share{p, cost})
-	} else {
+// addShare adds a share to a wait.
+func (f *finder) addShare(id waitID, p waitstate.Pattern, cost float64) {
+	list, ok := f.carried[id]
+	if at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p }); at >= 0 {
 		list[at].cost += cost
+		return
 	}
+	if k := len(f.free) - 1; !ok && k >= 0 {
+		list, f.free = f.free[k], f.free[:k]
+	}
+	f.carried[id] = append(list, share{p, cost})
 }
 
 // rounding is the greatest cost per tick of a wait that is regarded as a rounding error.
 const rounding = 1e-9
 
-// addFar adds the shares of wait i that are stored for long intervals.
-func (f *finder) addFar(i int) {
-	w := f.h.Wait(i)
+// addFar adds the shares of a wait that are stored for long intervals.
+func (f *finder) addFar(w *history.Wait, id waitID) {
 	for p, list := range f.far {
 		if list != nil && list[w.Place.Location] != nil {
-			if part := list[w.Place.Location].at(w.Place.Number); part > rounding {
-				f.addShare(i, waitstate.Pattern(p), part*float64(w.Length))
+			if part := list[w.Place.Location].at(w.Place.Number / fewCalls); part > rounding {
+				f.addShare(id, waitstate.Pattern(p), part*float64(w.Length))
 			}
 		}
 	}

@@ -1,8 +1,6 @@
 package causes
 
 import (
-	"slices"
-
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -48,22 +46,18 @@ func (x *interval) addAll(list []synclog.PathTime) {
 // location (-1 if it never did), to the begin of call to.
 func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := x.h.Locations[to.Location]
-	last := &l.Calls[to.Number]
+	last := l.Call(to.Number)
 	if from < 0 {
 		x.add(synclog.NoPath, l.First-x.h.Log.First)
 	} else {
-		c := &l.Calls[from]
+		c := l.Call(from)
 		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
 	x.location, x.from, x.to, x.lock = to.Location, from+1, to.Number, -1
 	// Calls that end after last begins contain it.
-	n, _ := slices.BinarySearchFunc(l.Calls[x.from:to.Number], last.Enter, func(c history.Call, t int64) int {
-		if c.Leave <= t {
-			return -1
-		}
-		return 1
-	})
-	x.to = x.from + int32(n)
+	if to.Number > x.from && l.Call(to.Number-1).Leave > last.Enter {
+		x.to = min(max(x.from, l.FirstAfter(last.Enter)), to.Number)
+	}
 	x.addCalls(l, x.from, x.to)
 	for _, t := range l.Before(x.to) {
 		if x.to == to.Number || t.Path != last.Path {
@@ -93,28 +87,30 @@ func (x *interval) addCalls(l *history.Location, from, to int32) {
 	for n := from; n < to; n++ {
 		x.addAll(l.Before(n))
 		x.addAll(l.Inside(n))
-		x.waited += addWaits(x.h, &l.Calls[n], x.add)
+		x.waited += addWaits(l, n, x.add)
 	}
 }
 
 // addInside adds the times in a call until it released a lock.
 func (x *interval) addInside(at waitstate.Place, released int64) {
-	c := x.h.At(at)
-	x.addAll(x.h.Locations[at.Location].Inside(at.Number))
+	l := x.h.Locations[at.Location]
+	c := l.Call(at.Number)
+	x.addAll(l.Inside(at.Number))
 	x.add(c.Path, released-c.Leave)
-	x.waited += addWaits(x.h, c, x.add)
+	x.waited += addWaits(l, at.Number, x.add)
 	x.lock = at.Number
 }
 
-// addWaits subtracts the waits of a call from the times of their paths. It returns the sum of the
+// addWaits subtracts the waits of call n from the times of their paths. It returns the sum of the
 // waits.
-func addWaits(h *history.History, c *history.Call, add func(path uint32, time int64)) (waited int64) {
-	h.WaitsOf(c, func(i int) {
-		if w := h.Wait(i); w.Pattern != waitstate.Reduction {
+func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (waited int64) {
+	list := l.Waits(n)
+	for i := range list {
+		if w := &list[i]; w.Pattern != waitstate.Reduction {
 			waited += w.Length
 			add(w.Path, -w.Length)
 		}
-	})
+	}
 	return waited
 }
 
@@ -152,7 +148,7 @@ func newTree(h *history.History, l *history.Location) *tree {
 		return b
 	}
 	var level []block
-	for n := int32(0); int(n)+fewCalls <= len(l.Calls); n += fewCalls {
+	for n := int32(0); n+fewCalls <= l.Count(); n += fewCalls {
 		x.addCalls(l, n, n+fewCalls)
 		level = append(level, take())
 	}
@@ -185,11 +181,11 @@ func (t *tree) visit(from, to int32, f func(*block)) {
 	}
 }
 
-// ranges holds a number for each call, with fast addition to a range of calls: a Fenwick tree of
-// their differences.
+// ranges holds a number for each block of fewCalls calls, with fast addition to a range of blocks: a
+// Fenwick tree of their differences.
 type ranges []float64
 
-// add adds x to the numbers of the calls [from, to).
+// add adds x to the numbers of the blocks [from, to).
 func (r ranges) add(from, to int32, x float64) {
 	for i := int(from) + 1; i < len(r); i += i & -i {
 		r[i] += x
@@ -199,9 +195,9 @@ func (r ranges) add(from, to int32, x float64) {
 	}
 }
 
-// at returns the number of a call.
-func (r ranges) at(call int32) (sum float64) {
-	for i := int(call) + 1; i > 0; i -= i & -i {
+// at returns the number of a block.
+func (r ranges) at(block int32) (sum float64) {
+	for i := int(block) + 1; i > 0; i -= i & -i {
 		sum += r[i]
 	}
 	return sum

@@ -19,18 +19,19 @@ func TestTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := history.Build(context.Background(), g, trace.NewRows(g.Defs()), nil)
+	h, err := history.Build(context.Background(), g, history.Options{Rows: trace.NewRows(g.Defs())})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer h.Close()
 	var x interval
 	x.init(h)
 	l := h.Locations[1]
 	r := rand.New(rand.NewPCG(1, 2))
 	long := 0
 	for range 200 {
-		from := r.Int32N(int32(len(l.Calls)))
-		to := from + r.Int32N(int32(len(l.Calls))-from)
+		from := r.Int32N(l.Count())
+		to := from + r.Int32N(l.Count()-from)
 		expected, waited := map[uint32]int64{}, int64(0)
 		add := func(path uint32, time int64) { expected[path] += time }
 		for n := from; n < to; n++ {
@@ -40,7 +41,7 @@ func TestTree(t *testing.T) {
 			for _, p := range l.Inside(n) {
 				add(p.Path, p.Time)
 			}
-			waited += addWaits(h, &l.Calls[n], add)
+			waited += addWaits(l, n, add)
 		}
 		x.location = 1
 		x.addCalls(l, from, to)

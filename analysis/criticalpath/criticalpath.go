@@ -9,7 +9,8 @@
 // another without a gap, so that their lengths add up to the length of the path.
 // docs/analyses/path.md has the formulas of the other figures, which are Scalasca's.
 //
-// [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per wait.
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary
+// files of about 30 bytes per call. The pieces of its result use 64 bytes each.
 package criticalpath
 
 import (
@@ -147,20 +148,33 @@ type Piece struct {
 type walker struct {
 	h      *history.History
 	times  map[history.PathLocation]int64
-	pieces []Piece
+	pieces []piece // the last one first
 }
+
+// piece is a piece that ends where the one that was found before it begins. By is the wait pattern by
+// which the path reaches it plus 1, or byFork, or 0 for the first piece of the path.
+type piece struct {
+	from     int64
+	location uint32
+	by       uint8
+}
+
+// byFork is the value of piece.by for the start of threads.
+const byFork = 255
 
 // Find finds the critical path of a trace. The error is a [RegionError], analysis.ErrTimeRange, or
 // an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	h, err := history.Build(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
 	if err != nil {
 		return nil, err
 	}
+	defer h.Close()
 	return FromHistory(ctx, h, opt)
 }
 
-// FromHistory finds the critical path of a history. The error is a [RegionError], or the context's.
+// FromHistory finds the critical path of a history. The error is a [RegionError], or that of a
+// temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
@@ -174,7 +188,10 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	}
 	w.setDivisions(r, opt)
 	r.Runtime = max(0, h.Log.Last-h.Log.First)
-	return r, whatIf(ctx, h, r, opt)
+	if err := whatIf(ctx, h, r, opt); err != nil {
+		return nil, err
+	}
+	return r, h.Err()
 }
 
 // pathEnd returns the location and the time at which the path ends, where the walk starts. ok is
@@ -199,82 +216,76 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		from, next, by := w.piece(loc, t, still < len(w.h.Locations))
+		from, next, by := w.addPiece(loc, t, still < len(w.h.Locations))
 		still++
 		if t > from {
 			still = 0
-			w.pieces = append(w.pieces, Piece{Location: loc, From: from, To: t})
+			w.pieces = append(w.pieces, piece{from: from, location: loc})
 		}
 		if next == trace.NoRef {
 			return from, nil
 		}
 		if k := len(w.pieces); k > 0 {
-			w.pieces[k-1].By = by
+			w.pieces[k-1].by = by
 		}
 		loc, t = next, from
 	}
 }
 
-// piece follows the path backward at a location, from time t to the end of the latest wait, or to
+// addPiece follows the path backward at a location, from time t to the end of the latest wait, or to
 // the begin of the path. It adds the times of the piece. It returns the begin of the piece, the
-// location at which the path continues, and how the path gets there (Piece.By). The location is
+// location at which the path continues, and how the path gets there (piece.by). The location is
 // trace.NoRef at the begin of the path. Unless jump is set, it ignores waits that end at t, so that
 // the walk cannot loop.
-func (w *walker) piece(loc uint32, t int64, jump bool) (from int64, next uint32, by string) {
+func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint32, by uint8) {
 	l := w.h.Locations[loc]
-	// Find the first call that ends after t. It can begin before t.
-	n, _ := slices.BinarySearchFunc(l.Calls, t, func(c history.Call, t int64) int {
-		if c.Leave <= t {
-			return -1
-		}
-		return 1
-	})
-	if n < len(l.Calls) {
-		if wait := w.lastWait(&l.Calls[n]); wait != nil && wait.Begin+wait.Length < t {
+	n := l.FirstAfter(t) // it can begin before t
+	if n < l.Count() {
+		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
-			w.inside(l, loc, int32(n), t)
+			w.inside(l, loc, n, t)
 			w.add(wait.Path, loc, -wait.Length)
-			return end, wait.Cause.Location, wait.Pattern.String()
+			return end, wait.Cause.Location, uint8(wait.Pattern) + 1
 		}
-		w.partial(l, loc, int32(n), t)
+		w.partial(l, loc, n, t)
 	}
 	for n--; n >= 0; n-- {
-		c := &l.Calls[n]
-		w.addAll(loc, l.Inside(int32(n)))
-		if wait := w.lastWait(c); wait != nil && (jump || wait.Begin+wait.Length < t) {
+		c := l.Call(n)
+		w.addAll(loc, l.Inside(n))
+		if wait := lastWait(l, n); wait != nil && (jump || wait.Begin+wait.Length < t) {
 			w.add(wait.Path, loc, -wait.Length)
-			return wait.Begin + wait.Length, wait.Cause.Location, wait.Pattern.String()
+			return wait.Begin + wait.Length, wait.Cause.Location, uint8(wait.Pattern) + 1
 		}
 		if c.Init {
-			return c.Enter, trace.NoRef, ""
+			return c.Enter, trace.NoRef, 0
 		}
 		if c.Begins {
 			if p, time, ok := w.h.Fork(loc, c.Leave); ok {
-				w.add(w.parallel(l, int32(n)), loc, c.Leave-time)
-				return time, p.Location, "fork"
+				w.add(w.parallel(l, n), loc, c.Leave-time)
+				return time, p.Location, byFork
 			}
 		}
-		w.addAll(loc, l.Before(int32(n)))
+		w.addAll(loc, l.Before(n))
 	}
-	return min(t, l.First), trace.NoRef, ""
+	return min(t, l.First), trace.NoRef, 0
 }
 
-// lastWait returns the wait of a call that ends last, or nil. Of the waits of a reduction it ignores
+// lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores
 // EarlyReduce, so that it finds the wait for the last member.
-func (w *walker) lastWait(c *history.Call) (last *waitstate.Wait) {
-	w.h.WaitsOf(c, func(i int) {
-		if x := w.h.Wait(i); x.Pattern != waitstate.EarlyReduce && (last == nil ||
-			x.Begin+x.Length > last.Begin+last.Length) {
+func lastWait(l *history.Location, n int32) (last *history.Wait) {
+	list := l.Waits(n)
+	for i := range list {
+		if x := &list[i]; x.Pattern != waitstate.EarlyReduce && (last == nil || x.Begin+x.Length > last.Begin+last.Length) {
 			last = x
 		}
-	})
+	}
 	return last
 }
 
 // partial adds the times of a location from the end of call n-1 to t, which is before the end of
 // call n.
 func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
-	c := &l.Calls[n]
+	c := l.Call(n)
 	switch {
 	case c.Last:
 		w.addShortened(loc, l.Before(n), c.Leave-t)
@@ -289,7 +300,7 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 // inside adds the times of a location in call n up to t. The time from t to the end of the call is
 // subtracted from the time outside of nested regions.
 func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
-	c := &l.Calls[n]
+	c := l.Call(n)
 	w.addAll(loc, l.Inside(n))
 	w.add(c.Path, loc, t-c.Leave)
 }
@@ -297,7 +308,8 @@ func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
 // parallel returns the path of the parallel region in which a thread begins to work with call n,
 // its first call there, or synclog.NoPath.
 func (w *walker) parallel(l *history.Location, n int32) uint32 {
-	for _, c := range l.Calls[n+1:] {
+	for n++; n < l.Count(); n++ {
+		c := l.Call(n)
 		for p := c.Path; p != synclog.NoPath; p = w.h.Log.Paths[p].Parent {
 			if w.h.Log.Defs.RoleOf(w.h.Log.Paths[p].Region) == trace.ForkRole {
 				return p
@@ -381,9 +393,18 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	slices.SortFunc(r.Locations, func(a, b Location) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Location, b.Location))
 	})
-	for _, p := range slices.Backward(w.pieces) {
-		p.LocationName = name(p.Location)
-		r.Pieces = append(r.Pieces, p)
+	r.Pieces = make([]Piece, len(w.pieces))
+	to := r.End
+	for i, p := range w.pieces {
+		x := Piece{Location: p.location, LocationName: name(p.location), From: p.from, To: to}
+		switch p.by {
+		case 0:
+		case byFork:
+			x.By = "fork"
+		default:
+			x.By = waitstate.Pattern(p.by - 1).String()
+		}
+		r.Pieces[len(w.pieces)-1-i], to = x, p.from
 	}
 }
 

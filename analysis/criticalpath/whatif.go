@@ -13,6 +13,7 @@ import (
 // whatIf sets WhatIf and Gains of a result, by computing the runtime with other times of regions.
 func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) error {
 	names := h.Log.Defs.RegionNames(opt.Rows)
+	var list []retime.Options
 	if len(opt.WhatIf) > 0 {
 		x := retime.Options{Transfer: 1}
 		factors := map[string]float64{}
@@ -27,25 +28,31 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 			}
 		}
 		x.Scale = scale(h, names, factors)
-		t := retime.Makespan(h, x)
-		r.WhatIf = &t
+		list = append(list, x)
 	}
 	for _, x := range r.Regions[:min(opt.Gains, len(r.Regions))] {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if x.Region == "" {
 			continue
 		}
-		g := Gain{Region: x.Region}
+		r.Gains = append(r.Gains, Gain{Region: x.Region})
 		for _, f := range Factors() {
-			t := retime.Makespan(h, retime.Options{Transfer: 1, Scale: scale(h, names, map[string]float64{x.Region: f})})
-			if f == 0.5 {
-				g.Half = r.Runtime - t
-			}
-			g.Curve = append(g.Curve, t)
+			list = append(list, retime.Options{Transfer: 1, Scale: scale(h, names, map[string]float64{x.Region: f})})
 		}
-		r.Gains = append(r.Gains, g)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	times, err := retime.Makespans(ctx, h, list)
+	if err != nil {
+		return err
+	}
+	if len(opt.WhatIf) > 0 {
+		r.WhatIf, times = &times[0], times[1:]
+	}
+	for i := range r.Gains {
+		g := &r.Gains[i]
+		g.Curve, times = times[:len(Factors())], times[len(Factors()):]
+		g.Half = r.Runtime - g.Curve[slices.Index(Factors(), 0.5)]
 	}
 	slices.SortStableFunc(r.Gains, func(a, b Gain) int { return cmp.Compare(b.Half, a.Half) })
 	return nil

@@ -35,10 +35,33 @@ func (c *Comparison) Result() *Result {
 	x := align(c)
 	r.paths = x.pairs()
 	r.rows = x.regions(r.paths)
-	r.ComparedPaths, r.ComparedRegions = len(r.paths), len(r.rows)
-	r.Paths = r.list(r.paths, exact, func(s Side, i int32) *times { return &c.sides[s].nodes[i].times }, r.path)
-	r.Regions = r.list(r.rows, exact, func(s Side, k int32) *times { return c.sides[s].regions[k] }, r.region)
+	paths := c.chosen(r.paths, func(s Side, i int32) int32 { return c.sides[s].nodes[i].key })
+	rows := c.chosen(r.rows, func(_ Side, k int32) int32 { return k })
+	r.ComparedPaths, r.ComparedRegions = len(paths), len(rows)
+	r.Paths = r.list(paths, exact, func(s Side, i int32) *times { return &c.sides[s].nodes[i].times }, r.path)
+	r.Regions = r.list(rows, exact, func(s Side, k int32) *times { return c.sides[s].regions[k] }, r.region)
 	return r
+}
+
+// chosen returns the pairs of which a side has a region that Options.Regions chooses. Function key
+// returns the region of an element of a side, as an index into names.
+func (c *Comparison) chosen(pairs []pair, key func(s Side, i int32) int32) (list []pair) {
+	if c.opt.Regions == nil {
+		return pairs
+	}
+	for _, p := range pairs {
+		for s, i := range p.of {
+			if i < 0 {
+				continue
+			}
+			k := key(Side(s), i)
+			if c.opt.Regions(c.names.list[k].name, c.sides[s].display(k)) {
+				list = append(list, p)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // pairs returns all paths: those of B with their partners, outer paths first, then those of A

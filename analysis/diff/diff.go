@@ -74,6 +74,9 @@ type Options struct {
 	// of side A. Change is the least |ratio - 1| of a reported row. A row is reported if it reaches
 	// both.
 	Least, Change float64
+	// Regions reports whether the rows of a region, and of paths that end in it, are compared. The
+	// names are its own and the one that results have. Nil means that all are compared.
+	Regions func(names ...string) bool
 }
 
 // unit returns the unit of the statistics that the options allow.

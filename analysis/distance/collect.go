@@ -46,7 +46,8 @@ type Part struct {
 // callStack has the open visits of a location.
 type callStack struct {
 	open   []openVisit
-	visits int // of iterations
+	count  map[uint32]int // by region: number of open visits
+	visits int            // of iterations
 	object uint32
 	inside int // depth of the visit that is the open iteration, plus 1; 0 outside
 }
@@ -170,7 +171,7 @@ func (p *Part) call(c *trace.Cursor) {
 	loc := c.Location()
 	s := p.calls[loc]
 	if s == nil {
-		s = &callStack{}
+		s = &callStack{count: map[uint32]int{}}
 		p.calls[loc] = s
 		if p.opt.Locations || p.opt.Iterations == nil {
 			name := ""
@@ -185,6 +186,7 @@ func (p *Part) call(c *trace.Cursor) {
 			s.open[n-1].leaf = false
 		}
 		s.open = append(s.open, openVisit{c.Ref(), c.Time(), true})
+		s.count[c.Ref()]++
 		if p.opt.Iterations != nil && s.inside == 0 && p.opt.Iterations(c.Ref()) {
 			s.inside = len(s.open)
 			s.visits++
@@ -192,12 +194,12 @@ func (p *Part) call(c *trace.Cursor) {
 		}
 		return
 	}
-	i := len(s.open) - 1
-	for i >= 0 && s.open[i].region != c.Ref() {
-		i--
-	}
-	if i < 0 {
+	if s.count[c.Ref()] == 0 {
 		return
+	}
+	i := len(s.open) - 1
+	for s.count[c.Ref()]--; s.open[i].region != c.Ref(); i-- {
+		s.count[s.open[i].region]--
 	}
 	v := s.open[i]
 	s.open = s.open[:i]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -96,43 +97,220 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestReduction compares the edges of the graph with their definition, also for claims of length 0.
-func TestReduction(t *testing.T) {
+// plainGraph has the nodes and edges of a graph, sorted, by the definition.
+type plainGraph struct {
+	nodes []Node
+	edges []Edge
+}
+
+func compareNodes(a, b Node) int {
+	return cmp.Or(naturalCompare(a.Label, b.Label), cmp.Compare(a.Occurrence, b.Occurrence))
+}
+
+func compareEdges(a, b Edge) int {
+	return cmp.Or(compareNodes(a.From, b.From), compareNodes(a.To, b.To))
+}
+
+// plain returns the graph of claims by the definition: an edge from A to B if A is before B and no other claim is
+// between them.
+func plain(list []Claim, labels []string) (g plainGraph) {
+	before := func(i, j int) bool {
+		a, b := list[i], list[j]
+		if a.Start == a.End && b.Start == b.End && a.Start == b.Start {
+			return i < j
+		}
+		return i != j && a.End <= b.Start
+	}
+	names := make([]Node, len(list))
+	counts := map[string]int{}
+	for i, x := range list {
+		l := labels[x.Label]
+		names[i] = Node{l, counts[l]}
+		counts[l]++
+	}
+	g.nodes = slices.Clone(names)
+	for i := range list {
+		for j := range list {
+			between := false
+			for k := range list {
+				between = between || before(i, k) && before(k, j)
+			}
+			if before(i, j) && !between {
+				g.edges = append(g.edges, Edge{names[i], names[j]})
+			}
+		}
+	}
+	slices.SortFunc(g.nodes, compareNodes)
+	slices.SortFunc(g.edges, compareEdges)
+	return g
+}
+
+// without returns the elements of a list that another one does not have, and the first ones up to most of them.
+func without[T comparable](list, other []T, most int) (n int64, first []T) {
+	first = []T{}
+	for _, x := range list {
+		if !slices.Contains(other, x) {
+			if n++; most == 0 || len(first) < most {
+				first = append(first, x)
+			}
+		}
+	}
+	return n, first
+}
+
+// plainDifference returns the difference of graphs.
+func plainDifference(a, b plainGraph, most int) *Difference {
+	d := &Difference{}
+	d.First.NodeCount, d.First.Nodes = without(a.nodes, b.nodes, most)
+	d.First.EdgeCount, d.First.Edges = without(a.edges, b.edges, most)
+	d.Second.NodeCount, d.Second.Nodes = without(b.nodes, a.nodes, most)
+	d.Second.EdgeCount, d.Second.Edges = without(b.edges, a.edges, most)
+	d.Distance = d.First.NodeCount + d.First.EdgeCount + d.Second.NodeCount + d.Second.EdgeCount
+	return d
+}
+
+// randomSet returns up to n claims with some labels and objects, in few times, of which some are of length 0.
+func randomSet(rnd *rand.Rand, n, labels, objects int) *Set {
+	s := &Set{}
+	first := rnd.IntN(3) // not all sets have the same labels
+	for i := range labels {
+		s.Labels = append(s.Labels, fmt.Sprint(first+i))
+	}
+	for i := range objects {
+		s.Objects = append(s.Objects, fmt.Sprint(i))
+	}
+	span, length := 1+rnd.Int64N(20), 1+rnd.Int64N(6)
+	for range rnd.IntN(n) {
+		x := Claim{Label: uint32(rnd.IntN(labels)), Object: uint32(rnd.IntN(objects)), Start: rnd.Int64N(span)}
+		x.End = x.Start + rnd.Int64N(length)
+		s.Claims = append(s.Claims, x)
+	}
+	slices.SortStableFunc(s.Claims, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	return s
+}
+
+// TestPlainDifference compares the differences of random sets with those of graphs by the definition.
+func TestPlainDifference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
-	for range 500 {
-		var list []Claim
-		labels := make([]uint32, 12)
-		for i := range 1 + rnd.IntN(12) {
-			labels[i] = uint32(i)
-			s := rnd.Int64N(10)
-			list = append(list, Claim{Label: uint32(i), Start: s, End: s + rnd.Int64N(4)})
-		}
-		slices.SortStableFunc(list, func(a, b Claim) int {
-			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
-		})
-		before := func(i, j int) bool {
-			a, b := list[i], list[j]
-			if a.Start == a.End && b.Start == b.End && a.Start == b.Start {
-				return i < j
-			}
-			return i != j && a.End <= b.Start
-		}
-		want := []edgeID{}
-		for i := range list {
-			for j := range list {
-				between := false
-				for k := range list {
-					between = between || before(i, k) && before(k, j)
-				}
-				if before(i, j) && !between {
-					want = append(want, edgeID{nodeID(list[i].Label) << 32, nodeID(list[j].Label) << 32})
+	for range effort.Rounds(5000) {
+		n := []int{3, 12, 25}[rnd.IntN(3)]
+		labels := 1 + rnd.IntN(n)
+		a, b := randomSet(rnd, n, labels, 1), randomSet(rnd, n, labels, 1)
+		if rnd.IntN(2) == 0 { // the same claims at nearly the same times
+			b.Labels, b.Claims = a.Labels, slices.Clone(a.Claims)
+			for range rnd.IntN(3) {
+				if len(b.Claims) > 0 {
+					x := &b.Claims[rnd.IntN(len(b.Claims))]
+					x.Start += rnd.Int64N(3)
+					x.End = max(x.End, x.Start)
 				}
 			}
+			slices.SortStableFunc(b.Claims, func(a, b Claim) int {
+				return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+			})
 		}
-		slices.SortFunc(want, compareEdges)
-		b := &builder{counts: make([]uint32, 12), most: maxEdges}
-		if g, err := b.graph(list, labels); err != nil || !slices.Equal(g.edges, want) {
-			t.Fatalf("%v:\nfound    %v\nexpected %v", list, g.edges, want)
+		// Nodes are listed by label: those of the first set, then the others of the second one.
+		all := slices.Concat(a.Labels, b.Labels)
+		slices.SortFunc(all, naturalCompare)
+		if all = slices.Compact(all); !slices.Equal(all[:len(a.Labels)], a.Labels) {
+			a, b = b, a
+		}
+		for _, most := range []int{0, 1, 3} {
+			want := plainDifference(plain(a.Claims, a.Labels), plain(b.Claims, b.Labels), most)
+			if found := compare(t, a, b, most); !reflect.DeepEqual(found, want) {
+				t.Fatalf("most %d: %v and %v:\nfound    %+v\nexpected %+v", most, a, b, found, want)
+			}
+		}
+	}
+}
+
+// TestPlainBehaviour compares the classes of random sets with those by the definition.
+func TestPlainBehaviour(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(15, 16))
+	for range effort.Rounds(2000) {
+		s := randomSet(rnd, 30, 1+rnd.IntN(3), 1+rnd.IntN(12))
+		graphs := map[uint32]plainGraph{}
+		var objects []uint32
+		for o := range uint32(len(s.Objects)) {
+			var list []Claim
+			for _, x := range s.Claims {
+				if x.Object == o {
+					list = append(list, x)
+				}
+			}
+			if len(list) > 0 {
+				graphs[o] = plain(list, s.Labels)
+				objects = append(objects, o)
+			}
+		}
+		var classes [][]uint32
+		for _, o := range objects {
+			i := slices.IndexFunc(classes, func(c []uint32) bool { return reflect.DeepEqual(graphs[c[0]], graphs[o]) })
+			if i < 0 {
+				i = len(classes)
+				classes = append(classes, nil)
+			}
+			classes[i] = append(classes[i], o)
+		}
+		slices.SortStableFunc(classes, func(a, b []uint32) int { return cmp.Compare(len(a), len(b)) })
+		usual := slices.IndexFunc(classes, func(c []uint32) bool { return len(c) == len(classes[len(classes)-1]) })
+		found := classify(t, s)
+		if found.Objects != int64(len(objects)) || len(found.Classes) != len(classes) {
+			t.Fatalf("%v: found %+v, expected %v", s, found, classes)
+		}
+		for i, c := range classes {
+			f := found.Classes[i]
+			of := func(k int) plainGraph { return graphs[classes[k][0]] }
+			want := Class{Objects: int64(len(c)), Representative: s.Objects[c[0]], Claims: int64(len(of(i).nodes)),
+				Difference: plainDifference(of(usual), of(i), 0)}
+			want.Usual = want.Difference.Distance
+			for _, o := range c {
+				want.Names = append(want.Names, s.Objects[o])
+			}
+			for k := range classes {
+				d := plainDifference(of(k), of(i), 0).Distance
+				if k != i && (want.Nearest == nil || d < want.Distance) {
+					want.Nearest, want.Distance = &k, d
+				}
+			}
+			if !reflect.DeepEqual(f, want) {
+				t.Fatalf("%v:\nclass %d is %+v, expected %+v", s, i, f, want)
+			}
+		}
+	}
+}
+
+// TestFarSuccessors compares the differences that are listed of nodes with many successors with those by the
+// definition: claims side by side, of which a few are missing.
+func TestFarSuccessors(t *testing.T) {
+	sideBySide := func(skip func(i int) bool) *Set {
+		s := &Set{Objects: []string{""}}
+		for i := range 200 {
+			s.Labels = append(s.Labels, fmt.Sprint(i))
+			x := Claim{Label: uint32(i), Start: int64(i) / 2}
+			if x.End = int64(100 + i%2*150); i >= 10 {
+				x.Start, x.End = 200+int64(i*37%200), 1000
+			}
+			if !skip(i) {
+				s.Claims = append(s.Claims, x)
+			}
+		}
+		slices.SortFunc(s.Claims, func(a, b Claim) int { return cmp.Compare(a.Start, b.Start) })
+		return s
+	}
+	all := sideBySide(func(int) bool { return false })
+	for name, skip := range map[string]func(i int) bool{
+		"few": func(i int) bool { return i == 150 || i == 3 }, "most": func(i int) bool { return i != 5 && i != 33 },
+		"half": func(i int) bool { return i%2 == 0 }, "all": func(int) bool { return true },
+	} {
+		other := sideBySide(skip)
+		for _, most := range []int{0, 1, 2, 7, 1000} {
+			want := plainDifference(plain(all.Claims, all.Labels), plain(other.Claims, other.Labels), most)
+			if found := compare(t, all, other, most); !reflect.DeepEqual(found, want) {
+				t.Errorf("%s, most %d:\nfound    %+v\nexpected %+v", name, most, found, want)
+			}
 		}
 	}
 }
@@ -150,7 +328,7 @@ func TestBehaviour(t *testing.T) {
 		t.Errorf("found %+v", b)
 	}
 	// Usual: A-B, B-C. Odd: A-C, B-C.
-	if odd.Usual != 2 || odd.Distance != 2 || odd.Nearest != 1 || usual.Usual != 0 ||
+	if odd.Usual != 2 || odd.Distance != 2 || *odd.Nearest != 1 || usual.Usual != 0 ||
 		!reflect.DeepEqual(odd.Difference.Second.Edges, []Edge{{Node{"A", 0}, Node{"C", 0}}}) {
 		t.Errorf("found %+v", odd)
 	}
@@ -192,16 +370,37 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSideBySide checks that claims with too many successions are refused.
+// TestSideBySide checks the distance of half a million claims side by side, all before as many others, from the same
+// with the last one missing: a node, and the edges to it.
 func TestSideBySide(t *testing.T) {
-	var list []Claim
-	for i := range 20 {
-		list = append(list, Claim{Start: int64(i / 10 * 2), End: int64(i/10*2 + 1)})
+	const half = 500_000
+	s := &Set{Labels: []string{"A"}, Objects: []string{""}}
+	for i := range 2 * half {
+		s.Claims = append(s.Claims, Claim{Start: int64(i / half * 2), End: int64(i/half*2 + 1)})
 	}
-	for most, want := range map[int]error{99: ErrTooManyEdges, 100: nil} {
-		b := &builder{counts: make([]uint32, 1), most: most}
-		if _, err := b.graph(list, []uint32{0}); !errors.Is(err, want) {
-			t.Errorf("at most %d: found %v, expected %v", most, err, want)
+	last := Node{"A", 2*half - 1}
+	less := &Set{Labels: s.Labels, Objects: s.Objects, Claims: s.Claims[:2*half-1]}
+	d := compare(t, s, less, 2)
+	if d.First.NodeCount != 1 || d.First.EdgeCount != half || d.Distance != half+1 ||
+		!reflect.DeepEqual(d.First.Edges, []Edge{{Node{"A", 0}, last}, {Node{"A", 1}, last}}) {
+		t.Errorf("found %+v", d)
+	}
+	// Without the first half there are no edges.
+	if d := compare(t, s, &Set{Labels: s.Labels, Claims: s.Claims[:half]}, 2); d.Distance != half+half*half {
+		t.Errorf("found a distance of %d", d.Distance)
+	}
+}
+
+// TestTooManyDifferences checks that too long lists are refused.
+func TestTooManyDifferences(t *testing.T) {
+	labels := []string{"A"}
+	b := &builder{counts: make([]uint32, 1)}
+	c := newComparer(labels, 0)
+	c.use(b.build([]Claim{{Start: 0, End: 1}, {Start: 1, End: 2}, {Start: 2, End: 3}}, []uint32{0}).clone())
+	for limit, want := range map[int]error{4: ErrTooManyDifferences, 5: nil} { // three nodes and two edges
+		c.limit, c.listed = limit, 0
+		if _, err := c.difference(&graph{stop: []int32{0}}); !errors.Is(err, want) {
+			t.Errorf("at most %d: found %v, expected %v", limit, err, want)
 		}
 	}
 }

@@ -3,8 +3,8 @@
 // for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
 // Time is useful if it is spent neither in a communication library nor in the runtime of a threading
-// model. [Find] keeps the calls and waits of the trace in memory: about 100 bytes per call and 60 per
-// wait.
+// model. [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in
+// temporary files of about 30 bytes per call.
 package efficiency
 
 import (
@@ -75,34 +75,50 @@ type Hybrid struct {
 // Find computes the factors of a trace. ok is false if no thread has useful time. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	h, err := history.Build(ctx, events, opt.Rows, nil)
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
 	if err != nil {
 		return nil, false, err
 	}
-	r = FromHistory(h)
+	defer h.Close()
+	r, ok, finish := FromHistory(h)
+	if ok {
+		ideal, err := retime.Makespan(ctx, h, IdealNetwork())
+		if err != nil {
+			return nil, false, err
+		}
+		finish(ideal)
+	}
 	return r, r.UsefulMax > 0, nil
 }
 
-// FromHistory computes the factors from a history.
-func FromHistory(h *history.History) *Result {
+// IdealNetwork returns the options of a network in which transfers take no time.
+func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
+
+// FromHistory computes a result from a history, without its factors. Function finish sets the factors,
+// from the runtime in ticks with [IdealNetwork]. It must be called only if ok is set.
+func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
 	c := count(h)
-	r := &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
+	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
 		Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
 	if r.Runtime <= 0 || r.Threads == 0 || c.most == 0 {
-		return r
+		return r, false, nil
 	}
-	r.Ideal = max(min(retime.Makespan(h, retime.Options{}), r.Runtime), c.most)
+	return r, true, func(ideal int64) { c.setFactors(r, ideal) }
+}
+
+// setFactors sets the factors of a result from the runtime in ticks on an ideal network.
+func (c *sums) setFactors(r *Result, ideal int64) {
+	r.Ideal = max(min(ideal, r.Runtime), c.most)
 	t := float64(r.Runtime)
 	mean := c.useful.Float() / float64(r.Threads)
-	most, ideal := float64(c.most), float64(r.Ideal)
-	r.Factors = Factors{mean / t, mean / most, most / t, most / ideal, ideal / t}
+	most, best := float64(c.most), float64(r.Ideal)
+	r.Factors = Factors{mean / t, mean / most, most / t, most / best, best / t}
 	if r.Threads > r.Processes {
 		r.Hybrid = c.hybrid(r)
 	}
-	return r
 }
 
 // process sums the times of a process's threads, in ticks.
@@ -168,7 +184,7 @@ func count(h *history.History) *sums {
 		} else {
 			c.processes = append(c.processes, p)
 		}
-		c.addThread(p, l, kinds, parallel)
+		c.addThread(p, h, uint32(i), kinds, parallel)
 	}
 	return c
 }
@@ -180,38 +196,35 @@ func isBody(r *trace.Region) bool { return strings.HasSuffix(strings.ToLower(r.R
 // addThread adds the times of a thread to its process. The time outside of all regions is useful,
 // with one exception: a thread that is not the first one of its process, and works in parallel
 // regions, waits for work then. That time counts as time in the threading runtime.
-func (c *sums) addThread(p *process, l *history.Location, kinds []kind, parallel []bool) {
-	sleeps := false
-	for i := range l.Calls {
-		sleeps = sleeps || l.Calls[i].Begins
-	}
+func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
+	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
-	for _, t := range l.Times {
+	h.Log.Times(loc, func(path uint32, t int64) {
 		k, inside := usefulTime, false
 		switch {
-		case t.Path != synclog.NoPath:
-			k, inside = kinds[t.Path], parallel[t.Path]
-		case sleeps && p.threads > 0:
+		case path != synclog.NoPath:
+			k, inside = kinds[path], parallel[path]
+		case sleeps:
 			k = threadTime
 		}
 		if k == usefulTime {
-			useful += t.Time
+			useful += t
 			if inside {
-				p.parallelTimes.Add(t.Time)
+				p.parallelTimes.Add(t)
 			}
 		}
 		if p.threads == 0 { // the first thread
 			if k == mpiTime {
-				p.mpi += t.Time
+				p.mpi += t
 			}
 			switch {
 			case inside && k != mpiTime:
-				p.parallel += t.Time
+				p.parallel += t
 			case k == usefulTime:
-				p.serial += t.Time
+				p.serial += t
 			}
 		}
-	}
+	})
 	p.threads++
 	c.useful.Add(useful)
 	c.most = max(c.most, useful)

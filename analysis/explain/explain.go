@@ -4,8 +4,9 @@
 // package combines package waits and the analyses that build on it, and reads the trace once.
 //
 // The gain of a finding is the runtime of the trace minus the runtime without the loss, for which
-// all waits are computed anew. [Explain] keeps the calls and waits of the trace in memory: about
-// 250 bytes per call.
+// all waits are computed anew. [Explain] keeps the calls and waits of the trace in 12 MiB of memory
+// and, above that, in temporary files of about 30 bytes per call. It also uses 16 bytes per call for the
+// times of paths that repeat.
 package explain
 
 import (
@@ -16,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
@@ -30,6 +32,9 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
+	// Gains is the number of regions for which Page.CriticalPath has the runtime with half of their time. 0 stands
+	// for a page without a path.
+	Gains int
 }
 
 // Page is an explanation. Times are in ticks of Clock.
@@ -45,6 +50,11 @@ type Page struct {
 	Findings []Finding `json:"findings"`
 	// Unjudged has a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
+	// Waits, Causes and CriticalPath are the results of the analyses from which the page is made.
+	// CriticalPath is nil unless Options.Gains is set.
+	Waits        *waits.Result        `json:"-"`
+	Causes       *causes.Result       `json:"-"`
+	CriticalPath *criticalpath.Result `json:"-"`
 }
 
 // RunSummary describes a run. Runtime is in ticks.
@@ -119,6 +129,7 @@ type explainer struct {
 	names  []string // full names by location
 	// regions are the names of the regions, by region.
 	regions    []string
+	changes    []change
 	core       float64 // time of all threads: the runtime times their number, in ticks
 	confidence Confidence
 }
@@ -127,35 +138,50 @@ type explainer struct {
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	var added func(waitstate.Result) *waits.Result
-	h, err := history.Build(ctx, events, opt.Rows, func(log *synclog.Log) (hooks waitstate.Hooks) {
-		hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
-		return hooks
-	})
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows,
+		Hooks: func(log *synclog.Log) (hooks waitstate.Hooks) {
+			hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
+			return hooks
+		}})
 	if err != nil {
 		return nil, false, err
 	}
+	defer h.Close()
 	log := h.Log
 	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows)}
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
 		return nil, false, err
 	}
-	e := efficiency.FromHistory(h)
+	e, ok, setFactors := efficiency.FromHistory(h)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
-	if e.UsefulMax == 0 || e.Runtime <= 0 {
+	if !ok {
 		return x.page, false, nil
+	}
+	x.page.Waits, x.page.Causes = x.waits, x.causes
+	if opt.Gains > 0 {
+		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
+		if err != nil {
+			return nil, false, err
+		}
 	}
 	x.core = float64(e.Runtime) * float64(e.Threads)
 	x.listUnjudged()
 	x.summarizeRegions()
 	x.series = x.findSeries()
 	x.later = synclog.LaterThreads(log.Defs)
-	for _, find := range []func(context.Context){x.late, x.slowing, x.transfer, x.startup, x.serial,
-		x.wrongOrder} {
-		if find(ctx); ctx.Err() != nil {
-			return nil, false, ctx.Err()
-		}
+	x.plan(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
+	x.late()
+	x.slowing()
+	x.transfer()
+	x.plan(func([]int64) {
+		x.startup()
+		x.serial()
+		x.wrongOrder()
+	})
+	if err := x.carryOut(ctx); err != nil {
+		return nil, false, err
 	}
 	slices.SortStableFunc(x.page.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(b.Loss, a.Loss))
@@ -219,11 +245,38 @@ func (x *explainer) add(f Finding) {
 	x.page.Findings = append(x.page.Findings, f)
 }
 
-// gain returns the ticks by which the run would be shorter with the times that opt changes, or 0 if
-// it would be longer.
-func (x *explainer) gain(opt retime.Options) int64 {
-	return max(0, x.page.Ran.Runtime-retime.Makespan(x.h, opt))
+// change is a change of durations whose effect decides on findings.
+type change struct {
+	options []retime.Options
+	// finish continues with the runtimes in ticks with each of the options.
+	finish func(times []int64)
 }
+
+// plan lets carryOut call finish with the runtimes in ticks with each of several options.
+func (x *explainer) plan(finish func(times []int64), options ...retime.Options) {
+	x.changes = append(x.changes, change{options, finish})
+}
+
+// carryOut computes the runtimes with all planned changes in one pass over the history, and finishes
+// the changes in order. The error is that of a temporary file, or of the context.
+func (x *explainer) carryOut(ctx context.Context) error {
+	var list []retime.Options
+	for _, c := range x.changes {
+		list = append(list, c.options...)
+	}
+	times, err := retime.Makespans(ctx, x.h, list)
+	if err != nil {
+		return err
+	}
+	for _, c := range x.changes {
+		c.finish(times[:len(c.options)])
+		times = times[len(c.options):]
+	}
+	return nil
+}
+
+// gain returns the ticks by which a run would be shorter with a runtime, or 0 if it would be longer.
+func (x *explainer) gain(time int64) int64 { return max(0, x.page.Ran.Runtime-time) }
 
 // duration formats a number of ticks, which may exceed 64 bits for sums over locations.
 func (x *explainer) duration(t float64) string {

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -60,27 +59,23 @@ func greatest[K cmp.Ordered](m map[K]float64) []K {
 }
 
 // late finds call paths in which some locations come late, so that others wait for them.
-func (x *explainer) late(ctx context.Context) {
+func (x *explainer) late() {
 	for _, d := range x.delays() {
-		if d.cost < leastShare*x.core || ctx.Err() != nil {
-			return
+		if d.cost < leastShare*x.core {
+			break
 		}
 		if x.communicates(d.path) {
 			continue // the finding about transfer covers it
 		}
-		x.add(x.lateIn(d))
+		x.lateIn(d)
 	}
 }
 
-// lateIn returns a finding about the waits that a call path causes.
-func (x *explainer) lateIn(d *delay) Finding {
+// lateIn plans a finding about the waits that a call path causes.
+func (x *explainer) lateIn(d *delay) {
 	late := greatest(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	region := "The time outside of all regions"
-	if n := len(d.names); n > 0 {
-		region = d.names[n-1]
-	}
 	spread := x.spread(d.path)
 	slow := spread.slowest()
 	share := 0.0
@@ -99,48 +94,79 @@ func (x *explainer) lateIn(d *delay) Finding {
 	for _, t := range scaled {
 		factors[t.location] = ratio(wanted, float64(t.time))
 	}
-	f.Gain = x.gain(retime.Options{Transfer: 1, At: func(p, loc uint32) float64 {
+	changes := []retime.Options{{Transfer: 1, At: func(p, loc uint32) float64 {
 		if factor, ok := factors[loc]; ok && p == d.path {
 			return factor
 		}
 		return 1
-	}})
-	most := float64(spread[len(spread)-1].time)
-	noise, without := x.gainWithoutNoise(d.path), int64(0)
+	}}}
 	locks := d.patterns[waitstate.LockContention.String()]
-	if locks > causeShare/2*d.cost {
-		without = x.gain(retime.Options{Transfer: 1, WithoutLocks: true})
+	locked := locks > causeShare/2*d.cost
+	if locked {
+		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
+	x.plan(func(times []int64) {
+		f.Gain, times = x.gain(times[0]), times[1:]
+		noise, without := int64(0), int64(0)
+		if locked {
+			without, times = x.gain(times[0]), times[1:]
+		}
+		for _, t := range times {
+			noise = max(noise, x.gain(t))
+		}
+		byLocks := locks > causeShare*d.cost || without > max(f.Gain, noise)
+		x.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
+		x.add(f)
+	}, append(changes, x.withoutNoise(d.path)...)...)
+}
+
+// lateTimes has the times on which the description of a finding about late locations is based, in
+// ticks.
+type lateTimes struct {
+	all, slow      spread  // of all locations, and of those that are clearly slower
+	wanted         float64 // time that the slow locations should have
+	noise, without int64   // gains without noise, and without locks
+	byLocks        bool    // locks explain the waits
+}
+
+// describeLate sets the title, the evidence and the advice of a finding about the waits that a call
+// path causes.
+func (x *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
+	region := "The time outside of all regions"
+	if n := len(d.names); n > 0 {
+		region = d.names[n-1]
+	}
+	most := float64(t.all[len(t.all)-1].time)
 	switch {
-	case locks > causeShare*d.cost || without > max(f.Gain, noise):
-		f.ID, f.Gain = "lock", without
+	case t.byLocks:
+		f.ID, f.Gain = "lock", t.without
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
-	case noise > 2*f.Gain:
-		f.ID, f.Gain = "noise", noise
+	case t.noise > 2*f.Gain:
+		f.ID, f.Gain = "noise", t.noise
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
 			"for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
-			x.duration(spread.mean())))
-	case slow != nil:
-		place := x.place(slow, spread)
+			x.duration(t.all.mean())))
+	case t.slow != nil:
+		place := x.place(t.slow, t.all)
 		f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
 		f.At = nil
-		for _, t := range slow[max(0, len(slow)-3):] {
-			f.At = append(f.At, t.location)
+		for _, s := range t.slow[max(0, len(t.slow)-3):] {
+			f.At = append(f.At, s.location)
 		}
 		f.Advice = "Look at what this location does there that others do not: its data, its node, or work that only it has."
-		if len(slow) > 1 {
+		if len(t.slow) > 1 {
 			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
 		}
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", x.duration(slow.mean()),
-			x.duration(wanted)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", x.duration(t.slow.mean()),
+			x.duration(t.wanted)))
 	default:
 		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
-			x.duration(wanted)))
+			x.duration(t.wanted)))
 	}
 	for _, loc := range f.At {
 		f.Locations = append(f.Locations, x.location(loc))
@@ -148,7 +174,6 @@ func (x *explainer) lateIn(d *delay) Finding {
 	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", x.duration(d.patterns[p]), p))
 	}
-	return f
 }
 
 // ratio returns the factor, at most 1, that shortens time to wanted.
@@ -295,26 +320,30 @@ func (x *explainer) communication() (startup, other float64) {
 }
 
 // transfer adds a finding about the time of communication itself, without waits.
-func (x *explainer) transfer(context.Context) {
+func (x *explainer) transfer() {
 	_, loss := x.communication()
 	if loss < leastShare*x.core {
 		return
 	}
-	x.add(Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +
+	f := Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +
 		" of the time, waits left out",
-		Loss: loss, Gain: x.gain(retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-			if x.communicates(path) && !x.beginsOrEnds(path) {
-				return 0
-			}
-			return 1
-		}}),
+		Loss:     loss,
 		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", x.duration(loss))},
 		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
-			"latencies."})
+			"latencies."}
+	x.plan(func(times []int64) {
+		f.Gain = x.gain(times[0])
+		x.add(f)
+	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if x.communicates(path) && !x.beginsOrEnds(path) {
+			return 0
+		}
+		return 1
+	}})
 }
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
-func (x *explainer) startup(context.Context) {
+func (x *explainer) startup() {
 	loss, _ := x.communication()
 	if loss < 0.1*x.core {
 		return
@@ -327,7 +356,7 @@ func (x *explainer) startup(context.Context) {
 }
 
 // serial adds a finding about the time in which only one thread of each process works.
-func (x *explainer) serial(context.Context) {
+func (x *explainer) serial() {
 	e := x.page.Efficiency
 	if e.Hybrid == nil {
 		return
@@ -342,7 +371,7 @@ func (x *explainer) serial(context.Context) {
 }
 
 // wrongOrder adds a finding about messages that are received in another order than they were sent.
-func (x *explainer) wrongOrder(context.Context) {
+func (x *explainer) wrongOrder() {
 	var all, wrong trace.Ticks
 	for _, p := range x.waits.Patterns {
 		switch p.Pattern {

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -44,18 +43,18 @@ func (x *explainer) findSeries() []*series {
 		if l == nil {
 			continue
 		}
-		for n := range l.Calls {
-			for _, t := range l.Before(int32(n)) {
+		for n := range l.Count() {
+			for _, t := range l.Before(n) {
 				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*x.core {
 					continue
 				}
-				k := key{t.Path, l.Calls[n].Path}
+				k := key{t.Path, l.Call(n).Path}
 				s := byKey[k]
 				if s == nil {
 					s = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
 					byKey[k] = s
 				}
-				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{int32(n), t.Time})
+				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{n, t.Time})
 			}
 		}
 	}
@@ -83,10 +82,10 @@ func (x *explainer) findSeries() []*series {
 	return list
 }
 
-// gainIf returns the ticks by which the run would be shorter if f changed the times of a series.
-// Its arguments are the number of the iteration and the time in ticks.
-func (x *explainer) gainIf(s *series, f func(iteration int, t int64) int64) int64 {
-	return x.gain(retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
+// changed returns options in which f changes the times of a series. Its arguments are the number of
+// the iteration and the time in ticks.
+func (s *series) changed(f func(iteration int, t int64) int64) retime.Options {
+	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
 		}
@@ -97,7 +96,7 @@ func (x *explainer) gainIf(s *series, f func(iteration int, t int64) int64) int6
 			return t
 		}
 		return f(i, t)
-	}})
+	}}
 }
 
 // medians returns the lower median of the locations' times in each iteration.
@@ -115,17 +114,16 @@ func (s *series) medians() []int64 {
 	return medians
 }
 
-// gainWithoutNoise returns the ticks by which the run would be shorter if no time of a path exceeded the
-// median of all locations in the same iteration.
-func (x *explainer) gainWithoutNoise(path uint32) int64 {
-	most := int64(0)
+// withoutNoise returns options in which no time of a path exceeds the median of all locations in the
+// same iteration, for each series of the path.
+func (x *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	for _, s := range x.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
-			most = max(most, x.gainIf(s, func(i int, t int64) int64 { return min(t, m[i]) }))
+			list = append(list, s.changed(func(i int, t int64) int64 { return min(t, m[i]) }))
 		}
 	}
-	return most
+	return list
 }
 
 // mostBlocks is the greatest number of values in which a trend is searched. A longer series is
@@ -169,11 +167,8 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 }
 
 // slowing adds findings about series whose times grow from iteration to iteration.
-func (x *explainer) slowing(ctx context.Context) {
+func (x *explainer) slowing() {
 	for _, s := range x.series {
-		if ctx.Err() != nil {
-			return
-		}
 		if s.iterations < fewestIterations {
 			continue
 		}
@@ -194,12 +189,14 @@ func (x *explainer) slowing(ctx context.Context) {
 		names := x.h.Log.PathNames(s.path, x.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Gain:  x.gainIf(s, func(i int, t int64) int64 { return t - grown(i, t) }),
 			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
 				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
 				"frequency " +
 				"that falls."}
-		x.add(f)
+		x.plan(func(times []int64) {
+			f.Gain = x.gain(times[0])
+			x.add(f)
+		}, s.changed(func(i int, t int64) int64 { return t - grown(i, t) }))
 	}
 }

@@ -3,7 +3,6 @@ package usage
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
@@ -45,37 +44,47 @@ type EventFilter struct {
 // It needs only the events of each location in order. It uses about 100 bytes per object and 8
 // bytes per selected event, besides memory for open claims.
 type Little struct {
-	defs *trace.Definitions
-	opt  LittleOptions
-	keys []string // names of attributes, by attribute
-	// objects is by value of the attribute.
-	objects map[string]span
+	defs    *trace.Definitions
+	opt     LittleOptions
+	keys    []string         // names of attributes, by attribute
+	index   map[string]int32 // by value of the attribute: index in objects
+	objects []object
+	text    []byte // memory for the value of an attribute
 	open    map[claims.Key]openClaim
 	// times are the times of the selected events, in ticks.
 	times  []int64
-	last   map[uint32]int64 // time of the last event of each location, in ticks
-	visits map[uint32][]visit
+	last   []lastTime // by location
+	visits map[visitKey][]visit
 	counts map[uint32]int // by location: visits of Options.Visits
 	full   []string       // full names of locations
 }
 
 // visit is an open visit of a region.
 type visit struct {
-	region uint32
-	start  int64
-	claim  openClaim // unless Options.Visits is set
+	start int64
+	claim openClaim // unless Options.Visits is set
 }
 
-// span is the time of an object from its first to its last event, in ticks.
-type span struct {
+// visitKey is the key of the open visits of a region at a location.
+type visitKey struct{ location, region uint32 }
+
+// object is an object with its time from its first to its last event, in ticks.
+type object struct {
+	value         string
 	first, last   int64
 	begins, ended bool // it has an event of Options.Begin, and one of Options.End
 }
 
-// openClaim has the results of [Little.match] for a claim: its object, if has is set, and whether
+// lastTime is the time of the last event of a location, in ticks, if any is set.
+type lastTime struct {
+	time int64
+	any  bool
+}
+
+// openClaim has the results of [Little.match] for a claim: the index of its object, if has is set, and whether
 // the filters of the options select its attributes.
 type openClaim struct {
-	object   string
+	object   int32
 	has      bool
 	selected bool // by Options.Events
 	begins   bool // by Options.Begin
@@ -84,8 +93,8 @@ type openClaim struct {
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
-	return &Little{defs: d, opt: opt, objects: map[string]span{}, open: map[claims.Key]openClaim{},
-		last: map[uint32]int64{}, visits: map[uint32][]visit{}, counts: map[uint32]int{}}
+	return &Little{defs: d, opt: opt, index: map[string]int32{}, open: map[claims.Key]openClaim{},
+		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -114,7 +123,11 @@ func (l *Little) Batch(b *trace.Batch) error {
 				l.times = append(l.times, t)
 			}
 		}
-		l.last[c.Location()] = t
+		loc := int(c.Location())
+		if loc >= len(l.last) {
+			l.last = append(l.last, make([]lastTime, max(loc+1, l.defs.Locations.Len())-len(l.last))...)
+		}
+		l.last[loc] = lastTime{t, true}
 	}
 	return nil
 }
@@ -152,24 +165,24 @@ func (l *Little) visit(c *trace.Cursor) {
 	if l.opt.Visits != nil && (c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref())) {
 		return
 	}
-	open := l.visits[loc]
+	key := visitKey{loc, c.Ref()}
+	open := l.visits[key]
 	if c.Kind() == trace.Enter {
-		v := visit{region: c.Ref(), start: c.Time()}
+		v := visit{start: c.Time()}
 		if l.opt.Visits == nil {
 			v.claim = l.begin(c)
 		}
-		l.visits[loc] = append(open, v)
+		l.visits[key] = append(open, v)
 		return
 	}
 	i := len(open) - 1
-	for i >= 0 && open[i].region != c.Ref() {
-		i--
-	}
 	if i < 0 {
 		return
 	}
 	v := open[i]
-	l.visits[loc] = slices.Delete(open, i, i+1)
+	if l.visits[key] = open[:i]; i == 0 {
+		delete(l.visits, key)
+	}
 	if l.opt.Visits == nil {
 		l.end(v.claim, c.Time())
 		return
@@ -182,7 +195,8 @@ func (l *Little) visit(c *trace.Cursor) {
 	if loc < uint32(len(l.full)) {
 		name = l.full[loc]
 	}
-	l.objects[fmt.Sprintf("%s, visit %d", name, l.counts[loc])] = span{v.start, c.Time(), true, true}
+	value := fmt.Sprintf("%s, visit %d", name, l.counts[loc])
+	l.objects[l.number([]byte(value))] = object{value, v.start, c.Time(), true, true}
 }
 
 // end counts the end, at time t, of a claim with the attributes x.
@@ -198,19 +212,28 @@ func (l *Little) seen(x openClaim, m moment, t int64) {
 	if !x.has || l.opt.Visits != nil {
 		return
 	}
-	l.extend(x.object, span{t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
+	l.objects[x.object].extend(object{"", t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
+}
+
+// number returns the index of the object with a value of the attribute.
+func (l *Little) number(value []byte) int32 {
+	i, ok := l.index[string(value)]
+	if !ok {
+		i = int32(len(l.objects))
+		l.objects = append(l.objects, object{value: string(value)})
+		l.index[l.objects[i].value] = i
+	}
+	return i
 }
 
 // extend adds the first and the last event in o to an object. Those that neither begin nor end it do not count.
-func (l *Little) extend(object string, o span) {
-	s := l.objects[object]
+func (s *object) extend(o object) {
 	if o.begins && (!s.begins || o.first < s.first) {
 		s.first, s.begins = o.first, true
 	}
 	if o.ended && (!s.ended || o.last > s.last) {
 		s.last, s.ended = o.last, true
 	}
-	l.objects[object] = s
 }
 
 // match returns the object that the attributes of a row name, and which filters select them.
@@ -227,7 +250,7 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 			}
 		}
 	}
-	named := false
+	named, filtered := false, filters != [len(filters)]*EventFilter{}
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
@@ -236,13 +259,15 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 		}
 		name := l.keys[k]
 		if name == l.opt.Attribute {
-			// The text must outlive the batch.
-			x.object, x.has = string(values[i].Append(nil)), true
+			l.text = values[i].Append(l.text[:0])
+			x.object, x.has = l.number(l.text), true
 		}
-		named = named || name == nameAttribute
-		fit(name, values[i].String())
+		if filtered {
+			named = named || name == nameAttribute
+			fit(name, values[i].String())
+		}
 	}
-	if r := c.Ref(); !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
+	if r := c.Ref(); filtered && !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
 		fit(nameAttribute, l.defs.Regions.At(r).Name)
 	}
 	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
@@ -256,12 +281,34 @@ func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
 	}
-	for k, s := range o.objects {
-		l.extend(k, s)
+	numbers := make([]int32, len(o.objects))
+	for i, x := range o.objects {
+		numbers[i] = l.number([]byte(x.value))
+		l.objects[numbers[i]].extend(x)
 	}
-	maps.Copy(l.open, o.open)
-	maps.Copy(l.visits, o.visits)
-	maps.Copy(l.last, o.last)
+	for k, x := range o.open {
+		if x.has {
+			x.object = numbers[x.object]
+		}
+		l.open[k] = x
+	}
+	for loc, open := range o.visits {
+		for i := range open {
+			if x := &open[i].claim; x.has {
+				x.object = numbers[x.object]
+			}
+		}
+		l.visits[loc] = open
+	}
+	for loc, x := range o.last {
+		if loc >= len(l.last) {
+			l.last = append(l.last, o.last[loc:]...)
+			break
+		}
+		if x.any {
+			l.last[loc] = x
+		}
+	}
 	l.times = append(l.times, o.times...)
 	return nil
 }
@@ -308,24 +355,24 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	if unit <= 0 {
 		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
 	}
-	q := &Little{opt: l.opt, objects: maps.Clone(l.objects), times: slices.Clone(l.times)}
+	q := &Little{opt: l.opt, objects: slices.Clone(l.objects), times: slices.Clone(l.times)}
 	for k, x := range l.open {
-		q.end(x, l.last[k.Location])
+		q.end(x, l.last[k.Location].time)
 	}
 	if l.opt.Visits == nil {
-		for loc, open := range l.visits {
+		for k, open := range l.visits {
 			for _, v := range open {
-				q.end(v.claim, l.last[loc])
+				q.end(v.claim, l.last[k.location].time)
 			}
 		}
 	}
 	r := &LittleResult{Clock: l.defs.Clock, Objects: []Object{}}
-	for v, s := range q.objects {
+	for _, s := range q.objects {
 		if !s.begins || !s.ended || s.last < s.first {
 			r.Incomplete++
 			continue
 		}
-		r.Objects = append(r.Objects, Object{v, s.first, s.last})
+		r.Objects = append(r.Objects, Object{s.value, s.first, s.last})
 	}
 	slices.SortFunc(r.Objects, func(a, b Object) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 )
@@ -43,17 +44,7 @@ func union(list []interval) times {
 	})
 	var out times
 	for _, x := range list {
-		last := len(out) - 1
-		if last < 0 || x.low > out[last].high || x.low == out[last].high && x.lowOpen && out[last].highOpen {
-			out = append(out, x)
-			continue
-		}
-		l := &out[last]
-		if x.high > l.high {
-			l.high, l.highOpen = x.high, x.highOpen
-		} else if x.high == l.high {
-			l.highOpen = l.highOpen && x.highOpen
-		}
+		out.add(x)
 	}
 	return out
 }
@@ -177,13 +168,14 @@ func (p *piece) shifted(from, to float64) piece {
 	return piece{from: from, to: to, c: p.at(u), b: p.b + 2*p.a*u, a: p.a, last: p.last && to == p.to}
 }
 
-// roots returns the times in ticks, after the begin of the piece and before its end, at which it equals k.
-func (p *piece) roots(k float64) []float64 {
-	var list []float64
+// roots returns the times in ticks, after the begin of the piece and before its end, at which it equals k: the first n
+// ones of list, ascending.
+func (p *piece) roots(k float64) (list [2]float64, n int) {
 	length := p.to - p.from
 	add := func(u float64) {
 		if u > 0 && u < length {
-			list = append(list, u)
+			list[n] = u
+			n++
 		}
 	}
 	switch c := p.c - k; {
@@ -192,7 +184,7 @@ func (p *piece) roots(k float64) []float64 {
 	case p.a != 0:
 		d := p.b*p.b - 4*p.a*c
 		if d < 0 {
-			return nil
+			return list, 0
 		}
 		q := -(p.b + math.Copysign(math.Sqrt(d), p.b)) / 2
 		add(q / p.a)
@@ -200,8 +192,13 @@ func (p *piece) roots(k float64) []float64 {
 			add(c / q)
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	if n == 2 && list[0] > list[1] {
+		list[0], list[1] = list[1], list[0]
+	}
+	if n == 2 && list[0] == list[1] {
+		n = 1
+	}
+	return list, n
 }
 
 // holds reports whether the comparison of x with k is true.
@@ -221,27 +218,49 @@ func holds(x float64, op string, k float64) bool {
 	return x != k
 }
 
-// compare returns the times at which the comparison of a signal with k is true.
-func compare(signal []piece, op string, k float64) times {
-	var list []interval
-	for i := range signal {
-		p := &signal[i]
+// add appends an interval that begins no earlier than the others. It joins intervals that overlap or touch.
+func (s *times) add(x interval) {
+	if x.empty() {
+		return
+	}
+	last := len(*s) - 1
+	if last < 0 || x.low > (*s)[last].high || x.low == (*s)[last].high && x.lowOpen && (*s)[last].highOpen {
+		*s = append(*s, x)
+		return
+	}
+	l := &(*s)[last]
+	if x.high > l.high {
+		l.high, l.highOpen = x.high, x.highOpen
+	} else if x.high == l.high {
+		l.highOpen = l.highOpen && x.highOpen
+	}
+}
+
+// compare returns the times at which the comparison of a signal with k is true. Constants without ends have those of
+// the domain.
+func compare(signal iter.Seq[piece], domain interval, op string, k float64) (out times) {
+	for p := range signal {
+		p = p.within(domain)
 		if holds(p.c, op, k) {
-			list = append(list, interval{p.from, p.from, false, false})
+			out.add(interval{p.from, p.from, false, false})
 		}
-		cuts := append(p.roots(k), p.to-p.from)
 		last := 0.0
-		for n, u := range cuts {
-			if holds(p.at((last+u)/2), op, k) {
-				list = append(list, interval{p.from + last, p.from + u, true, true})
+		roots, n := p.roots(k)
+		for i := range n + 1 {
+			u := p.to - p.from
+			if i < n {
+				u = roots[i]
 			}
-			if n < len(cuts)-1 && holds(k, op, k) || n == len(cuts)-1 && p.last && holds(p.at(u), op, k) {
-				list = append(list, interval{p.from + u, p.from + u, false, false})
+			if holds(p.at((last+u)/2), op, k) {
+				out.add(interval{p.from + last, p.from + u, true, true})
+			}
+			if i < n && holds(k, op, k) || i == n && p.last && holds(p.at(u), op, k) {
+				out.add(interval{p.from + u, p.from + u, false, false})
 			}
 			last = u
 		}
 	}
-	return union(list)
+	return out
 }
 
 // value returns the value at a time of the piece.
@@ -260,26 +279,43 @@ func (p *piece) within(domain interval) piece {
 	return *p
 }
 
-// evaluate returns the pieces of an expression. unit is the number of ticks in the time unit of the trace, by
-// which derivatives count. A constant is one piece without ends.
-func (e *SignalExpr) evaluate(signals [][]piece, unit float64) []piece {
+// evaluate returns the pieces of an expression. signal returns those of a signal by its index. unit is the number of
+// ticks in the time unit of the trace, by which derivatives count. A constant is one piece without ends.
+func (e *SignalExpr) evaluate(signal func(i int) iter.Seq[piece], unit float64) iter.Seq[piece] {
 	switch e.Op {
 	case "signal":
-		return signals[e.Signal.index]
+		return signal(e.Signal.index)
 	case "number":
-		return []piece{{from: math.Inf(-1), to: math.Inf(1), c: e.Number, last: true}}
-	case "derivative":
-		list := slices.Clone(e.Args[0].evaluate(signals, unit))
-		for i := range list {
-			p := &list[i]
-			p.c, p.b, p.a = p.b*unit, 2*p.a*unit, 0
+		return func(yield func(piece) bool) {
+			yield(piece{from: math.Inf(-1), to: math.Inf(1), c: e.Number, last: true})
 		}
-		return list
+	case "derivative":
+		arg := e.Args[0].evaluate(signal, unit)
+		return func(yield func(piece) bool) {
+			for p := range arg {
+				p.c, p.b, p.a = p.b*unit, 2*p.a*unit, 0
+				if !yield(p) {
+					return
+				}
+			}
+		}
 	case "abs":
-		var list []piece
-		for _, p := range e.Args[0].evaluate(signals, unit) {
+		return absolute(e.Args[0].evaluate(signal, unit))
+	}
+	return combine(e.Args[0].evaluate(signal, unit), e.Args[1].evaluate(signal, unit), e.Op)
+}
+
+// absolute returns the absolute value of a signal.
+func absolute(arg iter.Seq[piece]) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		for p := range arg {
 			from := p.from
-			for _, u := range append(p.roots(0), p.to-p.from) {
+			roots, n := p.roots(0)
+			for i := range n + 1 {
+				u := p.to - p.from
+				if i < n {
+					u = roots[i]
+				}
 				to := p.from + u
 				part := p
 				if !math.IsInf(p.from, 0) {
@@ -292,48 +328,62 @@ func (e *SignalExpr) evaluate(signals [][]piece, unit float64) []piece {
 				if middle < 0 {
 					part.c, part.b, part.a = -part.c, -part.b, -part.a
 				}
-				list = append(list, part)
+				if !yield(part) {
+					return
+				}
 				from = to
 			}
 		}
-		return list
 	}
-	return combine(e.Args[0].evaluate(signals, unit), e.Args[1].evaluate(signals, unit), e.Op)
 }
 
 // combine returns the sum, the difference or the product of two signals, where both have values. One factor of a
 // product is a number.
-func combine(x, y []piece, op string) []piece {
-	var list []piece
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		from, to := max(x[i].from, y[j].from), min(x[i].to, y[j].to)
-		if from < to || from == to && x[i].from == x[i].to && y[j].from == y[j].to {
-			part := func(p *piece) piece {
-				if math.IsInf(p.from, 0) {
-					return piece{from: from, to: to, c: p.c, last: p.last && to == p.to}
-				}
-				return p.shifted(from, to)
+func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		nextX, stopX := iter.Pull(left)
+		defer stopX()
+		nextY, stopY := iter.Pull(right)
+		defer stopY()
+		x, more := nextX()
+		y, also := nextY()
+		for more && also {
+			if r, ok := combined(x, y, op); ok && !yield(r) {
+				return
 			}
-			p, q := part(&x[i]), part(&y[j])
-			r := piece{from: from, to: to, last: p.last || q.last}
-			switch op {
-			case "+":
-				r.c, r.b, r.a = p.c+q.c, p.b+q.b, p.a+q.a
-			case "-":
-				r.c, r.b, r.a = p.c-q.c, p.b-q.b, p.a-q.a
-			case "*":
-				if q.b != 0 || q.a != 0 {
-					p, q = q, p
-				}
-				r.c, r.b, r.a = p.c*q.c, p.b*q.c, p.a*q.c
+			if x.to < y.to {
+				x, more = nextX()
+			} else {
+				y, also = nextY()
 			}
-			list = append(list, r)
-		}
-		if x[i].to < y[j].to {
-			i++
-		} else {
-			j++
 		}
 	}
-	return list
+}
+
+// combined returns the sum, the difference or the product of two pieces. ok is false if they have no time in common.
+func combined(x, y piece, op string) (r piece, ok bool) {
+	from, to := max(x.from, y.from), min(x.to, y.to)
+	if from > to || from == to && (x.from != x.to || y.from != y.to) {
+		return r, false
+	}
+	part := func(p *piece) piece {
+		if math.IsInf(p.from, 0) {
+			return piece{from: from, to: to, c: p.c, last: p.last && to == p.to}
+		}
+		return p.shifted(from, to)
+	}
+	p, q := part(&x), part(&y)
+	r = piece{from: from, to: to, last: p.last || q.last}
+	switch op {
+	case "+":
+		r.c, r.b, r.a = p.c+q.c, p.b+q.b, p.a+q.a
+	case "-":
+		r.c, r.b, r.a = p.c-q.c, p.b-q.b, p.a-q.a
+	case "*":
+		if q.b != 0 || q.a != 0 {
+			p, q = q, p
+		}
+		r.c, r.b, r.a = p.c*q.c, p.b*q.c, p.a*q.c
+	}
+	return r, true
 }

@@ -140,7 +140,7 @@ func TestDerivedIdentities(t *testing.T) {
 		integral := func(s string) (sum float64) {
 			for _, x := range spec.signals {
 				if x.Name == s {
-					for _, p := range e.signals[x.index] {
+					for p := range e.signal(x.index) {
 						n := p.to - p.from
 						sum += n*p.c + n*n/2*p.b
 					}

@@ -38,7 +38,7 @@ func (x *explainer) at(i int) string { return x.defs.Clock.FormatSeconds(x.time[
 
 // state returns what happens at a state, and when.
 func (x *explainer) state(i int) string {
-	return x.names[x.labels[i]] + " at " + x.at(i)
+	return x.names[x.label(i)] + " at " + x.at(i)
 }
 
 // after returns the time between two states, in words.
@@ -125,7 +125,7 @@ func (x *explainer) junction(f *Formula, i int, holds bool, depth int) error {
 // comparison returns the value of a signal at a state, in words.
 func (x *explainer) comparison(c *Comparison, i int) string {
 	u := x.offset(x.time[i])
-	for _, p := range c.Signal.evaluate(x.signals, x.unit) {
+	for p := range c.Signal.evaluate(x.signal, x.unit) {
 		if p.from <= u && (u < p.to || u == p.to && p.last) {
 			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), x.at(i))
 		}

@@ -16,7 +16,7 @@ const maxValues = 1000
 
 // recorder notes at which states of a trace the propositions of a specification hold, and the values of its
 // signals. It needs the events in global time order. It uses 12 bytes for each state, 4 for each state at which a
-// proposition holds, 48 for each piece of a signal, and about 64 for each open claim.
+// proposition holds, 6 to 40 for each piece of a signal, and about 64 for each open claim.
 type recorder struct {
 	spec   *Spec
 	defs   *trace.Definitions
@@ -24,7 +24,10 @@ type recorder struct {
 
 	events  int // that have become states, those before the window included
 	time    []int64
-	labels  []uint32   // of each state, index into names
+	labels  []uint32 // of each state, index into names
+	whole   bool     // all of a trace is recorded before anything is evaluated
+	blocks  []stateBlock
+	stored  int        // number of states in blocks while events are recorded; they are before those in time and labels
 	names   []string   // what happens at states
 	matches [][]uint32 // by proposition: the states, ascending
 
@@ -88,11 +91,39 @@ type openClaim struct {
 // signalKey identifies a series of values.
 type signalKey struct{ metric, location uint32 }
 
+// stateBlock has the times and labels of blockStates states.
+type stateBlock struct {
+	first  int64
+	near   []uint32 // times since first, or
+	far    []int64  // times, if they are too far from each other
+	labels []uint32
+}
+
+// blockStates is the number of states that are moved into a block together. A list that grows would be copied each time,
+// and would need twice the memory then.
+const blockStates = 1 << 18
+
 // signalRecord holds the values of a signal of the trace.
 type signalRecord struct {
-	of     []int // indexes of the signals of the specification
+	of     []int        // indexes of the signals of the specification
+	packed packedPieces // those ahead of pieces, if the whole trace is recorded
 	pieces []rawPiece
 	steps  bool // each value holds until the next one
+}
+
+// fewPieces is the number of pieces that are packed together.
+const fewPieces = 1 << 10
+
+// pack packs the pieces but for the last one, which may change, if there are many.
+func (s *signalRecord) pack() {
+	if len(s.pieces) < fewPieces {
+		return
+	}
+	n := len(s.pieces) - 1
+	for _, x := range s.pieces[:n] {
+		s.packed.add(x)
+	}
+	s.pieces = append(s.pieces[:0], s.pieces[n])
 }
 
 // rawPiece is a piece of a signal in ticks. u counts in units of the trace's clock.
@@ -133,6 +164,9 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		if !k.IsEvent() {
 			continue
 		}
+		if r.whole && len(r.time) >= blockStates {
+			r.store()
+		}
 		t, end := c.Time(), c.End()
 		if r.window != nil {
 			if t < r.window.From && end <= r.window.From {
@@ -161,7 +195,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.event(&c)
 			r.seeObjects(&c)
 		}
-		if len(r.time) > math.MaxInt32 {
+		if r.stored+len(r.time) > math.MaxInt32 {
 			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
 		}
 	}
@@ -182,7 +216,7 @@ func (r *recorder) before(c *trace.Cursor) {
 		}
 		// The states before the window do not count.
 		for p, list := range r.matches {
-			if n := len(list); n > 0 && int(list[n-1]) >= states {
+			if n := len(list); n > 0 && int(list[n-1]) >= r.stored+states {
 				r.matches[p] = list[:n-1]
 			}
 		}
@@ -279,7 +313,7 @@ func (r *recorder) holding() []int32 {
 
 // match notes that propositions hold at the last state, unless they are about other events.
 func (r *recorder) match(list []int32, e Event) {
-	state := uint32(len(r.time) - 1)
+	state := uint32(r.stored + len(r.time) - 1)
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
@@ -487,6 +521,9 @@ func (r *recorder) signalEvent(c *trace.Cursor) {
 			add(t, t, math.Float64frombits(v))
 		}
 	}
+	if r.whole {
+		s.pack()
+	}
 }
 
 // signalsOf returns the signals of the specification whose attributes a signal of the trace has.
@@ -520,4 +557,49 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 		}
 	}
 	return list
+}
+
+// store moves the states into a block.
+func (r *recorder) store() {
+	first, last := r.time[0], r.time[len(r.time)-1]
+	b := stateBlock{first: first, labels: r.labels}
+	if uint64(last)-uint64(first) <= math.MaxUint32 {
+		b.near = make([]uint32, len(r.time))
+		for i, t := range r.time {
+			b.near[i] = uint32(t - first)
+		}
+		r.time = r.time[:0]
+	} else {
+		b.far, r.time = r.time, nil
+	}
+	r.labels = make([]uint32, 0, blockStates)
+	r.blocks = append(r.blocks, b)
+	r.stored += blockStates
+}
+
+// join makes one list of the times in blocks.
+func (r *recorder) join() {
+	if len(r.blocks) == 0 {
+		return
+	}
+	last := r.time
+	r.time = make([]int64, 0, r.stored+len(last))
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		r.time = append(r.time, b.far...)
+		for _, t := range b.near {
+			r.time = append(r.time, b.first+int64(t))
+		}
+		b.near, b.far = nil, nil
+	}
+	r.time = append(r.time, last...)
+	r.stored = 0
+}
+
+// label returns the label of a state. Labels stay in blocks.
+func (r *recorder) label(i int) uint32 {
+	if k := i / blockStates; k < len(r.blocks) {
+		return r.blocks[k].labels[i%blockStates]
+	}
+	return r.labels[i-len(r.blocks)*blockStates]
 }

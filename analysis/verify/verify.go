@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/big"
@@ -98,9 +99,11 @@ type Warning struct {
 	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
 }
 
-// Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, 4 for each state
-// at which a proposition of the specification holds, 48 for each piece of a signal that it uses, for derived signals
-// about 100 for each claim and object, and up to about 64 MiB for intermediate results. The time is linear in the
+// Run reads a trace and decides the checks of a specification. It uses 12 bytes for each event, and for a
+// moment 8 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a signal
+// that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which comparisons of
+// signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB for intermediate
+// results. The time is linear in the
 // events and in the operators of the specification. An error is that of the scan, or of the context.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
@@ -197,6 +200,7 @@ type evaluator struct {
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
+	packed  []*signalRecord // of signals whose pieces are not in signals
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
@@ -220,6 +224,7 @@ func newEvaluator(r *recorder) *evaluator {
 	e.all = e.none.complement(n)
 	e.domain = interval{low: 0, high: e.offset(r.last)}
 	e.signals = make([][]piece, len(r.spec.signals))
+	e.packed = make([]*signalRecord, len(r.spec.signals))
 	for i, s := range r.spec.signals {
 		if s.Kind != TraceSignal && r.any {
 			e.signals[i] = e.derivedPieces(s)
@@ -230,7 +235,12 @@ func newEvaluator(r *recorder) *evaluator {
 	}) {
 		s := r.signals[key]
 		for _, i := range s.of {
-			if e.signals[i] == nil {
+			switch {
+			case e.signals[i] != nil || e.packed[i] != nil:
+			case s.inOrder():
+				e.packed[i] = s
+			default:
+				s.unpack()
 				e.signals[i] = e.pieces(s)
 			}
 		}
@@ -256,20 +266,56 @@ func (e *evaluator) pieces(s *signalRecord) []piece {
 	slices.SortStableFunc(s.pieces, func(a, b rawPiece) int { return cmp.Compare(a.from, b.from) })
 	list := make([]piece, 0, len(s.pieces))
 	for i, x := range s.pieces {
-		if s.steps && i == len(s.pieces)-1 {
-			x.to = max(x.to, e.recorder.last)
-		}
+		var next *rawPiece
 		if i+1 < len(s.pieces) {
-			x.to = min(x.to, s.pieces[i+1].from)
+			next = &s.pieces[i+1]
 		}
-		last := i == len(s.pieces)-1 || s.pieces[i+1].from > x.to
-		if x.to < x.from || x.to == x.from && !last {
-			continue
+		if p, ok := e.piece(s, x, next); ok {
+			list = append(list, p)
 		}
-		list = append(list, piece{from: e.offset(x.from), to: e.offset(x.to), c: x.p.C, b: x.p.B / e.unit,
-			a: x.p.A / e.unit / e.unit, last: last})
 	}
 	return list
+}
+
+// piece returns a piece of a signal up to the next one, which is nil behind the last one. ok is false if nothing
+// is left of it.
+func (e *evaluator) piece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
+	last := next == nil
+	if s.steps && last {
+		x.to = max(x.to, e.recorder.last)
+	}
+	if next != nil {
+		x.to = min(x.to, next.from)
+		last = next.from > x.to
+	}
+	if x.to < x.from || x.to == x.from && !last {
+		return p, false
+	}
+	return piece{from: e.offset(x.from), to: e.offset(x.to), c: x.p.C, b: x.p.B / e.unit, a: x.p.A / e.unit / e.unit,
+		last: last}, true
+}
+
+// signal returns the pieces of a signal of the specification, in time order.
+func (e *evaluator) signal(i int) iter.Seq[piece] {
+	if e.packed == nil || e.packed[i] == nil {
+		return slices.Values(e.signals[i])
+	}
+	s := e.packed[i]
+	return func(yield func(piece) bool) {
+		var before rawPiece
+		known := false
+		for x := range s.all() {
+			if known {
+				if p, ok := e.piece(s, before, &x); ok && !yield(p) {
+					return
+				}
+			}
+			before, known = x, true
+		}
+		if p, ok := e.piece(s, before, nil); known && ok {
+			yield(p)
+		}
+	}
 }
 
 // inTicks returns a duration in ticks.
@@ -539,18 +585,19 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 // compareStates returns the states at which a comparison is true.
 func (e *evaluator) compareStates(c *Comparison) bitset {
 	s := newBitset(e.n)
-	signal := c.Signal.evaluate(e.signals, e.unit)
-	k := 0
-	for i, t := range e.time {
-		u := e.offset(t)
-		for k < len(signal) && (signal[k].to < u || signal[k].to == u && !signal[k].last) {
-			k++
+	i := 0
+	for p := range c.Signal.evaluate(e.signal, e.unit) {
+		for ; i < e.n; i++ {
+			u := e.offset(e.time[i])
+			if p.to < u || p.to == u && !p.last {
+				break
+			}
+			if p.from <= u && holds(p.value(u), c.Op, c.Number) {
+				s.set(i)
+			}
 		}
-		if k == len(signal) {
+		if i == e.n {
 			break
-		}
-		if signal[k].from <= u && holds(signal[k].value(u), c.Op, c.Number) {
-			s.set(i)
 		}
 	}
 	return s
@@ -572,11 +619,8 @@ func (e *evaluator) denseValue(f *Formula) denseValue {
 	case True:
 		v = same(all)
 	case Compare:
-		signal := f.Comparison.Signal.evaluate(e.signals, e.unit)
-		for i := range signal {
-			signal[i] = signal[i].within(e.domain)
-		}
-		v = same(compare(signal, f.Comparison.Op, f.Comparison.Number).intersect(all))
+		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
+		v = same(compare(signal, e.domain, f.Comparison.Op, f.Comparison.Number).intersect(all))
 	case Not:
 		v = e.denseNot(args[0])
 	case And:
@@ -619,6 +663,7 @@ func (e *evaluator) denseUntil(a, b denseValue, bound *Bound) denseValue {
 // record reads a trace.
 func record(ctx context.Context, events format.Events, spec *Spec, opt Options) (*recorder, error) {
 	r := newRecorder(spec, events.Defs(), opt.Window)
+	r.whole = true
 	sel := trace.Events()
 	sel.NoStates, sel.Location = true, opt.Location
 	if opt.Window != nil {
@@ -627,6 +672,7 @@ func record(ctx context.Context, events format.Events, spec *Spec, opt Options) 
 	if err := events.Scan(ctx, sel, format.GlobalOrder, r); err != nil {
 		return r, err
 	}
+	r.join()
 	r.closeClaims()
 	return r, nil
 }

@@ -221,8 +221,23 @@ func TestWindowsAddUp(t *testing.T) {
 				out["count of "+p.Pattern] += p.Count
 			}
 		}
+		costs := func(window *trace.Window, out map[string]float64) *causes.Result {
+			r, err := causes.Find(context.Background(), events, causes.Options{Window: window})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range r.Patterns {
+				for _, c := range p.Costs {
+					out["short-term "+place(p.Pattern, c.Location, c.Path)] += c.ShortTerm
+					out["long-term "+place(p.Pattern, c.Location, c.Path)] += c.LongTerm
+				}
+			}
+			return r
+		}
 		whole, parts := map[string]int64{}, map[string]int64{}
+		wholeCosts, partCosts := map[string]float64{}, map[string]float64{}
 		sums(find(t, events, waits.Options{}), whole)
+		costs(nil, wholeCosts)
 		random := rand.New(rand.NewPCG(uint64(end), 3))
 		cuts := []int64{begin}
 		for range 5 {
@@ -231,7 +246,24 @@ func TestWindowsAddUp(t *testing.T) {
 		cuts = append(cuts, end+1)
 		slices.Sort(cuts)
 		for i, from := range cuts[:len(cuts)-1] {
-			sums(find(t, events, waits.Options{Window: &trace.Window{From: from, To: cuts[i+1]}}), parts)
+			window := &trace.Window{From: from, To: cuts[i+1]}
+			r := find(t, events, waits.Options{Window: window})
+			sums(r, parts)
+			waiting := map[string]trace.Ticks{}
+			for _, p := range r.Patterns {
+				waiting[p.Pattern] = p.Time
+			}
+			for _, p := range costs(window, partCosts).Patterns {
+				if p.Waiting != waiting[p.Pattern] || math.Abs(p.ShortTerm+p.LongTerm-p.Waiting.Float()) > 1e-6*p.Waiting.Float() {
+					t.Errorf("%s in %v: found costs of %g + %g for %v, expected %v", p.Pattern, *window, p.ShortTerm, p.LongTerm,
+						p.Waiting, waiting[p.Pattern])
+				}
+			}
+		}
+		for k, x := range wholeCosts {
+			if math.Abs(partCosts[k]-x) > 1e-6*(1+x) {
+				t.Errorf("%s: found %g in the windows, expected %g", k, partCosts[k], x)
+			}
 		}
 		for k, x := range whole {
 			if parts[k] != x {

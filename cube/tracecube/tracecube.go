@@ -286,9 +286,13 @@ func (f *Builder) AddPath(r *criticalpath.Result) {
 	}
 }
 
-// Cube returns a cube with the metrics. The cube and the Builder share the values, and so nothing
+// Cube returns a cube with the metrics. If nothing was added, it has one call path, for events outside of
+// all regions, without values, since readers of cubes expect a path. The cube and the Builder share the values, and so nothing
 // may be added to the Builder afterwards.
 func (f *Builder) Cube() *cube.Cube {
+	if f.Empty() {
+		f.path(-1, outsidePath)
+	}
 	c := &cube.Cube{Attributes: []cube.Attribute{{Key: "Creator", Value: "weft"}}, Metrics: f.metrics}
 	f.addProgram(c)
 	f.addSystem(c)

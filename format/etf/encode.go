@@ -267,7 +267,6 @@ func (e *encoder) resource(i uint32) int64 {
 
 // nativeRow writes a row of a trace with TRACE's own ids.
 func (e *encoder) nativeRow(x *row) error {
-	r := &e.rec
 	ops, k := x.ops, x.kind
 	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
 		e.checkSections(k, x.time)
@@ -334,60 +333,70 @@ func (e *encoder) nativeRow(x *row) error {
 		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), x)
 		return s.Done(append(e.from.line(x.pos, b, from), '\n'))
 	case trace.Fragment:
-		if len(ops) < 4 {
-			break
+		if len(ops) >= 4 {
+			return e.nativeFragment(x)
 		}
-		e.countStripped(x)
-		for n := len(e.signals); int(x.ref) >= n; n++ {
-			e.signals = append(e.signals, signal{})
-		}
-		s := &e.signals[x.ref]
-		if s.curve == nil {
-			s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
-			s.curve = e.w.curve(seriesKey{kind: S, group: s.id})
-		}
-		e.checkCurves(s.curve, x)
-		l := &s.curve.lines
-		from := len(l.Line())
-		b := digits.AppendInt(append(l.Line(), "F "...), s.id)
-		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.Time(int64(ops[0])))
-		for _, v := range ops[1:4] {
-			b = appendReal(b, math.Float64frombits(v))
-		}
-		return l.Done(append(e.from.line(x.pos, b, from), '\n'))
 	case trace.Metric, trace.SampleRange:
-		if len(ops) < 1 {
-			break
+		if len(ops) >= 1 {
+			return e.nativeSample(x)
 		}
-		e.countStripped(x)
-		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
-		if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
-			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
-			return nil
-		}
-		c := e.w.curve(seriesKey{TSS, r.ID, r.Series})
-		e.checkCurves(c, x)
-		if k == trace.Metric {
-			r.Times = append(r.Times, e.Time(x.time))
-			r.Values = append(r.Values, math.Float64frombits(ops[0]))
-		} else {
-			r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
-			for _, v := range ops[1:] {
-				r.Values = append(r.Values, math.Float64frombits(v))
-			}
-		}
-		if e.from == nil {
-			return e.w.Write(r)
-		}
-		changed, err := e.w.rewriteSample(c, x.pos, x.time, r)
-		if changed {
-			e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another line",
-				1)
-		}
-		return err
 	}
 	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
 	return nil
+}
+
+// nativeFragment writes a fragment of a signal with TRACE's own id.
+func (e *encoder) nativeFragment(x *row) error {
+	ops := x.ops
+	e.countStripped(x)
+	for n := len(e.signals); int(x.ref) >= n; n++ {
+		e.signals = append(e.signals, signal{})
+	}
+	s := &e.signals[x.ref]
+	if s.curve == nil {
+		s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
+		s.curve = e.w.curve(seriesKey{kind: S, group: s.id})
+	}
+	e.checkCurves(s.curve, x)
+	l := &s.curve.lines
+	from := len(l.Line())
+	b := digits.AppendInt(append(l.Line(), "F "...), s.id)
+	b = appendTime(appendShort(append(b, ' '), e.timeText()), e.Time(int64(ops[0])))
+	for _, v := range ops[1:4] {
+		b = appendReal(b, math.Float64frombits(v))
+	}
+	return l.Done(append(e.from.line(x.pos, b, from), '\n'))
+}
+
+// nativeSample writes a sample, or a range of samples, with TRACE's own ids.
+func (e *encoder) nativeSample(x *row) error {
+	ops, r := x.ops, &e.rec
+	e.countStripped(x)
+	r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
+	if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
+		e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
+		return nil
+	}
+	c := e.w.curve(seriesKey{TSS, r.ID, r.Series})
+	e.checkCurves(c, x)
+	if x.kind == trace.Metric {
+		r.Times = append(r.Times, e.Time(x.time))
+		r.Values = append(r.Values, math.Float64frombits(ops[0]))
+	} else {
+		r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
+		for _, v := range ops[1:] {
+			r.Values = append(r.Values, math.Float64frombits(v))
+		}
+	}
+	if e.from == nil {
+		return e.w.Write(r)
+	}
+	changed, err := e.w.rewriteSample(c, x.pos, x.time, r)
+	if changed {
+		e.Lost.Add(e.Defs.Spec(x.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another line",
+			1)
+	}
+	return err
 }
 
 // countStripped counts the attributes of a row whose line cannot have any.

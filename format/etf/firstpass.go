@@ -228,6 +228,9 @@ func (d *decoder) index(ctx context.Context) error {
 		carried = carried || bytes.Contains(x.text, []byte(carryPrefix))
 	}
 	d.order(all, carried)
+	if err := d.ReportSpan("etf.long-span"); err != nil {
+		return err
+	}
 	return d.define(defs, events)
 }
 

@@ -62,6 +62,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"etf.offset-fraction", "O 1.5\nE 0 1 ;\n", 1, 1},
 	{"etf.fragment-rounding", "S 0 ;\nF 0 0 10.000000001 1 0 0\nF 0 10.000000002 11 1 0 0\n", 3, 2},
 	{"etf.time-rounded", "E 0 10000000000 ;\nE 1 0.0000000000001 ;\n", 2, 2},
+	// 18 · 10¹⁸ ticks are above 2⁶³ - 1, 9.2 · 10¹⁸.
+	{"etf.long-span", "TU NANOSECONDS\nE 0 -9000000000000000000 ;\nE 1 9000000000000000000 ;\n", 0, 2},
 	{"etf.configuration", "TraceVersion\tV0.1\nConfigurationID\tnone.txt\nR\t1\t2\tB\t0\t1\tx\n", 3, 0},
 	{"etf.carrier", "T weft.definitions.0 = {}\nE 0 1 ;\n", 0, 1},
 	{"etf.carrier", "TU SECONDS\nT weft.definitions.0=" + twoRanks() +

@@ -57,8 +57,14 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
-	if unify {
-		return r.unified(ctx, ro, out, opt, streams)
+	global := unify
+	if streams >= 0 && !global {
+		if global, err = r.hasLocalDefinitions(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if global {
+		return r.throughModel(ctx, ro, out, opt, streams)
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
 		sort: sort, loss: &format.Loss{}}
@@ -84,8 +90,26 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	return c.loss, err
 }
 
-// unified copies a trace through the model, which has one set of definitions.
-func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
+// hasLocalDefinitions reports whether a stream has definitions of its own.
+func (r *Reader) hasLocalDefinitions(ctx context.Context) (local bool, err error) {
+	for _, part := range []Part{Definitions, Markers} {
+		c, err := r.withoutReport().Cursor(ctx, part)
+		if err != nil {
+			return false, err
+		}
+		for !local && c.Next() {
+			local = c.Record().Stream != 0 && c.Record().Type != Marker
+		}
+		c.Close()
+		if c.Err() != nil {
+			return false, c.Err()
+		}
+	}
+	return local, nil
+}
+
+// throughModel copies a trace through the model, where the definitions of all streams are known.
+func (r *Reader) throughModel(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
 	streams int64) (*format.Loss, error) {
 	d, err := Format{}.Open(ctx, r.src, ro)
 	if err != nil {
@@ -477,10 +501,6 @@ func (c *copier) copyUntimed(w *Writer, part Part) error {
 		r := cur.Record()
 		if cur.cur.cut {
 			continue
-		}
-		if part == Definitions && r.Stream != 0 {
-			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams "+
-				"(option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
 		}
 		if err := w.Stream(0).WritePart(r, part); err != nil {
 			return fmt.Errorf("%s: %w", c.r.src.Path, err)

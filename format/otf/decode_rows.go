@@ -100,6 +100,13 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
+	d.attributes(b, r, text, texted)
+}
+
+// attributes adds the attributes of a record's row, which is the last row of b. texted is set if the
+// row has a text.
+func (d *decoder) attributes(b *trace.Batch, r *Record, text string, texted bool) {
+	stream := r.Stream
 	carries := false // the row is carried; attributes that repeat a field are omitted
 	if d.carried {
 		v, ok := r.Find(rowKey)

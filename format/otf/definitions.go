@@ -44,6 +44,7 @@ type model struct {
 	operations *localOperations
 	kinds      map[uint32]uint64 // kinds of the collective operations
 	local      map[uint32]bool   // streams that have definitions of their own
+	unified    bool              // equal definitions of several streams are one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
 	// marksLeaves requests an attribute of leaves that name no function, where others do. The encoder of the same
@@ -220,9 +221,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		m.addDefinition(r, async, set)
 	}
 	m.processes(list, r.master)
-	if !unify || len(m.local) == 0 {
-		m.defs.Native = &original{r: r, model: m}
-	}
+	m.unified = unify
+	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
 		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use it
 	}

@@ -151,10 +151,13 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.reader = &decoder{model: m}
 	switch native := d.Native.(type) {
 	case *original:
-		if !e.defaultStreams && len(native.model.local) > 0 {
-			return nil // other streams do not have the definitions of these
-		}
 		s := &sourceTrace{number: 1, r: native.r, model: native.model}
+		if e.joinsStreams(s) {
+			if d.Mended {
+				return nil // the stand-ins of several streams can have the same token
+			}
+			s.SourceTrace = sameTrace(d)
+		}
 		numberStreams([]*sourceTrace{s})
 		return e.rewrite([]*sourceTrace{s})
 	case *trace.SourceTraces:

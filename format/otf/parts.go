@@ -91,8 +91,10 @@ var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubst
 
 // joiner makes the definitions of several traces those of one.
 type joiner struct {
-	merged   bool                                // there are several traces
-	used     [tokenSpaces]map[streamToken]bool   // in a merged trace all tokens are global
+	merged   bool // there are several traces
+	global   bool // all tokens are global
+	together bool // definitions without tokens are global, too
+	used     [tokenSpaces]map[streamToken]bool
 	greatest map[Type]uint64                     // the greatest token of definitions of a type
 	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
 	creator  string                              // of the first trace
@@ -137,7 +139,7 @@ func (r *Record) scope() streamToken {
 
 // written returns the key of the written tokens for a token of a stream.
 func (j *joiner) written(stream uint32, token uint64) streamToken {
-	if j.merged {
+	if j.global {
 		stream = 0
 	}
 	return streamToken{stream, token}
@@ -180,8 +182,9 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 
 // join returns the definitions of all sources with the tokens that they are written with.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
-	j := &joiner{merged: len(sources) > 1, greatest: map[Type]uint64{}, contents: map[streamType]map[string]uint64{},
-		records: map[*Record]bool{}}
+	j := &joiner{merged: len(sources) > 1, global: e.original.global, greatest: map[Type]uint64{},
+		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}}
+	j.together = j.global && (!j.merged || !e.defaultStreams)
 	e.original.entries = j.records
 	for i := range j.used {
 		j.used[i], j.entries[i] = map[streamToken]bool{}, map[joinedEntry]uint64{}
@@ -254,8 +257,10 @@ func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
 	for _, r := range list {
 		if _, ok := tokensOfDefinitions[r.Type]; !ok {
 			drop[r] = !j.translateOther(s, r)
-			r.Stream = s.streams[r.Stream]
-		} else if j.merged {
+			if r.Stream = s.streams[r.Stream]; j.together {
+				r.Stream = 0
+			}
+		} else if j.global {
 			r.Stream = 0
 		}
 	}
@@ -277,7 +282,7 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 		return true
 	case DefCollectiveOperation:
 		token := r.Token
-		if j.merged {
+		if j.global {
 			token = s.Operation(s.model.operationNumber(r.Stream, token))
 		}
 		at := j.written(r.Stream, token)
@@ -505,6 +510,12 @@ func assignStreams(m *MasterControl, sources []*sourceTrace) {
 			}
 		}
 	}
+}
+
+// sameTrace describes the only trace that is written, with the same entries, times and numbers.
+func sameTrace(d *trace.Definitions) trace.SourceTrace {
+	return trace.SourceTrace{Defs: d, Retimed: d.Retimed, Index: func(_ any, i uint32) uint32 { return i },
+		Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}
 }
 
 // sourcesOf returns the traces that a trace was merged from, or nil if they are not of OTF.

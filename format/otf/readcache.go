@@ -6,8 +6,8 @@ import (
 )
 
 // maxCachedBytes is how much of the files a survey may keep in memory for the scan that follows, so
-// that small parts of traces are read only once. Nothing is kept when a whole trace is surveyed:
-// allocating memory costs more than reading the file again from the page cache.
+// that small traces and parts of traces are read only once. Nothing is kept of a whole trace that is
+// larger: allocating memory costs more than reading the file again from the page cache.
 const maxCachedBytes = 32 << 20
 
 // readCache holds bytes of a file that a survey has read. They are contiguous. A nil *readCache is

@@ -35,6 +35,8 @@ type rewriting struct {
 	referred map[tokenOf]bool      // what events refer to and the model has no table for, if the trace is pruned
 	entries  map[*Record]bool      // records of entries of the written trace, if definitions are joined
 	moved    bool                  // the only trace begins or ends at another time than before
+	// global is set if the definitions of single streams become global ones.
+	global bool
 }
 
 // origin is the place of a location in the trace that it was read from.
@@ -63,6 +65,7 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	e.w.headed = true // the trace has a version and a unique id of its own
 	master := sources[0].r.master
 	if sources[0].Index != nil {
+		o.global = len(sources) > 1 || e.joinsStreams(sources[0])
 		master = numberStreams(sources)
 		o.records = e.join(sources)
 		for _, s := range sources {
@@ -105,6 +108,12 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 		}
 		return nil
 	})
+}
+
+// joinsStreams reports whether a trace has definitions of single streams that become global ones: its processes
+// get other streams, or equal definitions of several streams become one.
+func (e *encoder) joinsStreams(s *sourceTrace) bool {
+	return len(s.model.local) > 0 && (!e.defaultStreams || s.model.unified)
 }
 
 // isEveryone reports whether a location of a merged trace is the process 0 of one of the traces, which stands for
@@ -414,7 +423,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 			r.Root = s.token(processTokens, stream, r.Root)
 		}
 	}
-	if s.model.operations != nil && len(e.original.sources) == 1 && specs[r.Type].hasField(fCollective) {
+	if s.model.operations != nil && !e.original.global && specs[r.Type].hasField(fCollective) {
 		r.Collective = s.model.operationToken(r.Stream, r.Collective)
 	}
 	if e.original.referred != nil {

@@ -67,18 +67,20 @@ type surveyed struct {
 }
 
 func (d *decoder) surveyAll(ctx context.Context) error {
-	if d.opt.Progress != nil {
-		size, err := d.r.size(Snapshots, Statistics, Events)
-		if err != nil {
-			return err
-		}
-		d.r.progress = newProgress(d.opt, 2*size) // the files are read twice
+	size, err := d.r.size(Snapshots, Statistics, Events)
+	if err != nil {
+		return err
 	}
+	d.r.progress = newProgress(d.opt, 2*size) // the files are read twice, from the cache the second time if they are small
 	d.files, d.hasEvents = nil, false
 	d.count, d.first, d.last = 0, 0, 0
-	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
+	room := newCacheBudget()
+	err = d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
 		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
 			return f, nil
+		}
+		if size <= maxCachedBytes {
+			s.t.cache(room)
 		}
 		return surveyWhole(ctx, s)
 	}, func(x surveyed) error {

@@ -74,7 +74,7 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	a.Locations, a.Definitions = c.fixed(8), c.fixed(8)
 	a.Machine, a.Creator, a.Description = c.text(), c.text(), c.text()
 	switch {
-	case c.bad && len(b) < sub:
+	case c.bad && len(b) < sub+2:
 		return nil, bad(len(b), "an anchor file", "the end of the file")
 	case a.Substrate != 1:
 		return nil, bad(sub, "1, plain files: other substrates cannot be read", "substrate %d%s", a.Substrate,

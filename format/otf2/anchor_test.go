@@ -144,3 +144,16 @@ func TestAnchorFileRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAnchorFileCut checks that an anchor file that ends before the substrate is said to end, at whatever byte.
+func TestAnchorFileCut(t *testing.T) {
+	whole := (&Anchor{EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1}).append(nil)
+	const substrate = 2 + len("OTF2\x00") + 2 + 3 + 8 + 8 // the fields before it
+	for n := 2 + len("OTF2\x00"); n < substrate+2; n++ {
+		_, err := parseAnchor("t", whole[:n])
+		want := fmt.Sprintf("t:%#x: found the end of the file, expected an anchor file", n)
+		if err == nil || err.Error() != want {
+			t.Errorf("%d bytes: found %v, expected %s", n, err, want)
+		}
+	}
+}

@@ -200,6 +200,15 @@ func simpleTypes(all []directive) (types []trace.Type) {
 // isConversion reports whether the directive reads a value.
 func (d *directive) isConversion() bool { return d.verb != ' ' && d.verb != 0 && d.verb != '%' }
 
+// isNumber reports whether the directive reads a number.
+func (d *directive) isNumber() bool {
+	switch d.verb {
+	case 'd', 'i', 'o', 'x', 'f':
+		return true
+	}
+	return false
+}
+
 // scan decodes n repetitions of the control string from l like scanf. A value that does not fit its
 // conversion is kept as a word. Where a literal is missing or has blanks ahead of it, which scanf does not
 // skip, the values that follow are kept, too.
@@ -241,8 +250,8 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 			if i >= len(l) {
 				break
 			}
-			v, length, ok := d.read(l[i:], c.mayTouchNext(k, rep == n-1))
-			if !ok {
+			v, length, ok := d.read(l[i:])
+			if !ok || !c.mayEnd(k, rep == n-1, length, l[i+length:]) {
 				i = skipBlanks(l, i)
 				v, length = readWord(l[i:])
 				if problem.rule == "" {
@@ -281,20 +290,24 @@ func skipBlanks(l []byte, i int) int {
 	return i
 }
 
-// mayTouchNext reports whether the text of directive k may be followed by a byte other than a
-// blank. last reports that no repetition follows.
-func (c *control) mayTouchNext(k int, last bool) bool {
-	if k++; k == len(c.directives) {
-		if last {
-			return false
-		}
-		k = 0
-	}
-	switch c.directives[k].verb {
-	case 0, '%', 's', 'c', '[':
+// mayEnd reports whether the text of directive k, of the given length, may end ahead of rest. A number ends at its
+// width, at a blank, or where the text of the next directive can begin. last reports that no repetition follows.
+func (c *control) mayEnd(k int, last bool, length int, rest []byte) bool {
+	d := &c.directives[k]
+	if !d.isNumber() || length == d.width || len(rest) == 0 || blank(rest[0]) {
 		return true
 	}
-	return false
+	for {
+		if k++; k == len(c.directives) {
+			if last {
+				return false
+			}
+			k, last = 0, true
+		}
+		if d = &c.directives[k]; d.verb != ' ' {
+			return !d.isNumber() || d.number(d.within(rest)) > 0
+		}
+	}
 }
 
 // readWord returns the text up to the next blank.
@@ -306,13 +319,17 @@ func readWord(l []byte) (trace.Value, int) {
 	return trace.StringValue(alias(l[:n])), n
 }
 
-// read reads one value from the beginning of l. ok is false if there is none. If touches is false,
-// a number must end at a blank, at the end of the line or at the width.
-func (d *directive) read(l []byte, touches bool) (v trace.Value, n int, ok bool) {
-	limit := len(l)
+// within returns the bytes of l that the width of the directive allows.
+func (d *directive) within(l []byte) []byte {
 	if d.width > 0 {
-		limit = min(limit, d.width)
+		return l[:min(len(l), d.width)]
 	}
+	return l
+}
+
+// read reads one value from the beginning of l. ok is false if there is none.
+func (d *directive) read(l []byte) (v trace.Value, n int, ok bool) {
+	limit := len(d.within(l))
 	switch d.verb {
 	case 'c':
 		n = max(1, d.width)
@@ -328,9 +345,7 @@ func (d *directive) read(l []byte, touches bool) (v trace.Value, n int, ok bool)
 			n++
 		}
 	default:
-		if n = d.number(l[:limit]); n < limit && !touches && !blank(l[n]) {
-			return v, 0, false
-		}
+		n = d.number(l[:limit])
 		v, ok = d.parseNumber(l[:n])
 		return v, n, ok
 	}

@@ -44,6 +44,9 @@ var (
 	bytesFields = []string{"length", "descriptor"}
 )
 
+// destinationField is the index of the destination in sendFields.
+const destinationField = 2
+
 // eventTable lists the event types with a meaning of their own (docs/formats/picl.md, "Event
 // types").
 var eventTable = [...]eventSpec{

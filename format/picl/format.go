@@ -210,10 +210,14 @@ func (c *checker) checkSubsets(b *trace.Batch) {
 				continue
 			}
 			k = setKey{TypeEventSet, event}
-		case k.typ == 0 || v.Type != trace.Int32 && v.Type != trace.Int64:
+		case k.typ == 0:
 			continue
 		default:
-			k.id = v.Int()
+			id, ok := v.Whole()
+			if !ok {
+				continue
+			}
+			k.id = id
 		}
 		if _, known := c.d.missing[k]; !known && len(b.Pos) > 0 {
 			c.d.noteSubset(c.missing, k, b.Pos[row])

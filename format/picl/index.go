@@ -185,6 +185,9 @@ func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
 	breaks, where := d.Order(all, 18)
+	if err := d.ReportSpan("picl.long-span"); err != nil {
+		return err
+	}
 	d.Lanes = len(d.Runs) == 1
 	if breaks > 0 {
 		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note,
@@ -213,11 +216,10 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		var l []byte
 		var number int64
 		var i int
-		counted := false // the number of data fields has been read
 		if usual {
 			rest := w.Rest()
 			if _, end := h.parseFastLine(rest); end > 0 {
-				l, number, counted = rest[:end], w.Skip(end+1), true
+				l, number = rest[:end], w.Skip(end+1)
 			}
 		}
 		if l == nil {
@@ -286,11 +288,10 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 				}
 				r.open[key] = r.open[key] || source
 			}
-			if h.f[1] == -58 {
-				break
+			if h.f[1] != -58 {
+				r.nesting.note(typ, h.f[1], key)
 			}
-			r.nesting.note(typ, h.f[1], key)
-			if typ == TypeEntry && (counted || h.parseCount(l)) && h.f[5] > 4 {
+			if typ == TypeEntry && h.mayHaveMore(l, skip) {
 				r.nesting.found = true // the entry has the fields of a mark, which its exit may repeat
 			}
 		}

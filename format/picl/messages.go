@@ -34,7 +34,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	}
 	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
 	for i := range min(len(vals), len(field)) {
-		if v, ok := wholeNumber(vals[i]); ok {
+		if v, ok := vals[i].Whole(); ok {
 			field[i] = v
 		}
 	}
@@ -49,7 +49,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 		b.Pos = append(b.Pos, line)
 	}
 	// An omitted destination is unknown; -1 means all.
-	if kind.IsSend() && len(vals) > 2 && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
+	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
 				add(uint64(l))

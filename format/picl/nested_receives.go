@@ -105,6 +105,9 @@ func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
 			if k.event == c.call || k.event == c.wait {
 				o.regions[ref] = callOrWait{i, k.event == c.wait}
 			}
+			if k.event == -58 && c.call == -60 { // without waiting; its messages are of the same kind
+				o.regions[ref] = callOrWait{call: i}
+			}
 		}
 	}
 	return o

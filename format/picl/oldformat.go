@@ -208,8 +208,8 @@ func (x *oldLine) parse() (found, expected string) {
 
 // oldTime returns the time of seconds and microseconds. ok is false if it does not fit.
 func oldTime(seconds, micros int64) (t trace.Decimal, ok bool) {
-	const most = math.MaxInt64/1_000_000 - 1
-	ok = seconds <= most && seconds >= -most && micros <= 1_000_000 && micros >= -1_000_000
+	const most = math.MaxInt64/1_000_000/2 - 1
+	ok = seconds <= most && seconds >= -most && micros <= most*1_000_000 && micros >= -most*1_000_000
 	return trace.NewDecimal(seconds*1_000_000+micros, 6), ok
 }
 
@@ -365,26 +365,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 		vol := rec(TypeVolumes, -1, -901, arg(0))
 		return c.emit(rec(TypeExit, -901), vol)
 	case 20, 21:
-		typ := int64(TypeEntry)
-		if x.key == 21 {
-			typ = TypeExit
-		}
-		event := arg(0)
-		if event < 0 {
-			// Library collectives: -1 is a barrier, -2 and -3 are broadcasts, -4 is a global
-			// operation.
-			event = map[int64]int64{-1: -402, -2: -785, -3: -785, -4: -782}[event]
-			if event == 0 {
-				event = -602
-			}
-			// The event types have other data fields, or none. So the numbers are those of a user record inside.
-			own := rec(int64(x.key), event, arg(0), arg(1), arg(2))
-			if x.key == 20 {
-				return c.emit(rec(typ, event), own)
-			}
-			return c.emit(own, rec(typ, event))
-		}
-		return c.emit(rec(typ, event, arg(1), arg(2)))
+		return c.block(x)
 	case 22:
 		if arg(0) != int64(len(args))-1 {
 			err := x.bad(fmt.Sprintf("a count of %d and %d values", arg(0), max(0, len(args)-1)),
@@ -404,6 +385,30 @@ func (c *oldConverter) convert(x *oldLine) error {
 	}
 	c.Skipped++
 	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+}
+
+// block writes the begin or end of a block.
+func (c *oldConverter) block(x *oldLine) error {
+	rec, arg := x.record, x.arg
+	typ := int64(TypeEntry)
+	if x.key == 21 {
+		typ = TypeExit
+	}
+	event := arg(0)
+	if event >= 0 {
+		return c.emit(rec(typ, event, arg(1), arg(2)))
+	}
+	// Library collectives: -1 is a barrier, -2 and -3 are broadcasts, -4 is a global operation.
+	event = map[int64]int64{-1: -402, -2: -785, -3: -785, -4: -782}[event]
+	if event == 0 {
+		event = -602
+	}
+	// The event types have other data fields, or none. So the numbers are those of a user record inside.
+	own := rec(int64(x.key), event, arg(0), arg(1), arg(2))
+	if x.key == 20 {
+		return c.emit(rec(typ, event), own)
+	}
+	return c.emit(own, rec(typ, event))
 }
 
 // figures writes what a process has counted up to now as a user record that has the number of the old record. It is

@@ -487,12 +487,13 @@ var noFigure = trace.StringValue("")
 // the type, its description the name that the type has for the processor and process of the record.
 func (p *blockParser) statisticKey(event trace.Value, of procKey, line int64) uint32 {
 	number := event.String()
-	if event.Type == trace.String {
+	typ, ok := event.Whole()
+	if !ok {
 		return p.defineAs(trace.AttributeDef{Name: strings.Clone(number)})
 	}
-	name, ok := p.d.defs.labelOf(event.Int(), of.processor, of.process, line)
+	name, ok := p.d.defs.labelOf(typ, of.processor, of.process, line)
 	if !ok {
-		name = eventName(event.Int())
+		name = eventName(typ)
 	}
 	return p.defineKeyed(number+"\x00"+name, trace.AttributeDef{Name: number, Doc: name})
 }

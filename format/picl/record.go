@@ -342,8 +342,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 		want = math.MaxInt64
 	}
 	got := int64(0)
-	i := 0
-	var problem dataProblem
+	i, before := 0, len(vals)
 	for {
 		for i < len(l) && blank(l[i]) {
 			i++
@@ -372,17 +371,14 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 			j++
 		}
 		v, ok := parseValue(typ, l[i:j])
-		if !ok && problem.rule == "" {
-			problem = c.mismatch(l[i:j])
+		if !ok {
+			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or there is another text
 		}
 		vals = append(vals, v)
 		got++
 		i = j
 	}
-	if problem.rule == "" {
-		problem = countProblem(l[i:], got, n, k, want)
-	}
-	return vals, problem
+	return vals, countProblem(l[i:], got, n, k, want)
 }
 
 // mismatch returns the problem of a text that does not fit a conversion.
@@ -425,8 +421,12 @@ func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 		if typ == trace.Float32 {
 			bits = 32
 		}
-		// scanf also accepts hexadecimal numbers, but not the underscores of Go.
-		if v, err := strconv.ParseFloat(string(tok), bits); err == nil && bytes.IndexByte(tok, '_') < 0 {
+		// scanf also accepts hexadecimal numbers, with or without an exponent, but not the underscores of Go.
+		text := string(tok)
+		if bytes.ContainsAny(tok, "xX") && !bytes.ContainsAny(tok, "pP") {
+			text += "p0"
+		}
+		if v, err := strconv.ParseFloat(text, bits); err == nil && bytes.IndexByte(tok, '_') < 0 {
 			if typ == trace.Float32 {
 				return trace.Value{Num: uint64(math.Float32bits(float32(v))), Type: typ}, true
 			}

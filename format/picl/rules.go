@@ -34,6 +34,9 @@ var rules = []format.Rule{
 		"processors, processes or event types that no record defines.", Example: "-3 0 0.1 -77 0 0", Stays: true},
 	{ID: "picl.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is " +
 		"rounded.", Example: "-3 0 10000000000.0 0 0 0 and -4 0 10000000000.0000000000001 0 0 0"},
+	{ID: "picl.long-span", Severity: trace.Error, Doc: "The trace is longer than 2^63 - 1 ticks; times are right, " +
+		"durations and shares of the trace are not.",
+		Example: "-2 0 -9000000000000000000.0 0 0 0 and -2 0 9000000000000000000.0 0 0 0", Stays: true},
 	{ID: "picl.old-record", Severity: trace.Warning, Doc: "A record of the old format cannot be read; it is " +
 		"skipped. Or it has another number of values than it says, or than its kind has; those that are there count.",
 		Example: "8 0 5 1 0 7 4"},

@@ -55,6 +55,23 @@ func (h *head) leavesOpen(l []byte, skip int64) (source, any bool) {
 	return source, any
 }
 
+// mayHaveMore reports whether a record may have more than n values. l is the line.
+func (h *head) mayHaveMore(l []byte, n int64) bool {
+	i, bad := h.parse(l, 6)
+	if bad >= 0 || h.f[5] == 0 {
+		return false
+	}
+	data := bytes.TrimLeft(l[i:], " \t")
+	switch {
+	case len(data) == 0 || usualDescriptor(data):
+		return h.f[5] > n
+	case data[0] == '"':
+		end := closingQuote(data)
+		return end > 0 && min(h.f[5], n+1)*int64(bytes.Count(data[:end], []byte{'%'})) > n
+	}
+	return true // a record defines the descriptor
+}
+
 // waitingSend is a send to one of the receivers.
 type waitingSend struct {
 	from  uint32

@@ -61,6 +61,7 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
 		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
 		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
+		{"hexadecimal real numbers", `3 "%lf" 0xff 0x1.8 -0x1p3`, `255 1.5 -8`, ""},
 		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
 		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
 		{"blank ahead of a literal", `1 "%d,%d" 1 , 2`, `1 2`, "picl.data-type × 1"},
@@ -74,6 +75,12 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%% skips blanks", `1 "%d%%" 5 %`, `5`, ""},
 		{"literals of two repetitions", `2 "x=%d" x=3x=4`, `3 4`, ""},
 		{"text after a number", `1 "%d%s" 5x`, `5 "x"`, ""},
+		{"a sign ends a number", `1 "%d%d" 5-6`, `5 -6`, ""},
+		{"a sign ends a real number", `1 "%lf%d" .5-17`, `0.5 -17`, ""},
+		{"a sign ends the last number of a repetition", `2 "%d%lf" 1 0.5-2 1.5`, `1 0.5 -2 1.5`, ""},
+		{"a digit ends an octal number", `1 "%o%d" 178`, `15 8`, ""},
+		{"a point ends an integer", `1 "%d%lf" 5.25`, `5 0.25`, ""},
+		{"a point in an integer", `1 "%d" 5.25`, `"5.25"`, "picl.data-type × 1"},
 		{"unknown conversion", `1 "%y" some text`, `"some" "text"`, "picl.descriptor × 1"},
 		{"set without end", `1 "%[a" some text`, `"some" "text"`, "picl.descriptor × 1"},
 		{"no closing quote", `1 "%d 5`, `"\"%d" "5"`, "picl.malformed-record × 1"},
@@ -308,7 +315,12 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
 		{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},
 		{"more with a point behind -913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%lf\" -21 2.0\n", ""},
-		{"event type with a point", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.0 5\n", ""},
+		{"event type with a point", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.0 5\n", "picl.statistics × 1"},
+		{"event types among numbers with a point", "-101 -1 2.0 0 0 4 5 -21 0.2 -53 0.4\n", ""},
+		{"event types among numbers with a point, other time", "-101 -1 2.0 0 0 4 5 -21 0.5 -53 0.4\n",
+			"picl.statistics × 1"},
+		{"all events and those without records, with a point", "-102 -1 2.0 0 0 4 5 -53 12 -1 13\n", ""},
+		{"no event type", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.5 5\n", ""},
 		{"a word as figure", "-102 -1 2.0 0 0 1 \"%d%s\" -21 x\n", "picl.statistics × 1"},
 		{"entry with all fields",
 			"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 0\n-103 -1 2.0 0 0 2 \"%d%d\" -51 8 -21 8\n", ""},
@@ -336,6 +348,7 @@ func TestStatistics_2_3_2(t *testing.T) {
 func TestUndefined_2_1(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"processors", "-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors, with a point", "-3 -21 0.1 0 0 3 5 8 1 -77.0\n", "picl.undefined × 1"},
 		{"processors defined as event types", "-203 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
 		{"processors defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", ""},
 		{"processors defined later", "-3 1 0.1 -77 0 0\n-201 -1 0.2 -1 -1 2 2 -77 1\n", ""},
@@ -393,6 +406,13 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
 		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
 		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"entry and exit of a posted receive tell", "-3 -60 0.1 0 0 4 2 77 8 5 1\n-4 -60 0.3 0 0 3 2 8 5 1\n", 1},
+		{"entry and exit of a receive found complete tell", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"two receives found complete", strings.Repeat("-3 -58 0.1 0 0 1 2 77\n-4 -58 0.1 0 0 4 2 8 5 1 0\n", 2), 2},
+		{"entry as one structure and exit tell",
+			"-3 -51 0.1 0 0 1 \"%d%d%d%d%d%d\" 5 -1 -1 8 5 1\n" + done, 1},
+		{"entry with a defined descriptor and exit tell", "-6 -51 0.0 -1 -1 1 \"%d%s\" 9 \"%d%d%d%d%d%d\"\n" +
+			"-3 -51 0.1 0 0 1 9 5 -1 -1 8 5 1\n" + done, 1},
 		{"twice entry and exit",
 			"-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
@@ -556,6 +576,11 @@ func TestOldRecords_13(t *testing.T) {
 			`20 0/0 mark "probe0"(-53) data0:int32="7"`}, []string{"picl.old-record × 2"}},
 		{"text", "1 0 1 0 4 4 4\n16 0 10 0 a  b\tc \n", []string{"10 0/0 comment", `text:string="a  b\tc"`}, nil},
 		{"time", "1 0 0 0 4 4 4\n2 9223372036854775807 0 0\n", nil, []string{"picl.old-record × 1"}},
+		{"microseconds alone", "1 0 0 0 4 4 4\n15 0 2500000 0 5\n15 1 2500000 0 6\n24 0 4000000 0 0 5000000\n",
+			// The tick is 0.1 s.
+			[]string{`25 0/0 mark "event 5"(5)`, `35 0/0 mark "event 6"(6)`, `50 0/0 leave "tracefiles"(-903)`}, nil},
+		{"microseconds that do not fit", "1 0 0 0 4 4 4\n2 9000000000000 9223372036854775807 0\n", nil,
+			[]string{"picl.old-record × 1"}},
 	} {
 		_, events, rules := opened(t, x.text, nil)
 		all := "\n" + strings.Join(events, "\n")

@@ -221,8 +221,8 @@ func (p *processStatistics) noteRecorded(r *Record) {
 		p.recorded = map[figureKey]bool{}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if v := r.Values[i]; isInteger(v) {
-			p.recorded[figureKey{r.Type, r.Event, v.Int()}] = true
+		if event, ok := r.Values[i].Whole(); ok {
+			p.recorded[figureKey{r.Type, r.Event, event}] = true
 		}
 	}
 }
@@ -279,7 +279,8 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 		stop = silence{true, true, true}
 	case -904:
 		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
-			stop[i] = isInteger(v) && v.Int() == 0
+			level, ok := v.Whole()
+			stop[i] = ok && level == 0
 		}
 	}
 	have := s.stops[k]
@@ -380,7 +381,7 @@ func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 		return 1
 	}
 	if i := slices.Index(names, "length"); i >= 0 && i < len(vals) {
-		if n, ok := wholeNumber(vals[i]); ok && n >= 0 {
+		if n, ok := vals[i].Whole(); ok && n >= 0 {
 			return n
 		}
 		return -1
@@ -389,18 +390,6 @@ func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 		return -1
 	}
 	return 0
-}
-
-// wholeNumber returns an integer, also one that is a floating-point number.
-func wholeNumber(v trace.Value) (n int64, ok bool) {
-	switch v.Type {
-	case trace.Int32, trace.Int64:
-		return v.Int(), true
-	case trace.Float32, trace.Float64:
-		x := v.Float()
-		return int64(x), math.Abs(x) < 1<<53 && x == math.Trunc(x)
-	}
-	return 0, false
 }
 
 func subtract(a, b trace.Decimal) trace.Decimal { b.Coef = -b.Coef; return add(a, b) }

@@ -32,13 +32,12 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		about.inside = -1 // the whole run as well
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		v := r.Values[i]
-		if isInteger(v) && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) &&
-			r.Values[i+1].Float() > 0 {
+		event, ok := r.Values[i].Whole()
+		if ok && (slices.Contains(noEvents, event) || r.Type == TypeVolumes && event == -901) && r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
 			}
-			s.silent[about][v.Int()] = r.Values[i+1].Float()
+			s.silent[about][event] = r.Values[i+1].Float()
 		}
 	}
 	if s.isUndefined(TypeProcessorSet, r.Processor) || s.isUndefined(TypeProcessSet, r.Process) ||
@@ -46,10 +45,10 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		return out
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
-		if !isInteger(r.Values[i]) || s.isUndefined(TypeEventSet, r.Values[i].Int()) {
+		event, ok := r.Values[i].Whole()
+		if !ok || s.isUndefined(TypeEventSet, event) {
 			continue // not an event type
 		}
-		event := r.Values[i].Int()
 		var f figures
 		least := s.unrecorded(event) || stopped.of(event, s.defs) // there may be more events than records
 		for _, p := range of {

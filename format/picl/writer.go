@@ -162,8 +162,10 @@ func (w *Writer) Write(r *Record) error {
 		return w.writeFinal(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901 && r.Event != -1:
 		k := pendingKey{r.Processor, r.Process, r.Event}
-		if r.Event >= 0 && len(r.Values) > len(specOf(r.Event).entry) {
-			// In a mark, its last fields would have the names of the exit's fields.
+		spec := specOf(r.Event)
+		if r.Event >= 0 && len(r.Values) > len(spec.entry) || spec.send == sendPost && len(r.Values) <= destinationField {
+			// In a mark, its last fields would have the names of the exit's fields, and a destination that it
+			// leaves out would be -1, which is all processors.
 			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
 			return w.writeFinal(r)
 		}
@@ -577,22 +579,24 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 	}
 	out := slices.Clone(r.Values)
 	for i, n := range names[:min(len(names), len(out))] {
-		v := out[i].Int()
+		v, whole := out[i].Whole()
 		switch typ := subsetFields[n]; {
-		case !isInteger(out[i]):
+		case !whole:
 		case typ == TypeProcessSet && v < -1:
-			out[i] = intValue(-1)
+			out[i] = out[i].WithWhole(-1)
 		case n != "processor" && typ != TypeProcessorSet || v < 0 || v == Host ||
 			w.defs.hasSubset(setKey{TypeProcessorSet, v}):
 		default:
 			process := int64(-1)
 			with := i+1 < len(out) && i+1 < len(names) && (n == "processor" || subsetFields[names[i+1]] == TypeProcessSet)
-			if with && isInteger(out[i+1]) {
-				process = max(-1, out[i+1].Int())
+			if with {
+				if q, whole := out[i+1].Whole(); whole {
+					process = max(-1, q)
+				}
 			}
-			out[i] = intValue(w.processor(v, process).processor)
+			out[i] = out[i].WithWhole(w.processor(v, process).processor)
 			if process >= 0 {
-				out[i+1] = intValue(0)
+				out[i+1] = out[i+1].WithWhole(0)
 			}
 		}
 	}

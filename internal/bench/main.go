@@ -2,8 +2,8 @@
 // memory of whole processes with those of other programs that read the same files in the same run.
 // The part text writes docs/performance.md. Each other part writes a document of its own:
 // docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
-// docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md and
-// docs/performance-viewer.md.
+// docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md,
+// docs/performance-verify.md and docs/performance-viewer.md.
 //
 //	go run ./internal/bench            # everything, most of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -13,6 +13,7 @@
 //	go run ./internal/bench -part otf2
 //	go run ./internal/bench -part reads      # bytes that commands read
 //	go run ./internal/bench -part transform  # cut, filter and the like
+//	go run ./internal/bench -part verify     # verify, flow, usage, distance and behaviour
 //	go run ./internal/bench -part viewer     # index, server and page
 //
 // Large files are created in a temporary directory (see -dir) and removed afterwards. At any time,
@@ -81,6 +82,8 @@ var parts = []part{
 		func() measurement { return &transformReport{} }},
 	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200,
 		func() measurement { return &workloadsReport{} }},
+	{"verify", "events of the traces whose properties are verified, about", 10_000_000, 10_000, 100_000, 200,
+		func() measurement { return &verifyReport{} }},
 	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0,
 		func() measurement { return &viewerReport{} }},
 }
@@ -137,10 +140,11 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.SetOutput(errs)
 	list := f.String("part", strings.Join(partNames, ","),
 		"what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, "+
-			"filter and the like), workloads (each of weft generate), viewer, or several of them")
+			"filter and the like), workloads (each of weft generate), verify (and flow, usage, distance, behaviour), viewer, or "+
+			"several of them")
 	f.StringVar(&c.out, "o", "docs/performance.md",
-		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads and "+
-			"-viewer in their names; \"\" only prints (as -quick does unless told)")
+		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads, "+
+			"-verify and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -191,8 +195,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	for _, name := range chosen {
 		if !slices.Contains(partNames, name) {
 			return nil,
-				fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, reads, transform, workloads and viewer, with commas",
-					name)
+				fmt.Errorf("-part: found %q, expected %s and %s, with commas", name,
+					strings.Join(partNames[:len(partNames)-1], ", "), partNames[len(partNames)-1])
 		}
 	}
 	for _, p := range parts {

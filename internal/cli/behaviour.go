@@ -51,6 +51,7 @@ class with the least distance.`,
 					if opt.Iterations, err = choose(in.Defs(), aRegion, iterations); err != nil {
 						return nil, nil, err
 					}
+					in.flagNames = append(in.flagNames, flagNames{"--iterations", aRegion, iterations})
 				}
 				s, err := a.readClaims(c.Context(), in, &flags, opt)
 				if err != nil {
@@ -80,8 +81,8 @@ func (a *app) printBehaviours(x *distance.Behaviours, top int) {
 	printTable(a.out, header, len(x.Classes), top, func(i int) table.Row {
 		c := &x.Classes[i]
 		nearestTo := ""
-		if c.Nearest >= 0 {
-			nearestTo = fmt.Sprintf("%d (%d)", c.Nearest+1, c.Distance)
+		if c.Nearest != nil {
+			nearestTo = fmt.Sprintf("%d (%d)", *c.Nearest+1, c.Distance)
 		}
 		others := slices.Clone(c.Names[1:min(len(c.Names), 6)])
 		if int64(len(others)) < c.Objects-1 {

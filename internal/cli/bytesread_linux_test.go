@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,8 @@ func TestOTFReadsLittle(t *testing.T) {
 	part := func(whole int64, percent float64) int64 { return int64(1.2 * percent / 100 * float64(whole)) }
 	const ends = 256 << 10 // definitions, the first and last blocks of the files, and blocks read by bisection
 	late := []string{"--window", "75%..75.1%"}
+	clocks := filepath.Join(dir, "clocks.json")
+	weft(t, exitGood, "align", "-q", "--correction", clocks, trace)
 	answers := map[string]string{}
 	for _, snapshots := range []bool{false, true} {
 		before := 75.1
@@ -58,6 +61,9 @@ func TestOTFReadsLittle(t *testing.T) {
 			{[]string{"info"}, part(size, 90), false},
 			{[]string{"check"}, part(size, 90), false},
 			{[]string{"usage"}, part(size, 90), true},
+			{[]string{"comm", "--json", "--location", "2"}, part(size, 90), true},
+			{[]string{"messages", "--json", "--location", "2"}, part(size, 90), true},
+			{[]string{"states", "--json", "--clock-correction", clocks}, part(size, 90), true},
 			{[]string{"profile", "--json"}, part(size, 90), true},
 			{append([]string{"profile", "--json"}, late...), part(size, before), true},
 			{append([]string{"profile", "--json", "--location", "2"}, late...), part(stream, before), true},
@@ -173,7 +179,12 @@ func TestWindowsReadLittle(t *testing.T) {
 		for _, window := range []string{"1%..2%", "40%..41%"} {
 			most := read("profile", "--window", window)*5/4 + size/25
 			for _, args := range [][]string{{"comm"}, {"states"}, {"usage"}, {"messages"}, {"messages", "--list"}, {"waits"},
+				{"waits", "--causes"}, {"waits", "--causes", "--force", "--cube", filepath.Join(t.TempDir(), "t.cubex")},
 				{"states", "--roles", os.DevNull}, {"comm", "--location", "1"}, {"waits", "--location", "1"}} {
+				most := most
+				if slices.Contains(args, "--causes") { // an analysis of its own, as is --cube
+					most *= int64(len(args)+2) / 2
+				}
 				if n := read(append(args, "--window", window)...); n > most {
 					t.Errorf("%s of %s: %v of %s: found %d bytes read of %d, expected %d at most", x.workload, x.format, args, window,
 						n, size, most)

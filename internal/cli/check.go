@@ -65,8 +65,9 @@ For each broken rule weft prints its id, its severity and the first places. --ru
 the rules of all formats.
 
 --window, or --from and --to, --location and --group restrict the check to defects at
-these times and locations. Defects without a time or location are always shown. The whole
-trace is read all the same, since what is wrong with an event may follow from any other one.
+these times and locations. Defects without a time or location, such as damaged records, are
+always shown. The whole trace is read all the same: they may be anywhere, and so may the send
+of a receive, the other members of a collective operation and the sums of statistics.
 
 The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
 stops at the first defect. If a trace cannot be read, weft still checks the others; the
@@ -221,7 +222,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 		if err != nil {
 			return nil, err
 		}
-		if !ok || last < window.From || first >= window.To {
+		if !ok || last < window.From || !trace.Before(max(first, window.From), window.To) {
 			in.notFound = "found no event in the window"
 		}
 	}

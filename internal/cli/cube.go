@@ -26,9 +26,10 @@ func checkCube(file string) error {
 	return nil
 }
 
-// writeCube writes the figures of a trace to a file. It returns an error if there are none.
-func (a *app) writeCube(file string, in *input, f *tracecube.Builder) error {
-	if f.Empty() {
+// writeCube writes the figures of a trace to a file. It returns an error if there are none and nothing
+// was selected.
+func (a *app) writeCube(file string, in *input, s *selectionFlags, f *tracecube.Builder) error {
+	if f.Empty() && !s.any() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
 	}
 	return a.writeFile(file, f.Cube().Write)
@@ -48,11 +49,11 @@ func (a *app) profileCube(ctx context.Context, file string, in *input, s *select
 	if err != nil {
 		return err
 	}
-	return a.writeCube(file, in, f)
+	return a.writeCube(file, in, s, f)
 }
 
 // waitsCube writes the waits of a trace together with the figures of other analyses.
-func (a *app) waitsCube(ctx context.Context, file string, in *input, x *waitsResult, sel trace.Selection,
+func (a *app) waitsCube(ctx context.Context, flags *waitsFlags, in *input, x *waitsResult, sel trace.Selection,
 	opt calltree.Options) error {
 	f, err := tracecube.New(ctx, in.Events, sel, opt)
 	if err != nil {
@@ -69,5 +70,5 @@ func (a *app) waitsCube(ctx context.Context, file string, in *input, x *waitsRes
 		}
 		f.AddPath(path)
 	}
-	return a.writeCube(file, in, f)
+	return a.writeCube(flags.cubeFile, in, &flags.selection, f)
 }

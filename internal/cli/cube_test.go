@@ -172,6 +172,31 @@ func TestCubeProfile(t *testing.T) {
 	}
 }
 
+// TestCubeOfNothing checks that a choice that finds nothing gives a cube without values, which other programs read.
+func TestCubeOfNothing(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	dir := t.TempDir()
+	hand := waitsTraces + "hand/traces.otf2"
+	for i, choice := range []string{"--window=10s..11s", "--from=20s", "--to=@0", "--location=nobody", "--group=nowhere"} {
+		for _, command := range [][]string{{"profile"}, {"profile", "--tree"}, {"waits"}, {"waits", "--causes"}} {
+			file := filepath.Join(dir, fmt.Sprintf("%d.cubex", i))
+			weft(t, exitGood, append(command, "-q", choice, "--cube", file, hand)...)
+			c := readCube(t, file)
+			if len(c.Paths) != 1 || c.Metric("time") == nil || c.Metric("visits") == nil {
+				t.Errorf("%v %s: found paths %v, expected one", command, choice, c.Paths)
+			}
+		}
+		out, err := exec.Command(python, "../../cube/testdata/read.py", filepath.Join(dir, fmt.Sprintf("%d.cubex", i))).
+			CombinedOutput()
+		if err != nil || len(out) > 0 {
+			t.Errorf("%s: read.py: found %q (%v), expected no value", choice, out, err)
+		}
+	}
+}
+
 // TestCubeNodes checks the systems of traces without processes: each location gets one, and one machine is
 // around all.
 func TestCubeNodes(t *testing.T) {

@@ -81,7 +81,7 @@ type diffFlags struct {
 	selection                       selectionFlags
 	asJSON, asCSV, markdown, folded bool
 	metric, loop                    string
-	conditions                      []string
+	conditions, regions             []string
 	least, change                   float64
 	top                             int
 }
@@ -91,6 +91,8 @@ func (f *diffFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
 	f.selection.timeFlags(c.Flags())
 	f.selection.placeFlags(c.Flags())
+	c.Flags().Var((*nameList)(&f.regions), "region",
+		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
 		"the time to test and to rank by: exclusive or inclusive")
@@ -111,6 +113,9 @@ func (f *diffFlags) register(c *cobra.Command) {
 func (f *diffFlags) validate() error {
 	if n := count(f.asJSON, f.asCSV, f.markdown, f.folded); n > 1 {
 		return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
+	}
+	if f.folded && len(f.regions) > 0 {
+		return usageError("--region: expected none with --folded, which prints all call paths")
 	}
 	if _, err := wordIndex("--metric", f.metric, string(diff.Exclusive), string(diff.Inclusive)); err != nil {
 		return err
@@ -135,8 +140,16 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	}
 	as, bs, _ := sidesOf(c, args)
 	x := &diffResult{A: []heading{}, B: []heading{}, Failed: []failed{}}
-	cmp := diff.New(diff.Options{Runs: [2]int{len(as), len(bs)}, Loop: flags.loop, Metric: diff.Metric(flags.metric),
-		Least: flags.least / 100, Change: flags.change / 100})
+	opt := diff.Options{Runs: [2]int{len(as), len(bs)}, Loop: flags.loop, Metric: diff.Metric(flags.metric),
+		Least: flags.least / 100, Change: flags.change / 100}
+	if len(flags.regions) > 0 {
+		chosen, err := newPatterns(flags.regions)
+		if err != nil {
+			return err
+		}
+		opt.Regions = chosen.match
+	}
+	cmp := diff.New(opt)
 	if err := a.readSides(c, cmp, [2][]string{as, bs}, x, flags); err != nil {
 		return err
 	}
@@ -151,6 +164,9 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
 		return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s",
 			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest.Hint(flags.loop, x.RegionNames()))
+	}
+	if err := a.reportUnknownRegions(x, flags); err != nil {
+		return err
 	}
 	sentences, err := x.fail(wanted)
 	if err != nil {
@@ -172,6 +188,22 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 		err = &exitError{exitDefects, errors.New(strings.Join(sentences, "\n"))}
 	}
 	return err
+}
+
+// reportUnknownRegions prints the patterns of --region that match no region of any run.
+func (a *app) reportUnknownRegions(x *diffResult, flags *diffFlags) error {
+	names := x.RegionNames()
+	for _, s := range flags.regions {
+		p, err := newPatterns([]string{s})
+		if err != nil {
+			return err
+		}
+		_, known := x.Region(s)
+		if !flags.input.quiet && !known && !slices.ContainsFunc(names, func(name string) bool { return p.match(name) }) {
+			a.printOnce(fmt.Sprintf("--region %s: the traces have no such region%s", s, nearest.Hint(s, names)))
+		}
+	}
+	return nil
 }
 
 // readSides adds the traces of both sides to a comparison, and their headings to x.

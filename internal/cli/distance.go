@@ -159,6 +159,7 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 			in.notFound = "found no " + what
 			return s, nil
 		}
+		a.reportFlagNames(in)
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 	}
 	return s, nil

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/csv"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // efficiencyResult is the part of a trace in what weft efficiency --json prints.
@@ -19,12 +22,18 @@ type efficiencyResult struct {
 	Missing string `json:"missing,omitempty"`
 	*efficiency.Result
 	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
+	Phase   *efficiencyPhase    `json:"phase,omitempty"`
+}
+
+// efficiencyPhase is a phase of a trace: its number, from 1, and its window in ticks.
+type efficiencyPhase struct {
+	Number int   `json:"number"`
+	From   int64 `json:"from"`
+	To     int64 `json:"to"` // exclusive
 }
 
 func (a *app) efficiencyCommand() *cobra.Command {
-	var r inputFlags
-	var s selectionFlags
-	var asJSON, weak bool
+	var f efficiencyFlags
 	c := &cobra.Command{
 		Use:   "efficiency TRACE…",
 		Short: "Compute the POP efficiency factors of one or several runs",
@@ -42,56 +51,198 @@ more and more processes, are compared with the first one: computation scaling is
 time of the first run divided by that of another one, global efficiency its product with the
 parallel efficiency. With --weak the work is taken to grow with the number of threads.
 
+--phase REGION computes the factors of each phase of a run, such as the iterations of a loop.
+Phase N lasts from the first begin of the N-th visit of REGION at a location to the last end of
+one. The factors are those of --window with these times.
+
 --window, or --from and --to, compute the factors of a part of the time: what is open at its ends
 counts with its time in the part. --location and --group leave only these locations and the
 messages between them. There is no --region: a factor compares the whole time of locations.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
+			"  weft efficiency --phase iteration --csv trace.otf2 > phases.csv\n" +
 			"  weft efficiency --window 20%..80% --group 'node 0' trace.otf2",
 		Args: someArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			var list []*efficiencyResult
-			for _, path := range args {
-				x, err := a.efficiencyOf(c, path, &r, &s)
-				if err != nil {
-					return err
-				}
-				if len(list) > 0 && list[0].Missing == "" && x.Missing == "" {
-					scaling := efficiency.Scale(list[0].Result, x.Result, weak)
-					x.Scaling = &scaling
-				}
-				list = append(list, x)
-			}
-			if asJSON {
-				if len(list) == 1 {
-					return a.writeJSON(a.out, list[0])
-				}
-				return a.writeJSON(a.out, list)
-			}
-			a.printEfficiency(slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" }))
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runEfficiency(c, args, &f) },
 	}
-	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.partFlags(c.Flags())
-	c.Flags().BoolVar(&weak, "weak", false, "the work of runs with more threads is larger in proportion")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an object, of several traces a list")
+	f.input.flags(c.Flags())
+	f.input.clockFlag(c.Flags())
+	f.input.rolesFlag(c.Flags())
+	f.selection.partFlags(c.Flags())
+	c.Flags().BoolVar(&f.weak, "weak", false, "the work of runs with more threads is larger in proportion")
+	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON: an object, of several traces or phases a list")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	return c
 }
 
-// efficiencyOf computes the factors of a trace.
-func (a *app) efficiencyOf(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*efficiencyResult, error) {
-	x, found, err := answerPart(a, c.Context(), path, r, s, "the trace has no efficiency",
-		func(in *input) (x *efficiencyResult, ok bool, err error) {
-			x = &efficiencyResult{heading: in.heading()}
-			x.Result, ok, err = efficiency.Find(c.Context(), in.Events, efficiency.Options{Rows: trace.NewRows(in.Defs())})
-			return x, ok, err
+// efficiencyFlags holds the flags of weft efficiency.
+type efficiencyFlags struct {
+	input               inputFlags
+	selection           selectionFlags
+	weak, asJSON, asCSV bool
+	phase               string
+}
+
+// runEfficiency computes and prints the factors of the traces in args.
+func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags) error {
+	switch {
+	case f.asJSON && f.asCSV:
+		return usageError("--json and --csv: expected one of them")
+	case f.phase != "" && f.weak:
+		return usageError("--weak: expected no --phase with it, whose phases are not compared with each other")
+	}
+	var list []*efficiencyResult
+	for _, path := range args {
+		found, err := a.efficiencyOf(c, path, f)
+		if err != nil {
+			return err
+		}
+		list = append(list, found...)
+	}
+	if first := list[0]; f.phase == "" && first.Missing == "" {
+		for _, x := range list[1:] {
+			if x.Missing == "" {
+				scaling := efficiency.Scale(first.Result, x.Result, f.weak)
+				x.Scaling = &scaling
+			}
+		}
+	}
+	if f.asJSON {
+		if len(list) == 1 && f.phase == "" {
+			return a.writeJSON(a.out, list[0])
+		}
+		return a.writeJSON(a.out, list)
+	}
+	list = slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" })
+	switch {
+	case f.asCSV:
+		return a.efficiencyCSV(list)
+	case f.phase != "":
+		a.printPhases(list, len(args) > 1)
+	default:
+		a.printEfficiency(list)
+	}
+	return nil
+}
+
+// efficiencyOf computes the factors of a trace or, with --phase, of its phases.
+func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
+	var h heading
+	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
+		func(in *input) (list []*efficiencyResult, ok bool, err error) {
+			h = in.heading()
+			opt := efficiency.Options{Rows: trace.NewRows(in.Defs())}
+			if f.phase != "" {
+				return a.phases(c, in, h, f.phase, opt)
+			}
+			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
+			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
 		})
 	if err == nil && !found {
-		x = &efficiencyResult{heading: x.heading, Missing: efficiency.NoRegionTime}
+		list = []*efficiencyResult{{heading: h, Missing: efficiency.NoRegionTime}}
 	}
-	return x, err
+	return list, err
+}
+
+// phases computes the factors of each visit of a region.
+func (a *app) phases(c *cobra.Command, in *input, h heading, region string, opt efficiency.Options) (
+	list []*efficiencyResult, ok bool, err error) {
+	ctx := c.Context()
+	if err := in.Events.Prepare(ctx); err != nil {
+		return nil, false, err
+	}
+	visits, err := choose(in.Defs(), aRegion, []string{region})
+	if err != nil {
+		return nil, false, err
+	}
+	windows, err := transform.FindOccurrences(ctx, in.Events, visits)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(windows) == 0 {
+		why := "found no visit of the region, expected one or more"
+		if near, missing := aRegion.missing(in.Defs(), region); missing {
+			why = "the trace has no such region; " + near
+		}
+		return nil, false, &exitError{exitDefects, fmt.Errorf("%s: --phase %s: %s", in.src.Path, region, why)}
+	}
+	for i, w := range windows {
+		e := transform.CutAt(in.Events, w, nil)
+		if err := e.Prepare(ctx); err != nil {
+			return nil, false, err
+		}
+		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, w.From, w.To}}
+		var useful bool
+		if x.Result, useful, err = efficiency.Find(ctx, e, opt); err != nil {
+			return nil, false, err
+		}
+		if ok = ok || useful; !useful {
+			x.Result, x.Missing = nil, efficiency.NoRegionTime
+		}
+		list = append(list, x)
+	}
+	return list, ok, nil
+}
+
+// printPhases prints the factors of phases, one below the other.
+func (a *app) printPhases(list []*efficiencyResult, several bool) {
+	head := table.Row{"phase", "from", "runtime"}
+	if several {
+		head = append(table.Row{"trace"}, head...)
+	}
+	factors := efficiency.StandardFactors()
+	for _, f := range factors {
+		head = append(head, f.Name)
+	}
+	printTable(a.out, head, len(list), 0, func(i int) table.Row {
+		x := list[i]
+		row := table.Row{x.Phase.Number, x.Result.Clock.FormatSeconds(x.Phase.From) + " s", a.durationOf(x, x.Runtime)}
+		if several {
+			row = append(table.Row{x.Path}, row...)
+		}
+		for _, f := range factors {
+			row = append(row, fmt.Sprintf("%.3f", f.Of(x.Result)))
+		}
+		return row
+	})
+}
+
+// efficiencyCSV prints the factors of traces or phases, a line each.
+func (a *app) efficiencyCSV(list []*efficiencyResult) error {
+	w := csv.NewWriter(a.out)
+	factors := efficiency.StandardFactors()
+	hybrid := slices.ContainsFunc(list, func(x *efficiencyResult) bool { return x.Hybrid != nil })
+	if hybrid {
+		factors = append(factors, efficiency.HybridFactors()...)
+	}
+	standard := len(efficiency.StandardFactors())
+	head := []string{"trace", "phase", "from", "processes", "threads", "runtime", "ideal", "useful"}
+	for _, f := range factors {
+		head = append(head, strings.NewReplacer(" ", "_", "(", "", ")", "").Replace(strings.ToLower(f.Name)))
+	}
+	if err := w.Write(head); err != nil {
+		return err
+	}
+	for _, x := range list {
+		clock := x.Result.Clock
+		row := []string{x.Path, "", "", fmt.Sprint(x.Processes), fmt.Sprint(x.Threads), clock.FormatSeconds(x.Runtime),
+			clock.FormatSeconds(x.Ideal), clock.FormatSumSeconds(x.Useful)}
+		if x.Phase != nil {
+			row[1], row[2] = fmt.Sprint(x.Phase.Number), clock.FormatSeconds(x.Phase.From)
+		}
+		for i, f := range factors {
+			value := ""
+			if i < standard || x.Hybrid != nil {
+				value = strconv.FormatFloat(f.Of(x.Result), 'g', -1, 64)
+			}
+			row = append(row, value)
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // printEfficiency prints the factors of traces side by side.

@@ -92,6 +92,7 @@ func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
 		if opt.Visits, err = choose(in.Defs(), aRegion, f.visits); err != nil {
 			return opt, err
 		}
+		in.flagNames = append(in.flagNames, flagNames{"--visits", aRegion, f.visits})
 	}
 	for _, x := range []struct {
 		flag, value string
@@ -161,6 +162,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
 			}
 			if !part {
+				a.reportFlagNames(in)
 				return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 			}
 			in.notFound = "found no " + what

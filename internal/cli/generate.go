@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+
 	"fmt"
 	"strings"
 
@@ -19,7 +21,7 @@ func (a *app) generateCommand() *cobra.Command {
 	var options []string
 	var asJSON, plain bool
 	var names []string
-	problems := problemFlags{o: &o}
+	problems, faults := problemFlags{o: &o}, faultFlags{o: &o}
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
 		names = append(names, w.Name)
@@ -32,13 +34,14 @@ func (a *app) generateCommand() *cobra.Command {
 		Long:  long,
 		Example: "  weft generate --workload stencil --events 1000000 --locations 64 big.trf\n" +
 			"  weft generate --workload cps --to etf - | weft info -\n" +
-			"  weft generate --workload phases --late-sender 50ms --events 5000 late.otf2",
+			"  weft generate --workload phases --late-sender 50ms --events 5000 late.otf2\n" +
+			"  weft generate --workload cps --period 8ms --violations 3 --stragglers 2 --anomalies 4 faults.etf",
 		Args: exactArgs(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := wordIndex("--workload", o.Workload, names...); err != nil {
 				return err
 			}
-			if err := problems.set(); err != nil {
+			if err := cmp.Or(problems.set(), faults.set()); err != nil {
 				return err
 			}
 			t, err := generate.New(o)
@@ -94,6 +97,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
 	problems.flags(f)
+	faults.flags(f)
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not determine it")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	plainFlag(f, &plain)

@@ -19,7 +19,47 @@ Without problems nobody waits. The flags --late-sender, --serial, --lock, --slow
 --slow-node and --noise plant problems. The properties of the trace, which weft info shows, name the
 region and the location of each, the waits in ticks (1 ns) that weft waits finds, and by how many
 ticks the run would be shorter without it (gain).
+
+With --period, or a fault, objects of cps arrive at equal distances and do not wait for each other. The
+flags --violations, --stragglers and --anomalies choose how many objects have a fault: confirmed before
+task G ends, late to begin (--late), or without task E. The properties of the trace have the
+numbers, and as checks for weft verify what these objects violate.
 `
+
+// faultFlags are the flags of the workload cps.
+type faultFlags struct {
+	o            *generate.Options
+	period, late string
+}
+
+func (x *faultFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&x.period, "period", "", "cps: objects arrive at this distance, such as 10ms (with faults 8ms)")
+	f.Var(newInteger(&x.o.Faults.Violations, 0, 0, 0), "violations", "cps: how many objects are confirmed too early")
+	f.Var(newInteger(&x.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: how many objects begin late")
+	f.StringVar(&x.late, "late", "", "cps: how late, such as 100ms (default 10 periods)")
+	f.Var(newInteger(&x.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
+}
+
+// set sets the options of the flags.
+func (x *faultFlags) set() error {
+	for _, d := range []struct {
+		flag, value string
+		to          *int64
+	}{{"period", x.period, &x.o.Period}, {"late", x.late, &x.o.Faults.Late}} {
+		if d.value == "" {
+			continue
+		}
+		t, err := trace.Seconds(1_000_000).ParseDuration(d.value)
+		if err == nil && t <= 0 {
+			err = errors.New("expected more than 0")
+		}
+		if err != nil {
+			return usageError("--%s %s: %w", d.flag, d.value, err)
+		}
+		*d.to = t
+	}
+	return nil
+}
 
 // problemFlags are the flags of the workload phases.
 type problemFlags struct {

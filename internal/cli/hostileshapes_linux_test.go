@@ -46,6 +46,9 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"recursive", 1_000, []string{"explain"}},
 		{"received first", 2_000, []string{"waits", "--causes"}},
 		{"received first", 2_000, []string{"efficiency"}},
+		{"received inside of another", 10_000, []string{"waits"}},
+		{"orphaned", 5_000, []string{"behaviour", "--iterations", "f0"}},
+		{"first in, first out", 4_000, []string{"flow", "--visits", "f*"}},
 	} {
 		took := [2]time.Duration{time.Hour, time.Hour}
 		slow := func() bool { return took[1] > 24*max(took[0], 2*time.Millisecond) }

@@ -86,6 +86,12 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 		each(func(int) { call(2, 1, "R1L8T1C0") })
 		each(func(int) { call(1, 2, "S2L8T1C0") })
+	case "received inside of another": // each receive is inside of all earlier ones
+		defs.WriteString("DP2NM\"q\"\nDF1G1NM\"MPI_Recv\"\n")
+		processes = "1,2"
+		each(func(int) { event("E", 1); events.WriteString("R2L8T1C0\n") })
+		each(func(int) { event("L", 1) })
+		most = 0
 	}
 	for i := range most {
 		fmt.Fprintf(&defs, "DF%xG1NM\"f%d\"\n", i+1, i%100)

@@ -94,7 +94,7 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 		return err
 	}
 	if part != nil && x.Events == 0 {
-		in.notFound = "found no event"
+		in.notFound = noEvent
 	}
 	x.Attributes = slices.DeleteFunc(x.Attributes,
 		func(a counts.Attribute) bool { return in.hidesAttribute(a.Attribute) })

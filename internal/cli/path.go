@@ -121,7 +121,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
 		if len(changes) == 0 {
-			opt.Gains = 5
+			opt.Gains = gainsShown
 		}
 		found, err := criticalpath.Find(c.Context(), in.Events, opt)
 		var unknown *criticalpath.RegionError

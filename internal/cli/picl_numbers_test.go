@@ -65,6 +65,9 @@ func TestNumbersPICL(t *testing.T) {
 		want         string
 	}{
 		{"clash", []string{"merge"}, []string{ring, ring}, rings},
+		{"numbers with a point", []string{"merge"}, []string{"-2 4 0.1 0 0 0\n-3 -21 0.2 1 0 3 5 8 1 0\n",
+			"-2 4 0.1 0 0 0\n-3 -21 0.2 1 0 3 5 8 1 0\n"},
+			"-2 4 0.100000 0 0 0\n-2 4 0.100000 2 0 0\n-3 -21 0.200000 1 0 3 5 8 1 0\n-3 -21 0.200000 3 0 3 5 8 1 2\n"},
 		{"parts of one run", []string{"merge"},
 			[]string{"-3 -21 0.1 0 0 4 2 8 1 1 0\n-3 -21 0.3 0 0 3 2 8 1 -1\n",
 				"-4 -51 0.2 1 0 4 2 8 1 0 0\n-2 4 0.3 -1 -1 0\n"},

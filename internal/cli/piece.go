@@ -138,6 +138,15 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 	if err != nil || found >= n {
 		return w, err
 	}
+	if name != text && p.isName(defs, text) { // the number belongs to the name
+		whole := *p
+		if p.event != "" {
+			whole.event += "#1"
+		} else {
+			whole.occurrence += "#1"
+		}
+		return whole.find(ctx, d)
+	}
 	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
 	if near, missing := aRegion.missing(defs, name); p.occurrence != "" && missing {
 		why = "the trace has no such region; " + near

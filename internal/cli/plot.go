@@ -38,6 +38,7 @@ type plotFlags struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
+	wholeTimes      bool               // the legend has the times of the whole trace, since regions are left out
 	origin          *int64             // time 0 of the axis; nil is that of the index
 	defs            *trace.Definitions // definitions for --location and --group; nil for those of the picture
 	quiet           bool
@@ -246,7 +247,8 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 		p.spans = moved.spans()
 	}
 	colors := x
-	if part && !fewNames(x, p) {
+	p.wholeTimes = sel.Region != nil && p.color == colorByRegion
+	if part && (p.wholeTimes || !fewNames(x, p)) {
 		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
 			return err
 		}
@@ -364,14 +366,21 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	sheet := draw.Sheet{Index: x, Colors: colors, Spans: p.spans, Origin: p.origin, MaxRows: p.maxRows,
 		MaxDepth: mostDepths,
 		Options:  draw.Options{Width: p.width, Title: cmp.Or(p.title, filepath.Base(path)), Dark: p.dark, Scale: p.scale}}
+	if p.wholeTimes {
+		sheet.Times = colors
+	}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
-	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
+	var empty bool
+	if sheet.From, sheet.To, empty, err = s.windowOf(x); err != nil {
 		return err
 	}
 	if sheet.Tracks, err = s.tracksOf(x); err != nil {
 		return err
+	}
+	if empty {
+		sheet.Tracks = []int{}
 	}
 	if !p.quiet {
 		where, d := "the trace", p.defs
@@ -441,28 +450,36 @@ func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) 
 	return x, err
 }
 
-// windowOf returns the window that the flags select, limited to the extent of the index. It is
-// empty if they select none.
-func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, err error) {
+// windowOf returns the window that the flags select, limited to the extent of the index. The ends are
+// equal if the flags select none. It is empty if the trace has no time in the window, which is then not
+// limited and at least a tick long, so that it can be drawn.
+func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, err error) {
 	if err := s.splitWindow(); err != nil || s.from == "" && s.to == "" {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
 	clock := x.Clock()
 	first, last, _ := x.Extent()
-	from, to = first, last
+	end := trace.Add(last, 1)
+	from, to = first, end
 	if err := parseTimes(clock, first, last, timeFlag{"--from", s.from, &from}, timeFlag{"--to", s.to, &to}); err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
-	if from, to = max(first, from), min(last, to); from >= to {
-		return 0, 0, noTime(clock, from, to)
+	switch {
+	case s.from != "" && s.to != "" && from > to:
+		return 0, 0, false, usageError("--from %s is behind --to %s", s.from, s.to)
+	case isWhole(s.to):
+		to = end
 	}
-	return from, to, nil
-}
-
-// noTime returns the error for a window outside of the trace.
-func noTime(clock trace.Clock, from, to int64) error {
-	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from),
-		clock.FormatSeconds(to))
+	if f, t := max(first, from), min(end, to); f < t {
+		return f, t, false, nil
+	}
+	if s.from == "" {
+		from = trace.Add(to, -1)
+	}
+	if to = max(to, trace.Add(from, 1)); from == to {
+		from-- // the latest possible tick
+	}
+	return from, to, true, nil
 }
 
 // definitionsOf returns the locations and groups that the tracks of an index have, and the location

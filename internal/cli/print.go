@@ -94,7 +94,7 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 	}
 	in.bar.done()
 	if err == nil && !p.found {
-		in.notFound = noEvent
+		in.notFound = noEventToPrint
 	}
 	a.reportDefectsBut(err, in, flags.input.quiet)
 	return err
@@ -146,8 +146,11 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 	return err
 }
 
-// noEvent is the message for an empty result.
-const noEvent = "found no event to print"
+// noEvent and noEventToPrint are the messages for an empty result.
+const (
+	noEvent        = "found no event"
+	noEventToPrint = noEvent + " to print"
+)
 
 // printCompat prints the text of the format's own tool. p has options in addition to the selection
 // s. Unless quiet is set, printCompat reports a text without events.
@@ -197,7 +200,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 		return nil
 	}
 	if err == nil {
-		in.notFound = noEvent
+		in.notFound = noEventToPrint
 	}
 	return err
 }

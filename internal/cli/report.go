@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,9 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/report"
 	"github.com/weft-trace/weft/timeline/index"
@@ -27,13 +31,15 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report TRACE",
 		Short: "Write a report about a trace as one HTML page",
 		Long: `Write a report about a trace as one HTML file that can be sent by mail. It shows the
-content of the trace, its time line, the regions and call paths with the most time, how
-evenly the locations work, messages and collective operations, resources, and the
-defects that weft check finds. The file has no scripts and needs no other file. The
-figures are those of weft info, profile, comm and check.
+findings of weft explain, the content of the trace, its time line, the regions and call
+paths with the most time, how evenly the locations work, efficiency, waits and their
+causes, the critical path, messages and collective operations, resources, and the defects
+that weft check finds. The file has no scripts and needs no other file. The figures are
+those of weft explain, info, profile, efficiency, waits, path, comm and check.
 
 --window, or --from and --to, --location, --group and --region restrict the report to a
-part of the trace, as they do in those commands. weft reads the trace several times. It
+part of the trace, as they do in those commands. With --region there are no findings,
+efficiency, waits and critical path, which need all regions. weft reads the trace several times. It
 draws the time line from the index of the trace, which it builds in the cache if there
 is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
@@ -91,11 +97,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		in.bar.done()
 		return err
 	}
-	var window trace.Window
-	err = with(func(in *input) (err error) {
-		window, err = a.reportInfo(ctx, in, r, s, by, x)
-		return err
-	})
+	err = with(func(in *input) error { return a.reportInfo(ctx, in, r, s, by, x) })
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +109,18 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
 	draw := func(i, all *index.Index) error {
+		from, to, empty, err := s.windowOf(all)
+		if err != nil {
+			return err
+		}
 		tracks, err := s.tracksOf(i)
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, all, window.From, window.To, tracks)
+		if empty {
+			tracks = []int{}
+		}
+		return x.Draw(ctx, i, all, from, to, tracks)
 	}
 	err = a.withIndex(ctx, base, r, func(all *index.Index) error {
 		if len(s.regions) == 0 {
@@ -137,6 +146,9 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	if err != nil {
 		return nil, err
 	}
+	if err := with(func(in *input) error { return a.reportWhy(ctx, in, s, by, x) }); err != nil {
+		return nil, err
+	}
 	in := a.reopen(base, r)
 	defer in.Close()
 	found, err := a.checkInput(ctx, in, r, s, 1, nil)
@@ -160,32 +172,28 @@ func (s *selectionFlags) chosen() (list []string) {
 	return list
 }
 
-// reportInfo adds the result of weft info. It returns the window of the picture, which is empty if the whole
-// time is selected.
+// reportInfo adds the result of weft info.
 func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
-	x *report.Report) (window trace.Window, err error) {
+	x *report.Report) error {
 	part, err := s.infoPart(ctx, in)
 	if err != nil {
-		return window, err
+		return err
 	}
 	if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
-		return window, err
+		return err
 	}
 	if !r.quiet {
 		a.reportFlagNames(in)
+		if part != nil && x.Info.Events == 0 {
+			printf(a.err, "%s: %s\n", in.src.Path, noEvent)
+		}
 	}
 	if part == nil {
-		return window, nil
+		return nil
 	}
 	x.Begin = &part.Begin
 	x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
-	if w := part.Window; part.Times != nil && w != nil {
-		window = trace.Window{From: w.First, To: w.Last}
-		if window.From >= window.To {
-			return window, noTime(in.Defs().Clock, window.From, window.To)
-		}
-	}
-	return window, nil
+	return nil
 }
 
 // addDefects adds the result of weft check, with the paths of files relative to folder.
@@ -263,6 +271,44 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by 
 	x.Messages, x.Collectives = m.Messages, m.Collectives
 	x.Clock = d.Clock
 	x.LocationName, _ = locationNames(d)
+	return nil
+}
+
+// gainsShown is the number of regions whose gains weft path and weft report show.
+const gainsShown = 5
+
+// reportWhy adds the results of weft explain, weft waits, weft path and weft efficiency. There are none
+// if regions are selected, since these analyses need all regions.
+func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
+	if len(s.regions) > 0 {
+		return nil
+	}
+	rows := rowsBy(in.Defs(), by)
+	if s.any() {
+		sel, err := s.selection(ctx, in)
+		if err != nil {
+			return err
+		}
+		opt := waits.Options{Locations: sel.Location, Rows: rows}
+		_, opt.Window = s.bounds(sel)
+		if x.WaitStates, err = waits.Find(ctx, in.Events, opt); err != nil {
+			return err
+		}
+		if _, err := s.narrow(ctx, in); err != nil {
+			return err
+		}
+	}
+	page, ok, err := explain.Explain(ctx, in.Events, explain.Options{Rows: rows, Gains: gainsShown})
+	if errors.Is(err, analysis.ErrTimeRange) {
+		return nil // weft check reports such times
+	}
+	if err != nil || !ok {
+		return err
+	}
+	x.Explanation = page
+	if x.WaitStates == nil {
+		x.WaitStates = page.Waits
+	}
 	return nil
 }
 

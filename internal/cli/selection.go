@@ -276,12 +276,15 @@ func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error)
 		return err
 	}
 	for _, t := range list {
-		if t.flag == "--to" && strings.TrimSpace(t.text) == "100%" {
+		if t.flag == "--to" && isWhole(t.text) {
 			*t.to = math.MaxInt64 // includes the last event
 		}
 	}
 	return nil
 }
+
+// isWhole reports whether the value of --to stands for a time behind the last event.
+func isWhole(text string) bool { return strings.TrimSpace(text) == "100%" }
 
 // parseTimes parses times. Those without @ count from first, the time of the first event.
 func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) {

@@ -172,11 +172,27 @@ func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*us
 	return p.Result(), nil
 }
 
+// resourceNames returns the names of resources, with the id where another resource has the same name.
+func resourceNames(list []usage.Resource) []string {
+	names, several := make([]string, len(list)), map[string]int{}
+	for i := range list {
+		names[i] = cmp.Or(list[i].Name, list[i].ID)
+		several[names[i]]++
+	}
+	for i, name := range names {
+		if several[name] > 1 {
+			names[i] = name + " (" + list[i].ID + ")"
+		}
+	}
+	return names
+}
+
 // usageSignals returns two signals of each resource: the number of claims and the amount.
 func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
+	names := resourceNames(x.Resources)
 	for i := range x.Resources {
 		r := &x.Resources[i]
-		name := "usage of " + cmp.Or(r.Name, r.ID)
+		name := "usage of " + names[i]
 		list = append(list, namedSignal{name + ", count", "", x.Signal(r, false).Window(average, false)},
 			namedSignal{name + ", amount", r.Unit, x.Signal(r, true).Window(average, false)})
 	}
@@ -228,7 +244,8 @@ const usageLevels = 20
 
 // printUsage prints the use of resources as text.
 func (a *app) printUsage(x *usage.Result) {
-	name := func(i int) string { return cmp.Or(x.Resources[i].Name, x.Resources[i].ID) }
+	names := resourceNames(x.Resources)
+	name := func(i int) string { return names[i] }
 	amount := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	percent := func(part, whole float64) string {
 		if whole <= 0 {

@@ -57,7 +57,7 @@ locations are late themselves. Both add up to the waiting time of each pattern. 
 and --group count the waits of these locations, whichever location caused them. --region counts
 the waits in visits of these regions: in their own calls and in those below them. --window, or
 --from and --to, count the parts of waits in a window; weft then reads the trace up to the end of
-the window, and on until these waits are known, with --causes and --cube all of it. --cube FILE also writes the waits by
+the window, and on until these waits are known. --cube FILE also writes the waits by
 call path and location as a Cube file, with times, visits and the costs of --causes. If the
 whole trace is selected, the file also has the critical path.
 
@@ -135,13 +135,13 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 				return nil, nil, err
 			}
 		}
-		if flags.selection.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
+		if x.Missing() == "" && flags.selection.any() && !slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 }) {
 			in.notFound = "found no wait"
 		}
 		if x.Missing() != "" {
 			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
 		} else if flags.cubeFile != "" {
-			err := a.waitsCube(c.Context(), flags.cubeFile, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+			err := a.waitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
 			if err != nil {
 				return nil, nil, err
 			}

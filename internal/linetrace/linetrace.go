@@ -6,6 +6,7 @@ package linetrace
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"sync"
@@ -82,6 +83,19 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, _, ok1 := t.Clock.Rescale(first, t.Model.Clock)
 	last, _, ok2 := t.Clock.Rescale(last, t.Model.Clock)
 	return first, last, ok1 && ok2, nil
+}
+
+// ReportSpan reports by the given rule a trace that is longer than durations can be. Order must precede it.
+func (t *Text) ReportSpan(rule string) error {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, s := range t.spans {
+		first, last = min(first, s.min), max(last, s.max)
+	}
+	if first > last || uint64(last)-uint64(first) <= math.MaxInt64 {
+		return nil
+	}
+	return t.Opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: t.File.Name},
+		Found: fmt.Sprintf("ticks from %d to %d", first, last), Expected: "at most 2^63 - 1 ticks from the first to the last"})
 }
 
 // RestoreFrom reads the definitions of another format's trace that the text carries, if it carries

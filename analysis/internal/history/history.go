@@ -1,20 +1,26 @@
-// Package history keeps the calls and waits of a trace in memory, in a form that analyses can
-// follow forward and backward. It has the calls of each location with the exclusive times between
-// them, the waits, and the dependences between calls of different locations.
+// Package history keeps the calls and waits of a trace, in a form that analyses can follow forward and
+// backward. It has the calls of each location with the exclusive times between them, the waits, and
+// the dependences between calls of different locations.
 //
-// A history uses about 40 bytes per call, 16 bytes per exclusive time of a path between two calls, 56
-// bytes per wait, 24 bytes per message, and 16 bytes per member of an operation.
+// A history is packed: it uses about 20 bytes per call, 15 bytes per wait, 10 bytes per message, and 3
+// bytes per member of an operation. It holds 12 MiB of these in memory and more in temporary files. It
+// unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed calls
+// of each. It also uses about 130 bytes per 4 KiB of packed calls, 1 KiB per pair of locations that
+// exchange messages, and 24 bytes per start of threads.
+//
+// A history must not be used by several goroutines at the same time.
 package history
 
 import (
 	"context"
-	"math"
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -22,11 +28,11 @@ import (
 type Call struct {
 	Enter, Leave int64
 	Path         uint32
-	before       uint32 // end, in Location.Times, of the times before Enter
-	inside       uint32 // end, in Location.Times, of the times between Enter and Leave
-	waits        int32  // index of its first wait in History.Waits plus 1, or 0
-	source       int32  // index of its first source in Location.sources plus 1, or 0
-	operation    int32  // index of its first part in Location.operations plus 1, or 0
+	before       uint32 // end, in calls.times, of the times before Enter
+	inside       uint32 // end, in calls.times, of the times between Enter and Leave
+	waits        int32  // index of its first wait in calls.waits plus 1, or 0
+	source       int32  // index of its first source in calls.sources plus 1, or 0
+	operation    int32  // index of its first part in calls.operations plus 1, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins its work in a team with this call
 	Joins        bool // a thread continues with this call after the work of its team
@@ -34,33 +40,28 @@ type Call struct {
 	Last         bool // not a call: it has the location's time after the last call
 }
 
-// Operation is an operation, such as a collective operation or a barrier, in which several
-// locations take part.
-type Operation struct {
-	Relation waitstate.Relation
-	Root     uint32 // location of the root; trace.NoRef if there is none
-	// Members has the calls that complete the operation, ordered by location.
-	Members []waitstate.Place
-	// Arrivals has the calls that begin the operation, in the order of Members. It is nil if these
-	// are the Members, in a blocking operation.
-	Arrivals []waitstate.Place
-	// Free reports for each member whether it waits for no other member. It is nil if all members
-	// wait as Relation says.
-	Free []bool
-	// Ranks has the ranks of the members. It is set only if Relation is RanksWait.
-	Ranks []int32
-	// Last is the call with which the last member arrived.
-	Last waitstate.Place
+// Wait is a wait of at least one tick. Times are in ticks.
+type Wait struct {
+	Begin, Length int64
+	CauseTime     int64           // begin of the call Cause, or its release of a lock
+	Place         waitstate.Place // the call that waits
+	Cause         waitstate.Place // call that is waited for
+	Path          uint32          // path of the call that waits
+	Pattern       waitstate.Pattern
 }
 
-// Location has the calls of a location.
+// Location has the calls of a location, which are numbered from 0 in the order of their ends.
 type Location struct {
 	First, Last int64 // times of its first and last event, in ticks
-	Calls       []Call
-	// Times has the exclusive times of paths; see Location.Before and Location.Inside.
-	Times      []synclog.PathTime
-	operations []part       // in order of calls
-	sources    []callSource // in order of calls
+	// InTeams reports whether the location works in teams of threads that others start.
+	InTeams bool
+
+	history *History
+	number  uint32 // index in Definitions.Locations
+	count   int32  // number of calls
+	pages   []page
+	current int    // index of the page of the call that was added last
+	latest  *calls // those that were used last, or nil
 }
 
 // callSource is a Source of a call.
@@ -84,78 +85,122 @@ type fork struct {
 	place waitstate.Place
 }
 
-// part is the part of a location in an operation: the number of its call, and the index of the
+// begin is a call with which a thread begins its work in a team.
+type begin struct {
+	place    waitstate.Place
+	leave    int64 // its end in ticks
+	position int64 // in the order of all calls
+}
+
+// part is the part of a location in an operation: the number of its call, and the number of the
 // operation.
 type part struct{ call, operation int32 }
 
-// wait is a wait, with the link to the next wait of the same call.
-type wait struct {
-	waitstate.Wait
-	next int32 // index of that wait plus 1, or 0
-}
-
-// pair is a pair of locations, the lower one first.
-type pair struct{ a, b uint32 }
-
-// message is a message between a pair of locations.
-type message struct {
-	a, b int32 // numbers of the calls at pair.a and pair.b
-	// latest is the greatest time, over this message and those before it in the list, at which the
-	// first of the two locations left its call, in ticks.
-	latest int64
-}
-
-// History has the calls and waits of a trace.
+// History has the calls and waits of a trace. Close removes its temporary files.
 type History struct {
-	Log *synclog.Log // its calls are no longer available, since Locations has them
+	Log *synclog.Log
 	// Finalize is the finalisation of MPI by all processes. It is nil if the trace does not have
 	// it.
-	Finalize   *Operation
-	Locations  []*Location // nil for locations without events
-	Operations []Operation
-	// Order has all calls in the order of their ends.
-	Order  []waitstate.Place
-	Counts waitstate.Result
+	Finalize  *Operation
+	Locations []*Location // nil for locations without events
+	Counts    waitstate.Result
 
-	waits []wait
-	forks map[uint32][]fork // by location group, in the order of time
+	err    error // the first error of a temporary file
+	built  bool
+	cache  cache
+	chunks *chunks.Store
+	room   []byte // buffer for chunks that are read
+	// position is the number of calls that have been added.
+	position   int64
+	operations operations
+	meetings   map[pair]*meetings
+	waited     map[PathLocation]int64 // waits by path and location, in ticks
+	forks      map[uint32][]fork      // by location group, in the order of time
+	begins     []begin                // empty once the history is built
 	// ends has, by location group, the calls in which threads have ended their work in teams since the
 	// last fork.
-	ends     map[uint32][]waitstate.Place
-	messages map[pair][]message
+	ends map[uint32][]waitstate.Place
 }
 
 // maxLength is the length in ticks that a trace must not reach, so that sums of the times of a
 // location fit an int64.
 const maxLength = 1 << 62
 
-// Build returns the history of a trace. Function hooks, which can be nil, returns functions that
-// are called while the log is evaluated. Rows maps regions to the rows that count as one. The error
-// is [analysis.ErrTimeRange], or that of the scan, of the temporary file, or of the context.
-func Build(ctx context.Context, events format.Events, rows *trace.Rows,
-	hooks func(*synclog.Log) waitstate.Hooks) (*History,
-	error) {
-	log, err := synclog.Read(ctx, events, synclog.Options{Rows: rows, Times: true})
+// memory is the number of bytes of packed waits, messages and operations that a history keeps in
+// memory.
+const memory = 4 << 20
+
+// Options are the settings of a history. The zero value is good for most uses.
+type Options struct {
+	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	Rows *trace.Rows
+	// Window limits the history to the waits that begin before its end, and what they depend on. What the
+	// history has of later times is not complete. Nil means the whole trace.
+	Window *trace.Window
+	// Hooks returns functions that are called while the log is evaluated. It can be nil.
+	Hooks func(*synclog.Log) waitstate.Hooks
+	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
+	// memory. Memory is the number of bytes of packed waits, messages and operations in memory. 0 stands
+	// for values that suit the trace.
+	ChunkSize, CachedCalls, Memory int
+}
+
+// Build returns the history of a trace. The error is [analysis.ErrTimeRange], or that of the scan, of a
+// temporary file, or of the context.
+func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {
+	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize,
+		Window: opt.Window})
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	if opt.Memory == 0 {
+		opt.Memory = memory
+	}
+	h := &History{Log: log, chunks: chunks.New(int64(opt.Memory)), cache: cache{limit: opt.CachedCalls},
+		meetings: map[pair]*meetings{},
+		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, ends: map[uint32][]waitstate.Place{}}
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
+		h.Close()
 		return nil, analysis.ErrTimeRange
 	}
-	if hooks == nil {
-		return read(ctx, log, waitstate.Hooks{})
+	var hooks waitstate.Hooks
+	if opt.Hooks != nil {
+		hooks = opt.Hooks(log)
 	}
-	return read(ctx, log, hooks(log))
+	if err := h.read(ctx, hooks); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
 }
 
-// read returns the history of a log that has times. The functions in hooks are called while it is
-// read.
-func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*History, error) {
-	h := &History{Log: log, messages: map[pair][]message{}, forks: map[uint32][]fork{},
-		ends: map[uint32][]waitstate.Place{}}
-	var err error
-	h.Counts, err = waitstate.Run(ctx, log, waitstate.Hooks{
+// Close frees the memory of the history and removes its temporary files. Calls and waits cannot be
+// used afterwards.
+func (h *History) Close() {
+	h.Log.Close()
+	h.chunks.Close()
+	for _, l := range h.Locations {
+		if l != nil {
+			l.pages, l.latest = nil, nil
+		}
+	}
+	h.cache, h.meetings, h.operations = cache{}, nil, operations{}
+}
+
+// Err returns the first error of a temporary file, or nil. After an error, calls are incomplete.
+func (h *History) Err() error { return h.err }
+
+// fail stores the first error.
+func (h *History) fail(err error) {
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+// read reads the calls of the log. The functions in hooks are called meanwhile.
+func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
+	h.addLocations()
+	h.Counts, err = waitstate.Run(ctx, h.Log, waitstate.Hooks{
 		Call: func(c *synclog.Call, p waitstate.Place) {
 			h.call(c, p)
 			if hooks.Call != nil {
@@ -194,33 +239,70 @@ func read(ctx context.Context, log *synclog.Log, hooks waitstate.Hooks) (*Histor
 		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	h.sort()
-	return h, nil
+	h.finish()
+	return h.err
 }
 
-// location returns a location, which it creates if needed.
-func (h *History) location(loc uint32) *Location {
-	for int64(loc) >= int64(len(h.Locations)) {
-		h.Locations = append(h.Locations, nil)
+// addLocations adds the locations of the log.
+func (h *History) addLocations() {
+	limit := 0
+	for _, loc := range h.Log.Locations() {
+		for int64(loc) >= int64(len(h.Locations)) {
+			h.Locations = append(h.Locations, nil)
+		}
+		chunks := h.Log.Chunks(loc)
+		l := &Location{history: h, number: loc, pages: make([]page, len(chunks)), InTeams: h.Log.InTeams(loc)}
+		l.First, l.Last, _ = h.Log.Extent(loc)
+		calls := 0
+		for i := range chunks {
+			l.pages[i] = page{chunk: &chunks[i], number: i, lastUse: -1}
+			l.count += chunks[i].Calls
+			calls = max(calls, int(chunks[i].Calls))
+		}
+		limit += min(calls*cachedPages, int(l.count))
+		h.Locations[loc] = l
 	}
-	if h.Locations[loc] == nil {
-		first, last, _ := h.Log.Extent(loc)
-		h.Locations[loc] = &Location{First: first, Last: last}
+	if h.cache.limit == 0 {
+		h.cache.limit = max(limit, cachedCalls)
 	}
-	return h.Locations[loc]
+}
+
+// finish completes the history after the last call.
+func (h *History) finish() {
+	for _, b := range h.begins {
+		if p, _, ok := h.Fork(b.place.Location, b.leave); ok {
+			h.use(p, b.position)
+		}
+	}
+	h.begins, h.ends = nil, nil
+	for _, l := range h.Locations {
+		if l != nil {
+			for i := range l.pages {
+				h.store(&l.pages[i])
+			}
+		}
+	}
+	h.packOperations()
+	h.built = true
 }
 
 // call adds a call of the log.
 func (h *History) call(c *synclog.Call, p waitstate.Place) {
-	l := h.location(c.Location)
-	x := Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, Role: c.Role, Last: c.Last,
-		Init: c.Init}
+	h.position++
+	l := h.Locations[c.Location]
+	if x := l.pages[l.current].chunk; p.Number >= x.First+x.Calls {
+		l.current++
+		if l.current >= 2 {
+			h.store(&l.pages[l.current-2])
+		}
+	}
 	for _, q := range c.Points {
 		switch q.Kind {
 		case synclog.TeamBegin:
-			x.Begins = true
+			h.attach(p, attachedBegin)
+			h.begins = append(h.begins, begin{p, c.Leave, h.position})
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
 				h.forks[g] = append(h.forks[g], fork{q.Time, p})
@@ -232,7 +314,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			}
 		case synclog.Join:
 			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
-				x.Joins = true
+				h.attach(p, attachedJoin)
 				for _, e := range h.ends[g] {
 					h.addSource(p, Source{e, h.At(e).Enter, false})
 				}
@@ -240,12 +322,12 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			}
 		}
 	}
-	l.Times = append(l.Times, c.Before...)
-	x.before = uint32(len(l.Times))
-	l.Times = append(l.Times, c.Inside...)
-	x.inside = uint32(len(l.Times))
-	l.Calls = append(l.Calls, x)
-	h.Order = append(h.Order, p)
+}
+
+// use notes that the end of the call at a position in the order of all calls depends on call p.
+func (h *History) use(p waitstate.Place, position int64) {
+	x := h.Locations[p.Location].page(p.Number)
+	x.lastUse = max(x.lastUse, position)
 }
 
 // group returns the location group of a location. ok is false if it has none.
@@ -265,12 +347,7 @@ func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok b
 		return p, 0, false
 	}
 	list := h.forks[g]
-	i, _ := slices.BinarySearchFunc(list, t, func(f fork, t int64) int {
-		if f.time <= t {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(list), func(i int) bool { return list[i].time > t })
 	for i--; i >= 0; i-- {
 		if f := list[i]; f.place.Location != loc {
 			return f.place, f.time, true
@@ -281,8 +358,17 @@ func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok b
 
 // addSource adds a call on which the end of call p depends.
 func (h *History) addSource(p waitstate.Place, s Source) {
-	l := h.location(p.Location)
-	l.sources = append(l.sources, callSource{p.Number, s})
+	kind := byte(attachedSource)
+	if s.Released {
+		kind = attachedRelease
+	}
+	h.attach(p, kind, int64(s.Place.Location), int64(s.Place.Number), s.Time-h.since(p))
+	h.use(s.Place, h.position)
+}
+
+// since returns the time to which the packed times of a call's page refer, in ticks.
+func (h *History) since(p waitstate.Place) int64 {
+	return h.Locations[p.Location].page(p.Number).chunk.Since
 }
 
 // wait adds a wait.
@@ -290,25 +376,21 @@ func (h *History) wait(w *waitstate.Wait) {
 	if _, part := w.Pattern.PartOf(); part || !w.Pattern.Waits() {
 		return
 	}
-	h.waits = append(h.waits, wait{Wait: *w})
+	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.since(w.Place), w.Length, int64(w.Cause.Location),
+		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
+	if w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
+		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
+	}
 	if w.Pattern == waitstate.LateReceiver {
-		h.addMeeting(w.Cause, w.Place)
+		a, b := h.At(w.Cause), h.At(w.Place)
+		h.addMeeting(w.Cause, w.Place, a.Enter, a.Leave, b.Enter, b.Leave)
 	}
 }
 
 // message adds a message.
 func (h *History) message(m *waitstate.Message) {
 	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false})
-	h.addMeeting(m.Send, m.Recv)
-}
-
-// addMeeting adds a pair of calls in which two locations synchronise by a message.
-func (h *History) addMeeting(a, b waitstate.Place) {
-	if a.Location > b.Location {
-		a, b = b, a
-	}
-	k := pair{a.Location, b.Location}
-	h.messages[k] = append(h.messages[k], message{a: a.Number, b: b.Number})
+	h.addMeeting(m.Send, m.Recv, m.SendEnter, m.SendLeave, m.RecvEnter, m.RecvLeave)
 }
 
 // operation adds an operation.
@@ -317,8 +399,8 @@ func (h *History) operation(o *waitstate.Operation) {
 		return
 	}
 	last := waitstate.LastToArrive(o.Members)
-	x := Operation{Relation: o.Relation, Root: ^uint32(0), Members: make([]waitstate.Place, len(o.Members)),
-		Last: last.ArrivalPlace}
+	x := Operation{Relation: o.Relation, Root: trace.NoRef, Members: make([]waitstate.Place, len(o.Members)),
+		Last: last.ArrivalPlace, LastEnter: last.Arrival}
 	if o.Posted {
 		x.Arrivals = make([]waitstate.Place, len(o.Members))
 	}
@@ -343,191 +425,85 @@ func (h *History) operation(o *waitstate.Operation) {
 		if o.Posted {
 			x.Arrivals[i] = m.ArrivalPlace
 		}
-		l := h.location(m.Place.Location)
-		l.operations = append(l.operations, part{m.Place.Number, int32(len(h.Operations))})
+		h.use(m.ArrivalPlace, h.position)
+		h.attach(m.Place, attachedOperation, int64(h.operations.count))
 	}
-	h.Operations = append(h.Operations, x)
+	h.addOperation(&x)
 	if o.Finalize {
 		h.Finalize = &x
 	}
 }
 
-// sort sorts waits, sources, operations and messages by their calls.
-func (h *History) sort() {
-	// The log reports a wait when the other side is known, so that later waits can come before
-	// earlier ones.
-	slices.SortFunc(h.waits, func(a, b wait) int { return compareWaits(h, &a.Wait, &b.Wait) })
-	for i := range slices.Backward(h.waits) {
-		w := &h.waits[i]
-		c := &h.Locations[w.Place.Location].Calls[w.Place.Number]
-		w.next, c.waits = c.waits, int32(i+1)
-	}
-	for _, l := range h.Locations {
-		if l != nil {
-			slices.SortFunc(l.operations, func(a, b part) int { return int(a.call) - int(b.call) })
-			slices.SortStableFunc(l.sources, func(a, b callSource) int { return int(a.call) - int(b.call) })
-			for i := range slices.Backward(l.operations) {
-				l.Calls[l.operations[i].call].operation = int32(i + 1)
-			}
-			for i := range slices.Backward(l.sources) {
-				l.Calls[l.sources[i].call].source = int32(i + 1)
-			}
-		}
-	}
-	for k, list := range h.messages {
-		slices.SortFunc(list, func(x, y message) int { return int(x.a) - int(y.a) })
-		latest := int64(math.MinInt64)
-		for i := range list {
-			m := &list[i]
-			latest = max(latest, min(h.Locations[k.a].Calls[m.a].Leave, h.Locations[k.b].Calls[m.b].Leave))
-			m.latest = latest
-		}
-	}
+// Count returns the number of calls, including the element after the last call.
+func (l *Location) Count() int32 { return l.count }
+
+// Call returns call n. The caller must not change it.
+func (l *Location) Call(n int32) *Call {
+	x := l.load(n)
+	return &x.list[n-x.first]
 }
 
-// compareWaits orders waits by the ends of their calls.
-func compareWaits(h *History, a, b *waitstate.Wait) int {
-	x, y := &h.Locations[a.Place.Location].Calls[a.Place.Number], &h.Locations[b.Place.Location].Calls[b.Place.Number]
-	switch {
-	case x.Leave != y.Leave:
-		if x.Leave < y.Leave {
-			return -1
-		}
-		return 1
-	case a.Place.Location != b.Place.Location:
-		return int(a.Place.Location) - int(b.Place.Location)
-	case a.Place.Number != b.Place.Number:
-		return int(a.Place.Number) - int(b.Place.Number)
+// At returns the call at a place. The caller must not change it.
+func (h *History) At(p waitstate.Place) *Call { return h.Locations[p.Location].Call(p.Number) }
+
+// Waits returns the waits of call n, including those of the pattern waitstate.Reduction. The caller
+// must not change them.
+func (l *Location) Waits(n int32) []Wait {
+	x := l.load(n)
+	i := int(x.list[n-x.first].waits) - 1
+	if i < 0 {
+		return nil
 	}
-	return int(a.Pattern) - int(b.Pattern)
-}
-
-// Waits returns the number of waits. Waits are numbered in the order in which their calls end.
-func (h *History) Waits() int { return len(h.waits) }
-
-// Wait returns wait number i, from 0.
-func (h *History) Wait(i int) *waitstate.Wait { return &h.waits[i].Wait }
-
-// At returns the call at a place.
-func (h *History) At(p waitstate.Place) *Call { return &h.Locations[p.Location].Calls[p.Number] }
-
-// WaitsOf calls f with the number of each wait of a call, including waits of the pattern
-// waitstate.Reduction.
-func (h *History) WaitsOf(c *Call, f func(i int)) {
-	for i := c.waits; i > 0; i = h.waits[i-1].next {
-		f(int(i - 1))
+	to := i + 1
+	for to < len(x.waits) && x.waits[to].Place.Number == n {
+		to++
 	}
+	return x.waits[i:to]
 }
 
 // Sources calls f with each source on which the end of call n depends.
 func (l *Location) Sources(n int32, f func(s *Source)) {
-	i := int(l.Calls[n].source) - 1
-	for ; i >= 0 && i < len(l.sources) && l.sources[i].call == n; i++ {
-		f(&l.sources[i].Source)
+	x := l.load(n)
+	i := int(x.list[n-x.first].source) - 1
+	for ; i >= 0 && i < len(x.sources) && x.sources[i].call == n; i++ {
+		f(&x.sources[i].Source)
 	}
 }
 
-// OperationsOf calls f with the index of each operation that call n completes.
+// OperationsOf calls f with the number of each operation that call n completes.
 func (l *Location) OperationsOf(n int32, f func(operation int32)) {
-	i := int(l.Calls[n].operation) - 1
-	for ; i >= 0 && i < len(l.operations) && l.operations[i].call == n; i++ {
-		f(l.operations[i].operation)
+	x := l.load(n)
+	i := int(x.list[n-x.first].operation) - 1
+	for ; i >= 0 && i < len(x.operations) && x.operations[i].call == n; i++ {
+		f(x.operations[i].operation)
 	}
 }
 
 // Before returns the exclusive times between the end of call n-1 and the begin of call n.
 func (l *Location) Before(n int32) []synclog.PathTime {
+	x := l.load(n)
 	from := uint32(0)
-	if n > 0 {
-		from = l.Calls[n-1].inside
+	if n > x.first {
+		from = x.list[n-x.first-1].inside
 	}
-	return l.Times[from:l.Calls[n].before]
+	return x.times[from:x.list[n-x.first].before]
 }
 
 // Inside returns the exclusive times between begin and end of call n.
 func (l *Location) Inside(n int32) []synclog.PathTime {
-	return l.Times[l.Calls[n].before:l.Calls[n].inside]
+	x := l.load(n)
+	c := &x.list[n-x.first]
+	return x.times[c.before:c.inside]
 }
 
-// Opening is the last synchronisation of two locations before given calls of them.
-type Opening struct {
-	A, B int32 // numbers of the calls of the synchronisation at each location; -1 if there is none
-	// Met is the time at which both calls had begun and one of them had ended, in ticks.
-	Met  int64
-	left int64 // time at which the first of the locations left its call
-}
-
-// mostLooks is the greatest number of operations of two locations among which Opening searches for
-// the last one. The locations can leave operations in different orders only if their clocks differ.
-const mostLooks = 16
-
-// Opening returns the last synchronisation of two locations before the calls a and b: of the
-// messages between them and the operations in which one waits for the other, the one that both left
-// last.
-func (h *History) Opening(a, b waitstate.Place) Opening {
-	o := Opening{A: -1, B: -1, left: math.MinInt64}
-	k, na, nb := pair{a.Location, b.Location}, a.Number, b.Number
-	swap := k.a > k.b
-	if swap {
-		k, na, nb = pair{k.b, k.a}, nb, na
+// FirstAfter returns the number of the first call that ends after time t, or Count if there is none.
+func (l *Location) FirstAfter(t int64) int32 {
+	i := sort.Search(len(l.pages), func(i int) bool { return i > 0 && l.pages[i].chunk.Since > t }) - 1
+	if i < 0 {
+		return 0
 	}
-	list := h.messages[k]
-	i, _ := slices.BinarySearchFunc(list, na, func(m message, n int32) int { return int(m.a) - int(n) })
-	for i--; i >= 0 && list[i].latest > o.left; i-- {
-		if m := list[i]; m.b >= nb {
-			continue
-		} else if swap {
-			h.consider(&o, a.Location, b.Location, m.b, m.a)
-		} else {
-			h.consider(&o, a.Location, b.Location, m.a, m.b)
-		}
-	}
-	l := h.Locations[a.Location]
-	j, _ := slices.BinarySearchFunc(l.operations, a.Number, func(p part, n int32) int { return int(p.call) - int(n) })
-	looks := mostLooks
-	for j--; j >= 0 && looks > 0 && l.Calls[l.operations[j].call].Leave > o.left; j-- {
-		x := &h.Operations[l.operations[j].operation]
-		if i, ok := x.Member(b.Location); ok && x.Members[i].Number < b.Number && x.relates(a.Location, b.Location) {
-			h.consider(&o, a.Location, b.Location, l.operations[j].call, x.Members[i].Number)
-			looks--
-		}
-	}
-	return o
-}
-
-// consider sets o to the synchronisation in the calls a and b if the locations left these later than
-// those in o.
-func (h *History) consider(o *Opening, locA, locB uint32, a, b int32) {
-	x, y := &h.Locations[locA].Calls[a], &h.Locations[locB].Calls[b]
-	met := max(min(x.Leave, y.Leave), x.Enter, y.Enter)
-	if left := min(x.Leave, y.Leave, met); left > o.left {
-		*o = Opening{a, b, met, left}
-	}
-}
-
-// Member returns the index of a location in Members. ok is false if it is not among them.
-func (o *Operation) Member(loc uint32) (i int, ok bool) {
-	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
-		return int(p.Location) - int(loc)
-	})
-}
-
-// Waits reports whether the member at a location waits for other members.
-func (o *Operation) Waits(loc uint32) bool {
-	if o.Free == nil {
-		return true
-	}
-	i, ok := o.Member(loc)
-	return ok && !o.Free[i]
-}
-
-// relates reports whether one of two members waits for the other one.
-func (o *Operation) relates(a, b uint32) bool {
-	switch o.Relation {
-	case waitstate.RootSends, waitstate.RootWaits:
-		return (o.Root == a || o.Root == b) && (o.Waits(a) || o.Waits(b))
-	}
-	return o.Waits(a) || o.Waits(b)
+	x := l.load(l.pages[i].chunk.First)
+	return x.first + int32(sort.Search(len(x.list), func(i int) bool { return x.list[i].Leave > t }))
 }
 
 // PathLocation identifies a call path at a location.
@@ -542,18 +518,15 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 		if l == nil {
 			continue
 		}
-		sleeps := slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Begins })
-		for _, t := range l.Times {
-			if t.Path == synclog.NoPath && sleeps { // the thread has no work
-				continue
+		h.Log.Times(uint32(i), func(path uint32, t int64) {
+			if path == synclog.NoPath && l.InTeams { // the thread has no work
+				return
 			}
-			own[PathLocation{t.Path, uint32(i)}] += t.Time
-		}
+			own[PathLocation{path, uint32(i)}] += t
+		})
 	}
-	for i := range h.waits {
-		if w := &h.waits[i].Wait; w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
-			own[PathLocation{w.Path, w.Place.Location}] -= w.Length
-		}
+	for k, t := range h.waited {
+		own[k] -= t
 	}
 	return own
 }

@@ -8,6 +8,8 @@
 package retime
 
 import (
+	"container/heap"
+	"context"
 	"math"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
@@ -37,24 +39,68 @@ type Options struct {
 // unknown stands for a time that has not been computed.
 const unknown = math.MinInt64
 
-// retimer computes the new times, in ticks.
+// retimer computes the new times with some options. Times are in ticks.
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64                 // by path: result of Options.Scale; nil if all are 1
-	enters  [][]int64                 // by location: new begins of its calls
-	ends    []int64                   // by location: new end of its last computed call
-	counts  []int32                   // by location: number of computed calls
-	arrived []int64                   // by operation: new time at which its last member arrives
-	locked  map[waitstate.Place]int64 // new ends of calls that can release locks
+	scale   []float64 // by path: result of Options.Scale; nil if all are 1
+	times   *times    // of all retimers
+	number  int       // of this retimer
+	ends    []int64   // by location: new end of its last computed call
+	counts  []int32   // by location: number of computed calls
+	arrived map[int32]arrival
+}
+
+// arrival is the new time at which the last member of an operation arrives. Once left more members
+// have passed, no other needs it.
+type arrival struct {
+	time int64
+	left int
 }
 
 // Makespan returns the number of ticks from the first event of the trace to the new end of the
-// location that ends last.
-func Makespan(h *history.History, opt Options) int64 {
-	r := &retimer{h: h, opt: opt, enters: make([][]int64, len(h.Locations)), ends: make([]int64, len(h.Locations)),
-		counts: make([]int32, len(h.Locations)), arrived: make([]int64, len(h.Operations)),
-		locked: map[waitstate.Place]int64{}}
+// location that ends last. The error is that of a temporary file, or of the context.
+func Makespan(ctx context.Context, h *history.History, opt Options) (int64, error) {
+	list, err := Makespans(ctx, h, []Options{opt})
+	if err != nil {
+		return 0, err
+	}
+	return list[0], nil
+}
+
+// Makespans returns the result of [Makespan] for each of several options, in a single pass over the
+// history. It keeps 8 bytes per option of each call on which a later call depends.
+func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64, error) {
+	t := newTimes(h, len(opts))
+	list := make([]*retimer, len(opts))
+	for i, opt := range opts {
+		list[i] = newRetimer(h, t, i, opt)
+	}
+	err := h.Forward(ctx, func(p waitstate.Place) {
+		t.begin(p)
+		for _, r := range list {
+			r.call(p)
+		}
+		t.end(p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	last := make([]int64, len(opts))
+	for i, r := range list {
+		for k, l := range h.Locations {
+			if l != nil {
+				last[i] = max(last[i], r.ends[k])
+			}
+		}
+	}
+	return last, nil
+}
+
+// newRetimer returns a retimer that has computed no calls.
+func newRetimer(h *history.History, t *times, number int, opt Options) *retimer {
+	r := &retimer{h: h, opt: opt, times: t, number: number, ends: make([]int64, len(h.Locations)),
+		counts: make([]int32, len(h.Locations)), arrived: map[int32]arrival{}}
 	if opt.Scale != nil {
 		r.scale = make([]float64, len(h.Log.Paths)+1)
 		for p := range r.scale {
@@ -68,22 +114,110 @@ func Makespan(h *history.History, opt Options) int64 {
 	for i, l := range h.Locations {
 		if l != nil {
 			r.ends[i] = l.First - h.Log.First
-			r.enters[i] = make([]int64, len(l.Calls))
 		}
 	}
-	for i := range r.arrived {
-		r.arrived[i] = unknown
-	}
-	for _, p := range h.Order {
-		r.call(p)
-	}
-	last := int64(0)
+	return r
+}
+
+// times has the new times of calls that later calls depend on, for some retimers.
+type times struct {
+	h        *history.History
+	retimers int
+	spans    [][]spanTimes // by location and span
+	position int64         // number of calls that have been computed
+	kept     kept          // computed spans on which later calls depend
+	free     [][]int64     // of spans that are no longer needed
+}
+
+// spanTimes has the new times of the calls of a span: of each call, those of all retimers.
+type spanTimes struct {
+	enters []int64
+	ends   []int64 // nil unless a call of the span acquires or releases locks
+}
+
+// newTimes returns the times of retimers that have computed no calls.
+func newTimes(h *history.History, retimers int) *times {
+	t := &times{h: h, retimers: retimers, spans: make([][]spanTimes, len(h.Locations))}
 	for i, l := range h.Locations {
 		if l != nil {
-			last = max(last, r.ends[i])
+			t.spans[i] = make([]spanTimes, l.Spans())
 		}
 	}
-	return last
+	return t
+}
+
+// begin prepares the times of the next call.
+func (t *times) begin(p waitstate.Place) {
+	t.position++
+	l := t.h.Locations[p.Location]
+	i, _ := l.SpanOf(p.Number)
+	x := &t.spans[p.Location][i]
+	if x.enters == nil {
+		x.enters = t.room(int(l.Span(i).Calls) * t.retimers)
+	}
+	if x.ends == nil && l.Call(p.Number).Role == trace.LockRole {
+		x.ends = t.room(int(l.Span(i).Calls) * t.retimers)
+	}
+}
+
+// room returns n numbers of any value.
+func (t *times) room(n int) []int64 {
+	if k := len(t.free) - 1; k >= 0 {
+		x := t.free[k]
+		t.free = t.free[:k]
+		if cap(x) >= n {
+			return x[:n]
+		}
+	}
+	return make([]int64, n)
+}
+
+// end frees the times on which no later call depends, after the call p.
+func (t *times) end(p waitstate.Place) {
+	l := t.h.Locations[p.Location]
+	i, first := l.SpanOf(p.Number)
+	if s := l.Span(i); p.Number == first+s.Calls-1 {
+		heap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i})
+	}
+	for len(t.kept) > 0 && t.kept[0].lastUse <= t.position {
+		s := heap.Pop(&t.kept).(keptSpan)
+		x := &t.spans[s.location][s.span]
+		t.free = append(t.free, x.enters)
+		if x.ends != nil {
+			t.free = append(t.free, x.ends)
+		}
+		*x = spanTimes{}
+	}
+}
+
+// keptSpan is a span whose times are needed until the call at position lastUse.
+type keptSpan struct {
+	lastUse  int64
+	location uint32
+	span     int
+}
+
+// kept is a heap of spans, ordered by lastUse.
+type kept []keptSpan
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (k kept) Len() int { return len(k) }
+
+// Less orders by lastUse.
+func (k kept) Less(i, j int) bool { return k[i].lastUse < k[j].lastUse }
+
+// Swap swaps two spans.
+func (k kept) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
+
+// Push appends a span.
+func (k *kept) Push(x any) { *k = append(*k, x.(keptSpan)) }
+
+// Pop removes the last span.
+func (k *kept) Pop() any {
+	n := len(*k) - 1
+	x := (*k)[n]
+	*k = (*k)[:n]
+	return x
 }
 
 // scaled returns a time of a path at a location, multiplied by its factors.
@@ -97,6 +231,9 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	}
 	if r.opt.At != nil {
 		f *= r.opt.At(path, loc)
+	}
+	if f == 1 {
+		return t // a float64 does not hold all times above 2^53
 	}
 	return int64(math.Round(f * float64(t)))
 }
@@ -124,15 +261,16 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
 	if p.Number < done {
-		return r.enters[p.Location][p.Number]
+		i, first := l.SpanOf(p.Number)
+		return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
 	}
 	t := r.ends[p.Location]
 	if p.Number-done > mostWithin {
 		since := l.First
 		if done > 0 {
-			since = l.Calls[done-1].Leave
+			since = l.Call(done - 1).Leave
 		}
-		return t + max(0, l.Calls[p.Number].Enter-since)
+		return t + max(0, l.Call(p.Number).Enter-since)
 	}
 	for n := done; n < p.Number; n++ {
 		at := waitstate.Place{Location: p.Location, Number: n}
@@ -141,13 +279,26 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	return t + r.sum(l.Before(p.Number), p)
 }
 
+// end returns the new end of a call that acquires or releases locks. ok is false if it has not been
+// computed, or is another call.
+func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
+	l := r.h.Locations[p.Location]
+	if p.Number >= r.counts[p.Location] || l.Call(p.Number).Role != trace.LockRole {
+		return 0, false
+	}
+	i, first := l.SpanOf(p.Number)
+	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
+}
+
 // call computes the new begin and end of a call.
 func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
-	c := &l.Calls[p.Number]
+	c := l.Call(p.Number)
 	begin, base := r.enter(p), c.Enter // begin of the part of the call that is computed here
+	before := int64(0)                 // end of the call before
 	if p.Number > 0 {
-		base = max(base, l.Calls[p.Number-1].Leave)
+		before = l.Call(p.Number - 1).Leave
+		base = max(base, before)
 	}
 	// cause and newCause are the old and the new time of the latest event on which the call
 	// depends.
@@ -163,7 +314,7 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		at := r.h.At(s.Place)
 		is := int64(unknown / 2)
-		if end, ok := r.locked[s.Place]; r.opt.WithoutLocks {
+		if end, ok := r.end(s.Place); r.opt.WithoutLocks {
 			// The call does not depend on the release.
 		} else if ok {
 			is = end - at.Leave
@@ -180,12 +331,12 @@ func (r *retimer) call(p waitstate.Place) {
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
 			}
-			r.store(p, begin, end)
+			r.store(p, c, begin, end)
 			return
 		}
 	}
 	if c.Joins && cause > math.MinInt64 { // it has waited since its own work in the team ended
-		r.store(p, begin, max(r.ends[p.Location], newCause)+c.Leave-max(l.Calls[p.Number-1].Leave, cause))
+		r.store(p, c, begin, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
 		return
 	}
 	if cause > base {
@@ -203,15 +354,18 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}
-	r.store(p, begin, max(begin, newCause)+max(0, took))
+	r.store(p, c, begin, max(begin, newCause)+max(0, took))
 }
 
-// store stores the new begin and end of a call.
-func (r *retimer) store(p waitstate.Place, begin, end int64) {
-	if r.h.At(p).Role == trace.LockRole {
-		r.locked[p] = end
+// store stores the new begin and end of call c at place p.
+func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
+	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
+	x := &r.times.spans[p.Location][i]
+	at := int(p.Number-first)*r.times.retimers + r.number
+	x.enters[at] = begin
+	if c.Role == trace.LockRole {
+		x.ends[at] = end
 	}
-	r.enters[p.Location][p.Number] = begin
 	r.ends[p.Location] = end
 	r.counts[p.Location] = p.Number + 1
 }
@@ -219,7 +373,7 @@ func (r *retimer) store(p waitstate.Place, begin, end int64) {
 // operation calls after with the old and new times of the events on which a call depends as a
 // member of operation i.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
-	o := &r.h.Operations[i]
+	o := r.h.Operation(i)
 	if !o.Waits(p.Location) {
 		return
 	}
@@ -228,7 +382,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 	case waitstate.RootSends:
 		for k, m := range o.Members {
 			if m.Location == o.Root {
-				at := r.arrival(o, k)
+				at := arrivalOf(o, k)
 				after(r.h.At(at).Enter, r.enter(at))
 			}
 		}
@@ -237,7 +391,7 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 		own, _ := o.Member(p.Location)
 		for k := range o.Members {
 			if o.Ranks[k] <= o.Ranks[own] {
-				at := r.arrival(o, k)
+				at := arrivalOf(o, k)
 				after(r.h.At(at).Enter, r.enter(at))
 			}
 		}
@@ -245,16 +399,26 @@ func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64
 	default:
 		return
 	}
-	if r.arrived[i] == unknown {
+	a, ok := r.arrived[i]
+	if !ok {
+		a = arrival{unknown, len(o.Members)}
 		for k := range o.Members {
-			r.arrived[i] = max(r.arrived[i], r.enter(r.arrival(o, k)))
+			a.time = max(a.time, r.enter(arrivalOf(o, k)))
+			if o.Free != nil && o.Free[k] {
+				a.left--
+			}
 		}
 	}
-	after(r.h.At(o.Last).Enter, r.arrived[i])
+	if a.left--; a.left > 0 {
+		r.arrived[i] = a
+	} else {
+		delete(r.arrived, i)
+	}
+	after(o.LastEnter, a.time)
 }
 
-// arrival returns the call with which a member begins its part in an operation.
-func (r *retimer) arrival(o *history.Operation, member int) waitstate.Place {
+// arrivalOf returns the call with which a member begins its part in an operation.
+func arrivalOf(o *history.Operation, member int) waitstate.Place {
 	if o.Arrivals != nil {
 		return o.Arrivals[member]
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -72,6 +73,39 @@ func (h *readers) Pop() any {
 	return x
 }
 
+// Chunk has consecutive packed calls of a location.
+type Chunk struct {
+	First, Calls int32 // number of its first call, from 0, and number of its calls
+	Times        int32 // number of entries in Before and Inside of its calls
+	Since        int64 // end of the call before its first call, in ticks, or 0
+	data         chunks.Chunk
+}
+
+// Chunks returns the chunks of a location's calls, in order. The caller must not change them.
+func (l *Log) Chunks(location uint32) []Chunk {
+	if x := l.lane(location); x != nil {
+		return x.chunks
+	}
+	return nil
+}
+
+// ReadChunk calls f with each call of a chunk of a location, in order. The calls have no Points. A
+// call is valid until f returns. ReadChunk must not be called by several goroutines at the same time.
+func (l *Log) ReadChunk(location uint32, chunk *Chunk, f func(*Call)) error {
+	r := &l.chunkReader
+	r.log, r.lane = l, l.lane(location)
+	r.call.Leave = chunk.Since
+	var err error
+	if r.data, err = l.store.Read(chunk.data, &r.room); err != nil {
+		return err
+	}
+	for len(r.data) > 0 {
+		r.unpack(false)
+		f(&r.call)
+	}
+	return nil
+}
+
 // reader unpacks the calls of a location.
 type reader struct {
 	log   *Log
@@ -98,11 +132,17 @@ func (r *reader) next() (ok bool, err error) {
 		if r.chunk == len(r.lane.chunks) {
 			return false, nil
 		}
-		if r.data, err = r.log.store.Read(r.lane.chunks[r.chunk], &r.room); err != nil {
+		if r.data, err = r.log.store.Read(r.lane.chunks[r.chunk].data, &r.room); err != nil {
 			return false, err
 		}
 		r.chunk++
 	}
+	r.unpack(true)
+	return true, nil
+}
+
+// unpack unpacks the call that r.data begins with, with its points or without.
+func (r *reader) unpack(withPoints bool) {
 	c, b, w := &r.call, r.data, r.lane.worker
 	flags := b[0]
 	node, b := number(b[1:])
@@ -123,6 +163,12 @@ func (r *reader) next() (ok bool, err error) {
 		c.Team.Barrier, b = number(b)
 	}
 	points, b := number(b)
+	if points > 0 {
+		length, b = number(b)
+	}
+	if !withPoints && points > 0 {
+		b, points = b[length:], 0
+	}
 	for range points {
 		kind := b[0]
 		var after uint64
@@ -143,7 +189,6 @@ func (r *reader) next() (ok bool, err error) {
 		c.Inside, b = w.unpackTimes(c.Inside, b)
 	}
 	r.data = b
-	return true, nil
 }
 
 // unpackTimes appends the exclusive times that b begins with to list. It returns the list and the

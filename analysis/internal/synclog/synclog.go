@@ -113,8 +113,11 @@ type Options struct {
 	// Times requests the exclusive times of paths between and in calls. They take about 4 bytes for
 	// each path of each call.
 	Times bool
+	// ChunkSize is the number of packed bytes after which a chunk ends. 0 stands for a size that depends
+	// on the number of locations.
+	ChunkSize int
 	// Window limits the log to what determines the waits in it: the calls up to its end, and the later
-	// calls that the waits depend on. Nil means the whole trace. It must be nil if Times is set.
+	// calls that the waits depend on. Nil means the whole trace.
 	Window *trace.Window
 }
 
@@ -136,6 +139,8 @@ type Log struct {
 	depths []int32
 	upper  []uint32
 	store  *chunks.Store
+
+	chunkReader reader // of ReadChunk
 }
 
 // Sequence identifies the collective operations of a communicator: the blocking ones or, if Posted
@@ -145,8 +150,12 @@ type Sequence struct {
 	Posted       bool
 }
 
-// memory is the number of bytes of packed calls that a log keeps in memory.
-const memory = 32 << 20
+// memory is the number of bytes of packed calls that a log keeps in memory, and timesMemory that with
+// Options.Times.
+const (
+	memory      = 32 << 20
+	timesMemory = 8 << 20
+)
 
 // Close frees the packed calls. Everything except Scan can be used afterwards.
 func (l *Log) Close() {
@@ -159,6 +168,9 @@ func (l *Log) Close() {
 // Read returns the log of a trace. The error is that of the scan, or of the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
 	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
+	if opt.Times {
+		l.store = chunks.New(timesMemory)
+	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	later := LaterThreads(l.Defs)
@@ -272,11 +284,48 @@ func (l *Log) Locations() []uint32 {
 // Extent returns the times of the first and the last event of a location, in ticks. ok is false if
 // it has no events.
 func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
-	i, ok := slices.BinarySearchFunc(l.lanes, location, func(x *lane, loc uint32) int { return int(x.loc) - int(loc) })
-	if !ok {
+	x := l.lane(location)
+	if x == nil {
 		return 0, 0, false
 	}
-	return l.lanes[i].first, l.lanes[i].latest, true
+	return x.first, x.latest, true
+}
+
+// lane returns the calls of a location, or nil if it has no events.
+func (l *Log) lane(location uint32) *lane {
+	i, ok := slices.BinarySearchFunc(l.lanes, location, func(x *lane, loc uint32) int { return int(x.loc) - int(loc) })
+	if !ok {
+		return nil
+	}
+	return l.lanes[i]
+}
+
+// Times calls f, in no particular order, with the exclusive time in ticks of each path at a
+// location. A path can occur several times. The log must have been read with Options.Times.
+func (l *Log) Times(location uint32, f func(path uint32, time int64)) {
+	x := l.lane(location)
+	if x == nil {
+		return
+	}
+	for node, t := range x.sums {
+		if t != 0 {
+			f(x.path(node), t)
+		}
+	}
+}
+
+// InTeams reports whether a location begins to work in a team of threads.
+func (l *Log) InTeams(location uint32) bool {
+	x := l.lane(location)
+	return x != nil && len(x.visits) > 0
+}
+
+// path returns the path of a node plus 1, where 0 stands for the time outside of all regions.
+func (l *lane) path(node int) uint32 {
+	if node == 0 {
+		return NoPath
+	}
+	return l.worker.places[node-1]
 }
 
 // mostNames is the greatest number of names that PathNames returns for a path.

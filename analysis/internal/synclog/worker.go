@@ -73,8 +73,11 @@ type lane struct {
 	sequences map[Sequence]int64
 	regions   map[uint32]int64
 	end       int64 // end of the last packed call
+	packed    int32 // number of packed calls
 	buf       []byte
-	chunks    []chunks.Chunk
+	next      Chunk // the chunk that buf becomes
+	chunks    []Chunk
+	sums      []int64    // exclusive times of the packed calls, by node plus 1; set only with Options.Times
 	passed    []nodeTime // exclusive times since the end of the last packed call
 	since     int64      // time up to which passed is complete
 	forks     []openFork // open parallel constructs and visits of teams, the innermost last
@@ -152,6 +155,12 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
 	w := &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
 		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
+	if opt.Times {
+		w.chunk = min(max(timesMemory/max(d.Locations.Len(), 1), 512), 4<<10)
+	}
+	if opt.ChunkSize > 0 {
+		w.chunk = opt.ChunkSize
+	}
 	if opt.bounded() {
 		w.flows = map[flow]*ends{}
 	}
@@ -523,8 +532,9 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 		return err
 	}
 	l.passed = l.passed[:0]
-	for _, c := range l.calls {
-		c.before = 0
+	// It does not fall from outer to inner calls, so that those that have been reset need not be looked at again.
+	for i := len(l.calls) - 1; i >= 0 && l.calls[i].before > 0; i-- {
+		l.calls[i].before = 0
 	}
 	if len(l.delayed) == mostDelayed {
 		return w.giveUp(l)
@@ -544,23 +554,32 @@ func (w *worker) write(l *lane, c *delayed) error {
 		b = binary.AppendUvarint(b, c.team.barriers-1)
 	}
 	b = appendNumber(b, uint64(c.points))
-	b = append(b, c.packed...)
+	if c.points > 0 {
+		b = appendNumber(b, uint64(len(c.packed)))
+		b = append(b, c.packed...)
+	}
 	if w.times {
-		b = appendTimes(b, c.before)
-		b = appendTimes(b, c.inside)
+		b = l.appendTimes(b, c.before)
+		b = l.appendTimes(b, c.inside)
 	}
 	l.buf, l.end = b, c.leave
+	l.packed++
 	if len(l.buf) < w.chunk {
 		return nil
 	}
 	return w.flush(l)
 }
 
-// appendTimes appends packed exclusive times.
-func appendTimes(b []byte, list []nodeTime) []byte {
+// appendTimes appends packed exclusive times, and adds them to the sums of the lane.
+func (l *lane) appendTimes(b []byte, list []nodeTime) []byte {
 	list = list[:combine(list)]
+	l.next.Times += int32(len(list))
 	b = appendNumber(b, uint64(len(list)))
 	for _, x := range list {
+		for int(x.node)+1 >= len(l.sums) {
+			l.sums = append(l.sums, 0)
+		}
+		l.sums[x.node+1] += x.time
 		b = appendNumber(b, uint64(x.node+1))
 		b = appendNumber(b, uint64(x.time))
 	}
@@ -580,8 +599,12 @@ func (w *worker) flush(l *lane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, taken, err := w.store.Keep(l.buf)
-	l.chunks = append(l.chunks, c)
+	var taken bool
+	var err error
+	l.next.data, taken, err = w.store.Keep(l.buf)
+	l.next.Calls = l.packed - l.next.First
+	l.chunks = append(l.chunks, l.next)
+	l.next = Chunk{First: l.packed, Since: l.end}
 	if taken {
 		l.buf = make([]byte, 0, w.chunk+64)
 	} else {

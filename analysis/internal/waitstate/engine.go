@@ -3,7 +3,8 @@
 // the definitions.
 //
 // An engine keeps the calls that wait for their other side in memory: about 200 bytes per pending
-// message, and 60 bytes per member of an incomplete collective operation.
+// message, and 60 bytes per member of an incomplete collective operation. It also keeps up to 256 late
+// messages of each location, with 100 bytes each.
 package waitstate
 
 import (
@@ -161,10 +162,12 @@ type Operation struct {
 // Message is a message with both ends. Times are in ticks.
 type Message struct {
 	Send, Recv Place // the call that sends, and the call that completes the receive
-	// SendEnter is the begin of the call Send.
-	SendEnter          int64
-	SendTime, RecvTime int64
-	Communicator       uint64
+	// SendEnter and SendLeave are the begin and end of the call Send, and RecvEnter and RecvLeave those
+	// of Recv.
+	SendEnter, SendLeave int64
+	RecvEnter, RecvLeave int64
+	SendTime, RecvTime   int64
+	Communicator         uint64
 }
 
 // Rendezvous is a send that cannot complete before its receive is posted, either by the definition

@@ -32,6 +32,7 @@ type message struct {
 	communicator  uint64
 	send          Place // call that sends
 	sendEnter     int64
+	sendLeave     int64 // end of the call send
 	sendTime      int64
 	sendCall      *call // completes the send; nil until it is known
 	recvCall      *call // completes the receive; nil until it is known
@@ -43,10 +44,25 @@ type message struct {
 	tag           uint64
 	posted        uint64 // for a receive: its number among the receives that its location has posted
 	synchronous   bool   // the send call completes only after the receive is posted
-	length        int64  // length of its late-sender wait; 0 until that is known
-	// counted is the late-sender wait, once its length is known.
-	counted Wait
-	wrong   Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
+	late          *lateMessage
+}
+
+// lateMessage is a message whose receive waits for a late sender. It is an object of its own since it
+// can outlive the message.
+type lateMessage struct {
+	from     uint32
+	wrong    Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
+	sendTime int64
+	wait     Wait // its Length is 0 until it is known
+}
+
+// lateMessage returns the object for a receive that waits for a late sender, which it creates if
+// needed.
+func (x *message) lateMessage() *lateMessage {
+	if x.late == nil {
+		x.late = &lateMessage{from: x.from, sendTime: x.sendTime}
+	}
+	return x.late
 }
 
 // channel is the key that sends and receives share if they can match.
@@ -280,7 +296,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 		x = q.pop()
 	}
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
-	x.send, x.sendEnter, x.sendTime, x.sendCall = at, c.Enter, p.Time, own
+	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
 	if x.recvCall != nil {
 		m.e.judgeReceive(x)
@@ -327,8 +343,8 @@ func (m *messages) match(x *message) {
 	}
 	y := q.pop()
 	y.merged = x
-	x.send, x.sendEnter, x.sendTime, x.sendCall, x.synchronous = y.send, y.sendEnter, y.sendTime, y.sendCall, y.synchronous
-	x.sent = true
+	x.send, x.sendEnter, x.sendLeave, x.sendTime = y.send, y.sendEnter, y.sendLeave, y.sendTime
+	x.sendCall, x.synchronous, x.sent = y.sendCall, y.synchronous, true
 	m.e.judgeReceive(x)
 }
 
@@ -350,7 +366,9 @@ func (e *engine) judgeReceive(x *message) {
 	}
 	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
-		e.hooks.Message(&Message{x.send, c.place, x.sendEnter, x.sendTime, x.recvTime, x.communicator})
+		e.hooks.Message(&Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
+			RecvEnter: c.enter, RecvLeave: c.leave, SendTime: x.sendTime, RecvTime: x.recvTime,
+			Communicator: x.communicator})
 	}
 	if x.sendCall != nil {
 		e.judgeSend(x)
@@ -391,10 +409,10 @@ func (e *engine) messageDone(c *call) {
 	switch {
 	case c.lateSender > 0:
 		x := c.late
-		x.length = c.lateSender
-		x.counted = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
-		e.wait(x.counted)
-		e.reportWrongOrder(x)
+		l := x.lateMessage()
+		l.wait = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
+		e.wait(l.wait)
+		e.reportWrongOrder(l)
 	case c.lateReceiver > 0:
 		e.wait(c.receiver)
 	}
@@ -402,10 +420,10 @@ func (e *engine) messageDone(c *call) {
 
 // reportWrongOrder reports a late-sender wait under the patterns of a wrong order, once both are
 // known.
-func (e *engine) reportWrongOrder(x *message) {
-	if x.length > 0 && x.wrong != 0 {
-		w := x.counted
-		for _, w.Pattern = range [2]Pattern{WrongOrder, x.wrong} {
+func (e *engine) reportWrongOrder(l *lateMessage) {
+	if l.wait.Length > 0 && l.wrong != 0 {
+		w := l.wait
+		for _, w.Pattern = range [2]Pattern{WrongOrder, l.wrong} {
 			e.wait(w)
 		}
 	}
@@ -451,7 +469,7 @@ func (o *receiveOrder) advance(e *engine) {
 		}
 		x := o.pop()
 		for len(o.late) > 0 && o.late[0].sendTime > x.sendTime {
-			y := heap.Pop(&o.late).(*message)
+			y := heap.Pop(&o.late).(*lateMessage)
 			y.wrong = WrongOrderDifferent
 			if y.from == x.from {
 				y.wrong = WrongOrderSame
@@ -462,13 +480,13 @@ func (o *receiveOrder) advance(e *engine) {
 			if len(o.late) == mostLate {
 				o.late.dropEarliest()
 			}
-			heap.Push(&o.late, x)
+			heap.Push(&o.late, x.lateMessage())
 		}
 	}
 }
 
 // byTime is a heap of messages, the latest sent first.
-type byTime []*message
+type byTime []*lateMessage
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h byTime) Len() int { return len(h) }
@@ -480,7 +498,7 @@ func (h byTime) Less(i, j int) bool { return h[i].sendTime > h[j].sendTime }
 func (h byTime) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push appends a message.
-func (h *byTime) Push(x any) { *h = append(*h, x.(*message)) }
+func (h *byTime) Push(x any) { *h = append(*h, x.(*lateMessage)) }
 
 // Pop removes the last message.
 func (h *byTime) Pop() any {

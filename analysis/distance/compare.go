@@ -1,0 +1,336 @@
+package distance
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// maxListed is the greatest number of nodes and edges that are listed as differences.
+const maxListed = 32 << 20
+
+// ErrTooManyDifferences is returned if so many differences were to be listed that they would need too much memory.
+var ErrTooManyDifferences = fmt.Errorf("found more than %d differences to list, expected fewer; list the first ones",
+	maxListed)
+
+// comparer compares graphs with a reference.
+type comparer struct {
+	labels []string
+	most   int // length of lists of differences; 0 for all
+	listed int // length of all lists so far
+	limit  int // greatest value of listed
+
+	reference    *graph
+	first, count []int32 // by label: where its nodes are in the order of the reference
+
+	// What the graph that was compared last has in common with the reference: the positions of nodes in
+	// both, in the order of the graph, and the number of edges from each that both have.
+	here, there []int32
+	shared      []int32
+	edges       int64 // the sum of shared
+
+	pairs [2][]int32 // for the reference and the graph, by position: index in here, or -1
+	keys  []uint64   // the other fields are memory for compare
+	rank  []int32
+	table [2][]int32
+	tree  []int32
+	begin []int32
+	queue []int32
+	order []int32
+}
+
+func newComparer(labels []string, most int) *comparer {
+	return &comparer{labels: labels, most: most, limit: maxListed, first: make([]int32, len(labels)),
+		count: make([]int32, len(labels))}
+}
+
+// use chooses the reference.
+func (c *comparer) use(g *graph) {
+	if c.reference != nil {
+		for _, n := range c.reference.names {
+			c.count[n>>32] = 0
+		}
+	}
+	c.reference = g
+	for i, p := range g.order() {
+		l := g.names[p] >> 32
+		if c.count[l] == 0 {
+			c.first[l] = int32(i)
+		}
+		c.count[l]++
+	}
+	c.pairs[0] = slices.Grow(c.pairs[0][:0], len(g.names))[:len(g.names)]
+	for i := range c.pairs[0] {
+		c.pairs[0][i] = -1
+	}
+}
+
+// compare finds what a graph has in common with the reference. The time is proportional to m log m for a graph with m
+// nodes, whatever the size of the reference and the number of edges.
+func (c *comparer) compare(g *graph) {
+	c.here, c.there, c.edges = c.here[:0], c.there[:0], 0
+	for i, n := range g.names {
+		if l, k := n>>32, int32(uint32(n)); k < c.count[l] {
+			c.here = append(c.here, int32(i))
+			c.there = append(c.there, c.reference.sorted[c.first[l]+k])
+		}
+	}
+	n := len(c.here)
+	c.shared = slices.Grow(c.shared[:0], n)[:n]
+	order := c.there
+	inOrder := slices.IsSorted(order)
+	if !inOrder {
+		order = c.sortThere()
+	}
+	here := ranks(&c.table[0], c.here, len(g.names))
+	there := ranks(&c.table[1], order, len(c.reference.names))
+	if inOrder {
+		for i := range c.here {
+			a, b := g.successors(c.here[i])
+			x, y := c.reference.successors(c.there[i])
+			c.shared[i] = max(0, min(here(b), there(y))-max(here(a), there(x)))
+			c.edges += int64(c.shared[i])
+		}
+		return
+	}
+	// An edge of both leads to a node with a position in an interval of each graph. Going through the nodes by
+	// next, the interval of the graph moves to later positions only. A tree counts the nodes in it by their ranks in
+	// the reference.
+	c.tree = slices.Grow(c.tree[:0], n+1)[:n+1]
+	clear(c.tree)
+	from, to := int32(0), int32(0)
+	for _, i := range c.byNext(g) {
+		a, b := g.successors(c.here[i])
+		for last := here(b); to < last; to++ {
+			c.add(c.rank[to], 1)
+		}
+		for first := here(a); from < first; from++ {
+			c.add(c.rank[from], -1)
+		}
+		x, y := c.reference.successors(c.there[i])
+		c.shared[i] = c.below(there(y)) - c.below(there(x))
+		c.edges += int64(c.shared[i])
+	}
+}
+
+// sortThere sorts positions in the reference, and sets the rank of each.
+func (c *comparer) sortThere() []int32 {
+	n := len(c.there)
+	c.rank, c.order = slices.Grow(c.rank[:0], n)[:n], c.order[:0]
+	if m := len(c.reference.names); n >= m/fewOf {
+		t := slices.Grow(c.table[1][:0], m)[:m] // index in there by position, plus 1
+		c.table[1] = t
+		clear(t)
+		for i, p := range c.there {
+			t[p] = int32(i) + 1
+		}
+		for p, i := range t {
+			if i > 0 {
+				c.rank[i-1] = int32(len(c.order))
+				c.order = append(c.order, int32(p))
+			}
+		}
+		return c.order
+	}
+	c.keys = c.keys[:0]
+	for i, p := range c.there {
+		c.keys = append(c.keys, uint64(p)<<32|uint64(i))
+	}
+	slices.Sort(c.keys)
+	for i, k := range c.keys {
+		c.rank[uint32(k)] = int32(i)
+		c.order = append(c.order, int32(k>>32))
+	}
+	return c.order
+}
+
+// fewOf: where fewer than one of so many nodes are common, tables of all nodes take longer than searching.
+const fewOf = 16
+
+// ranks returns a function that returns how many of some sorted positions of n are less than a position. It uses a
+// table unless there are few positions.
+func ranks(table *[]int32, positions []int32, n int) func(p int32) int32 {
+	if len(positions) == n {
+		return func(p int32) int32 { return p }
+	}
+	if len(positions) < n/fewOf {
+		return func(p int32) int32 {
+			return int32(sort.Search(len(positions), func(i int) bool { return positions[i] >= p }))
+		}
+	}
+	t := slices.Grow((*table)[:0], n+1)[:n+1]
+	*table = t
+	k := int32(0)
+	for p := range t {
+		t[p] = k
+		if int(k) < len(positions) && positions[k] == int32(p) {
+			k++
+		}
+	}
+	return func(p int32) int32 { return t[p] }
+}
+
+// byNext returns the indexes of the common nodes in the order of next.
+func (c *comparer) byNext(g *graph) []int32 {
+	n := len(g.names)
+	begin := slices.Grow(c.begin[:0], n+2)[:n+2]
+	c.begin = begin
+	clear(begin)
+	for _, p := range c.here {
+		begin[g.next[p]+1]++
+	}
+	for i := range n + 1 {
+		begin[i+1] += begin[i]
+	}
+	c.queue = slices.Grow(c.queue[:0], len(c.here))[:len(c.here)]
+	for i, p := range c.here {
+		next := g.next[p]
+		c.queue[begin[next]] = int32(i)
+		begin[next]++
+	}
+	return c.queue
+}
+
+// add changes the number of nodes with a rank in the tree.
+func (c *comparer) add(rank, by int32) {
+	for i := rank + 1; int(i) < len(c.tree); i += i & -i {
+		c.tree[i] += by
+	}
+}
+
+// below returns the number of nodes in the tree whose ranks are less than rank.
+func (c *comparer) below(rank int32) (n int32) {
+	for i := rank; i > 0; i &= i - 1 {
+		n += c.tree[i]
+	}
+	return n
+}
+
+// distance returns the distance of a graph from the reference.
+func (c *comparer) distance(g *graph) int64 {
+	c.compare(g)
+	return int64(len(g.names)) + int64(len(c.reference.names)) - 2*int64(len(c.here)) + g.edges + c.reference.edges -
+		2*c.edges
+}
+
+// equal reports whether two graphs have the same nodes and edges. It may choose r as the reference.
+func (c *comparer) equal(g, r *graph) bool {
+	if len(g.names) != len(r.names) || g.edges != r.edges {
+		return false
+	}
+	if slices.Equal(g.names, r.names) && slices.Equal(g.next, r.next) {
+		return true
+	}
+	if c.reference != r {
+		c.use(r)
+	}
+	return c.distance(g) == 0
+}
+
+// difference compares a graph with the reference, which is the first one of the result.
+func (c *comparer) difference(g *graph) (*Difference, error) {
+	d := &Difference{Distance: c.distance(g)}
+	pairs := slices.Grow(c.pairs[1][:0], len(g.names))[:len(g.names)]
+	c.pairs[1] = pairs
+	for i := range pairs {
+		pairs[i] = -1
+	}
+	for i := range c.here {
+		c.pairs[0][c.there[i]], pairs[c.here[i]] = int32(i), int32(i)
+	}
+	var err error
+	if d.First, err = c.only(c.reference, g, c.pairs[0], c.here); err != nil {
+		return nil, err
+	}
+	if d.Second, err = c.only(g, c.reference, pairs, c.there); err != nil {
+		return nil, err
+	}
+	for _, p := range c.there {
+		c.pairs[0][p] = -1
+	}
+	return d, nil
+}
+
+// only returns what graph x has, and graph y does not. pairs has for each position in x the index in other, which has
+// the positions in y.
+func (c *comparer) only(x, y *graph, pairs, other []int32) (Differences, error) {
+	d := Differences{NodeCount: int64(len(x.names) - len(c.here)), EdgeCount: x.edges - c.edges, Nodes: []Node{},
+		Edges: []Edge{}}
+	nodes, edges := d.NodeCount, d.EdgeCount
+	if c.most > 0 {
+		nodes, edges = min(nodes, int64(c.most)), min(edges, int64(c.most))
+	}
+	if nodes+edges > int64(c.limit-c.listed) {
+		return d, ErrTooManyDifferences
+	}
+	c.listed += int(nodes + edges)
+	node := func(p int32) Node { return Node{c.labels[x.names[p]>>32], int(uint32(x.names[p]))} }
+	if nodes > 0 {
+		for _, p := range x.order() {
+			if pairs[p] >= 0 {
+				continue
+			}
+			if d.Nodes = append(d.Nodes, node(p)); int64(len(d.Nodes)) == nodes {
+				break
+			}
+		}
+	}
+	l := edgeLister{x: x, y: y, pairs: pairs, other: other, shared: c.shared}
+	for i := 0; int64(len(d.Edges)) < edges; i++ {
+		tail := x.withEdges()[i]
+		for _, p := range l.differing(tail, int(edges)-len(d.Edges)) {
+			d.Edges = append(d.Edges, Edge{node(tail), node(p)})
+		}
+	}
+	return d, nil
+}
+
+// edgeLister lists edges that graph x has and graph y does not.
+type edgeLister struct {
+	x, y          *graph
+	pairs, other  []int32 // see comparer.only
+	shared        []int32
+	list          []int32
+	from, low, up int32 // what list has been found for: next in x, and successors in y
+}
+
+// differing returns the first nodes, up to room, to which edges from a node lead in x and not in y, in the order of
+// names.
+func (l *edgeLister) differing(tail int32, room int) []int32 {
+	from, to := l.x.successors(tail)
+	shared, low, up := int32(0), int32(0), int32(0)
+	if i := l.pairs[tail]; i >= 0 {
+		shared = l.shared[i]
+		low, up = l.y.successors(l.other[i])
+	}
+	if to-from == shared {
+		return nil
+	}
+	differs := func(p int32) bool {
+		i := l.pairs[p]
+		return i < 0 || l.other[i] < low || l.other[i] >= up
+	}
+	// Many nodes share their successors, which are sorted once for all of them.
+	if int64(to-from) > 64*(int64(shared)+int64(room)) {
+		l.list = l.list[:0] // it is the last one
+		for _, p := range l.x.sortedSuccessors(tail) {
+			if len(l.list) == room {
+				break
+			}
+			if differs(p) {
+				l.list = append(l.list, p)
+			}
+		}
+		return l.list
+	}
+	if l.list == nil || l.from != from || l.low != low || l.up != up {
+		l.list, l.from, l.low, l.up = l.list[:0], from, low, up
+		for p := from; p < to; p++ {
+			if differs(p) {
+				l.list = append(l.list, p)
+			}
+		}
+		l.x.sort(l.list)
+	}
+	return l.list[:min(room, len(l.list))]
+}

@@ -1,0 +1,194 @@
+package history
+
+import (
+	"encoding/binary"
+	"math"
+	"sort"
+
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/chunks"
+)
+
+// pair is a pair of locations, the lower one first.
+type pair struct{ a, b uint32 }
+
+// meeting is a synchronisation of a pair of locations by a message. Times are in ticks.
+type meeting struct {
+	a, b int32 // numbers of the calls at pair.a and pair.b
+	met  int64 // time at which both calls had begun and one of them had ended
+	left int64 // time at which the first of the locations left its call
+}
+
+// meetingsPerBlock is the number of meetings in a block.
+const meetingsPerBlock = 32
+
+// meetings are the meetings of a pair of locations, in the order in which they were found.
+type meetings struct {
+	blocks []meetingBlock
+	tail   []meeting // after the last block
+	// unpacked has the meetings of a block, that with the index inMemory, or -1.
+	unpacked []meeting
+	inMemory int
+}
+
+// meetingBlock has meetingsPerBlock packed meetings.
+type meetingBlock struct {
+	packed chunks.Chunk
+	// least is the least number of a call at pair.a in this block and all later ones.
+	least int32
+	// latest is the greatest time meeting.left in this block and all earlier ones.
+	latest int64
+}
+
+// addMeeting adds a meeting of two calls.
+func (h *History) addMeeting(a, b waitstate.Place, enterA, leaveA, enterB, leaveB int64) {
+	if a.Location > b.Location {
+		a, b = b, a
+	}
+	m := meeting{a: a.Number, b: b.Number}
+	m.met = max(min(leaveA, leaveB), enterA, enterB)
+	m.left = min(leaveA, leaveB, m.met)
+	k := pair{a.Location, b.Location}
+	x := h.meetings[k]
+	if x == nil {
+		x = &meetings{inMemory: -1}
+		h.meetings[k] = x
+	}
+	x.tail = append(x.tail, m)
+	if len(x.tail) == meetingsPerBlock {
+		h.packMeetings(x)
+	}
+}
+
+// packMeetings makes a block of the tail.
+func (h *History) packMeetings(x *meetings) {
+	b := make([]byte, 0, 8*meetingsPerBlock)
+	block := meetingBlock{least: math.MaxInt32, latest: math.MinInt64}
+	var last meeting
+	for _, m := range x.tail {
+		block.least, block.latest = min(block.least, m.a), max(block.latest, m.left)
+		for _, v := range [...]int64{int64(m.a - last.a), int64(m.b - last.b), m.left - last.left, m.met - m.left} {
+			b = binary.AppendVarint(b, v)
+		}
+		last = m
+	}
+	var err error
+	if block.packed, _, err = h.chunks.Keep(b[:len(b):len(b)]); err != nil {
+		h.fail(err)
+	}
+	if n := len(x.blocks); n > 0 {
+		block.latest = max(block.latest, x.blocks[n-1].latest)
+	}
+	x.blocks, x.tail = append(x.blocks, block), x.tail[:0]
+	for i := len(x.blocks) - 2; i >= 0 && x.blocks[i].least > block.least; i-- {
+		x.blocks[i].least = block.least
+	}
+}
+
+// meetingsIn returns the meetings of a block.
+func (h *History) meetingsIn(x *meetings, block int) []meeting {
+	if x.inMemory == block {
+		return x.unpacked
+	}
+	x.inMemory, x.unpacked = block, x.unpacked[:0]
+	b, err := h.chunks.Read(x.blocks[block].packed, &h.room)
+	if err != nil {
+		h.fail(err)
+		return nil
+	}
+	number := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	var m meeting
+	for len(b) > 0 {
+		m.a += int32(number())
+		m.b += int32(number())
+		m.left += number()
+		m.met = m.left + number()
+		x.unpacked = append(x.unpacked, m)
+	}
+	return x.unpacked
+}
+
+// Opening is the last synchronisation of two locations before given calls of them.
+type Opening struct {
+	A, B int32 // numbers of the calls of the synchronisation at each location; -1 if there is none
+	// Met is the time at which both calls had begun and one of them had ended, in ticks.
+	Met  int64
+	left int64 // time at which the first of the locations left its call
+}
+
+// mostLooks is the greatest number of operations of two locations among which Opening searches for
+// the last one. The locations can leave operations in different orders only if their clocks differ.
+const mostLooks = 16
+
+// Opening returns the last synchronisation of two locations before the calls a and b: of the
+// messages between them and the operations in which one waits for the other, the one that both left
+// last.
+func (h *History) Opening(a, b waitstate.Place) Opening {
+	o := Opening{A: -1, B: -1, left: math.MinInt64}
+	if a.Location < b.Location {
+		h.lastMeeting(&o, pair{a.Location, b.Location}, a.Number, b.Number)
+	} else {
+		h.lastMeeting(&o, pair{b.Location, a.Location}, b.Number, a.Number)
+		o.A, o.B = o.B, o.A
+	}
+	l := h.Locations[a.Location]
+	looks := mostLooks
+	for n := a.Number; looks > 0 && n >= 0; {
+		x := l.load(n)
+		i := sort.Search(len(x.operations), func(i int) bool { return x.operations[i].call >= a.Number })
+		for i--; i >= 0 && looks > 0; i-- {
+			p := x.operations[i]
+			c := &x.list[p.call-x.first]
+			if c.Leave <= o.left {
+				return o
+			}
+			op := h.Operation(p.operation)
+			k, ok := op.Member(b.Location)
+			if ok && op.Members[k].Number < b.Number && op.relates(a.Location, b.Location) {
+				h.consider(&o, c, b.Location, p.call, op.Members[k].Number)
+				looks--
+			}
+		}
+		if x.first == 0 || x.page.chunk.Since <= o.left {
+			return o
+		}
+		n = x.first - 1
+	}
+	return o
+}
+
+// lastMeeting sets o to the meeting of a pair that both left last, among those before the calls a
+// and b.
+func (h *History) lastMeeting(o *Opening, k pair, a, b int32) {
+	x := h.meetings[k]
+	if x == nil {
+		return
+	}
+	search := func(list []meeting) {
+		for i := len(list) - 1; i >= 0; i-- {
+			m := &list[i]
+			if m.a < a && m.b < b && (m.left > o.left || m.left == o.left && m.a > o.A) {
+				*o = Opening{m.a, m.b, m.met, m.left}
+			}
+		}
+	}
+	search(x.tail)
+	i := sort.Search(len(x.blocks), func(i int) bool { return x.blocks[i].least >= a })
+	for i--; i >= 0 && x.blocks[i].latest > o.left; i-- {
+		search(h.meetingsIn(x, i))
+	}
+}
+
+// consider sets o to the synchronisation in call c, with number a, and call b of a location if the
+// locations left these later than those in o.
+func (h *History) consider(o *Opening, c *Call, locB uint32, a, b int32) {
+	y := h.Locations[locB].Call(b)
+	met := max(min(c.Leave, y.Leave), c.Enter, y.Enter)
+	if left := min(c.Leave, y.Leave, met); left > o.left {
+		*o = Opening{a, b, met, left}
+	}
+}

@@ -1,0 +1,215 @@
+package history
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/chunks"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Operation is an operation, such as a collective operation or a barrier, in which several
+// locations take part.
+type Operation struct {
+	Relation waitstate.Relation
+	Root     uint32 // location of the root; trace.NoRef if there is none
+	// Members has the calls that complete the operation, ordered by location.
+	Members []waitstate.Place
+	// Arrivals has the calls that begin the operation, in the order of Members. It is nil if these
+	// are the Members, in a blocking operation.
+	Arrivals []waitstate.Place
+	// Free reports for each member whether it waits for no other member. It is nil if all members
+	// wait as Relation says.
+	Free []bool
+	// Ranks has the ranks of the members. It is set only if Relation is RanksWait.
+	Ranks []int32
+	// Last is the call with which the last member arrived, and LastEnter its begin in ticks.
+	Last      waitstate.Place
+	LastEnter int64
+}
+
+// operations has packed operations, which are numbered from 0.
+type operations struct {
+	blocks []operationBlock
+	tail   []byte // packed operations after the last block
+	first  int32  // number of the first operation in tail
+	count  int32
+	// memory has the operations of some blocks: that with index i is at i % cachedBlocks.
+	memory [cachedBlocks]struct {
+		block int // index plus 1, or 0
+		list  []Operation
+	}
+}
+
+// operationBlock has consecutive packed operations.
+type operationBlock struct {
+	packed chunks.Chunk
+	first  int32 // number of the first one
+}
+
+// The limits of operations.
+const (
+	cachedBlocks       = 16
+	operationBlockSize = 4 << 10 // in bytes
+)
+
+// The flags of packed operations.
+const (
+	hasArrivals = 1 << iota
+	hasFree
+	hasRanks
+)
+
+// addOperation adds an operation, and returns its number.
+func (h *History) addOperation(o *Operation) int32 {
+	x := &h.operations
+	flags := byte(0)
+	for i, set := range [...]bool{o.Arrivals != nil, o.Free != nil, o.Ranks != nil} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	b := append(x.tail, byte(o.Relation), flags)
+	b = binary.AppendUvarint(b, uint64(o.Root+1)) // trace.NoRef becomes 0
+	b = binary.AppendUvarint(b, uint64(len(o.Members)))
+	b = binary.AppendUvarint(b, uint64(o.Last.Location))
+	b = binary.AppendUvarint(b, uint64(o.Last.Number))
+	b = binary.AppendVarint(b, o.LastEnter)
+	var last waitstate.Place
+	for i, m := range o.Members {
+		b = binary.AppendVarint(b, int64(m.Location)-int64(last.Location))
+		b = binary.AppendVarint(b, int64(m.Number)-int64(last.Number))
+		last = m
+		if o.Arrivals != nil {
+			b = binary.AppendVarint(b, int64(m.Number)-int64(o.Arrivals[i].Number))
+		}
+		if o.Free != nil {
+			free := byte(0)
+			if o.Free[i] {
+				free = 1
+			}
+			b = append(b, free)
+		}
+		if o.Ranks != nil {
+			b = binary.AppendVarint(b, int64(o.Ranks[i]))
+		}
+	}
+	x.tail = b
+	x.count++
+	if len(x.tail) >= operationBlockSize {
+		h.packOperations()
+	}
+	return x.count - 1
+}
+
+// packOperations makes a block of the tail.
+func (h *History) packOperations() {
+	x := &h.operations
+	if len(x.tail) == 0 {
+		return
+	}
+	c, _, err := h.chunks.Keep(slices.Clone(x.tail))
+	if err != nil {
+		h.fail(err)
+	}
+	x.blocks = append(x.blocks, operationBlock{c, x.first})
+	x.first, x.tail = x.count, x.tail[:0]
+}
+
+// Operation returns operation number i. The caller must not change it.
+func (h *History) Operation(i int32) *Operation {
+	x := &h.operations
+	block := sort.Search(len(x.blocks), func(k int) bool { return x.blocks[k].first > i }) - 1
+	m := &x.memory[block%cachedBlocks]
+	if m.block != block+1 {
+		m.block, m.list = block+1, h.unpackOperations(block)
+	}
+	if k := int(i - x.blocks[block].first); k < len(m.list) {
+		return &m.list[k]
+	}
+	return &Operation{Relation: waitstate.Independent, Root: trace.NoRef} // the block cannot be read
+}
+
+// unpackOperations returns the operations of a block.
+func (h *History) unpackOperations(block int) (list []Operation) {
+	b, err := h.chunks.Read(h.operations.blocks[block].packed, &h.room)
+	if err != nil {
+		h.fail(err)
+		return nil
+	}
+	unsigned := func() uint64 {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return v
+	}
+	number := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	for len(b) > 0 {
+		o := Operation{Relation: waitstate.Relation(b[0])}
+		flags := b[1]
+		b = b[2:]
+		o.Root = uint32(unsigned()) - 1
+		n := int(unsigned())
+		o.Last = waitstate.Place{Location: uint32(unsigned()), Number: int32(unsigned())}
+		o.LastEnter = number()
+		o.Members = make([]waitstate.Place, n)
+		if flags&hasArrivals != 0 {
+			o.Arrivals = make([]waitstate.Place, n)
+		}
+		if flags&hasFree != 0 {
+			o.Free = make([]bool, n)
+		}
+		if flags&hasRanks != 0 {
+			o.Ranks = make([]int32, n)
+		}
+		var last waitstate.Place
+		for i := range n {
+			last.Location = uint32(int64(last.Location) + number())
+			last.Number = int32(int64(last.Number) + number())
+			o.Members[i] = last
+			if o.Arrivals != nil {
+				o.Arrivals[i] = waitstate.Place{Location: last.Location, Number: int32(int64(last.Number) - number())}
+			}
+			if o.Free != nil {
+				o.Free[i] = b[0] != 0
+				b = b[1:]
+			}
+			if o.Ranks != nil {
+				o.Ranks[i] = int32(min(max(number(), math.MinInt32), math.MaxInt32))
+			}
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// Member returns the index of a location in Members. ok is false if it is not among them.
+func (o *Operation) Member(loc uint32) (i int, ok bool) {
+	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
+		return int(p.Location) - int(loc)
+	})
+}
+
+// Waits reports whether the member at a location waits for other members.
+func (o *Operation) Waits(loc uint32) bool {
+	if o.Free == nil {
+		return true
+	}
+	i, ok := o.Member(loc)
+	return ok && !o.Free[i]
+}
+
+// relates reports whether one of two members waits for the other one.
+func (o *Operation) relates(a, b uint32) bool {
+	switch o.Relation {
+	case waitstate.RootSends, waitstate.RootWaits:
+		return (o.Root == a || o.Root == b) && (o.Waits(a) || o.Waits(b))
+	}
+	return o.Waits(a) || o.Waits(b)
+}

@@ -1,0 +1,101 @@
+package history
+
+import (
+	"container/heap"
+	"context"
+
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+)
+
+// Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
+// in the order of their locations. The error is that of a temporary file, or of the context.
+func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
+	return h.visit(ctx, f, false)
+}
+
+// Backward calls f with the place of each call, in the reverse of the order of [History.Forward].
+func (h *History) Backward(ctx context.Context, f func(p waitstate.Place)) error {
+	return h.visit(ctx, f, true)
+}
+
+// visit calls f with the place of each call, in the order of Forward or in reverse.
+func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse bool) error {
+	x := cursors{reverse: reverse}
+	for i, l := range h.Locations {
+		if l == nil || l.count == 0 {
+			continue
+		}
+		c := cursor{place: waitstate.Place{Location: uint32(i)}}
+		if reverse {
+			c.place.Number = l.count - 1
+		}
+		c.leave = l.Call(c.place.Number).Leave
+		x.list = append(x.list, c)
+	}
+	heap.Init(&x)
+	for n := 0; len(x.list) > 0; n++ {
+		if n&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if h.err != nil {
+				return h.err
+			}
+		}
+		c := &x.list[0]
+		f(c.place)
+		l := h.Locations[c.place.Location]
+		if reverse {
+			c.place.Number--
+		} else {
+			c.place.Number++
+		}
+		if c.place.Number < 0 || c.place.Number == l.count {
+			heap.Pop(&x)
+			continue
+		}
+		c.leave = l.Call(c.place.Number).Leave
+		if len(x.list) > 1 {
+			heap.Fix(&x, 0)
+		}
+	}
+	return h.err
+}
+
+// cursor is the next call of a location, and its end in ticks.
+type cursor struct {
+	leave int64
+	place waitstate.Place
+}
+
+// cursors is a heap of cursors, ordered by the end of the call.
+type cursors struct {
+	list    []cursor
+	reverse bool
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (x *cursors) Len() int { return len(x.list) }
+
+// Less orders by time, then by location.
+func (x *cursors) Less(i, j int) bool {
+	a, b := &x.list[i], &x.list[j]
+	if x.reverse {
+		a, b = b, a
+	}
+	return a.leave < b.leave || a.leave == b.leave && a.place.Location < b.place.Location
+}
+
+// Swap swaps two cursors.
+func (x *cursors) Swap(i, j int) { x.list[i], x.list[j] = x.list[j], x.list[i] }
+
+// Push appends a cursor.
+func (x *cursors) Push(c any) { x.list = append(x.list, c.(cursor)) }
+
+// Pop removes the last cursor.
+func (x *cursors) Pop() any {
+	n := len(x.list) - 1
+	c := x.list[n]
+	x.list = x.list[:n]
+	return c
+}

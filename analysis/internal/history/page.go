@@ -1,0 +1,262 @@
+package history
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/chunks"
+)
+
+// page has the calls of a chunk of the log, and what is attached to them.
+type page struct {
+	chunk  *synclog.Chunk
+	number int    // its index in Location.pages
+	calls  *calls // nil unless they are in memory
+	// attached has the packed waits, sources and operations of the calls, in chunks of the store and,
+	// in tail, in memory.
+	attached []chunks.Chunk
+	tail     []byte
+	// lastUse is the position, in the order of all calls, of the last call whose end depends on a
+	// call of the page, or -1.
+	lastUse int64
+}
+
+// calls are the unpacked calls of a page.
+type calls struct {
+	page  *page
+	used  bool // since the cache was last searched for pages to drop
+	first int32
+	list  []Call
+	times []synclog.PathTime
+	// complete is set once waits, sources and operations have been unpacked. Each is in the order of
+	// calls.
+	complete   bool
+	waits      []Wait
+	sources    []callSource
+	operations []part
+}
+
+// cache has the unpacked calls of some pages.
+type cache struct {
+	list  []*calls
+	hand  int // index in list at which the search for pages to drop continues
+	size  int // number of calls in list
+	limit int // number of calls in list above which pages are dropped
+}
+
+// The limits of a cache.
+const (
+	// cachedCalls is the number of calls that a cache has at most, if they belong to few locations.
+	cachedCalls = 16 << 10
+	// cachedPages is the number of pages of each location for which a cache has room.
+	cachedPages = 3
+)
+
+// add adds the calls of a page, for which it drops others.
+func (c *cache) add(x *calls) {
+	c.size += len(x.list)
+	for c.size > c.limit && len(c.list) > 0 {
+		if c.hand >= len(c.list) {
+			c.hand = 0
+		}
+		y := c.list[c.hand]
+		if y.used {
+			y.used = false
+			c.hand++
+			continue
+		}
+		c.size -= len(y.list)
+		y.page.calls = nil
+		c.list[c.hand] = c.list[len(c.list)-1]
+		c.list = c.list[:len(c.list)-1]
+	}
+	c.list = append(c.list, x)
+}
+
+// page returns the page that has call n of a location. It finds those that were added last without a
+// search.
+func (l *Location) page(n int32) *page {
+	for i := l.current; i >= 0 && i >= l.current-1; i-- {
+		if n >= l.pages[i].chunk.First {
+			return &l.pages[i]
+		}
+	}
+	return &l.pages[l.pageNumber(n)]
+}
+
+// pageNumber returns the index of the page that has call n.
+func (l *Location) pageNumber(n int32) int {
+	i, ok := slices.BinarySearchFunc(l.pages, n, func(p page, n int32) int { return int(p.chunk.First) - int(n) })
+	if !ok {
+		i--
+	}
+	return i
+}
+
+// load returns the calls of the page that has call n of a location, once the history is built with
+// what is attached to them.
+func (l *Location) load(n int32) *calls {
+	x := l.latest
+	if x == nil || n < x.first || n >= x.first+int32(len(x.list)) {
+		p := &l.pages[l.pageNumber(n)]
+		if p.calls == nil {
+			l.history.unpack(l, p)
+		}
+		x = p.calls
+		l.latest = x
+	}
+	if !x.complete && l.history.built {
+		l.history.unpackAttached(l, x)
+	}
+	x.used = true
+	return x
+}
+
+// Span is a number of consecutive calls of a location that the history stores together.
+type Span struct {
+	First, Calls int32 // number of the first call, and number of the calls
+	// LastUse is the greatest number, in the order of [History.Forward] from 1, of a call whose end
+	// depends on one of these calls, or -1 if there is none.
+	LastUse int64
+}
+
+// Spans returns the number of spans of the location's calls.
+func (l *Location) Spans() int { return len(l.pages) }
+
+// Span returns span i.
+func (l *Location) Span(i int) Span {
+	p := &l.pages[i]
+	return Span{p.chunk.First, p.chunk.Calls, p.lastUse}
+}
+
+// SpanOf returns the index of the span that has call n, and the number of its first call.
+func (l *Location) SpanOf(n int32) (i int, first int32) {
+	if x := l.latest; x != nil && n >= x.first && n < x.first+int32(len(x.list)) {
+		return x.page.number, x.first
+	}
+	i = l.pageNumber(n)
+	return i, l.pages[i].chunk.First
+}
+
+// unpack reads the calls of a page.
+func (h *History) unpack(l *Location, p *page) {
+	x := &calls{page: p, first: p.chunk.First, list: make([]Call, 0, p.chunk.Calls),
+		times: make([]synclog.PathTime, 0, p.chunk.Times)}
+	err := h.Log.ReadChunk(l.number, p.chunk, func(c *synclog.Call) {
+		x.times = append(x.times, c.Before...)
+		before := len(x.times)
+		x.times = append(x.times, c.Inside...)
+		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: uint32(before),
+			inside: uint32(len(x.times)), Role: c.Role, Last: c.Last, Init: c.Init})
+	})
+	if err != nil {
+		h.fail(err)
+		x.list = make([]Call, p.chunk.Calls)
+	}
+	p.calls = x
+	h.cache.add(x)
+}
+
+// The kinds of what is attached to calls, in packed form.
+const (
+	attachedWait = iota
+	attachedSource
+	attachedRelease // a source that releases a lock
+	attachedOperation
+	attachedBegin // Call.Begins
+	attachedJoin  // Call.Joins
+)
+
+// attach appends what is attached to a call: its kind, and numbers.
+func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
+	l := h.Locations[at.Location]
+	p := l.page(at.Number)
+	p.tail = append(p.tail, kind)
+	p.tail = binary.AppendUvarint(p.tail, uint64(at.Number-p.chunk.First))
+	for _, x := range numbers {
+		p.tail = binary.AppendVarint(p.tail, x)
+	}
+}
+
+// store stores what is attached to the calls of a page.
+func (h *History) store(p *page) {
+	if len(p.tail) == 0 {
+		return
+	}
+	c, _, err := h.chunks.Keep(slices.Clone(p.tail))
+	if err != nil {
+		h.fail(err)
+		return
+	}
+	p.attached, p.tail = append(p.attached, c), nil
+}
+
+// unpackAttached reads what is attached to the calls of a page.
+func (h *History) unpackAttached(l *Location, x *calls) {
+	x.complete = true // at an error, too
+	for i := range x.page.attached {
+		b, err := h.chunks.Read(x.page.attached[i], &h.room)
+		if err != nil {
+			h.fail(err)
+			return
+		}
+		h.unpackFrom(l, x, b)
+	}
+	h.unpackFrom(l, x, x.page.tail)
+	slices.SortStableFunc(x.waits, func(a, b Wait) int {
+		if a.Place.Number != b.Place.Number {
+			return int(a.Place.Number) - int(b.Place.Number)
+		}
+		return int(a.Pattern) - int(b.Pattern)
+	})
+	slices.SortStableFunc(x.sources, func(a, b callSource) int { return int(a.call) - int(b.call) })
+	slices.SortStableFunc(x.operations, func(a, b part) int { return int(a.call) - int(b.call) })
+	for i := range slices.Backward(x.waits) {
+		x.list[x.waits[i].Place.Number-x.first].waits = int32(i + 1)
+	}
+	for i := range slices.Backward(x.sources) {
+		x.list[x.sources[i].call-x.first].source = int32(i + 1)
+	}
+	for i := range slices.Backward(x.operations) {
+		x.list[x.operations[i].call-x.first].operation = int32(i + 1)
+	}
+}
+
+// unpackFrom appends to x what b has in packed form.
+func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
+	number := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	since := x.page.chunk.Since
+	for len(b) > 0 {
+		kind := b[0]
+		k, n := binary.Uvarint(b[1:])
+		b = b[1+n:]
+		call := x.first + int32(k)
+		switch kind {
+		case attachedWait:
+			w := Wait{Pattern: waitstate.Pattern(number()), Place: waitstate.Place{Location: l.number, Number: call},
+				Path: x.list[k].Path}
+			w.Begin = since + number()
+			w.Length = number()
+			w.Cause = waitstate.Place{Location: uint32(number()), Number: int32(number())}
+			w.CauseTime = w.Begin + w.Length + number()
+			x.waits = append(x.waits, w)
+		case attachedSource, attachedRelease:
+			s := Source{Released: kind == attachedRelease}
+			s.Place = waitstate.Place{Location: uint32(number()), Number: int32(number())}
+			s.Time = since + number()
+			x.sources = append(x.sources, callSource{call, s})
+		case attachedOperation:
+			x.operations = append(x.operations, part{call, int32(number())})
+		case attachedBegin:
+			x.list[k].Begins = true
+		case attachedJoin:
+			x.list[k].Joins = true
+		}
+	}
+}
