@@ -83,7 +83,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 				return err
 			}
 			nodes = all.Result()
-			if e.color != "" {
+			if e.config.renames() {
 				// The page cannot distinguish regions of the same name here, because it has no list
 				// of these regions.
 				names := defs.RegionNames(opt.Rows)
@@ -95,8 +95,8 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
-		return newTreeAnswer(nodes, limit, e.color != "", func(x *calltree.Visit) *visitFact {
-			if x == nil || e.color != "" {
+		return newTreeAnswer(nodes, limit, e.config.renames(), func(x *calltree.Visit) *visitFact {
+			if x == nil || e.config.renames() {
 				return nil
 			}
 			t := v.firstTrack(x.Location)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -185,7 +184,7 @@ func TestNoColors(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	l, f := r.Location("a"), r.Region("f")
 	var attrs []trace.Attr
-	for i := range maxColors + 3 {
+	for i := range maxConfigurations + 3 {
 		attrs = append(attrs, trace.Attr{Key: fmt.Sprintf("a/%d, ~%%", i), Value: trace.IntValue(1)})
 	}
 	r.Enter(l, 1, f, attrs...)
@@ -199,7 +198,7 @@ func TestNoColors(t *testing.T) {
 		status int
 	}{
 		{api + "?color=none", 404}, {api + "?color=of+the+mark", 404}, {api + "~none", 404}, {api + "~%25", 404},
-		{api + "?color=" + strings.Repeat("x", maxColorName+1), 400}, {"/api/traces/none?color=x", 404},
+		{api + "?color=" + strings.Repeat("x", maxAttributeName+1), 400}, {"/api/traces/none?color=x", 404},
 		{"/api/traces/none~x", 404},
 	} {
 		if w := ask(s, "GET", x.target); w.Code != x.status {
@@ -216,11 +215,11 @@ func TestNoColors(t *testing.T) {
 		if i == 0 {
 			first = d["id"].(string)
 		}
-		if n := len(e.colors); n > maxColors {
-			t.Errorf("the trace has %d colours, expected %d at most", n, maxColors)
+		if n := len(e.others); n > maxConfigurations {
+			t.Errorf("the trace has %d colours, expected %d at most", n, maxConfigurations)
 		}
 	}
-	if slices.Contains(slices.Collect(maps.Keys(e.colors)), attrs[0].Key) {
+	if e.others[configuration{color: attrs[0].Key}] != nil {
 		t.Error("the colour that was not used for longest is still there")
 	}
 	// An attribute whose entry was evicted can be requested again.

@@ -37,7 +37,7 @@ const detailTime = 2 * time.Second
 func (e *entry) describe(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
-	err := e.readers.with(short, func(x *reader) error {
+	err := e.arranged.with(short, func(x *reader) error {
 		// f must not write to d after it has returned, even if its scan was cancelled.
 		return f(short, x)
 	})
@@ -77,7 +77,7 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span,
 	inner int) (d details, err error) {
 	var find func(context.Context, *reader, *index.Track, index.Span, spanMatcher, []index.Span, *details) error
-	color := e.color
+	config := e.config
 	switch t.Kind {
 	case index.LocationTrack:
 		find = func(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
@@ -93,16 +93,14 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 		defs := x.Defs()
 		region := s.Region
 		err := find(ctx, x, t, s, func(c *trace.Cursor) bool {
-			if color == "" {
+			if !config.renames() {
 				if !sameRegion(defs, c.Ref(), s.Region, name) {
 					return false
 				}
 				region = c.Ref()
 				return true
 			}
-			keys, values := c.Attrs()
-			i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(k).Name == color })
-			if i < 0 && s.Region != trace.NoRef || i >= 0 && values[i].String() != name {
+			if own, ok := config.spanName(defs, c); ok && own != name || !ok && s.Region != trace.NoRef {
 				return false
 			}
 			region = c.Ref()
@@ -110,10 +108,10 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 		}, around, &d)
 		switch {
 		case !defs.Regions.Has(region):
-		case color != "" && err == nil && len(d.attributes) > 0:
+		case config.renames() && err == nil && len(d.attributes) > 0:
 			d.attributes = append(d.attributes, attribute{"region", defs.Regions.At(region).Name})
 			fallthrough
-		case color == "":
+		case !config.renames():
 			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(region))...)
 		}
 		return err
@@ -276,7 +274,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 			if c.Kind() != i.Kind {
 				return false
 			}
-			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef &&
+			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && !e.config.renames() && i.Region != trace.NoRef &&
 				!sameRegion(defs, c.Ref(), i.Region, i.Name) {
 				return false
 			}

@@ -37,14 +37,15 @@ type entry struct {
 	name      string // of the main file
 	path      string // for messages
 	given     ServedTrace
-	color     string // attribute that names spans; "" if regions do
+	config    configuration
 	base      *entry // the entry of the same trace that catalogues list; nil if this is it
 	readers   *readerPool
+	arranged  *readerPool // with the events at the locations that are rows; usually readers
 	linkCache linkCache
 
 	mu             sync.Mutex
-	colors         map[string]*entry // further entries of the same trace, by the attribute that names spans
-	used           time.Time         // time of the last request; only set if base is not nil
+	others         map[configuration]*entry // further entries of the same trace
+	used           time.Time                // time of the last request; only set if base is not nil
 	state          state
 	stamp          fileStamp // of the main file, when indexing began
 	format         format.Format
@@ -76,9 +77,10 @@ func traceID(path string, again int) string {
 }
 
 func (s *Server) newEntry(g ServedTrace, id, name string) *entry {
-	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, color: s.opt.Reading.Color, state: stateNew,
-		format: s.opt.Reading.Format}
+	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g,
+		config: configuration{color: s.opt.Reading.Color}, state: stateNew, format: s.opt.Reading.Format}
 	e.readers = &readerPool{e: e, free: make(chan struct{}, maxReaders)}
+	e.arranged = e.readers
 	if st, err := fs.Stat(g.Source.FS, g.Source.Name); err == nil {
 		e.bytes = st.Size()
 	}
@@ -119,6 +121,7 @@ func (e *entry) startIndexing() {
 	}
 	e.s.open.drop(e)
 	e.readers.close()
+	e.arranged.close()
 	e.linkCache.clear()
 	started := e.s.background(func() {
 		err := recoverPanic(func() error { return e.ensureIndex(e.s.ctx) })
@@ -269,7 +272,7 @@ func (e *entry) openBuilt(found cache.Entry) error {
 	if err != nil {
 		return err
 	}
-	shown, err := newTraceView(e.s.ctx, x, found, e.color)
+	shown, err := newTraceView(e.s.ctx, x, found, e.config)
 	if err != nil {
 		x.Close()
 		return err

@@ -154,7 +154,7 @@ func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 		case <-e.s.ctx.Done():
 			return e.s.ctx.Err()
 		}
-		return e.readers.with(e.s.ctx, func(x *reader) error {
+		return e.arranged.with(e.s.ctx, func(x *reader) error {
 			sink := format.SinkFuncs{OnLinks: func(list []trace.Link) error {
 				for i := range list {
 					t.add(&list[i], x.Defs())

@@ -36,7 +36,8 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 			return f, err
 		}
 	}
-	if err := d.Events.Prepare(ctx); err != nil {
+	events := configuration{rows: m.reading.rows}.arranged(d.Events)
+	if err := events.Prepare(ctx); err != nil {
 		return f, err
 	}
 	if early != nil && len(early.Tracks) < d.Defs().Locations.Len() {
@@ -44,8 +45,8 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 		more.Overview = early.Overview
 		m.early(more)
 	}
-	if err := m.indexes.build(ctx, d.Events, path,
-		index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
+	if err := m.indexes.build(ctx, events, path,
+		index.Options{Workers: m.reading.Workers, Color: m.reading.Color, Label: m.reading.label}); err != nil {
 		return f, err
 	}
 	return d.found(), nil
@@ -76,7 +77,8 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 // settings returns the settings on which the index of a trace depends.
 func (r *ReadSettings) settings(f format.Format) *cache.Settings {
 	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
-		Correction: r.CorrectionText, Color: r.Color}
+		Correction: r.CorrectionText, Color: r.Color,
+		Label: r.label, Rows: r.rows}
 }
 
 // IndexOptions holds the options of [MakeIndex].

@@ -146,6 +146,20 @@ func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) erro
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(x.Time), 0, x.Claims})
 	}
+	track := v.resourceTracks(d.Defs())
+	for _, c := range r.Critical {
+		p := pieceFact{track(c.At), v.jsonTime(c.Start), v.jsonTime(c.End), c.Region}
+		if len(a.Pieces) == 0 || p.From < a.Begin {
+			a.Begin = p.From
+		}
+		a.End = max(a.End, p.To)
+		a.Pieces = append(a.Pieces, p)
+	}
+	return nil
+}
+
+// resourceTracks returns a function that maps a resource to its track, or to -1.
+func (v *traceView) resourceTracks(d *trace.Definitions) func(resource uint32) int {
 	tracks := map[string]int{}
 	for i := range v.tracks {
 		if t := &v.tracks[i]; t.Kind == index.ResourceTrack {
@@ -154,21 +168,14 @@ func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) erro
 			}
 		}
 	}
-	for _, c := range r.Critical {
-		at := -1
-		if d.Defs().Resources.Has(c.At) {
-			if t, ok := tracks[d.Defs().Resources.At(c.At).ID]; ok {
-				at = t
+	return func(resource uint32) int {
+		if d.Resources.Has(resource) {
+			if t, ok := tracks[d.Resources.At(resource).ID]; ok {
+				return t
 			}
 		}
-		p := pieceFact{at, v.jsonTime(c.Start), v.jsonTime(c.End), c.Region}
-		if len(a.Pieces) == 0 || p.From < a.Begin {
-			a.Begin = p.From
-		}
-		a.End = max(a.End, p.To)
-		a.Pieces = append(a.Pieces, p)
+		return -1
 	}
-	return nil
 }
 
 // pathFigures returns the head of a stored path.

@@ -105,7 +105,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	started := s.background(func() {
 		var x *reader
 		err := recoverPanic(func() (err error) {
-			x, err = p.e.openReader(s.ctx)
+			x, err = p.open(s.ctx)
 			return err
 		})
 		select {
@@ -132,8 +132,9 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	}
 }
 
-// openReader opens the trace and prepares its events.
-func (e *entry) openReader(ctx context.Context) (*reader, error) {
+// open opens the trace and prepares its events.
+func (p *readerPool) open(ctx context.Context) (*reader, error) {
+	e := p.e
 	f, err := e.detect()
 	if err != nil {
 		return nil, err
@@ -141,6 +142,9 @@ func (e *entry) openReader(ctx context.Context) (*reader, error) {
 	x, err := e.s.opt.Reading.open(ctx, f, e.given.Source, nil)
 	if err != nil {
 		return nil, err
+	}
+	if p != e.readers {
+		x.Events = e.config.arranged(x.Events)
 	}
 	if err := x.Events.Prepare(ctx); err != nil {
 		x.Close()

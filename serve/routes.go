@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -65,9 +64,14 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/explain", s.fromAnalysis(explanation)),
 		get(one+"/waits/intervals", s.fromStored(waitIntervals, visibleWaits)),
 		get(one+"/utilisation", s.fromAnalysis(utilisation)),
+		get(one+"/behaviour", s.fromAnalysis(behaviours)),
+		get(one+"/flow", s.fromStoredFor(flow, flowFigures)),
+		get(one+"/flow/signals", s.fromStoredFor(flow, flowSignals)),
+		get(one+"/distance", s.fromAnalysis(s.distanceFrom)),
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),
 		get(one+"/info", s.fromAnalysis(information)),
+		{one + "/verify", map[string]handler{http.MethodPost: s.verification}},
 		{one + "/notes", map[string]handler{http.MethodGet: s.getNotes, http.MethodPut: s.putNotes}},
 	}
 }
@@ -116,15 +120,17 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 }
 
 // entry returns the trace of a request, or an error for the client.
-func (s *Server) entry(r *http.Request) (*entry, error) {
-	id := r.PathValue("id")
-	base, color, colored := strings.Cut(id, colorSeparator)
+func (s *Server) entry(r *http.Request) (*entry, error) { return s.find(r.PathValue("id")) }
+
+// find returns the trace with an id, or an error for the client.
+func (s *Server) find(id string) (*entry, error) {
+	base, text, is := strings.Cut(id, configSeparator)
 	if e := s.traces.find(base); e != nil {
-		if !colored {
+		if !is {
 			return e, nil
 		}
-		if name, err := url.PathUnescape(color); err == nil {
-			return e.inColor(name)
+		if c, ok := parseConfiguration(text); ok {
+			return e.configured(c)
 		}
 	}
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
@@ -173,8 +179,13 @@ type partialAnswer interface{ incomplete() bool }
 // tag returns the ETag of a request. It depends on the version of the server, on the key of the
 // index, which covers the content of the trace, and on the request.
 func (s *Server) tag(x *traceView, r *http.Request) string {
-	q := r.URL.Query()
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
+	q, second := r.URL.Query(), ""
+	if other, err := s.find(q.Get("reference")); err == nil {
+		if _, _, v := other.status(); v != nil {
+			second = v.tag // the answer depends on both traces
+		}
+	}
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode(), second))
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
 }
 
@@ -271,6 +282,12 @@ type storedAnswer struct {
 // fromStored returns an HTTP handler whose answers are computed by cut from a stored answer.
 func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (any, error)) func(http.ResponseWriter,
 	*http.Request) error {
+	return s.fromStoredFor(func(*params) storedAnswer { return a }, cut)
+}
+
+// fromStoredFor is like fromStored for a stored answer that depends on the parameters.
+func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored []byte, p *params) (any, error),
+) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		x, err := s.openTraceIndex(r)
 		if err != nil {
@@ -281,13 +298,17 @@ func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (
 		if s.notModified(w, r, s.tag(v, r)) {
 			return nil
 		}
+		p := &params{values: r.URL.Query(), x: v}
+		a := of(p)
+		if p.err != nil {
+			return p.err
+		}
 		stored, err := s.answers.get(r.Context(), e.id+" "+v.tag+" "+a.name, func(ctx context.Context) ([]byte, error) {
 			return a.compute(ctx, e, v)
 		})
 		if err != nil {
 			return e.recoverIndex(err)
 		}
-		p := &params{values: r.URL.Query(), x: v}
 		answer, err := cut(stored, p)
 		if p.err != nil {
 			return p.err
@@ -353,8 +374,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q := r.URL.Query(); q.Has("color") {
-		if e, err = e.inColor(q.Get("color")); err != nil {
+	if q := r.URL.Query(); q.Has("color") || q.Has("label") || q.Has("rows") {
+		if e, err = e.configured(configuration{q.Get("color"), q.Get("label"), q.Get("rows")}); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,8 @@ type ReadSettings struct {
 	CorrectionText []byte
 	// Color is the attribute whose values name and colour spans; "" if regions do.
 	Color string
+	// label and rows are those of a configuration of the viewer.
+	label, rows string
 }
 
 // ServedTrace is a trace that a server shows.
@@ -261,7 +263,7 @@ func (s *Server) Close() {
 	s.work.Wait()
 	s.open.close()
 	for _, e := range s.traces.entries() {
-		e.readers.close()
+		e.closeReaders()
 	}
 	if g, ok := s.traces.(*fixedCatalogue); ok {
 		g.close()

@@ -166,8 +166,8 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 // openStateIndex opens the index from which the states of a trace can be computed. It returns nil
 // if there is none. The caller must release the index.
 func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, error) {
-	if e.color != "" {
-		if e = e.base; e == nil || e.color != "" {
+	if e.config != (configuration{}) {
+		if e = e.base; e == nil || e.config.renames() {
 			return nil, nil, nil // attribute values name the spans in both entries
 		}
 		if _, _, ready := e.status(); ready == nil {

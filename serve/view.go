@@ -33,6 +33,8 @@ type traceFacts struct {
 	// Color is the attribute whose values take the place of regions, or "". Attributes lists the
 	// attributes that can be chosen.
 	Color      string       `json:"color"`
+	Label      string       `json:"label"` // attribute that names spans, or ""
+	Rows       string       `json:"rows"`  // attribute whose values are rows, or ""
 	Attributes []string     `json:"attributes"`
 	Clock      *clockFact   `json:"clock,omitempty"`
 	Origin     string       `json:"origin"`
@@ -238,15 +240,16 @@ func groupFacts(l []trace.LocationGroup) []groupFact {
 
 func newClockFact(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
 
-func newTraceView(ctx context.Context, x Index, found cache.Entry, color string) (*traceView, error) {
+func newTraceView(ctx context.Context, x Index, found cache.Entry, c configuration) (*traceView, error) {
 	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
 	v.first, v.last, _ = x.Extent()
-	c := x.Counts()
+	n := x.Counts()
 	f := &v.facts
-	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, x.Attributes()...),
-		Clock: newClockFact(v.clock), Origin: strconv.FormatInt(v.first, 10),
+	*f = traceFacts{ETag: v.tag, Color: c.color, Label: c.label, Rows: c.rows,
+		Attributes: append([]string{}, x.Attributes()...),
+		Clock:      newClockFact(v.clock), Origin: strconv.FormatInt(v.first, 10),
 		Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
-		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups),
+		Events: n.Events, Spans: n.Spans, Links: n.Links, Groups: groupFacts(v.groups),
 		Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regionFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
 	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {

@@ -72,6 +72,9 @@ var samples = map[string]sample{
 		return named(names...)
 	}),
 	"claims": recorded("claims.otf2", claims),
+
+	"order-one": recorded("one.etf", func() *trace.Recorder { return orders("ABC", "ABC", "ACB") }),
+	"order-two": recorded("two.etf", func() *trace.Recorder { return orders("ABC", "ABC", "BCA") }),
 }
 
 // place is the main file of a trace, its id in the server, and the address that shows it.
@@ -351,6 +354,23 @@ func claims() *trace.Recorder {
 				id := r.Claim(resource, at, r.Region(fmt.Sprint("job ", random.IntN(5))), x.amounts[random.IntN(len(x.amounts))])
 				open = append(open, end{id, at + 1 + random.Int64N(400)})
 			}
+		}
+	}
+	return r
+}
+
+// orders has objects with claims of a millisecond each, one behind the other, in the given order of names.
+func orders(objects ...string) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r.Location("events")
+	cpu := r.Resource("CPU", 2, "")
+	at := int64(0)
+	for i, order := range objects {
+		for _, name := range order {
+			id := r.Claim(cpu, at, r.Region(string(name)), 1, trace.Attr{Key: "name", Value: trace.StringValue(string(name))},
+				trace.Attr{Key: "id", Value: trace.StringValue(fmt.Sprint(i))})
+			at += 1000
+			r.Release(id, at)
 		}
 	}
 	return r

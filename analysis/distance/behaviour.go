@@ -41,7 +41,7 @@ type class struct {
 
 // Classify finds the classes of the objects of a set. Lists of names and differences have at most most elements; 0
 // means all. The time is proportional to n log n for n claims, to n for each of at most MostCompared classes, and to the
-// number of differences that are listed. The memory is 28 bytes for each claim, and up to 28 for each claim of
+// number of differences that are listed. The memory is 36 bytes for each claim, and up to 28 for each claim of
 // one object of each class. An error is [ErrTooManyDifferences].
 func Classify(s *Set, most int) (*Behaviours, error) {
 	order := make([]int32, len(s.Claims))

@@ -28,7 +28,7 @@ type Options struct {
 	Iterations func(region uint32) bool
 }
 
-// Part collects the claims of a trace. It needs only the events of each location in order. It keeps 24 bytes for
+// Part collects the claims of a trace. It needs only the events of each location in order. It keeps 32 bytes for
 // each claim and the texts of different labels and objects.
 type Part struct {
 	defs    *trace.Definitions
@@ -151,7 +151,11 @@ func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 	case len(p.opt.Labels) == 0 && p.defs.Regions.Has(c.Ref()):
 		text = p.defs.Regions.At(c.Ref()).Name
 	}
-	return Claim{Label: p.labels.number(text), Object: p.objects.number(object), Start: c.Time()}, true
+	at := trace.NoRef
+	if ops := c.Ops(); len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
+		at = uint32(ops[1])
+	}
+	return Claim{Label: p.labels.number(text), Object: p.objects.number(object), At: at, Start: c.Time()}, true
 }
 
 // attribute returns the name of an attribute.
@@ -204,7 +208,7 @@ func (p *Part) call(c *trace.Cursor) {
 		if p.defs.Regions.Has(v.region) {
 			name = p.defs.Regions.At(v.region).Name
 		}
-		p.done = append(p.done, Claim{p.labels.number(name), s.object, v.start, c.Time()})
+		p.done = append(p.done, Claim{p.labels.number(name), s.object, loc, v.start, c.Time()})
 	}
 	if s.inside > i {
 		s.inside = 0
@@ -262,7 +266,7 @@ func (p *Part) Result() *Set {
 	}
 	slices.SortFunc(s.Claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Object, b.Object),
-			cmp.Compare(a.Label, b.Label))
+			cmp.Compare(a.Label, b.Label), cmp.Compare(a.At, b.At))
 	})
 	return s
 }

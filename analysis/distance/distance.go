@@ -17,6 +17,7 @@ import (
 type Claim struct {
 	Label  uint32 // index into Set.Labels
 	Object uint32 // index into Set.Objects
+	At     uint32 // the resource of a claim, trace.NoRef if unknown, or the location of a call
 	Start  int64  // ticks
 	End    int64  // ticks
 }

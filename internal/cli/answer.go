@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -78,7 +79,7 @@ func wordIndex(flag, value string, words ...string) (int, error) {
 	i := slices.Index(words, value)
 	if last := len(words) - 1; i < 0 {
 		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last],
-			nearest(value, words))
+			nearest.Hint(value, words))
 	}
 	return i, nil
 }

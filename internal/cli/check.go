@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -166,7 +167,7 @@ func (a *app) checkRuleNames(list []string) error {
 	}
 	for _, s := range list {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{s}, id) }) {
-			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest(s, ids))
+			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest.Hint(s, ids))
 		}
 	}
 	return nil

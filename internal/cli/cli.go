@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 )
@@ -202,7 +203,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 				for _, s := range c.Commands() {
 					shells = append(shells, s.Name())
 				}
-				return usageError("completion %q: expected bash, zsh, fish or powershell%s", args[0], nearest(args[0], shells))
+				return usageError("completion %q: expected bash, zsh, fish or powershell%s", args[0], nearest.Hint(args[0], shells))
 			}
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}

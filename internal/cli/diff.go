@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/diff"
 	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -166,7 +167,7 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	x.Clock = info.NewClock(x.Result.Clock)
 	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
 		return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s",
-			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest(flags.loop, x.RegionNames()))
+			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest.Hint(flags.loop, x.RegionNames()))
 	}
 	if err := a.reportUnknownRegions(x, flags); err != nil {
 		return err
@@ -203,7 +204,7 @@ func (a *app) reportUnknownRegions(x *diffResult, flags *diffFlags) error {
 		}
 		_, known := x.Region(s)
 		if !flags.input.quiet && !known && !slices.ContainsFunc(names, func(name string) bool { return p.match(name) }) {
-			a.printOnce(fmt.Sprintf("--region %s: the traces have no such region%s", s, nearest(s, names)))
+			a.printOnce(fmt.Sprintf("--region %s: the traces have no such region%s", s, nearest.Hint(s, names)))
 		}
 	}
 	return nil
@@ -337,7 +338,7 @@ func (w *condition) check(x *diff.Result) (string, error) {
 		var ok bool
 		if c, ok = x.Region(w.region); !ok {
 			return "", usageError("--fail-if %s: found no region %s on either side, expected one%s", w.text, w.region,
-				nearest(w.region, x.RegionNames()))
+				nearest.Hint(w.region, x.RegionNames()))
 		}
 		what = "region " + w.region
 	}

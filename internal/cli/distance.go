@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/distance"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -170,7 +171,7 @@ func attributeHint(d *trace.Definitions, name string) string {
 	for _, x := range d.Attributes.All() {
 		names = append(names, x.Name)
 	}
-	return nearest(name, names)
+	return nearest.Hint(name, names)
 }
 
 // printDifference prints the claims and successions that only one of two lists has.

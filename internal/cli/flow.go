@@ -217,16 +217,12 @@ func (a *app) printSignals(list []namedSignal) {
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
 		s := list[i]
 		if s.name == "latency" { // without work in progress there is none
-			s.signal = slices.DeleteFunc(slices.Clone(s.signal), func(p usage.Piece) bool { return p.Start == 0 && p.End == 0 })
+			s.signal = s.signal.Nonzero()
 		}
 		low, high := s.signal.Range()
 		mean := ""
-		if len(s.signal) > 0 {
-			length := 0.0
-			for _, p := range s.signal {
-				length += float64(p.To - p.From)
-			}
-			mean = number(s.signal.Integral() / length)
+		if m, ok := s.signal.Mean(); ok {
+			mean = number(m)
 		}
 		return table.Row{plain(s.name), mean, number(low), number(high), s.unit}
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -134,7 +135,7 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 			}
 		}
 		if !known {
-			see := didYouMean(name, a.optionNames(), "weft formats --options lists them")
+			see := nearest.DidYouMean(name, a.optionNames(), "weft formats --options lists them")
 			return nil, usageError("--option %s: no such option; %s", name, see)
 		}
 		out[name] = value
@@ -163,7 +164,7 @@ func (a *app) formatNamed(flag, name string) (format.Format, error) {
 		for _, f := range a.formats {
 			names = append(names, f.About().Name)
 		}
-		see := didYouMean(name, slices.Values(names), "weft formats lists them")
+		see := nearest.DidYouMean(name, slices.Values(names), "weft formats lists them")
 		return nil, usageError("%s %s: no such format; %s", flag, name, see)
 	}
 	return f, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/nearest"
 )
 
 // compatFlags holds the flags of otfprint for which weft has no flags of its own.
@@ -95,6 +96,6 @@ func recordType(word string) (otf.Type, error) {
 			return t, nil
 		}
 	}
-	see := didYouMean(word, maps.Keys(names), "docs/formats/otf.md lists them")
+	see := nearest.DidYouMean(word, maps.Keys(names), "docs/formats/otf.md lists them")
 	return 0, usageError("--records %s: OTF has no such type of records; %s", word, see)
 }

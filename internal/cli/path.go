@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -126,7 +127,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		var unknown *criticalpath.RegionError
 		if errors.As(err, &unknown) {
 			return nil, nil, usageError("--what-if %s: %v%s", flags.whatIf, unknown,
-				nearest(unknown.Region, in.Defs().RegionNames(opt.Rows)))
+				nearest.Hint(unknown.Region, in.Defs().RegionNames(opt.Rows)))
 		}
 		if err != nil {
 			return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -230,7 +231,7 @@ func (n definitionKind) nearest(d *trace.Definitions, name string) string {
 	if n.shownNames != nil && mayBeShownName(name) {
 		shown = n.shownNames(d)
 	}
-	return didYouMean(name, func(yield func(string) bool) {
+	return nearest.DidYouMean(name, func(yield func(string) bool) {
 		for i := range n.len(d) {
 			id, own := n.names(d, uint32(i))
 			for _, s := range append(shown(uint32(i)), cmp.Or(own, id)) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
@@ -299,7 +300,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 			rows = append(rows, a.Name)
 		}
 	}
-	near := nearest(name, rows)
+	near := nearest.Hint(name, rows)
 	if n := len(rows); n > maxListed {
 		rows = append(rows[:maxListed], fmt.Sprintf("… (%d more attributes)", n-maxListed))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -347,7 +348,7 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 	for _, word := range list {
 		names := kindsNamed(d, word)
 		if len(names) == 0 {
-			see := didYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them")
+			see := nearest.DidYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them")
 			return nil, usageError("%s %s: no such kind; %s", flag, word, see)
 		}
 		for _, name := range names {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
@@ -284,7 +285,7 @@ func (a *app) syntaxError(err error, flags *verifyFlags) error {
 	}
 	var e *verify.SyntaxError
 	if errors.As(err, &e) && e.Word != "" {
-		return usageError("%w%s", err, nearest(e.Word, e.Words))
+		return usageError("%w%s", err, nearest.Hint(e.Word, e.Words))
 	}
 	return usageError("%w", err)
 }
@@ -327,7 +328,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		}
 		if !flags.input.quiet {
 			for _, w := range x.Warnings {
-				printf(a.err, "%s: %s%s\n", in.src.Path, w.Text, nearest(w.Word, w.Words))
+				printf(a.err, "%s: %s%s\n", in.src.Path, w.Text, nearest.Hint(w.Word, w.Words))
 			}
 		}
 		return x, func() error {

@@ -24,7 +24,9 @@ type Settings struct {
 	Strict     bool
 	Values     map[string]string // options of formats
 	Correction []byte            // content of the file with the clock correction; nil for none
-	Color      string            // attribute that names spans; "" for none
+	Color      string            // attribute whose values take the place of regions; "" for none
+	Label      string            // attribute that names spans; "" for none
+	Rows       string            // attribute whose values are rows; "" for none
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -33,6 +35,9 @@ func (s *Settings) write(h hash.Hash) {
 		fmt.Fprintf(h, "%q=%q\n", k, s.Values[k])
 	}
 	fmt.Fprintf(h, "%x\n%q\n", sha256.Sum256(s.Correction), s.Color)
+	if s.Label != "" || s.Rows != "" {
+		fmt.Fprintf(h, "%q\n%q\n", s.Label, s.Rows)
+	}
 }
 
 // These constants limit how much of the files is hashed. Files of at most wholeSize bytes are

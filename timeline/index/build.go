@@ -23,6 +23,10 @@ type Options struct {
 	// Color is the name of an attribute. If it is set, visits and claims are named, coloured and
 	// summed up by the value of this attribute at their begin, instead of by their region.
 	Color string
+	// Label is the name of an attribute. If it is set, visits and claims are named by its value, or by their
+	// region if they lack it. Regions of different names or groups are different then; the group is the value of
+	// Color or, without Color, the region.
+	Label string
 }
 
 // Build reads a trace once and writes its index to a file. The file appears only when it is
@@ -50,7 +54,8 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 		defer f.Close()
 	}
 	os.Remove(files[0].Name()) // if the system allows it for an open file
-	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, cores: max(1, opt.Workers)}
+	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, label: opt.Label,
+		cores: max(1, opt.Workers)}
 	// The file is not synced: checksums reveal blocks that a crash of the machine has lost.
 	if err := b.build(ctx, d); err != nil {
 		return err
@@ -100,15 +105,16 @@ type builder struct {
 	links      *linkSpool // messages and stored links
 	meetings   *linkSpool // threads that fork, join, create and wait
 	color      string
-	colored    bool              // the attribute occurs
-	values     map[string]uint32 // numbers of the attribute's values
+	label      string
+	colored    bool                // the attribute that names the spans occurs
+	values     map[spanName]uint32 // numbers of the names
 }
 
 // scan delivers all events to the workers. Values of an attribute are numbered in the order of
 // their first occurrence. To make that independent of the number of workers, there is only one
 // worker then.
 func (b *builder) scan(ctx context.Context, events format.Events, begin func() func(int) format.Sink) error {
-	if b.color != "" {
+	if b.renames() {
 		return events.Scan(ctx, trace.Everything(), format.PerLocation, begin()(0))
 	}
 	return events.ScanParallel(ctx, trace.Everything(), begin)
@@ -119,7 +125,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 	err := b.scan(ctx, d, func() func(int) format.Sink {
 		b.colored, b.rows = false, trace.NewRows(b.defs)
 		b.file.begin()
-		b.workers, b.allPackers, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[string]uint32{}
+		b.workers, b.allPackers, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[spanName]uint32{}
 		b.links.close()
 		b.meetings.close()
 		b.links, b.meetings = &linkSpool{}, &linkSpool{}
@@ -141,13 +147,13 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 	dir := &directory{Version: Version, Clock: b.defs.Clock, Format: b.defs.Format, First: math.MaxInt64,
 		Last: math.MinInt64, Groups: slices.Clone(b.defs.Groups.All())}
 	dir.Attrs = b.attributes()
-	if b.color != "" {
+	if b.renames() {
 		if err := b.checkColor(); err != nil {
 			return err
 		}
 		dir.Color, dir.Regions = b.color, make([]Region, len(b.values))
 		for v, n := range b.values {
-			dir.Regions[n].Name = v
+			dir.Regions[n] = Region{Name: v.name, Group: v.group}
 		}
 	} else {
 		for _, r := range b.defs.Regions.All() {
@@ -313,7 +319,8 @@ type worker struct {
 	freeLocation *location    // a location that has ended, whose memory is reused
 	freeTracks   []*spanTrack // tracks that have ended, whose memory is reused
 	regions      []uint32     // merged number of each region
-	isColor      []bool       // by attribute: it names the spans
+	isColor      []bool       // by attribute: its values take the place of regions
+	isLabel      []bool       // by attribute: it names the spans
 	attrs        []bool       // by attribute: visits or claims begin with it
 	links        endWriter
 	meets        endWriter
@@ -368,7 +375,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 			w.location(b.Location(int(row))).further++
 		}
 	}
-	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.color != "" {
+	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.renames() {
 		return w.rows(b, 0)
 	}
 	l := w.location(b.Loc)

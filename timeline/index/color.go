@@ -14,49 +14,76 @@ const maxColors = 1 << 14
 
 const otherValues = "…"
 
+// spanName is what takes the place of a region if attributes name spans: a value of the attribute that
+// names them, and of the one that colours them.
+type spanName struct{ name, group string }
+
+// renames reports whether attributes take the place of regions.
+func (b *builder) renames() bool { return b.color != "" || b.label != "" }
+
 // nameKey returns the number of the name of a visit or claim that begins: the number of its region
-// or, if an attribute names the spans, of the attribute's value. It returns NoRef for a span
-// without the attribute.
+// or, if attributes name the spans, of their values. It returns NoRef for a span without the
+// attribute, if there is no other name.
 func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	b := w.b
-	if b.color == "" {
+	switch {
+	case b.label == "" && b.color == "":
 		return w.region(c.Ref())
+	case b.label == "":
+		if v := attributeOf(b.defs, &w.isColor, b.color, c); v != nil {
+			return b.value(spanName{name: v.String()}, true)
+		}
+		return trace.NoRef
 	}
-	keys, vals := c.Attrs()
-	for i, k := range keys {
-		if b.isColor(&w.isColor, k) {
-			return b.value(&vals[i])
+	var x spanName
+	if b.defs.Regions.Has(c.Ref()) {
+		x.name = b.defs.Regions.At(c.Ref()).Name
+	}
+	x.group = x.name
+	if b.color != "" {
+		x.group = ""
+		if v := attributeOf(b.defs, &w.isColor, b.color, c); v != nil {
+			x.group = v.String()
 		}
 	}
-	return trace.NoRef
-}
-
-// isColor reports whether the attribute with the number key names the spans. It caches its results
-// in known.
-func (b *builder) isColor(known *[]bool, key uint32) bool {
-	for n := len(*known); n <= int(key); n++ {
-		*known = append(*known, n < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(n)).Name == b.color)
+	v := attributeOf(b.defs, &w.isLabel, b.label, c)
+	if v != nil {
+		x.name = v.String()
 	}
-	return (*known)[key]
+	return b.value(x, v != nil)
 }
 
-// value returns the number of a value of the attribute. A value that occurs for the first time gets
-// the next number.
-func (b *builder) value(v *trace.Value) uint32 {
-	s := v.String()
+// attributeOf returns the value of the attribute with a name, or nil. It caches in known which
+// attributes have the name.
+func attributeOf(defs *trace.Definitions, known *[]bool, name string, c *trace.Cursor) *trace.Value {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		for n := len(*known); n <= int(k); n++ {
+			*known = append(*known, n < defs.Attributes.Len() && defs.Attributes.At(uint32(n)).Name == name)
+		}
+		if (*known)[k] {
+			return &values[i]
+		}
+	}
+	return nil
+}
+
+// value returns the number of a name. A name that occurs for the first time gets the next number.
+// found is set if the attribute that names spans has a value.
+func (b *builder) value(x spanName, found bool) uint32 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.colored = true
-	n, ok := b.values[s]
+	b.colored = b.colored || found
+	n, ok := b.values[x]
 	if !ok {
 		if len(b.values) >= maxColors-1 {
-			s = otherValues
-			if n, ok = b.values[s]; ok {
+			x = spanName{name: otherValues}
+			if n, ok = b.values[x]; ok {
 				return n
 			}
 		}
 		n = uint32(len(b.values))
-		b.values[strings.Clone(s)] = n
+		b.values[spanName{strings.Clone(x.name), strings.Clone(x.group)}] = n
 	}
 	return n
 }
@@ -74,7 +101,7 @@ func (b *builder) attributes() (names []string) {
 	return slices.Compact(names)
 }
 
-// checkColor returns an error if no visit or claim has the attribute.
+// checkColor returns an error if no visit or claim has the attribute that names spans.
 func (b *builder) checkColor() error {
 	if b.colored {
 		return nil
@@ -84,6 +111,9 @@ func (b *builder) checkColor() error {
 	want := "the name of an attribute of visits or claims; the trace has none"
 	if len(have) > 0 {
 		want = "an attribute that visits or claims have, perhaps " + strings.Join(have, ", ")
+	}
+	if b.label != "" {
+		return &format.OptionError{Option: "label", Value: b.label, Expected: want}
 	}
 	return &format.OptionError{Option: "color", Value: b.color, Expected: want}
 }

@@ -89,7 +89,7 @@ func (w *worker) region(ref uint32) uint32 {
 // enter opens a visit of a region, which is named by key.
 func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	ref = w.region(ref)
-	if w.b.color == "" {
+	if !w.b.renames() {
 		key = ref
 	}
 	level := uint32(0)
@@ -105,7 +105,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	n := &l.opened[ref+1]
 	recursive := *n > 0
 	*n++
-	if w.b.color != "" {
+	if w.b.renames() {
 		recursive = l.countName(key, 1) > 1
 	}
 	w.maxDepth = max(w.maxDepth, len(l.stack)+1)
@@ -193,7 +193,7 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 	switch d.Spec(x.kind).Ref {
 	case trace.RefRegion:
 		x.name = w.region(c.Ref())
-		if w.b.color != "" && x.name != trace.NoRef {
+		if w.b.renames() && x.name != trace.NoRef {
 			x.named, x.name = true, w.b.name(d.Regions.At(x.name).Name)
 		}
 	case trace.RefMarker:

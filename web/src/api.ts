@@ -66,6 +66,9 @@ export interface TraceMeta extends TraceEntry {
    * lists the attributes that can be chosen.
    */
   color: string;
+  /** label is the attribute that names spans, and rows the one whose values are rows; "" for none. */
+  label?: string;
+  rows?: string;
   attributes: string[];
   clock: { num: number | string; den: number | string };
   origin: string;
@@ -643,6 +646,12 @@ export class Client {
   /** post uploads files and returns the server's answer. */
   post<T>(path: string, body: FormData): Promise<T> {
     return this.counted(path, async () => (await (await this.request(path, {}, { method: "POST", body })).json()) as T);
+  }
+
+  /** ask sends a text, and returns the server's answer to it. */
+  ask<T>(path: string, query: Query, text: string, signal?: AbortSignal): Promise<T> {
+    const init = { method: "POST", headers: { "Content-Type": "text/plain" }, body: text, signal };
+    return this.counted(path, async () => (await (await this.request(path, query, init)).json()) as T);
   }
 
   /** put stores a JSON document. */

@@ -1,6 +1,7 @@
 // The interface of the page for its parts.
 import type { Client, LinkInfo, TraceList } from "./api";
 import type { Colors } from "./colors";
+import type { Extras } from "./extras";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
 import type { Selection, State, Store } from "./store";
@@ -16,6 +17,8 @@ export interface App {
   readonly axis: Clock;
   readonly colors: Colors;
   readonly notes: Notes;
+  /** extras are the results of panels on the time line. */
+  readonly extras: Extras;
   /**
    * pictured reports whether the first picture has been drawn. Work of less urgency waits for it.
    */

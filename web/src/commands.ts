@@ -1,14 +1,10 @@
 // Commands that both keys and buttons start.
-import { baseID, errorText, type TraceMeta } from "./api";
+import { errorText } from "./api";
 import type { App } from "./app";
 import type { Dock } from "./dock";
 import { newID } from "./notes";
 import { edgeReach } from "./picker";
 import type { Details } from "./details";
-import { write } from "./url";
-
-/** attributePrefix marks values of the colour menu that are names of attributes. */
-export const attributePrefix = "=";
 
 /** toggleMode starts or ends selecting a range or measuring. */
 export function toggleMode(app: App, m: "range" | "measure"): void {
@@ -30,34 +26,6 @@ export function nextArrows(app: App): void {
   if (app.lanes.some((l) => l.meta.links > 0))
     app.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" });
   else app.announce("this trace has no links");
-}
-
-/**
- * colorBy changes what colours stand for. If values of an attribute are to take the place of
- * regions, the page is loaded again, because the server has a separate index for each attribute.
- */
-export async function colorBy(app: App, choice: string, sync: () => void, cancelSave: () => void): Promise<void> {
-  const color = choice === "group" || choice === "track" ? choice : "region",
-    attribute = choice.startsWith(attributePrefix) ? choice.slice(attributePrefix.length) : "";
-  try {
-    const traces = await Promise.all(
-      app.lanes.map(async (l) => {
-        const wanted = attribute === "" || l.meta.attributes.includes(attribute) ? attribute : l.meta.color;
-        return wanted === l.meta.color
-          ? l.meta.id
-          : (await app.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(l.meta.id)), { color: wanted })).id;
-      }),
-    );
-    if (traces.every((id, i) => id === app.store.state.traces[i])) {
-      app.store.set({ color });
-      return;
-    }
-    cancelSave();
-    location.hash = write({ ...app.store.state, traces, color, highlight: null });
-  } catch (e) {
-    sync();
-    app.announce("colours: " + errorText(e));
-  }
 }
 
 /** toggleTheme switches between the light and the dark theme. */

@@ -5,6 +5,7 @@ import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
 import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
+import { mostChoice } from "./store";
 import { exact, type Window } from "./time";
 
 /**
@@ -285,7 +286,7 @@ export class Dock {
     const all = new Map(this.app.store.state.choices),
       key = `${panel}.${what}`;
     if (value === "") all.delete(key);
-    else all.set(key, value.slice(0, 1000));
+    else all.set(key, value.slice(0, mostChoice));
     // the panel made this choice itself, and so needs no rendering
     if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
     this.app.store.set({ choices: all });

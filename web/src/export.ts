@@ -1,6 +1,7 @@
 // Export of pictures and tables to files.
 import type { App } from "./app";
 import { brief, button, el, printable } from "./dom";
+import { drawExtras, extrasHeight } from "./extras";
 import type { Bitmap } from "./raster";
 import { type Pen, write } from "./pen";
 import { leastEdges } from "./rowlabels";
@@ -82,6 +83,7 @@ function lines(g: Pen, legend: readonly LegendColor[], width: number): { x: numb
 /** sizeOf returns the width and height of a picture in CSS pixels. */
 function sizeOf(
   g: Pen,
+  app: App,
   timelines: readonly Timeline[],
   legend: readonly LegendColor[],
 ): { width: number; height: number } {
@@ -92,7 +94,10 @@ function sizeOf(
     height:
       titleHeight +
       rulerHeight +
-      timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) +
+      timelines.reduce(
+        (n, t) => n + t.height + extrasHeight(app, t.lane.index) + (timelines.length > 1 ? laneTitle : 0),
+        0,
+      ) +
       (last ? 6 + (last.line + 1) * legendLine : 0) +
       margin,
   };
@@ -127,7 +132,7 @@ function drawPicture(
     c = app.colors,
     dpr = devicePixelRatio,
     font = "11px system-ui, sans-serif",
-    { width, height } = sizeOf(g, timelines, legend),
+    { width, height } = sizeOf(g, app, timelines, legend),
     plot = timelines[0].width,
     s = app.store.state;
   g.fillStyle = c.background;
@@ -234,6 +239,8 @@ function drawPicture(
     });
     y += t.height;
     line(y - 1);
+    drawExtras(g, app, t, y, labels, (...at) => paper.within(...at));
+    y += extrasHeight(app, t.lane.index);
   }
   g.fillStyle = c.line;
   g.fillRect(labels - 1, titleHeight, 1, y - titleHeight);
@@ -263,7 +270,7 @@ function picture(app: App, timelines: readonly Timeline[], legend: readonly Lege
     dpr = devicePixelRatio,
     g = cv.getContext("2d");
   if (!g) throw new Error("no canvas");
-  const { width, height } = sizeOf(g, timelines, legend);
+  const { width, height } = sizeOf(g, app, timelines, legend);
   cv.width = Math.round(width * dpr);
   cv.height = Math.round(height * dpr);
   g.scale(dpr, dpr);
@@ -379,7 +386,7 @@ function svg(app: App, timelines: readonly Timeline[], legend: readonly LegendCo
   const measure = el("canvas").getContext("2d");
   if (!measure) throw new Error("no canvas");
   const pen = new SVGPen(measure),
-    { width, height } = sizeOf(pen, timelines, legend);
+    { width, height } = sizeOf(pen, app, timelines, legend);
   let clips = 0;
   drawPicture(
     {

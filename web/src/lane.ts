@@ -144,6 +144,10 @@ export class Lane {
   fullName(track: number): string {
     return (this.names ??= fullNames(this.meta))[track] ?? "";
   }
+  /** spanWord is what names spans: "region", or the attribute that takes its place. */
+  get spanWord(): string {
+    return this.meta.label || this.meta.color || "region";
+  }
   private rowNames: ReadonlyMap<string, string> | null = null;
   /**
    * rowName returns the label of a row. If other rows have the same label, it returns a longer

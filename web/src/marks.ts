@@ -2,6 +2,7 @@
 // pointer.
 import type { App } from "./app";
 import { type Arrow, drawSingleEnd, drawArrow, type Segment } from "./arrows";
+import { drawExtraMarks } from "./extras";
 import { type Hit, hitRect } from "./hit";
 import { drawPath } from "./overlays";
 import type { RowView } from "./rowview";
@@ -51,6 +52,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
     line(view.x(s.range.from), c.accent);
     line(view.x(s.range.to), c.accent);
   }
+  drawExtraMarks(app, view, g);
   for (const n of app.notes.of(lane.index)) {
     const x = view.x(lane.toAxis(BigInt(n.from)));
     if (x >= -1 && x <= view.width) line(x, c.note, [2, 3]);

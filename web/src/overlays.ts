@@ -9,9 +9,10 @@ import type { Window } from "./time";
 
 /**
  * Overlay fetches data that is drawn over a window. It requests new data once the window has
- * stopped changing; until the answer arrives, the previous data is drawn.
+ * stopped changing; until the answer arrives, the previous data is drawn. always has parameters that
+ * do not change.
  */
-class Overlay<T> {
+export class Overlay<T> {
   /** data is the last answer; null before the first one. */
   data: T | null = null;
   error = "";
@@ -24,6 +25,7 @@ class Overlay<T> {
     private path: string,
     private what: string,
     private arrived: () => void,
+    private always: Record<string, string | undefined> = {},
   ) {}
 
   /** show sets the window and its width in pixels. tracks limits the data to some tracks. */
@@ -34,7 +36,7 @@ class Overlay<T> {
     if (this.timer) drop(this.timer);
     this.timer = later(this.what, 120, () => {
       this.timer = 0;
-      void this.fetch({ from: w.from, to: w.to, width, tracks });
+      void this.fetch({ ...this.always, from: w.from, to: w.to, width, tracks });
     });
   }
 

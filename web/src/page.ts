@@ -19,6 +19,7 @@ import { Dock } from "./dock";
 import { button, count, el, printable, setText } from "./dom";
 import { takeDrops } from "./drop";
 import { exportMenu } from "./export";
+import { Extras } from "./extras";
 import { makeGrip, makeSplitter, RubberBand } from "./handles";
 import { listenToKeys } from "./keyboard";
 import { listenToLabels } from "./labels";
@@ -29,7 +30,7 @@ import { load, serverTimer, showFailure } from "./loading";
 import { Minimap } from "./minimap";
 import { Navigator } from "./navigator";
 import { Notes } from "./notes";
-import { makePanels } from "./panels/all";
+import { makePanels, makeSources } from "./panels/all";
 import { countDefects } from "./panels/defects";
 import { Picker } from "./picker";
 import { RulerBar } from "./rulerbar";
@@ -68,6 +69,7 @@ export class Page implements App {
   axis: Clock = { num: 1000000000n, den: 1n };
   colors: Colors = themeColors(false);
   notes: Notes = new Notes(this.client, true, () => undefined);
+  readonly extras = new Extras(this, makeSources(), () => this.draw());
   timelines: Timeline[] = [];
   readonly frames: Frame[] = [];
   private dirty = false;
@@ -590,6 +592,7 @@ export class Page implements App {
     }
     new ResizeObserver(() => this.draw()).observe(lanes);
     this.store.listen((c) => this.changed(c));
+    this.extras.follow();
     listenToKeys(this, {
       timelines: () => this.timelines,
       details,
@@ -685,6 +688,7 @@ export class Page implements App {
     if (c.has("window") && this.timelines[0]?.pointer) p?.tooltip.hide();
     // a zoom changes the window and the first row in each frame, and no control depends on them
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
+    if (c.has("choices") && this.lanes.length > 0) this.extras.follow();
     p?.dock.follow();
     this.address.save(c);
     this.draw();

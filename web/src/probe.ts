@@ -1,4 +1,5 @@
 // The interface of the page for tests in a browser: window.weft.
+import type { Values } from "./extras";
 import { hurry, deferred } from "./later";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";
@@ -45,6 +46,17 @@ export interface Probe {
     }[];
     arrows: { x0: number; y0: number; x1: number; y1: number; count: number }[];
   };
+  /** extras returns the results on the time lines, with times in ticks of their lane. */
+  extras(): {
+    lane: number;
+    title: string;
+    rows: {
+      label: string;
+      bars: { from: string; to: string; tone: string; text: string }[];
+      curve: Pick<Values, "min" | "max"> | null;
+    }[];
+    marks: { track: number; from: string; to: string; tone: string }[];
+  }[];
 }
 
 declare global {
@@ -129,6 +141,19 @@ export function defineProbe(page: Page): void {
           arrows: (t?.segments ?? []).map(({ x0, y0, x1, y1, count: n }) => ({ x0, y0, x1, y1, count: n })),
         };
       },
+      extras: () =>
+        page.lanes.flatMap((l) =>
+          page.extras.of(l.index).map(({ extra: x }) => ({
+            lane: x.lane,
+            title: x.title,
+            rows: x.rows.map((r) => ({
+              label: r.label,
+              bars: r.bars.map((b) => ({ ...b, from: String(b.from), to: String(b.to) })),
+              curve: ((v) => (v ? { min: v.min, max: v.max } : null))(r.curve?.values()),
+            })),
+            marks: x.marks.map((m) => ({ ...m, from: String(m.from), to: String(m.to) })),
+          })),
+        ),
     } satisfies Probe),
   });
 }

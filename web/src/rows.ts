@@ -81,7 +81,7 @@ const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" })
  * buildTree returns the tree of a trace's groups and tracks. Tracks without a group are grouped by
  * kind.
  */
-export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
+export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): Node[] {
   const groups: Node[] = meta.groups.map((g, i) => ({
     key: `g${i}`,
     label: g.name || `${g.kind} ${i}`,
@@ -111,13 +111,17 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
     const group = t.group >= 0 && t.group < groups.length ? groups[t.group] : undefined;
     if (parent && t.kind === "counter" && meta.tracks[t.parent].kind !== "counter") parent.children.push(tracks[i]);
     else if (t.kind === "counter") kindGroup("counters", "Counters").children.push(tracks[i]);
-    else if (t.kind === "resource" && !group) kindGroup("resources", "Resources").children.push(tracks[i]);
+    else if ((t.kind === "resource" && !group) || (meta.rows && t.sort === "value"))
+      kindGroup("resources", meta.rows ? `by ${meta.rows}` : "Resources").children.push(tracks[i]);
     else if (t.kind === "communicator") kindGroup("communicators", "Communicators").children.push(tracks[i]);
     else if (group) group.children.push(tracks[i]);
     else roots.push(tracks[i]);
   });
   for (const list of [roots, ...[...groups, ...tracks, ...kinds.values()].map((n) => n.children)])
-    addIDs(list.filter((n) => n.track >= 0), meta.tracks);
+    addIDs(
+      list.filter((n) => n.track >= 0),
+      meta.tracks,
+    );
   meta.groups.forEach((g, i) => {
     // a group in a cycle of parents stays at the top, because it would never be reached
     if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i))

@@ -80,6 +80,12 @@ export interface State {
   choices: ReadonlyMap<string, string>;
 }
 
+/**
+ * mostChoice is the largest number of characters of a choice in the address. It leaves room for a
+ * specification.
+ */
+export const mostChoice = 8000;
+
 /** initial is the state of a page without an address. */
 export const initial: State = {
   traces: [],

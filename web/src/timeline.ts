@@ -4,6 +4,7 @@ import { ranges } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
 import { el, name, printable } from "./dom";
+import { ExtraRows } from "./extras";
 import { type Hit, hitAt, hitRect } from "./hit";
 import type { Lane } from "./lane";
 import { nextFrame } from "./later";
@@ -47,6 +48,7 @@ export class Timeline extends RowView implements Overlay {
   private spacer: HTMLElement;
   private labels: RowLabels;
   private names: Names;
+  private extraRows: ExtraRows;
   private stick: HTMLElement;
   private pixels: HTMLCanvasElement;
   private over: HTMLCanvasElement;
@@ -99,6 +101,7 @@ export class Timeline extends RowView implements Overlay {
     );
     this.labels = new RowLabels(app, this);
     this.names = new Names(this);
+    this.extraRows = new ExtraRows(app, this);
     this.stick = el("div", { class: "stick" }, this.labels.element, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
@@ -117,6 +120,7 @@ export class Timeline extends RowView implements Overlay {
         ? null
         : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField),
       this.scroller,
+      this.extraRows.element,
     );
     const watch = new ResizeObserver(() => {
       this.resized = true;
@@ -250,6 +254,7 @@ export class Timeline extends RowView implements Overlay {
     const [a, b] = this.visible(this.height / 3);
     const w = this.lane.local(s.window);
     this.requestOverlays();
+    this.extraRows.request();
     this.lane.tiles.show({
       window: w,
       width: Math.round(this.width * dpr),
@@ -293,6 +298,7 @@ export class Timeline extends RowView implements Overlay {
       W = Math.round(this.width * dpr),
       H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
+    this.extraRows.draw();
     const begins = this.pixels.hidden;
     // allocating memory for a large picture takes long: each frame allocates a part of it, while
     // the first tiles are being requested

@@ -2,7 +2,8 @@
 import type { TraceMeta } from "./api";
 import type { App } from "./app";
 import { maxAutoLinks } from "./arrows";
-import { colorBy, nextArrows, attributePrefix, toggleMode, toggleTheme } from "./commands";
+import { nextArrows, toggleMode, toggleTheme } from "./commands";
+import { attributePrefix, attributesOf, configuration, configure, showConfiguration } from "./configure";
 import { button, el, name, printable, select, spoken } from "./dom";
 import { showHelp } from "./help";
 import { levelSteps } from "./rows";
@@ -97,11 +98,9 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
       ["track", "by row"],
     ],
     s.color,
-    (v) => void colorBy(app, v, () => sync(), on.cancelSave),
+    (v) => void configure(app, { ...configuration(app), color: v }, () => sync(), on.cancelSave),
   );
-  const attributes = [
-    ...new Set(metas.flatMap((m) => (m.color === "" ? m.attributes : [m.color, ...m.attributes]))),
-  ].sort();
+  const attributes = attributesOf(metas);
   if (attributes.length > 0)
     colorSelect.append(
       el(
@@ -114,8 +113,10 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
         }),
       ),
     );
-  // the menu shows the attribute whose values take the place of regions
-  const colored = metas.find((m) => m.color !== "")?.color ?? "";
+  if (metas.some((m) => (m.label ?? "") !== "")) colorSelect.options[1].replaceWith(new Option("by name", "name"));
+  const view = button("View…", "What colours, names and rows stand for", () =>
+    showConfiguration(app, () => sync(), on.cancelSave),
+  );
   const theme = button("◐", "Light or dark (T)", () => toggleTheme(app));
   const align =
     metas.length > 1
@@ -192,7 +193,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     waits.setAttribute("aria-pressed", String(n.waits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
-    colorSelect.value = n.color === "region" && colored !== "" ? attributePrefix + colored : n.color;
+    colorSelect.value = configuration(app).color;
     order.value = n.order;
     levels.value = String(n.levels);
     size.value = String(n.stripHeight);
@@ -240,6 +241,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     range,
     ruleMode,
     colorSelect,
+    view,
     ...(align ? [align] : []),
     button("Export ▾", "Picture or table as a file", on.exportMenu),
     theme,

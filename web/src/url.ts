@@ -3,7 +3,7 @@
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
-import { initial, type Marks, type State, type Theme } from "./store";
+import { initial, type Marks, mostChoice, type State, type Theme } from "./store";
 import type { Window } from "./time";
 
 function big(text: string | null): bigint | null {
@@ -244,9 +244,10 @@ export function read(
     parts(fragment)
       .filter(([k]) => k === "v")
       .flatMap(([, x]) => {
-        const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]{1,1000})$/.exec(x);
-        if (!m) bad("v", x);
-        return m ? [[m[1], m[2]] as const] : [];
+        const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]+)$/.exec(x),
+          known = m && m[2].length <= mostChoice;
+        if (!known) bad("v", x);
+        return known ? [[m[1], m[2]] as const] : [];
       }),
   );
   for (const piece of strange) wrong(piece, "");

@@ -192,6 +192,20 @@ func (s Sweep) Signal(first, last int64) Signal {
 	return out
 }
 
+// Mean returns the mean of a signal over its time. ok is false if it has no piece.
+func (s Signal) Mean() (mean float64, ok bool) {
+	length := 0.0
+	for _, p := range s {
+		length += float64(p.To - p.From)
+	}
+	return s.Integral() / length, len(s) > 0
+}
+
+// Nonzero returns the pieces of a signal that are not 0 all the time.
+func (s Signal) Nonzero() Signal {
+	return slices.DeleteFunc(slices.Clone(s), func(p Piece) bool { return p.Start == 0 && p.End == 0 })
+}
+
 // Range returns the smallest and the greatest value of the signal, or zeros if it is empty.
 func (s Signal) Range() (low, high float64) {
 	for i, p := range s {

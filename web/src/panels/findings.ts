@@ -39,7 +39,7 @@ function goSource(app: App, { axis }: Scope, f: Finding): void {
 /** goPlace selects the longest call of the finding's path at the finding's locations. */
 async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
   const { lane } = scope,
-    regions = lane.meta.color === "" ? regionsOf(lane, f.path.at(-1) ?? "") : "",
+    regions = lane.spanWord === "region" ? regionsOf(lane, f.path.at(-1) ?? "") : "",
     [track] = f.tracks;
   if (regions !== "")
     await goLongest(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);

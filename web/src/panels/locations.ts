@@ -74,7 +74,7 @@ export function locations(): Panel {
         const r = x.parts[0]?.region ?? -1;
         return lane.meta.regions[r] ? lane.regionLabel(r, "") || nameless : "";
       };
-      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color),
+      const what = printable(lane.spanWord),
         high = app.store.state.highlight;
       const ofHighlight = (x: Row): bigint =>
         x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;

@@ -55,7 +55,7 @@ export function profile(): Panel {
         unit: "ticks",
       });
       // values of an attribute may take the place of regions
-      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
+      const what = printable(lane.spanWord);
       const tracksOf = (x: Row): string | undefined =>
         by === "location"
           ? String(x.track)

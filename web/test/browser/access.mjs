@@ -98,6 +98,15 @@ export async function run(input, open) {
     await w.page.keyboard.press("Enter");
     await check(w, "panel " + (await tab.innerText()), violations);
   }
+  // results on the time line
+  await w.page.evaluate(
+    (q) => {
+      location.hash += q;
+    },
+    "&v=verification.spec:--never+" + input.search + "_Barrier&v=verification.check:0+never",
+  );
+  await w.page.waitForSelector(".extras button");
+  await check(w, "results", violations);
   // the search, its list and the way back
   await w.page.locator(".plot").focus();
   await w.page.keyboard.press("/");

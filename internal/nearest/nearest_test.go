@@ -1,4 +1,4 @@
-package cli
+package nearest
 
 import (
 	"slices"
@@ -26,8 +26,8 @@ func TestDidYouMean(t *testing.T) {
 		{"ente", "did you mean enter?"}, {"claim-ent", "did you mean claim-end?"}, {"mpi_send", "did you mean MPI_Send?"},
 		{"nosuch", "look"}, {"", "look"}, {"x", "look"},
 	} {
-		if got := didYouMean(c.word, slices.Values(list), "look"); got != c.want {
-			t.Errorf("didYouMean(%q) = %q, want %q", c.word, got, c.want)
+		if got := DidYouMean(c.word, slices.Values(list), "look"); got != c.want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", c.word, got, c.want)
 		}
 	}
 }

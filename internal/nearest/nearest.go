@@ -1,19 +1,16 @@
-package cli
+// Package nearest finds the word that a misspelled one may stand for.
+package nearest
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// didYouMean returns a hint about an unknown word: the nearest word of a list, or else the shortest
+// DidYouMean returns a hint about an unknown word: the nearest word of a list, or else the shortest
 // word that begins with it, or else the text otherwise.
-func didYouMean(word string, list iter.Seq[string], otherwise string) string {
+func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
 	best, longer, limit := "", "", (len(word)+1)/3+1
 	for s := range list {
@@ -33,10 +30,10 @@ func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 	return "did you mean " + best + "?"
 }
 
-// nearest returns the end of a message that lists the valid words: "; did you mean …?", or "" if no
+// Hint returns the end of a message that lists the valid words: "; did you mean …?", or "" if no
 // word is near.
-func nearest(word string, list []string) string {
-	if near := didYouMean(word, slices.Values(list), ""); near != "" {
+func Hint(word string, list []string) string {
+	if near := DidYouMean(word, slices.Values(list), ""); near != "" {
 		return "; " + near
 	}
 	return ""
@@ -70,30 +67,4 @@ func editDistance(a, b string) int {
 		before, last = last, this
 	}
 	return last[len(y)]
-}
-
-// unknownCommand returns the error for a command that c does not have.
-func unknownCommand(c *cobra.Command, name string) error {
-	var names []string
-	for _, s := range c.Commands() {
-		names = append(names, s.Name())
-	}
-	see := didYouMean(name, slices.Values(names), "see "+c.CommandPath()+" --help")
-	return usageError("unknown command %q; %s", name, see)
-}
-
-// flagError returns the error for wrong flags of a command.
-func flagError(c *cobra.Command, err error) error {
-	see := "see " + c.CommandPath() + " --help"
-	var value *pflag.InvalidValueError
-	if errors.As(err, &value) {
-		return valueError(value)
-	}
-	var e *pflag.NotExistError
-	if errors.As(err, &e) && e.GetSpecifiedShortnames() == "" {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		see = didYouMean("--"+e.GetSpecifiedName(), slices.Values(names), see)
-	}
-	return usageError("%w; %s", err, see)
 }

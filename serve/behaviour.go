@@ -1,0 +1,337 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/distance"
+	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxDifferences is the largest length of lists of differences and of names of objects. maxClasses
+// is the largest number of classes in an answer, and maxClaims that of the claims that represent one.
+const (
+	maxDifferences = 100
+	maxClasses     = 500
+	maxClaims      = 500
+)
+
+// behaviourAnswer holds the classes of objects of a trace, the rare ones first.
+type behaviourAnswer struct {
+	// Missing is the reason why there are no classes, or "".
+	Missing string      `json:"missing"`
+	Objects int64       `json:"objects"`
+	Claims  int64       `json:"claims"`
+	Classes []classFact `json:"classes"`
+	Left    int         `json:"left"`  // number of classes that are left out
+	Usual   int         `json:"usual"` // index of the class with the most objects, or -1
+}
+
+type classFact struct {
+	Objects        int64          `json:"objects"`
+	Representative string         `json:"representative"`
+	Names          []string       `json:"names"`
+	Claims         int64          `json:"claims"`
+	Usual          int64          `json:"usual"`
+	Nearest        int            `json:"nearest"` // -1 if unknown
+	Distance       int64          `json:"distance"`
+	Difference     differenceFact `json:"difference"`
+	// Shown has the first claims of the representative.
+	Shown []claimFact `json:"shown"`
+}
+
+// differenceFact has what only the first or only the second of two lists of claims has.
+type differenceFact struct {
+	First  sideFact `json:"first"`
+	Second sideFact `json:"second"`
+}
+
+type sideFact struct {
+	NodeCount int64       `json:"nodeCount"`
+	EdgeCount int64       `json:"edgeCount"`
+	Nodes     []claimFact `json:"nodes"`
+	Edges     []edgeFact  `json:"edges"`
+}
+
+type edgeFact struct {
+	From claimFact `json:"from"`
+	To   claimFact `json:"to"`
+}
+
+// claimFact is a claim or call: its label with the number of its occurrence, and its place.
+type claimFact struct {
+	Label string `json:"label"`
+	Track int    `json:"track"`
+	From  ticks  `json:"from"`
+	To    ticks  `json:"to"`
+}
+
+// distanceAnswer holds the distance of a trace from a reference.
+type distanceAnswer struct {
+	// Missing is the reason why there is no distance, or "".
+	Missing    string         `json:"missing"`
+	Reference  int64          `json:"reference"` // number of claims of the reference
+	Claims     int64          `json:"claims"`
+	Distance   int64          `json:"distance"`
+	Difference differenceFact `json:"difference"`
+}
+
+// claimOptions reads the parameters that choose claims and their labels.
+func (p *params) claimOptions() (opt distance.Options) {
+	if s := p.values.Get("label"); s != "" {
+		opt.Labels = strings.Split(s, ",")
+	}
+	return opt
+}
+
+// readClaims returns the claims of a trace. missing is the reason why there are none, or "".
+func readClaims(ctx context.Context, d *reader, opt distance.Options) (s *distance.Set, missing string, err error) {
+	sel := trace.Events()
+	sel.NoStates = true
+	part, err := analysis.Run(ctx, d.Events, sel, func() *distance.Part { return distance.New(d.Defs(), opt) })
+	if err != nil {
+		return nil, "", err
+	}
+	if s = part.Result(); len(s.Claims) > 0 {
+		return s, "", nil
+	}
+	switch {
+	case opt.Calls:
+		missing = "found no calls of regions"
+	case opt.By != "":
+		missing = fmt.Sprintf("found no claims with the attribute %q", opt.By) + attributeHint(d.Defs(), opt.By)
+	default:
+		missing = "found no claims; choose calls"
+	}
+	return s, missing, nil
+}
+
+// attributeHint returns a hint at the attribute of a trace that is nearest to a name.
+func attributeHint(d *trace.Definitions, name string) string {
+	var names []string
+	for _, x := range d.Attributes.All() {
+		names = append(names, x.Name)
+	}
+	return nearest.Hint(name, names)
+}
+
+func behaviours(e *entry, p *params) func(context.Context) (any, error) {
+	opt := p.claimOptions()
+	opt.By = p.values.Get("by")
+	opt.Locations = p.choice("locations", "0", "1") == "1"
+	region := p.values.Get("iterations")
+	opt.Calls = opt.By == ""
+	chosen := 0
+	for _, is := range []bool{opt.By != "", opt.Locations, region != ""} {
+		if is {
+			chosen++
+		}
+	}
+	if chosen != 1 {
+		p.fail("by", "one of by, locations and iterations")
+	}
+	v := p.x
+	return func(ctx context.Context) (any, error) {
+		a := &behaviourAnswer{Classes: []classFact{}, Usual: -1}
+		err := e.readers.with(ctx, func(d *reader) error {
+			if region != "" {
+				wanted := regionsNamed(d.Defs(), region)
+				if len(wanted) == 0 {
+					a.Missing = fmt.Sprintf("found no region %q", region)
+					return nil
+				}
+				opt.Iterations = func(r uint32) bool { return wanted[r] }
+			}
+			s, missing, err := readClaims(ctx, d, opt)
+			if a.Missing = missing; err != nil || missing != "" {
+				return err
+			}
+			r, err := distance.Classify(s, maxDifferences)
+			if err != nil {
+				return err
+			}
+			a.fill(r, newClaimPlaces(v, d.Defs(), s, opt.Calls))
+			return nil
+		})
+		return a, err
+	}
+}
+
+// regionsNamed returns the regions with a name.
+func regionsNamed(d *trace.Definitions, name string) map[uint32]bool {
+	found := map[uint32]bool{}
+	for i, r := range d.Regions.All() {
+		if r.Name == name {
+			found[uint32(i)] = true
+		}
+	}
+	return found
+}
+
+// fill takes the classes.
+func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
+	a.Objects, a.Claims = r.Objects, r.Claims
+	if len(r.Classes) == 0 {
+		return
+	}
+	for i := range r.Classes {
+		if a.Usual < 0 || r.Classes[i].Objects > r.Classes[a.Usual].Objects {
+			a.Usual = i
+		}
+	}
+	usual := places.of(r.Classes[a.Usual].Representative)
+	// the usual class is among the last ones, and all others are compared with it
+	a.Left = max(0, len(r.Classes)-maxClasses)
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		if i >= maxClasses && i != a.Usual {
+			continue
+		}
+		own, near := places.of(c.Representative), -1
+		if c.Nearest != nil {
+			near = *c.Nearest
+		}
+		a.Classes = append(a.Classes, classFact{c.Objects, c.Representative, c.Names, c.Claims, c.Usual, near, c.Distance,
+			differenceFact{places.side(&c.Difference.First, usual), places.side(&c.Difference.Second, own)},
+			places.first(own)})
+	}
+	if a.Usual >= maxClasses {
+		a.Usual = maxClasses
+		a.Left--
+	}
+}
+
+// claimPlaces finds the claims that the nodes of differences stand for.
+type claimPlaces struct {
+	v        *traceView
+	set      *distance.Set
+	track    func(at uint32) int
+	byObject map[uint32][]int32 // indexes into set.Claims; nil if all belong to one object
+	objects  map[string]uint32
+	labels   map[string]uint32
+}
+
+func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls bool) *claimPlaces {
+	x := &claimPlaces{v: v, set: s, track: v.resourceTracks(d), byObject: map[uint32][]int32{},
+		objects: map[string]uint32{}, labels: map[string]uint32{}}
+	if calls {
+		x.track = v.locationTracks()
+	}
+	for i, o := range s.Objects {
+		x.objects[o] = uint32(i)
+	}
+	for i, l := range s.Labels {
+		x.labels[l] = uint32(i)
+	}
+	for i := range s.Claims {
+		o := s.Claims[i].Object
+		x.byObject[o] = append(x.byObject[o], int32(i))
+	}
+	return x
+}
+
+// of returns the claims of an object, as indexes into those of the set.
+func (x *claimPlaces) of(object string) []int32 { return x.byObject[x.objects[object]] }
+
+// claim returns a claim with a name.
+func (x *claimPlaces) claim(i int32, name string) claimFact {
+	c := &x.set.Claims[i]
+	return claimFact{name, x.track(c.At), x.v.jsonTime(c.Start), x.v.jsonTime(c.End)}
+}
+
+// first returns the first claims of a list.
+func (x *claimPlaces) first(list []int32) []claimFact {
+	out := []claimFact{}
+	for _, i := range list[:min(len(list), maxClaims)] {
+		out = append(out, x.claim(i, x.set.Labels[x.set.Claims[i].Label]))
+	}
+	return out
+}
+
+// side returns the differences of one side, whose claims are in list.
+func (x *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
+	type key struct {
+		label      uint32
+		occurrence int
+	}
+	wanted := map[key]int32{}
+	node := func(n distance.Node) key { return key{x.labels[n.Label], n.Occurrence} }
+	for _, n := range d.Nodes {
+		wanted[node(n)] = -1
+	}
+	for _, e := range d.Edges {
+		wanted[node(e.From)], wanted[node(e.To)] = -1, -1
+	}
+	if len(wanted) > 0 {
+		count := map[uint32]int{}
+		for _, i := range list {
+			k := key{x.set.Claims[i].Label, count[x.set.Claims[i].Label]}
+			count[k.label]++
+			if _, ok := wanted[k]; ok {
+				wanted[k] = i
+			}
+		}
+	}
+	fact := func(n distance.Node) claimFact { return x.claim(wanted[node(n)], n.String()) }
+	f := sideFact{d.NodeCount, d.EdgeCount, []claimFact{}, []edgeFact{}}
+	for _, n := range d.Nodes {
+		f.Nodes = append(f.Nodes, fact(n))
+	}
+	for _, e := range d.Edges {
+		f.Edges = append(f.Edges, edgeFact{fact(e.From), fact(e.To)})
+	}
+	return f
+}
+
+// distanceFrom compares the claims of a trace with those of another one, the reference.
+func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, error) {
+	opt := p.claimOptions()
+	opt.Calls = p.choice("calls", "0", "1") == "1"
+	other, err := s.find(p.values.Get("reference"))
+	if err != nil {
+		p.fail("reference", "the id of a trace")
+		return nil
+	}
+	x, err := other.open()
+	if err != nil {
+		p.err = err
+		return nil
+	}
+	x.release()
+	first, second := x.traceView, p.x
+	return func(ctx context.Context) (any, error) {
+		none := sideFact{Nodes: []claimFact{}, Edges: []edgeFact{}}
+		a := &distanceAnswer{Difference: differenceFact{none, none}}
+		var sets [2]*distance.Set
+		var places [2]*claimPlaces
+		for i, t := range []struct {
+			e *entry
+			v *traceView
+		}{{other, first}, {e, second}} {
+			err := t.e.readers.with(ctx, func(d *reader) error {
+				s, missing, err := readClaims(ctx, d, opt)
+				if err != nil {
+					return err
+				}
+				if missing != "" {
+					a.Missing = t.e.name + ": " + missing
+				}
+				sets[i], places[i] = s, newClaimPlaces(t.v, d.Defs(), s, opt.Calls)
+				return nil
+			})
+			if err != nil || a.Missing != "" {
+				return a, err
+			}
+		}
+		d, err := distance.Compare(sets[0], sets[1], maxDifferences)
+		if err != nil {
+			return nil, err
+		}
+		a.Reference, a.Claims, a.Distance = int64(len(sets[0].Claims)), int64(len(sets[1].Claims)), d.Distance
+		a.Difference = differenceFact{places[0].side(&d.First, places[0].of("")), places[1].side(&d.Second, places[1].of(""))}
+		return a, nil
+	}
+}

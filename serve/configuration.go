@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// configuration chooses what the spans and rows of a trace are. Each has an index of its own. ""
+// stands for what the trace itself has.
+type configuration struct {
+	color string // attribute whose values take the place of regions
+	label string // attribute whose values name spans
+	rows  string // attribute whose values are rows, in place of locations and resources
+}
+
+// Separators in the id of a trace with a configuration: ID~COLOR;label=LABEL;rows=ROWS. Names are
+// escaped as path segments, which have no semicolon.
+const (
+	configSeparator = "~"
+	labelSeparator  = ";label="
+	rowsSeparator   = ";rows="
+)
+
+// Limits of configurations.
+const (
+	maxConfigurations = 8    // per trace; a new one evicts the least recently used one
+	maxAttributeName  = 1000 // bytes
+)
+
+// String returns the end of the id of a trace with the configuration, without the first separator.
+func (c configuration) String() string {
+	s := url.PathEscape(c.color)
+	if c.label != "" {
+		s += labelSeparator + url.PathEscape(c.label)
+	}
+	if c.rows != "" {
+		s += rowsSeparator + url.PathEscape(c.rows)
+	}
+	return s
+}
+
+// parseConfiguration reads what [configuration.String] returns.
+func parseConfiguration(s string) (c configuration, ok bool) {
+	s, rows, _ := strings.Cut(s, rowsSeparator)
+	color, label, _ := strings.Cut(s, labelSeparator)
+	var errs [3]error
+	c.color, errs[0] = url.PathUnescape(color)
+	c.label, errs[1] = url.PathUnescape(label)
+	c.rows, errs[2] = url.PathUnescape(rows)
+	return c, errs == [3]error{}
+}
+
+// renames reports whether attributes take the place of regions.
+func (c configuration) renames() bool { return c.color != "" || c.label != "" }
+
+// spanName returns the name of the span that an event begins. ok is false if it has none.
+func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name string, ok bool) {
+	attribute := c.color
+	if c.label != "" {
+		attribute = c.label
+	}
+	keys, values := x.Attrs()
+	i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(k).Name == attribute })
+	switch {
+	case i >= 0:
+		return values[i].String(), true
+	case c.label != "" && defs.Regions.Has(x.Ref()):
+		return defs.Regions.At(x.Ref()).Name, true
+	}
+	return "", c.label != ""
+}
+
+// arranged returns the events at the locations that are the rows of the configuration.
+func (c configuration) arranged(d format.Events) format.Events {
+	if c.rows == "" {
+		return d
+	}
+	return transform.ByAttribute(d, c.rows)
+}
+
+// configured returns the entry of the trace with a configuration. Such an entry has its own index,
+// and catalogues do not list it.
+func (e *entry) configured(c configuration) (*entry, error) {
+	if e.base != nil {
+		return e.base.configured(c)
+	}
+	if c == e.config {
+		return e, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows}} {
+		if len(p.value) > maxAttributeName {
+			return nil, badRequest(fmt.Sprintf("%s: found %d bytes, expected the name of an attribute", p.name, len(p.value)))
+		}
+		if e.state == stateReady && p.value != "" && !slices.Contains(e.view.facts.Attributes, p.value) {
+			return nil, notFound("visits and claims of " + e.path + " have no attribute " + quote(p.value))
+		}
+	}
+	x := e.others[c]
+	if x == nil {
+		if len(e.others) >= maxConfigurations && !e.evictConfiguration() {
+			return nil, unavailable("too many colours, names and rows of " + e.path + " are being indexed")
+		}
+		x = &entry{s: e.s, id: e.id + configSeparator + c.String(), name: e.name, path: e.path, given: e.given,
+			config: c, base: e, readers: e.readers, arranged: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
+		if c.rows != "" {
+			x.arranged = &readerPool{e: x, free: make(chan struct{}, maxReaders)}
+		}
+		x.given.Index = "" // the given index has other names and rows
+		if e.others == nil {
+			e.others = map[configuration]*entry{}
+		}
+		e.others[c] = x
+	}
+	x.used = time.Now()
+	return x, nil
+}
+
+// evictConfiguration removes the entry of another configuration that was used least recently and is
+// not being indexed. It reports whether it has removed one. The caller must hold e.mu.
+func (e *entry) evictConfiguration() bool {
+	var oldest *entry
+	for _, x := range e.others {
+		x.mu.Lock()
+		busy := x.state == stateIndexing
+		x.mu.Unlock()
+		if !busy && (oldest == nil || x.used.Before(oldest.used)) {
+			oldest = x
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(e.others, oldest.config)
+	e.s.open.drop(oldest)
+	if oldest.arranged != e.readers {
+		oldest.arranged.close()
+	}
+	return true
+}
+
+// closeReaders closes the readers of the trace and of its configurations.
+func (e *entry) closeReaders() {
+	e.mu.Lock()
+	pools := []*readerPool{e.readers, e.arranged}
+	for _, x := range e.others {
+		pools = append(pools, x.arranged)
+	}
+	e.mu.Unlock()
+	for _, p := range pools {
+		p.close()
+	}
+}
+
+// readSettings returns the settings with which the trace is read.
+func (e *entry) readSettings() *ReadSettings {
+	r := e.s.opt.Reading
+	r.Color, r.label, r.rows = e.config.color, e.config.label, e.config.rows
+	return &r
+}

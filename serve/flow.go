@@ -1,0 +1,300 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/usage"
+	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/timeline/curve"
+	"github.com/weft-trace/weft/trace"
+)
+
+// longestObjects is the number of objects that an answer lists. maxPieces is the largest number of
+// pieces of a signal that are kept; of longer ones the extremes in keptColumns columns are.
+const (
+	longestObjects = 1000
+	maxPieces      = 200_000
+	keptColumns    = 1 << 16
+)
+
+// flowAnswer holds the figures of objects that go through a system.
+type flowAnswer struct {
+	// Missing is the reason why there are no figures, or "".
+	Missing    string       `json:"missing"`
+	Objects    int          `json:"objects"`
+	Instant    int64        `json:"instant"`
+	Incomplete int64        `json:"incomplete"`
+	First      ticks        `json:"first"`
+	Last       ticks        `json:"last"`
+	Latencies  *latencyFact `json:"latencies,omitempty"`
+	Signals    []signalFact `json:"signals"`
+	Longest    []objectFact `json:"longest"` // the objects that stay longest
+}
+
+type latencyFact struct {
+	Min       ticks        `json:"min"`
+	Mean      float64      `json:"mean"` // in ticks
+	Median    ticks        `json:"median"`
+	P90       ticks        `json:"p90"`
+	P99       ticks        `json:"p99"`
+	Max       ticks        `json:"max"`
+	Histogram []bucketFact `json:"histogram"`
+}
+
+type bucketFact struct {
+	From  ticks `json:"from"`
+	To    ticks `json:"to"`
+	Count int64 `json:"count"`
+}
+
+type signalFact struct {
+	Name string  `json:"name"`
+	Unit string  `json:"unit"`
+	Mean float64 `json:"mean"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+	// Low and High are the extremes of the curve, which is 0 where nothing is in the system.
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	pieces usage.Signal
+}
+
+type objectFact struct {
+	Object string `json:"object"`
+	From   ticks  `json:"from"`
+	To     ticks  `json:"to"`
+}
+
+// flow returns the flow of objects through the system. The stored answer has its figures as the
+// head, and the pieces of all signals.
+func flow(p *params) storedAnswer {
+	opt := usage.LittleOptions{Attribute: p.values.Get("by")}
+	visits := p.values.Get("visits")
+	if (opt.Attribute != "") == (visits != "") {
+		p.fail("by", "either by or visits")
+	}
+	opt.Begin, opt.End, opt.Events = p.events("begin"), p.events("end"), p.events("events")
+	per := p.choice("per", "s", "ns", "us", "ms", "min", "h")
+	unit, err := trace.Seconds(1e9).ParseDuration("1" + per)
+	if err != nil {
+		p.fail("per", "a time unit")
+	}
+	length := cmp.Or(p.values.Get("average"), "0")
+	average, err := p.x.clock.ParseDuration(length)
+	if err != nil {
+		p.fail("average", "a time such as 10ms")
+	}
+	shorten := p.choice("shorten", "0", "1") == "1"
+	name := fmt.Sprintf("flow %q %q %q %q %q %s %s %t", opt.Attribute, visits, p.values.Get("begin"), p.values.Get("end"),
+		p.values.Get("events"), length, per, shorten)
+	return storedAnswer{name, func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
+		var a *flowAnswer
+		err := e.readers.with(ctx, func(d *reader) error {
+			opt := opt
+			if visits != "" {
+				wanted := regionsNamed(d.Defs(), visits)
+				opt.Visits = func(r uint32) bool { return wanted[r] }
+			}
+			sel := trace.Events()
+			sel.NoStates = true
+			part, err := analysis.Run(ctx, d.Events, sel, func() *usage.Little { return usage.NewLittle(d.Defs(), opt) })
+			if err != nil {
+				return err
+			}
+			clock := d.Defs().Clock
+			inTicks := float64(unit) / 1e9 * float64(clock.Num) / float64(clock.Den)
+			r := part.Result(average, inTicks, shorten)
+			a = newFlowAnswer(v, r, per)
+			switch {
+			case len(r.Objects) > 0:
+			case r.Incomplete > 0:
+				a.Missing = fmt.Sprintf("found no complete objects among %d", r.Incomplete)
+			case visits != "":
+				a.Missing = fmt.Sprintf("found no visits of the region %q", visits)
+			default:
+				a.Missing = fmt.Sprintf("found no objects with the attribute %q", opt.Attribute) +
+					attributeHint(d.Defs(), opt.Attribute)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return storedSignals(v, a)
+	}}
+}
+
+// events reads a proposition that selects events. It returns nil if the parameter is missing.
+func (p *params) events(name string) *usage.EventFilter {
+	text := p.values.Get(name)
+	if text == "" {
+		return nil
+	}
+	x, err := verify.ParseProposition(text)
+	if err != nil {
+		if p.err == nil {
+			p.err = badRequest(name + ": " + err.Error())
+		}
+		return nil
+	}
+	filter := &usage.EventFilter{Attributes: map[string]string{}, Starts: x.Event != verify.EndEvent,
+		Ends: x.Event != verify.StartEvent, Marks: x.Event == verify.AnyEvent}
+	for _, a := range x.Attributes {
+		filter.Attributes[a.Key] = a.Value
+	}
+	return filter
+}
+
+func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer {
+	a := &flowAnswer{Objects: len(r.Objects), Instant: r.Instant, Incomplete: r.Incomplete, Signals: []signalFact{},
+		Longest: []objectFact{}}
+	if len(r.Objects) == 0 {
+		return a
+	}
+	first, last := r.Objects[0].First, r.Objects[0].Last
+	for _, o := range r.Objects {
+		last = max(last, o.Last)
+	}
+	a.First, a.Last = v.jsonTime(first), v.jsonTime(last)
+	l := r.Latencies
+	a.Latencies = &latencyFact{ticks(l.Min), l.Mean, ticks(l.Median), ticks(l.P90), ticks(l.P99), ticks(l.Max),
+		[]bucketFact{}}
+	for _, b := range l.Histogram {
+		a.Latencies.Histogram = append(a.Latencies.Histogram, bucketFact{ticks(b.From), ticks(b.To), b.Count})
+	}
+	add := func(name, unit string, all, counted usage.Signal) {
+		mean, _ := counted.Mean()
+		low, high := counted.Range()
+		f := signalFact{Name: name, Unit: unit, Mean: finite(mean), Min: finite(low), Max: finite(high), pieces: all}
+		low, high = all.Range()
+		f.Low, f.High = finite(low), finite(high)
+		a.Signals = append(a.Signals, f)
+	}
+	add("throughput", "per "+per, r.Throughput, r.Throughput)
+	add("work in progress", "", r.WIP, r.WIP)
+	add("latency", per, r.Latency, r.Latency.Nonzero())
+	if len(r.Events) > 0 {
+		add("events", "per "+per, r.Events, r.Events)
+	}
+	longest := slices.Clone(r.Objects)
+	slices.SortStableFunc(longest, func(x, y usage.Object) int { return cmp.Compare(y.Last-y.First, x.Last-x.First) })
+	for _, o := range longest[:min(len(longest), longestObjects)] {
+		a.Longest = append(a.Longest, objectFact{o.Value, v.jsonTime(o.First), v.jsonTime(o.Last)})
+	}
+	return a
+}
+
+// pieceBytes is the size of a piece of a signal in a stored answer.
+const pieceBytes = 32
+
+// storedSignals encodes the figures as the head of a stored answer, and behind it the number of
+// pieces of each signal and the pieces, with times on the trace's clock.
+func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
+	b, err := storedIntervals(a, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range a.Signals {
+		pieces := s.pieces
+		if len(pieces) > maxPieces {
+			pieces = envelope(pieces, v.first, trace.Add(v.last, 1))
+		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(pieces)))
+		for _, x := range pieces {
+			for _, n := range []uint64{uint64(x.From), uint64(x.To), math.Float64bits(x.Start), math.Float64bits(x.End)} {
+				b = binary.LittleEndian.AppendUint64(b, n)
+			}
+		}
+	}
+	return b, nil
+}
+
+// envelope returns a piece for each column, from the least to the greatest value in it.
+func envelope(s usage.Signal, from, to int64) usage.Signal {
+	width := min(keptColumns, int(min(uint64(to)-uint64(from), keptColumns)))
+	c := plotted(s, from, to, width)
+	columns := columns{0, int64(uint64(to) - uint64(from)), width}
+	var out usage.Signal
+	for i := range c.Min {
+		if c.Min[i] == c.Min[i] {
+			out = append(out, usage.Piece{From: from + columns.start(i), To: from + columns.start(i+1), Start: c.Min[i],
+				End: c.Max[i]})
+		}
+	}
+	return out
+}
+
+// plotted returns the values of a signal in columns of a window.
+func plotted(s usage.Signal, from, to int64, width int) *curve.Curve {
+	p := curve.NewPlotter(curve.Smooth, from, to, width)
+	for _, x := range s {
+		length := float64(x.To - x.From)
+		p.Fragment(x.From, x.To, x.Start, (x.End-x.Start)/length, 0, 1)
+	}
+	return p.Curve()
+}
+
+// flowFigures returns the head of a stored flow.
+func flowFigures(stored []byte, _ *params) (any, error) { return headOf(stored), nil }
+
+// curvesAnswer holds the values of signals in the columns of a window.
+type curvesAnswer struct {
+	From    ticks       `json:"from"`
+	To      ticks       `json:"to"`
+	Signals []curveFact `json:"signals"`
+}
+
+// curveFact has the least and the greatest value of each column, null where there is none.
+type curveFact struct {
+	Name string     `json:"name"`
+	Min  []*float64 `json:"min"`
+	Max  []*float64 `json:"max"`
+}
+
+// flowSignals returns the signals of a stored flow in the columns of a window.
+func flowSignals(stored []byte, p *params) (any, error) {
+	from, to, _ := p.window()
+	width := int(p.number("width", 1, maxWidth, 1000))
+	var head struct{ Signals []signalFact }
+	if err := json.Unmarshal(headOf(stored), &head); err != nil || p.err != nil {
+		return nil, err
+	}
+	a := &curvesAnswer{p.x.jsonTime(from), p.x.jsonTime(to), []curveFact{}}
+	b := stored[8+len(headOf(stored)):]
+	next := func() uint64 {
+		n := binary.LittleEndian.Uint64(b)
+		b = b[8:]
+		return n
+	}
+	for _, s := range head.Signals {
+		pieces := make(usage.Signal, 0, len(b)/pieceBytes)
+		for n := next(); n > 0; n-- {
+			x := usage.Piece{From: int64(next()), To: int64(next())}
+			x.Start, x.End = math.Float64frombits(next()), math.Float64frombits(next())
+			if trace.Before(x.From, to) && x.To >= from {
+				pieces = append(pieces, x)
+			}
+		}
+		c := plotted(pieces, from, to, width)
+		a.Signals = append(a.Signals, curveFact{s.Name, known(c.Min), known(c.Max)})
+	}
+	return a, nil
+}
+
+// known returns the numbers of a list, and nil in place of those that are none.
+func known(list []float64) []*float64 {
+	out := make([]*float64, len(list))
+	for i := range list {
+		if list[i] == list[i] {
+			out[i] = &list[i]
+		}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestConfigure checks that attributes can be chosen for colours, names and rows, that the rows are
+// the objects that weft behaviour finds, and that a link shows the same.
+func TestConfigure(t *testing.T) {
+	browser(t)
+	type sight struct {
+		Rows, Legend []string
+		Pixels       string
+	}
+	var out struct {
+		Before, After, Again, Back sight
+		Names, Panels, Filtered    []string
+		Details                    struct {
+			Title      string
+			Attributes [][]string
+		}
+		Link   string
+		Calls  struct{ Rows, Panels []string }
+		Count  int
+		Errors []string
+	}
+	odse, attrs := served(t, "odse"), served(t, "attrs")
+	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "calls": attrs.url + "~;rows=u32"}, &out)
+	for _, e := range out.Errors {
+		t.Error(e)
+	}
+	var classes struct{ Classes []struct{ Names []string } }
+	text := runWeft(t, "behaviour", "--json", "--by", "id", "--top", "0", odse.path)
+	if err := json.Unmarshal(text, &classes); err != nil {
+		t.Fatal(err)
+	}
+	var objects []string
+	for _, c := range classes.Classes {
+		objects = append(objects, c.Names...)
+	}
+	sorted := func(list []string) string {
+		list = slices.Clone(list)
+		slices.Sort(list)
+		return fmt.Sprint(slices.Compact(list))
+	}
+	// names of rows out of sight are not made; the group has a row, and so have a counter and its group
+	if out.Count != len(objects)+3 || out.After.Rows[0] != "by id" {
+		t.Errorf("found %d rows, the first %q, expected %d, the first by id", out.Count, out.After.Rows[0], len(objects)+3)
+	}
+	for _, r := range out.After.Rows[1:] {
+		if !slices.Contains(objects, r) {
+			t.Errorf("found the row %q, expected one of %q", r, objects)
+		}
+	}
+	for _, v := range out.After.Legend {
+		if !slices.Contains(objects, v) {
+			t.Errorf("the legend has %q, expected one of %q", v, objects)
+		}
+	}
+	for _, n := range out.Names {
+		if len(n) != 1 || n < "A" || n > "G" {
+			t.Errorf("found the name %q, expected one of the tasks A to G", n)
+		}
+	}
+	// task A of object 0 holds CPU at 1 ms
+	if id := slices.IndexFunc(out.Details.Attributes, func(a []string) bool { return a[0] == "id" }); id < 0 ||
+		out.Details.Attributes[id][1] != "0" || out.Details.Title != "A" {
+		t.Errorf("found %+v, expected the name A and the id 0", out.Details)
+	}
+	if fmt.Sprint(out.Again) != fmt.Sprint(out.After) && out.Again.Pixels != out.After.Pixels {
+		t.Error("the link shows something else")
+	}
+	values := map[string]bool{"by u32": true, "(no u32)": true}
+	for _, m := range regexp.MustCompile(`\bu32=(\d+)`).FindAllSubmatch(runWeft(t, "print", attrs.path), -1) {
+		values[string(m[1])] = true
+	}
+	seen := map[string]bool{}
+	for _, r := range out.Calls.Rows {
+		seen[r] = true
+	}
+	if !maps.Equal(seen, values) {
+		t.Errorf("found the rows %v for calls, expected %v", seen, values)
+	}
+	out.Panels = append(out.Panels, out.Calls.Panels...)
+	if len(out.Panels) > 0 {
+		t.Errorf("found errors in panels: %q", out.Panels)
+	}
+	for _, r := range out.Filtered {
+		if slices.Contains(objects, r) && !strings.Contains(r, "1") {
+			t.Errorf("found the row %s, expected those with 1 alone", r)
+		}
+	}
+	if out.Back.Pixels != out.Before.Pixels || sorted(out.Back.Rows) != sorted(out.Before.Rows) {
+		t.Errorf("found the rows %q, expected those at first, %q", out.Back.Rows, out.Before.Rows)
+	}
+}

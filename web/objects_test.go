@@ -1,0 +1,233 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// sides has the differences of weft behaviour and weft distance.
+type sides struct {
+	Distance int
+	First    side
+	Second   side
+}
+
+type side struct {
+	NodeCount, EdgeCount int
+	Nodes                []node
+	Edges                []struct{ From, To node }
+}
+
+type node struct {
+	Label      string
+	Occurrence int
+}
+
+func (n node) String() string {
+	if n.Occurrence == 0 {
+		return n.Label
+	}
+	return fmt.Sprintf("%s #%d", n.Label, n.Occurrence+1)
+}
+
+// words returns the lines of a difference as the command prints them.
+func (d *sides) words(first, second string) (lines []string) {
+	for _, s := range []struct {
+		name string
+		*side
+	}{{first, &d.First}, {second, &d.Second}} {
+		var nodes, edges []string
+		for _, n := range s.Nodes {
+			nodes = append(nodes, n.String())
+		}
+		for _, e := range s.Edges {
+			edges = append(edges, e.From.String()+" -> "+e.To.String())
+		}
+		if len(nodes) > 0 {
+			lines = append(lines, fmt.Sprintf("only %s, claims: %s", s.name, strings.Join(nodes, "; ")))
+		}
+		if len(edges) > 0 {
+			lines = append(lines, fmt.Sprintf("only %s, successions: %s", s.name, strings.Join(edges, "; ")))
+		}
+	}
+	return lines
+}
+
+// TestObjects compares the panels of behaviour, distance and flow with the commands. The traces
+// begin at 0.
+func TestObjects(t *testing.T) {
+	browser(t)
+	odse, one, two := served(t, "odse"), served(t, "order-one"), served(t, "order-two")
+	type view struct{ From, To json.Number }
+	var out struct {
+		Behaviour struct {
+			Text, None    string
+			Rows          [][]string
+			Words         []string
+			Extras, Again []extra
+			View, There   view
+			Removed       int
+		}
+		Distance struct {
+			Rows          [][]string
+			Words         []string
+			Extras, Again []extra
+			Removed       int
+		}
+		Flow struct {
+			Text, Fault                         string
+			Signals, Latencies, Longest, Chosen [][]string
+			Extras, Again                       []extra
+			Both                                []string
+			Removed                             int
+		}
+		Errors []string
+	}
+	play(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id}, &out)
+	for _, e := range out.Errors {
+		// the browser reports the answer to a wrong proposition
+		if !strings.Contains(e, "status of 400") || !strings.Contains(e, "/flow?") {
+			t.Error(e)
+		}
+	}
+	command := func(v any, args ...string) {
+		if err := json.Unmarshal(runWeft(t, args...), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(what string, got, want any) {
+		t.Helper()
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: found %v, expected %v", what, got, want)
+		}
+	}
+
+	var classes struct {
+		Objects, Claims int
+		Classes         []struct {
+			Objects, Claims, Usual, Nearest, Distance int
+			Representative                            string
+			Difference                                sides
+		}
+	}
+	command(&classes, "behaviour", "--json", "--by", "id", "--top", "100", odse.path)
+	b := &out.Behaviour
+	same("objects", b.Text, fmt.Sprintf("%d objects, %d claims, %d classes", classes.Objects, classes.Claims,
+		len(classes.Classes)))
+	for i, c := range classes.Classes {
+		if i < len(b.Rows) {
+			same("class", b.Rows[i][:6], []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects), fmt.Sprint(c.Claims),
+				fmt.Sprint(c.Usual), fmt.Sprintf("%d (%d)", c.Nearest+1, c.Distance), c.Representative})
+		}
+	}
+	same("classes", len(b.Rows), len(classes.Classes))
+	rare := &classes.Classes[0]
+	same("differences of the rare class", b.Words, rare.Difference.words("usual", "here"))
+	if len(b.Extras) != 1 || len(b.Extras[0].Rows) != 4 {
+		t.Fatalf("found %+v, expected 4 rows", b.Extras)
+	}
+	x := b.Extras[0]
+	same("claims of the rare object", len(x.Rows[2].Bars), rare.Claims)
+	same("differences on the time line", len(x.Rows[3].Bars), rare.Difference.Second.NodeCount+
+		rare.Difference.Second.EdgeCount)
+	// both claims of G of object 7 differ: the second one itself, and the first one by what follows it
+	same("marks", len(x.Marks), 2)
+	bar := x.Rows[3].Bars[len(x.Rows[3].Bars)-1]
+	for _, v := range []view{b.View, b.There} {
+		if !within(bar.From, v.From, v.To) || !within(bar.To, v.From, v.To) {
+			t.Errorf("found a window from %s to %s, expected it around %s to %s", v.From, v.To, bar.From, bar.To)
+		}
+	}
+	same("what a link shows", b.Again, b.Extras)
+	same("rows after their removal", b.Removed, 0)
+	same("of locations without calls", strings.Contains(b.None, "found no calls of regions"), true)
+
+	var distances struct {
+		Traces []struct {
+			Claims int
+			sides
+		}
+	}
+	command(&distances, "distance", "--json", "--top", "100", one.path, two.path)
+	d, want := &out.Distance, &distances.Traces[0]
+	if want.Distance == 0 || len(d.Rows) != 1 || len(d.Extras) != 2 {
+		t.Fatalf("found %+v, expected a distance", d)
+	}
+	same("distance", d.Rows[0][1:], []string{fmt.Sprint(want.Claims), fmt.Sprint(want.Distance),
+		fmt.Sprint(want.Second.NodeCount), fmt.Sprint(want.First.NodeCount), fmt.Sprint(want.Second.EdgeCount),
+		fmt.Sprint(want.First.EdgeCount)})
+	same("differences", d.Words, want.words("reference", "here"))
+	same("differences in the reference", len(d.Extras[0].Rows[0].Bars), want.First.NodeCount+want.First.EdgeCount)
+	same("differences in the other trace", len(d.Extras[1].Rows[0].Bars), want.Second.NodeCount+want.Second.EdgeCount)
+	same("lanes", fmt.Sprint(d.Extras[0].Lane, d.Extras[1].Lane), "0 1")
+	same("what a link shows", d.Again, d.Extras)
+	same("rows after their removal", d.Removed, 0)
+
+	f := &out.Flow
+	text := string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--top", "3", odse.path))
+	sameTable(t, text, "SIGNAL", f.Signals)
+	for _, cell := range f.Latencies[0] {
+		if !strings.Contains(text, cell) {
+			t.Errorf("found the latency %s, expected one of\n%s", cell, text)
+		}
+	}
+	for _, r := range f.Longest[:3] {
+		if !strings.Contains(text, r[0]+" ") || !strings.Contains(text, r[1]) {
+			t.Errorf("found the object %s with %s, expected it in\n%s", r[0], r[1], text)
+		}
+	}
+	same("what flows", strings.HasPrefix(f.Text, "17 objects, from 0"), true)
+	if len(f.Extras) != 1 || len(f.Extras[0].Rows) != 1 || f.Extras[0].Rows[0].Curve == nil {
+		t.Fatalf("found %+v, expected a row with a curve", f.Extras)
+	}
+	curve := f.Extras[0].Rows[0].Curve
+	most := 0.0
+	for _, v := range curve.Max {
+		if v != nil {
+			n, _ := v.Float64()
+			most = math.Max(most, n)
+		}
+	}
+	same("greatest work in progress of the row", fmt.Sprint(most), f.Signals[1][3])
+	same("what a link shows", f.Again[0].Rows[0].Label, "work in progress")
+	same("both rows", f.Both, "[throughput work in progress]")
+	same("rows after their removal", f.Removed, 0)
+	same("error", strings.HasPrefix(f.Fault, "begin: found "), true)
+	text = string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--begin", "start A", "--end", "end G", odse.path))
+	sameTable(t, text, "SIGNAL", f.Chosen)
+}
+
+// within reports whether a time is in a window.
+func within(at string, from, to json.Number) bool {
+	t, _ := strconv.ParseInt(at, 10, 64)
+	a, _ := from.Int64()
+	b, _ := to.Int64()
+	return a <= t && t <= b
+}
+
+// sameTable compares the rows of a table on the page with those below a heading in a command's text.
+// Numbers may be written in another way.
+func sameTable(t *testing.T, text, heading string, rows [][]string) {
+	t.Helper()
+	_, below, _ := strings.Cut(text, heading)
+	lines := strings.Split(below, "\n")[1:]
+	for i, r := range rows {
+		got, want := strings.Fields(strings.Join(r, " ")), strings.Fields(lines[i])
+		ok := len(got) == len(want)
+		for k := 0; ok && k < len(got); k++ {
+			a, err1 := strconv.ParseFloat(got[k], 64)
+			b, err2 := strconv.ParseFloat(want[k], 64)
+			ok = got[k] == want[k] || err1 == nil && err2 == nil && a == b
+		}
+		if !ok {
+			t.Errorf("row %d: found %q, expected %q", i, got, want)
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("found no rows")
+	}
+}

@@ -1,0 +1,126 @@
+// The types of the server's answers about specifications, behaviour and flow.
+
+/** SyntaxProblem is what is wrong with a specification, at a place counted from 1. */
+export interface SyntaxProblem {
+  line: number;
+  column: number;
+  message: string;
+}
+/** Reason explains why a part of a check holds, or not. from and to are the times that decide it. */
+export interface Reason {
+  depth: number;
+  formula: string;
+  holds: boolean;
+  from: string;
+  to: string;
+  text: string;
+}
+/** Check is a check of a specification with its verdict. */
+export interface Check {
+  check: string;
+  formula: string;
+  verdict: string;
+  violated: boolean;
+  holds: boolean;
+  decided: boolean;
+  reasons: Reason[];
+}
+/** Verification has the verdicts of a specification. If syntax is set, the other fields are empty. */
+export interface Verification {
+  syntax?: SyntaxProblem;
+  states: number;
+  violated: number;
+  checks: Check[];
+  warnings: string[];
+}
+/** ClaimPlace is a claim or call; its track is -1 if it has no row. */
+export interface ClaimPlace {
+  label: string;
+  track: number;
+  from: string;
+  to: string;
+}
+/** Side has the claims, and the pairs of successive claims, that only one of two lists has. */
+export interface Side {
+  nodeCount: number;
+  edgeCount: number;
+  nodes: ClaimPlace[];
+  edges: { from: ClaimPlace; to: ClaimPlace }[];
+}
+/** Difference has what only the first and what only the second of two lists has. */
+export interface Difference {
+  first: Side;
+  second: Side;
+}
+/** BehaviourClass is a class of objects that behave in the same way. */
+export interface BehaviourClass {
+  objects: number;
+  representative: string;
+  names: string[];
+  claims: number;
+  usual: number;
+  nearest: number;
+  distance: number;
+  difference: Difference;
+  shown: ClaimPlace[];
+}
+/** Behaviours has the classes of objects, the rare ones first. usual is the index of that with most objects. */
+export interface Behaviours {
+  missing: string;
+  objects: number;
+  claims: number;
+  classes: BehaviourClass[];
+  left: number;
+  usual: number;
+}
+/** Distance is that of a trace from a reference. */
+export interface Distance {
+  missing: string;
+  reference: number;
+  claims: number;
+  distance: number;
+  difference: Difference;
+}
+/** FlowSignal has the figures of a signal. low and high are the extremes of its curve. */
+export interface FlowSignal {
+  name: string;
+  unit: string;
+  mean: number;
+  min: number;
+  max: number;
+  low: number;
+  high: number;
+}
+/** FlowObject is an object that went through the system. */
+export interface FlowObject {
+  object: string;
+  from: string;
+  to: string;
+}
+/** Flow has the figures of objects that go through a system. */
+export interface Flow {
+  missing: string;
+  objects: number;
+  instant: number;
+  incomplete: number;
+  first: string;
+  last: string;
+  latencies?: {
+    min: string;
+    mean: number;
+    median: string;
+    p90: string;
+    p99: string;
+    max: string;
+    histogram: { from: string; to: string; count: number }[];
+  };
+  signals: FlowSignal[];
+  longest: FlowObject[];
+}
+/** FlowCurves has the values of signals in the columns of a window. */
+export interface FlowCurves {
+  missing?: string;
+  from: string;
+  to: string;
+  signals: { name: string; min: (number | null)[]; max: (number | null)[] }[];
+}

@@ -1,0 +1,167 @@
+// What spans, colours and rows stand for: regions, locations and resources, or values of attributes.
+import { baseID, errorText, type TraceMeta } from "./api";
+import type { App } from "./app";
+import type { ColorMode } from "./colors";
+import { button, el, printable, select } from "./dom";
+import { write } from "./url";
+
+/** attributePrefix marks values of the colour menu that are names of attributes. */
+export const attributePrefix = "=";
+
+/**
+ * Choice is the configuration of the view. color is "region", "group", "track", "name" or an
+ * attribute behind attributePrefix; label and rows are attributes, or "". "name" gives each name a
+ * colour, where an attribute names spans.
+ */
+export interface Choice {
+  color: string;
+  label: string;
+  rows: string;
+}
+
+/** attributesOf lists the attributes of all traces. */
+export function attributesOf(metas: readonly TraceMeta[]): string[] {
+  const own = (m: TraceMeta): string[] => [m.color, m.label ?? "", m.rows ?? "", ...m.attributes];
+  return [...new Set(metas.flatMap(own))].filter((a) => a !== "").sort();
+}
+
+/** configuration returns the configuration of the page. */
+export function configuration(app: App): Choice {
+  const metas = app.lanes.map((l) => l.meta),
+    first = (of: (m: TraceMeta) => string | undefined): string => metas.map(of).find((x) => (x ?? "") !== "") ?? "",
+    mode = app.store.state.color,
+    color = first((m) => m.color),
+    label = first((m) => m.label),
+    rows = first((m) => m.rows);
+  const attribute = color !== "" ? attributePrefix + color : "region";
+  if (mode === "track") return { color: mode, label, rows };
+  if (label !== "") return { color: mode === "group" ? attribute : "name", label, rows };
+  return { color: mode === "group" ? mode : attribute, label, rows };
+}
+
+/**
+ * configure changes the configuration. If attributes take another place than before, the page is
+ * loaded again, because the server has a separate index for each configuration. sync is called if
+ * that fails, cancelSave before the address changes.
+ */
+export async function configure(app: App, c: Choice, sync: () => void, cancelSave: () => void): Promise<void> {
+  const s = app.store.state,
+    attribute = c.color.startsWith(attributePrefix) ? c.color.slice(attributePrefix.length) : "",
+    // the group of a name is what it is coloured by
+    color: ColorMode =
+      c.color === "track"
+        ? "track"
+        : c.label !== ""
+          ? c.color === "name"
+            ? "region"
+            : "group"
+          : c.color === "group"
+            ? "group"
+            : "region";
+  try {
+    const traces = await Promise.all(
+      app.lanes.map(async ({ meta }) => {
+        const known = (wanted: string, is: string | undefined): string =>
+            wanted === "" || meta.attributes.includes(wanted) ? wanted : (is ?? ""),
+          wanted = {
+            color: known(attribute, meta.color),
+            label: known(c.label, meta.label),
+            rows: known(c.rows, meta.rows),
+          };
+        return wanted.color === meta.color && wanted.label === (meta.label ?? "") && wanted.rows === (meta.rows ?? "")
+          ? meta.id
+          : (await app.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(meta.id)), wanted)).id;
+      }),
+    );
+    if (traces.every((id, i) => id === s.traces[i])) {
+      app.store.set({ color });
+      return;
+    }
+    cancelSave();
+    const otherRows = app.lanes.some((l) => (l.meta.rows ?? "") !== c.rows);
+    location.hash = write({
+      ...s,
+      traces,
+      color,
+      highlight: null,
+      ...(otherRows
+        ? {
+            selection: null,
+            link: null,
+            followed: null,
+            collapsed: new Set(),
+            hidden: new Set(),
+            top: "",
+            order: "file",
+          }
+        : {}),
+    });
+  } catch (e) {
+    sync();
+    app.announce("view: " + errorText(e));
+  }
+}
+
+/** showConfiguration opens the dialog of the configuration. */
+export function showConfiguration(app: App, sync: () => void, cancelSave: () => void): void {
+  const now = configuration(app),
+    attributes = attributesOf(app.lanes.map((l) => l.meta)).map((a) => [a, `by ${printable(a)}`] as const);
+  const choice: Choice = { ...now };
+  const colors = select(
+      "Colours of spans",
+      [
+        ["region", "by region"],
+        ["group", "by group of regions"],
+        ["name", "by name"],
+        ["track", "by row"],
+        ...attributes.map(([a, text]) => [attributePrefix + a, text] as const),
+      ],
+      now.color,
+      (v) => (choice.color = v),
+    ),
+    labels = select("Names in spans", [["", "region"], ...attributes], now.label, (v) => (choice.label = v)),
+    rows = select("Rows", [["", "as recorded"], ...attributes], now.rows, (v) => (choice.rows = v)),
+    filter = el("input", {
+      type: "search",
+      value: app.store.state.rowFilter,
+      aria: { label: "Only rows whose name contains" },
+    });
+  const d = el("dialog", { aria: { label: "View" } });
+  const field = (text: string, input: HTMLElement): HTMLElement =>
+    el("p", { class: "field" }, el("span", {}, text), input);
+  const apply = (): void => {
+    d.close();
+    app.store.set({ rowFilter: filter.value });
+    void configure(app, choice, sync, cancelSave);
+  };
+  d.append(
+    el("h1", {}, "View"),
+    field("Colours of spans", colors),
+    field("Names in spans", labels),
+    field("Rows", rows),
+    field("Only rows whose name contains", filter),
+    el(
+      "p",
+      { class: "faint" },
+      attributes.length === 0
+        ? "Visits and claims of this trace have no attributes."
+        : "The trace is read once more for each new choice of attributes.",
+    ),
+    el(
+      "p",
+      {},
+      button("Apply", "Show the trace in this way", apply),
+      " ",
+      button("Cancel", "Leave the view as it is", () => d.close()),
+    ),
+  );
+  d.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" && e.target === filter) apply();
+  });
+  d.addEventListener("close", () => d.remove());
+  d.addEventListener("click", (e) => {
+    if (e.target === d) d.close();
+  });
+  document.body.append(d);
+  d.showModal();
+}

@@ -1,0 +1,92 @@
+// What two lists of claims do not have in common: in words, and as marks on the time line.
+import type { ClaimPlace, Difference, Side } from "../answers";
+import type { App } from "../app";
+import { count, el, printable } from "../dom";
+import { type Bar, type Mark, showInterval, type Tone } from "../extras";
+import type { Lane } from "../lane";
+import { linkButton } from "./parts";
+
+/** Times is an interval of a lane. */
+type Times = { from: bigint; to: bigint };
+
+/** timesOf returns the time that claims cover together, or null without claims. */
+export function timesOf(claims: readonly ClaimPlace[]): Times | null {
+  return claims.reduce<Times | null>((all, c) => {
+    const from = BigInt(c.from),
+      to = BigInt(c.to);
+    return all ? { from: from < all.from ? from : all.from, to: to > all.to ? to : all.to } : { from, to };
+  }, null);
+}
+
+/** claimsOf lists the claims of a side, each once. */
+export function claimsOf(s: Side): ClaimPlace[] {
+  const all = new Map<string, ClaimPlace>();
+  for (const c of [...s.nodes, ...s.edges.flatMap((e) => [e.from, e.to])])
+    all.set(`${c.label} ${c.from} ${c.track}`, c);
+  return [...all.values()];
+}
+
+/** marksOf returns a mark for each claim of a side. */
+export function marksOf(s: Side, tone: Tone): Mark[] {
+  return claimsOf(s).map((c) => ({ track: c.track, from: BigInt(c.from), to: BigInt(c.to), tone }));
+}
+
+/** barsOf returns bars for the claims of a side; where says whose they are. */
+export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
+  const bar = (from: ClaimPlace, to: ClaimPlace, text: string): Bar => ({
+    from: BigInt(from.from),
+    to: BigInt(to.to),
+    tone,
+    text: `only ${where}: ${text}`,
+  });
+  return [
+    ...s.edges.map((e) => bar(e.from, e.to, `${e.from.label} -> ${e.to.label}`)),
+    ...s.nodes.map((c) => bar(c, c, c.label)),
+  ];
+}
+
+/** differenceLists describes a difference as the command line does. A click on an element goes to it. */
+export function differenceLists(
+  app: App,
+  d: Difference,
+  first: { lane: Lane; name: string },
+  second: { lane: Lane; name: string },
+): HTMLElement {
+  const line = (
+    side: { lane: Lane; name: string },
+    what: string,
+    all: number,
+    list: readonly { text: string; of: readonly ClaimPlace[] }[],
+  ): HTMLElement | null =>
+    all === 0
+      ? null
+      : el(
+          "li",
+          {},
+          `only ${side.name}, ${what}: `,
+          ...list.flatMap(({ text, of }, i) => {
+            const t = timesOf(of),
+              b = linkButton(printable(text), "Go there", () => {
+                if (t) showInterval(app, side.lane, t.from, t.to);
+              });
+            b.tabIndex = 0;
+            return i > 0 ? ["; ", b] : [b];
+          }),
+          all > list.length ? ` and ${count(all - list.length)} more` : "",
+        );
+  const lines = (side: { lane: Lane; name: string }, s: Side): (HTMLElement | null)[] => [
+    line(
+      side,
+      "claims",
+      s.nodeCount,
+      s.nodes.map((c) => ({ text: c.label, of: [c] })),
+    ),
+    line(
+      side,
+      "successions",
+      s.edgeCount,
+      s.edges.map((e) => ({ text: `${e.from.label} -> ${e.to.label}`, of: [e.from, e.to] })),
+    ),
+  ];
+  return el("ul", {}, ...lines(first, d.first), ...lines(second, d.second));
+}

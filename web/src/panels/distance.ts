@@ -1,0 +1,163 @@
+// How far the order of claims in traces is from that in the first one, the reference.
+import type { Distance } from "../answers";
+import type { App } from "../app";
+import { count, el, printable, select } from "../dom";
+import type { Panel } from "../dock";
+import { type Extra, showInterval, type Source, type Tone } from "../extras";
+import type { Lane } from "../lane";
+import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
+import { hasClaims } from "./objects";
+import { makeTable } from "./table";
+
+/** callsOf reports whether calls are compared instead of claims. */
+function callsOf(app: App): boolean {
+  const of = app.store.state.choices.get("distance.of");
+  return of === undefined ? !app.lanes.every(hasClaims) : of === "calls";
+}
+
+/** ask requests the distance of a trace from the first one. */
+function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
+  return app.client.json<Distance>(
+    `traces/${encodeURIComponent(lane.meta.id)}/distance`,
+    {
+      reference: app.lanes[0].meta.id,
+      calls: callsOf(app) ? "1" : undefined,
+      label: app.store.state.choices.get("distance.label"),
+    },
+    signal,
+  );
+}
+
+/** distanceSource marks in both traces what only one of them has. The choice is the lane's number. */
+export const distanceSource: Source = {
+  id: "distance",
+  key(app) {
+    const c = app.store.state.choices,
+      shown = c.get("distance.trace");
+    return shown === undefined ? "" : JSON.stringify([shown, c.get("distance.of"), c.get("distance.label")]);
+  },
+  async load(app, signal) {
+    const lane = app.lanes[Number(app.store.state.choices.get("distance.trace"))];
+    if (!lane || lane.index === 0) return [];
+    const { difference: d, distance } = await ask(app, lane, signal);
+    const one = (l: Lane, side: typeof d.first, tone: Tone, where: string): Extra => ({
+      lane: l.index,
+      title: `only ${where}: ${side.nodeCount} claims, ${side.edgeCount} successions; distance ${distance}`,
+      rows: [{ label: `only ${where}`, level: 0, bars: barsOf(side, tone, where) }],
+      marks: marksOf(side, tone),
+    });
+    return [one(app.lanes[0], d.first, "good", "in the reference"), one(lane, d.second, "bad", "here")];
+  },
+  remove(app) {
+    const choices = new Map(app.store.state.choices);
+    choices.delete("distance.trace");
+    app.store.set({ choices });
+  },
+};
+
+/** distance creates the panel of distances. */
+export function distance(): Panel {
+  return {
+    id: "distance",
+    title: "Distance",
+    of: "trace",
+    both: true,
+    whole: "the whole traces, whatever the range and the window are",
+    async render(app, _, tools) {
+      tools.csv(null);
+      if (app.lanes.length < 2) {
+        const how = "Open two traces or more to compare the order of their claims: weft view REFERENCE B.";
+        tools.body.append(el("p", { class: "faint" }, how));
+        return;
+      }
+      const labels = el("input", {
+        type: "search",
+        placeholder: "all attributes",
+        value: tools.get("label"),
+        title: "Attributes, separated by commas, by which claims are the same",
+        aria: { label: "Claims are the same by" },
+      });
+      labels.addEventListener("change", () => {
+        tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
+        tools.again();
+      });
+      tools.bar.append(
+        select(
+          "What is compared",
+          [
+            ["claims", "claims"],
+            ["calls", "calls of regions"],
+          ],
+          callsOf(app) ? "calls" : "claims",
+          (v) => {
+            tools.set("of", v);
+            tools.again();
+          },
+        ),
+        labels,
+      );
+      const others = app.lanes.slice(1),
+        answers = await Promise.all(others.map((l) => ask(app, l, tools.signal))),
+        missing = answers.find((a) => a.missing !== "")?.missing;
+      if (missing !== undefined) {
+        tools.body.append(el("p", { class: "faint" }, `There is no distance: ${printable(missing)}.`));
+        return;
+      }
+      type Row = Distance & { lane: Lane };
+      const rows = answers.map((a, i): Row => ({ ...a, lane: others[i] })),
+        why = el("div", { class: "reasons", aria: { live: "polite" } });
+      const explain = (r: Row): void =>
+        why.replaceChildren(
+          el("h2", {}, printable(`${r.lane.title}: distance ${r.distance}`)),
+          differenceLists(app, r.difference, { lane: app.lanes[0], name: "reference" }, { lane: r.lane, name: "here" }),
+        );
+      const number = (title: string, f: (r: Row) => number): Parameters<typeof makeTable<Row>>[0][number] => ({
+        title,
+        show: (r) => count(f(r)),
+        sort: f,
+        csv: f,
+      });
+      const t = makeTable<Row>(
+        [
+          {
+            title: "trace",
+            text: true,
+            show: (r) => r.lane.title,
+            sort: (r) => r.lane.title,
+            csv: (r) => r.lane.title,
+          },
+          number("claims", (r) => r.claims),
+          number("distance", (r) => r.distance),
+          number("claims only here", (r) => r.difference.second.nodeCount),
+          number("claims only in the reference", (r) => r.difference.first.nodeCount),
+          number("successions only here", (r) => r.difference.second.edgeCount),
+          number("successions only in the reference", (r) => r.difference.first.edgeCount),
+        ],
+        rows,
+        {
+          order: 2,
+          memory: tools,
+          run: tools.run,
+          click: (r) => {
+            explain(r);
+            tools.set("trace", String(r.lane.index));
+            const here = timesOf(claimsOf(r.difference.second)),
+              there = timesOf(claimsOf(r.difference.first));
+            if (here) showInterval(app, r.lane, here.from, here.to);
+            else if (there) showInterval(app, app.lanes[0], there.from, there.to);
+            app.announce(`${r.lane.title}: distance ${r.distance}`);
+          },
+          clickHint: "mark what only one of both traces has",
+        },
+      );
+      const held = rows.find((r) => String(r.lane.index) === tools.get("trace"));
+      if (held) explain(held);
+      tools.body.append(
+        el("p", {}, `The reference is ${printable(app.lanes[0].title)}, with ${count(rows[0].reference)} claims.`),
+        t.element,
+        why,
+      );
+      tools.csv(t.csv);
+    },
+  };
+}
