@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -236,7 +237,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 		return nil
 	}
 	for _, w := range f.monitor.Warnings() {
-		printf(f.err, "%s: %s%s\n", f.in.src.Path, w.Text, nearest(w.Word, w.Words))
+		printf(f.err, "%s: %s%s\n", f.in.src.Path, w.Text, nearest.Hint(w.Word, w.Words))
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ const properties: readonly (readonly [kind: string, example: string])[] = [
   ["never", "overflow"],
   ["always", "queue <= 5"],
   ["period", "start A every 10ms ± 1ms"],
+  ["latency", "start A..end G p99 < 60ms"],
 ];
 
 const semantics: readonly (readonly [string, string])[] = [
