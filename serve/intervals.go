@@ -10,12 +10,16 @@ import (
 type interval struct {
 	track    int
 	from, to int64 // in ticks since the first event of the trace
+	// cause is the track that a wait is for, or -1, and begun the time at which it begins the call that
+	// ends the wait. They are not set for pieces of a path.
+	cause int
+	begun int64
 }
 
 // intervalBytes is the size of an interval in a stored answer. maxIntervals is the largest number
 // of intervals in one.
 const (
-	intervalBytes = 20
+	intervalBytes = 32
 	maxIntervals  = 500_000
 )
 
@@ -32,6 +36,8 @@ func storedIntervals(head any, list []interval) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.track))
 		b = binary.LittleEndian.AppendUint64(b, uint64(x.from))
 		b = binary.LittleEndian.AppendUint64(b, uint64(x.to))
+		b = binary.LittleEndian.AppendUint32(b, uint32(x.cause))
+		b = binary.LittleEndian.AppendUint64(b, uint64(x.begun))
 	}
 	return b, nil
 }
@@ -47,7 +53,8 @@ func eachInterval(stored []byte, f func(interval)) {
 	stored = stored[8+binary.LittleEndian.Uint64(stored):]
 	for b := stored; len(b) >= intervalBytes; b = b[intervalBytes:] {
 		f(interval{int(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:])),
-			int64(binary.LittleEndian.Uint64(b[12:]))})
+			int64(binary.LittleEndian.Uint64(b[12:])), int(int32(binary.LittleEndian.Uint32(b[20:]))),
+			int64(binary.LittleEndian.Uint64(b[24:]))})
 	}
 }
 

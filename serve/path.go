@@ -89,7 +89,7 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 	line := make([]interval, 0, len(a.Pieces))
 	for _, p := range a.Pieces {
 		if p.Track >= 0 {
-			line = append(line, interval{p.Track, int64(p.From), int64(p.To)})
+			line = append(line, interval{track: p.Track, from: int64(p.From), to: int64(p.To)})
 		}
 	}
 	if len(line) > maxIntervals {

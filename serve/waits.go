@@ -240,9 +240,10 @@ var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v 
 	}
 	track := v.locationTracks()
 	err := e.readers.with(ctx, func(d *reader) error {
-		r, err := waits.Find(ctx, d.Events, waits.Options{Each: func(location uint32, begin, length int64) {
-			if t := track(location); t >= 0 {
-				list = append(list, interval{t, int64(v.jsonTime(begin)), int64(v.jsonTime(begin + length))})
+		r, err := waits.Find(ctx, d.Events, waits.Options{Each: func(w waits.Interval) {
+			if t := track(w.Location); t >= 0 {
+				list = append(list, interval{t, int64(v.jsonTime(w.Begin)), int64(v.jsonTime(w.Begin + w.Length)),
+					track(w.Cause), int64(v.jsonTime(w.CauseTime))})
 			}
 			if len(list) >= 2*maxIntervals {
 				shorten(maxIntervals)
@@ -270,6 +271,20 @@ func compareIntervals(a, b interval) int {
 type intervalsAnswer struct {
 	waitsHead
 	Tracks []trackWaits `json:"tracks"`
+	// Arrows has the causes of the longest waits, at most maxWaitArrows, ordered by track and end.
+	Arrows []waitArrow `json:"arrows"`
+}
+
+// maxWaitArrows is the largest number of waits whose causes are shown.
+const maxWaitArrows = 100
+
+// waitArrow leads from the cause of a wait, the call that track Cause begins at time From, to the end
+// of the wait at time To.
+type waitArrow struct {
+	Track int   `json:"track"`
+	To    ticks `json:"to"`
+	Cause int   `json:"cause"`
+	From  ticks `json:"from"`
 }
 
 // trackWaits holds the waits on a track: the begin and the end of each in turn.
@@ -284,7 +299,8 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 	c, ok := p.visible()
 	wanted := p.tracks(maxTileTracks)
 	slices.Sort(wanted)
-	a := intervalsAnswer{Tracks: []trackWaits{}}
+	a := intervalsAnswer{Tracks: []trackWaits{}, Arrows: []waitArrow{}}
+	var longest []interval
 	if err := json.Unmarshal(headOf(stored), &a.waitsHead); err != nil || !ok {
 		return a, err
 	}
@@ -309,6 +325,9 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 		if x.to-x.from >= long {
 			flush()
 			a.add(x)
+			if x.cause >= 0 {
+				longest = append(longest, x)
+			}
 			return
 		}
 		if column := c.of(max(x.from, c.from)); x.track != short.track || column != short.column {
@@ -318,6 +337,12 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 		short.time += x.to - x.from
 	})
 	flush()
+	slices.SortStableFunc(longest, func(a, b interval) int { return cmp.Compare(b.to-b.from, a.to-a.from) })
+	longest = longest[:min(len(longest), maxWaitArrows)]
+	slices.SortFunc(longest, compareIntervals)
+	for _, x := range longest {
+		a.Arrows = append(a.Arrows, waitArrow{x.track, ticks(x.to), x.cause, ticks(x.begun)})
+	}
 	return a, nil
 }
 

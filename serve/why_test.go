@@ -310,9 +310,8 @@ func TestPathOfClaims(t *testing.T) {
 // TestThinned checks that of the pieces in one column the first, the last, and those on the lowest
 // and highest track are kept, and that pieces in separate columns stay.
 func TestThinned(t *testing.T) {
-	list := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {4, 12, 13}, {1, 13, 14}, {5, 14, 15}, {6, 15, 16}, {2,
-		16, 30}}
-	want := []interval{{0, 0, 10}, {3, 10, 11}, {9, 11, 12}, {1, 13, 14}, {6, 15, 16}, {2, 16, 30}}
+	list := []interval{{track: 0, from: 0, to: 10}, {track: 3, from: 10, to: 11}, {track: 9, from: 11, to: 12}, {track: 4, from: 12, to: 13}, {track: 1, from: 13, to: 14}, {track: 5, from: 14, to: 15}, {track: 6, from: 15, to: 16}, {track: 2, from: 16, to: 30}}
+	want := []interval{{track: 0, from: 0, to: 10}, {track: 3, from: 10, to: 11}, {track: 9, from: 11, to: 12}, {track: 1, from: 13, to: 14}, {track: 6, from: 15, to: 16}, {track: 2, from: 16, to: 30}}
 	if got := thin(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}

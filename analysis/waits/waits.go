@@ -32,7 +32,15 @@ type Options struct {
 	Bins int
 	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks, that
 	// is not of a pattern that is part of another one.
-	Each func(location uint32, begin, length int64)
+	Each func(w Interval)
+}
+
+// Interval is a wait of a location. Times are in ticks.
+type Interval struct {
+	Location      uint32 // index into Definitions.Locations
+	Begin, Length int64
+	Cause         uint32 // location that is waited for
+	CauseTime     int64  // time at which Cause begins the call that ends the wait, or releases the lock
 }
 
 // Patterns returns the names of all patterns, in the order in which results list them.
@@ -179,7 +187,7 @@ func (a *adder) add(w *waitstate.Wait) {
 	s := &a.patterns[w.Pattern]
 	s.count(w, length, begins)
 	if _, part := w.Pattern.PartOf(); a.opt.Each != nil && !part && w.Length > 0 {
-		a.opt.Each(w.Place.Location, w.Begin, w.Length)
+		a.opt.Each(Interval{w.Place.Location, w.Begin, w.Length, w.Cause.Location, w.CauseTime})
 	}
 	if begins {
 		s.keepWorst(w, a.opt.Worst)
