@@ -311,7 +311,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 	}
 	flush := func() {
 		if from, to := c.start(short.column), c.start(short.column+1); short.time > 0 && short.time >= (to-from)/2 {
-			a.add(interval{short.track, from, to})
+			a.add(interval{track: short.track, from: from, to: to})
 		}
 		short.time = 0
 	}

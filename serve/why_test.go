@@ -219,6 +219,16 @@ func TestWaitIntervals(t *testing.T) {
 			t.Errorf("%s: found %s and %v left out, expected %s", c.query, got, v["left"], c.want)
 		}
 	}
+	// Rank 1 waits from 300 for the send that rank 0 begins at 600, and rank 2 from 400 for that of rank 1 at 700
+	// (docs/analyses/waits.md).
+	arrows := ""
+	for _, x := range look(get(t, s, api+"/waits/intervals?width=1000&from=500&to=750"), "arrows").([]any) {
+		arrows += fmt.Sprintf("%s:%v from %s:%v ", trackName(t, s, api, x, "track"), look(x, "to"), trackName(t, s, api, x,
+			"cause"), look(x, "from"))
+	}
+	if want := "1:600 from 0:600 2:700 from 1:700 "; arrows != want {
+		t.Errorf("found the arrows %s, expected %s", arrows, want)
+	}
 	if v := get(t, s, waitReady(t, s, 1)+"/waits/intervals"); v["missing"] == "" {
 		t.Error("found no reason why a trace of claims has no waits")
 	}
@@ -310,8 +320,11 @@ func TestPathOfClaims(t *testing.T) {
 // TestThinned checks that of the pieces in one column the first, the last, and those on the lowest
 // and highest track are kept, and that pieces in separate columns stay.
 func TestThinned(t *testing.T) {
-	list := []interval{{track: 0, from: 0, to: 10}, {track: 3, from: 10, to: 11}, {track: 9, from: 11, to: 12}, {track: 4, from: 12, to: 13}, {track: 1, from: 13, to: 14}, {track: 5, from: 14, to: 15}, {track: 6, from: 15, to: 16}, {track: 2, from: 16, to: 30}}
-	want := []interval{{track: 0, from: 0, to: 10}, {track: 3, from: 10, to: 11}, {track: 9, from: 11, to: 12}, {track: 1, from: 13, to: 14}, {track: 6, from: 15, to: 16}, {track: 2, from: 16, to: 30}}
+	piece := func(track int, from, to int64) interval { return interval{track: track, from: from, to: to} }
+	list := []interval{piece(0, 0, 10), piece(3, 10, 11), piece(9, 11, 12), piece(4, 12, 13), piece(1, 13, 14),
+		piece(5, 14, 15), piece(6, 15, 16), piece(2, 16, 30)}
+	want := []interval{piece(0, 0, 10), piece(3, 10, 11), piece(9, 11, 12), piece(1, 13, 14), piece(6, 15, 16),
+		piece(2, 16, 30)}
 	if got := thin(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}

@@ -390,6 +390,8 @@ export interface WaitIntervals {
   missing: string;
   left: number;
   tracks: { track: number; times: string[] }[];
+  /** arrows lead from the call that ends a wait to the end of the wait, for the longest waits. */
+  arrows: { track: number; to: string; cause: number; from: string }[];
 }
 /**
  * CriticalPath is the answer of /path. missing is the reason why there is no critical path, or "".

@@ -235,6 +235,7 @@ function drawPicture(
       if (s.waits) over((o) => t.drawHatching(o, dpr));
       g.textAlign = "left";
       t.drawNames(g, first, last, dpr, s.window);
+      if (s.waits) over((o) => t.drawWaitCauses(o, dpr));
       over((o) => t.drawMarks(o, dpr));
     });
     y += t.height;

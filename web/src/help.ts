@@ -27,7 +27,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["/", "search regions, rows, or go to a time (12.5 ms); Enter and shift + Enter go through the calls"],
   ["L", "messages and dependencies as arrows: auto, on, off"],
   ["P", "the critical path over the rows"],
-  ["X", "waiting time hatched on the calls"],
+  ["X", "waiting time hatched on the calls, with arrows from the causes"],
   ["H", "highlight the selected region"],
   ["C", "colours by region, group, row"],
   ["T", "light or dark"],

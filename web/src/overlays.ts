@@ -4,6 +4,7 @@ import { depthAt } from "./arrows";
 import { count, el } from "./dom";
 import { drop, later } from "./later";
 import type { RowView } from "./rowview";
+import type { Row } from "./rows";
 import { StripKind } from "./tile";
 import type { Window } from "./time";
 
@@ -163,6 +164,71 @@ function hatch(g: CanvasRenderingContext2D, color: string, halo: string): Canvas
 }
 
 /**
+ * callAt returns the place of the innermost call of a row at a horizontal position, in CSS pixels, or
+ * null if none is drawn there.
+ */
+function callAt(view: RowView, r: Row, x: number, dpr: number): { y: number; h: number } | null {
+  const l = view.sharpest(r),
+    strips = (l?.entry.strips ?? []).filter((s) => s.kind === StripKind.spans && s.depth < r.strips),
+    depth = l ? depthAt(l.entry.tile, strips, (x * dpr - l.offset) / l.scale, true, false) : -1,
+    strip = strips.find((s) => s.depth === depth);
+  if (!strip) return null;
+  const { y, h } = view.stripRect(r, strip, dpr);
+  return { y: y / dpr, h: h / dpr };
+}
+
+/** head is the length of the head of an arrow, in pixels. */
+const head = 7;
+
+/** drawCauses draws an arrow from the call that ends a wait to the end of the wait. */
+export function drawCauses(
+  view: RowView,
+  waits: WaitIntervals,
+  g: CanvasRenderingContext2D,
+  dpr: number,
+  color: string,
+  halo: string,
+): void {
+  const { lane } = view;
+  // end returns the point of a time in the innermost call of a track that is open just before or behind it
+  const end = (track: number, t: string, behind: number): [x: number, y: number] | null => {
+    const i = lane.rowOf.get(track);
+    if (i === undefined || lane.rows[i].track !== track) return null;
+    const r = lane.rows[i],
+      x = Math.max(-1000, Math.min(view.width + 1000, view.x(lane.toAxis(BigInt(t))))),
+      { y, h } = callAt(view, r, x + behind, dpr) ?? { y: r.y - view.scrollTop, h: r.height };
+    return [x, y + h / 2];
+  };
+  const lines = new Path2D(),
+    heads = new Path2D();
+  for (const a of waits.arrows) {
+    const from = end(a.cause, a.from, 1),
+      to = end(a.track, a.to, -1);
+    if (!from || !to || from[1] === to[1]) continue;
+    lines.moveTo(...from);
+    lines.lineTo(...to);
+    const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
+    heads.moveTo(...to);
+    for (const side of [-0.45, 0.45]) {
+      heads.lineTo(to[0] - head * Math.cos(angle + side), to[1] - head * Math.sin(angle + side));
+    }
+    heads.closePath();
+  }
+  g.setLineDash([5, 3]);
+  for (const [style, width] of [
+    [halo, 4],
+    [color, 1.5],
+  ] as const) {
+    g.strokeStyle = style;
+    g.lineWidth = width;
+    g.stroke(lines);
+  }
+  g.setLineDash([]);
+  g.fillStyle = color;
+  g.fill(heads);
+}
+
+/**
  * drawWaits hatches the calls in which locations wait, for the time of the wait. Rows of groups are
  * not hatched.
  */
@@ -183,19 +249,13 @@ export function drawWaits(
       r = i === undefined ? undefined : lane.rows[i];
     if (!r || r.track !== t.track || r.strips === 0) continue;
     if (r.y + r.height < view.scrollTop || r.y > view.scrollTop + view.height) continue;
-    const l = view.sharpest(r),
-      strips = (l?.entry.strips ?? []).filter((s) => s.kind === StripKind.spans && s.depth < r.strips);
     for (let k = 0; k + 1 < t.times.length; k += 2) {
       const a = Math.max(0, view.x(lane.toAxis(BigInt(t.times[k])))),
         b = Math.min(view.width, Math.max(view.x(lane.toAxis(BigInt(t.times[k + 1]))), a + 1));
       if (b <= a) continue;
       // the innermost call in the middle of the wait is the one that waits
-      const depth = l ? depthAt(l.entry.tile, strips, (((a + b) / 2) * dpr - l.offset) / l.scale, true, false) : -1,
-        strip = strips.find((s) => s.depth === depth);
-      if (strip) {
-        const { y, h } = view.stripRect(r, strip, dpr);
-        g.fillRect(a, y / dpr, b - a, h / dpr);
-      } else g.fillRect(a, r.y - view.scrollTop + 1, b - a, r.height - 2);
+      const { y, h } = callAt(view, r, (a + b) / 2, dpr) ?? { y: r.y - view.scrollTop + 1, h: r.height - 2 };
+      g.fillRect(a, y, b - a, h);
     }
   }
 }

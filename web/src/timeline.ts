@@ -11,7 +11,7 @@ import { nextFrame } from "./later";
 import { drawMarks, type Overlay } from "./marks";
 import { Names } from "./names";
 import { paintRows } from "./paint";
-import { drawWaits } from "./overlays";
+import { drawCauses, drawWaits } from "./overlays";
 import type { Pen } from "./pen";
 import { type Bitmap, fill, pack } from "./raster";
 import { RowLabels } from "./rowlabels";
@@ -502,6 +502,7 @@ export class Timeline extends RowView implements Overlay {
     g.scale(dpr, dpr);
     this.drawHatching(g, dpr);
     this.drawNames(g, first, end, dpr, w);
+    this.drawWaitCauses(g, dpr);
     this.drawMarks(g, dpr);
   }
 
@@ -510,6 +511,13 @@ export class Timeline extends RowView implements Overlay {
     const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
     if (waits) drawWaits(this, waits, g, dpr, c.select, c.background);
+  }
+
+  /** drawWaitCauses draws arrows from the causes of waits, over the names. */
+  drawWaitCauses(g: CanvasRenderingContext2D, dpr: number): void {
+    const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
+      c = this.app.colors;
+    if (waits) drawCauses(this, waits, g, dpr, c.select, c.background);
   }
 
   /** drawNames writes the names of regions into the spans of the rows from first to end − 1. */

@@ -689,7 +689,7 @@ export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown 
         pieces: [{ track: 0, from: "0", to: String(t.length), by: "" }],
       };
     case "waits/intervals":
-      return { missing: "", left: 0, tracks: [{ track: 1, times: ["0", String(t.length)] }] };
+      return { missing: "", left: 0, tracks: [{ track: 1, times: ["0", String(t.length)] }], arrows: [] };
     case "path/line":
       return { missing: "", joined: true, pieces: [{ track: 0, from: "0", to: String(t.length) }] };
     case "explain":
