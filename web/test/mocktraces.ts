@@ -50,6 +50,15 @@ export interface MockTrace {
   notes: unknown[];
   origin: string;
 }
+/** Question is a question to the server about a trace: its parameters, and what most answers need of them. */
+export interface Question {
+  t: MockTrace;
+  q: URLSearchParams;
+  from: number;
+  to: number;
+  width: number;
+  tracks: number[];
+}
 
 const light = [
   "#0072b2",
