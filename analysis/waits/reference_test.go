@@ -55,12 +55,13 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 	for _, e := range traces {
 		describe(t, &in, e)
 	}
-	// Read the script here, so that go test runs the test again when it changes.
-	script, err := os.ReadFile("testdata/reference.py")
-	if err != nil {
-		t.Fatal(err)
+	// Read the scripts here, so that go test runs the test again when they change.
+	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py"} {
+		if _, err := os.ReadFile(script); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cmd := exec.Command(python, "-c", string(script))
+	cmd := exec.Command(python, "-B", "testdata/reference.py")
 	cmd.Stdin, cmd.Stderr = &in, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
