@@ -134,125 +134,142 @@ func add(b *trace.Batch, x row) {
 	}
 }
 
+// ruleCase is a trace that breaks rules.
+type ruleCase struct {
+	rules string // broken rules with their counts
+	found string // part of Found in the first defect of the rules
+	rows  []row
+}
+
+// visitCases are traces with defects of visits, claims and definitions, and without any.
+var visitCases = []ruleCase{
+	{"", "", at(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
+	{"", "", []row{{0, 3, trace.ClaimBegin, 0, []uint64{5, 0}}, {0, 4, trace.ClaimEnd, 0, []uint64{5, 0}}}},
+	{"trace.leave-without-enter 1", "leave of a at 0.002 s", at(0, enter(0, 0), leave(1, 0), leave(2, 0))},
+	{"trace.enter-without-leave 1", "enter of a at 0 s", at(0, enter(0, 0), enter(1, 1), leave(2, 1))},
+	{"trace.leave-not-innermost 1", "leave of a at 0.002 s",
+		at(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1))},
+	{"trace.claim-end-without-begin 1", "claim 5", []row{{0, 0, trace.ClaimEnd, 0, []uint64{5}}}},
+	{"trace.claim-without-end 1", "claim 5", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5}}}},
+	{"trace.undefined-reference 1", "claim-begin at 0 s with resource number 1",
+		[]row{{0, 0, trace.ClaimBegin, 0, []uint64{5, 1}}, {0, 1, trace.ClaimEnd, 0, []uint64{5}}}},
+	{"trace.undefined-reference 1", "enter at 0 s with region number 2", at(0, enter(0, 2), leave(0, 2))},
+	{"trace.unknown-kind 1", "kind 1024", []row{event(0, 1, trace.Declared)}},
+	{"trace.unknown-kind 1", "kind 900", []row{event(0, 1, 900)}},
+}
+
+// messageCases are traces with defects of messages, and without any.
+var messageCases = []ruleCase{
+	// Messages match first in, first out, by tag and communicator; -1 matches any tag.
+	{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 9), send(0, 3, 1, 1, 7, 3), recv(1, 5, 0, 0, 7, 8),
+		recv(1, 6, 0, 0, 7, 9), recv(1, 7, 0, 1, 7, 3)}},
+	{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, anyTag, 8),
+		recv(1, 6, 0, 0, anyTag, 9)}},
+	{"", "", []row{send(0, 1, 1, 0, anyTag, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
+	{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // unknown length
+	{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the receiver has no events
+	{"", "", []row{send(0, 1, none, 0, 7, 8)}},
+	{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s",
+		[]row{event(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8),
+			recv(1, 5, 0, 0, 7, 8)}},
+	{"trace.receive-without-send 1,trace.send-without-receive 1", "a receive from location 10 with tag 8",
+		[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 8, 8)}},
+	{"trace.receive-without-send 1,trace.send-without-receive 1", "",
+		[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
+	{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
+	// Both locations are of one group, and so have one clock.
+	{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s",
+		[]row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}},
+	{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, " +
+		"by up to 0.008 s, the first at 0.001 s",
+		[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8),
+			send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
+}
+
+// requestCases are traces with defects of requests and locks, and without any.
+var requestCases = []ruleCase{
+	// Requests.
+	{"", "", []row{event(0, 1, trace.SendBegin, none, none, 0, 0, 4), event(0, 2, trace.RequestTest, 4),
+		event(0, 3, trace.SendComplete, 4), event(0, 4, trace.RecvBegin, 4), event(0, 5, trace.RequestCancelled, 4),
+		event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+	{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s",
+		[]row{event(0, 3, trace.SendComplete, 4), event(0, 4, trace.RequestTest, 4)}},
+	{"trace.request-without-end 2", "request 4 posted at 0.003 s",
+		[]row{event(0, 3, trace.RecvBegin, 4), event(0, 4, trace.RecvBegin, 4)}},
+
+	// Locks need not nest, and a location can acquire a lock again.
+	{"", "", []row{event(0, 1, trace.LockAcquire, 5, 1, 3), event(0, 2, trace.LockAcquire, 6, 1, 3),
+		event(0, 3, trace.LockAcquire, 5, 2, 3), event(0, 4, trace.LockRelease, 5, 2, 3),
+		event(0, 4, trace.LockRelease, 5, 1, 3),
+		event(0, 5, trace.LockRelease, 6, 1, 3)}},
+	{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s",
+		[]row{event(0, 2, trace.LockRelease, 5, 1, 3)}},
+	{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s",
+		[]row{event(0, 2, trace.LockAcquire, 5, 1, 3)}},
+}
+
+// collectiveCases are traces with defects of collective operations, and without any.
+var collectiveCases = []ruleCase{
+	// Collective operations.
+	{"", "", join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 4, 0, none, 0, 1, 2),
+		collectiveRows(9, 4, 1, none, 1, 2))},
+	// An operation between two groups, which record different roots.
+	{"", "", join(collectiveRows(1, 3, 2, 1, 0), collectiveRows(1, 3, 2, 9, 1))},
+	{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
+		event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
+		event(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
+	{"", "", []row{event(0, 1, trace.Collective, 1, 1, 0, 0, 0, 5), event(1, 1, trace.Collective, 1, 1, 0, 0, 0, 5)}},
+	{"trace.collective-open 1", "a collective operation from 0.001 s", []row{event(0, 1, trace.CollectiveBegin)}},
+	{"trace.collective-open 1", "the end of a collective operation at 0.001 s",
+		[]row{event(0, 1, trace.CollectiveEnd, 1, 1, 0, 0, 0)}},
+	{"trace.collective-membership 1", "operation 4 as number 2 on communicator c0",
+		join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 1, 2), collectiveRows(5, 4, 0, none, 0))},
+	{"trace.collective-membership 1", "operation 3 with root 2 as number 1",
+		join(collectiveRows(1, 3, 0, 1, 0, 1), collectiveRows(1, 3, 0, 2, 2))},
+	{"trace.collective-membership 1", "1 collective operations on communicator c0",
+		join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 0, 1))},
+	{"trace.collective-membership 1", "0 collective operations on communicator c0",
+		join(collectiveRows(1, 3, 0, 1, 0, 1), []row{event(2, 1, trace.ProcessBegin)})},
+	{"trace.collective-membership 1", "collective operations on communicator c0", collectiveRows(1, 3, 0, 1, 0, 1, 2, 3)},
+	{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
+		event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
+		event(0, 8, trace.CollectiveRequest, 4), event(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
+		event(1, 6, trace.CollectiveRequest, 4), event(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+
+	{"trace.collective-early 1", "1 of 2 operations on communicator c0 left before all had come, by up to 0.004 s, " +
+		"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
+		collectiveRows(9, 11, 0, none, 0, 1, 2))},
+	{"trace.collective-early 2", "2 of 2 operations on communicator c0 left before all had come, by up to 0.009 s, " +
+		"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
+		collectiveRows(9, 11, 0, none, 0, 2),
+		collectiveRows(19, 11, 0, none, 1))},
+	// The root of a broadcast waits for no member.
+	{"", "", join(collectiveRows(1, 1, 0, 1, 0), collectiveRows(5, 1, 0, 1, 1, 2))},
+	{"trace.collective-early 1", "the first at 0.002 s",
+		[]row{event(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
+			event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
+			event(1, 3, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
+			event(1, 4, trace.CollectiveEnd, none, none, none, 0, 0, 77)}},
+	{"trace.collective-early 1", "by up to 0.001 s, the first at 0.003 s",
+		[]row{event(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), event(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
+}
+
+// timeCases are traces with defects of times, and without any.
+var timeCases = []ruleCase{
+	// Times.
+	{"", "", join(visits(0, 0, 20), visits(1, 1000_000, 20))}, // the other location has another epoch
+	{"", "", join(visits(0, 0, 20), visits(0, 38<<20, 1))},
+	{"trace.absurd-delta 1", "an event at 45092.996 s",
+		join(visits(0, 0, 20), visits(1, 10, 4), visits(1, 43<<20+4228, 1))},
+	{"trace.absurd-delta 1", "an event at -52428.799 s",
+		join(visits(0, 0, 20), visits(1, -50<<20, 1), visits(1, 10, 20))},
+}
+
 // TestRules checks the defects of traces that break each rule, and of traces without defects. They
 // must be the same for each order of locations, and for merged checkers of one location each.
 func TestRules(t *testing.T) {
-	const post, done = trace.SendBegin, trace.SendComplete
 	tested := map[string]bool{}
-	for i, x := range []struct {
-		rules string // broken rules with their counts
-		found string // part of Found in the first defect of the rules
-		rows  []row
-	}{
-		{"", "", at(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
-		{"", "", []row{{0, 3, trace.ClaimBegin, 0, []uint64{5, 0}}, {0, 4, trace.ClaimEnd, 0, []uint64{5, 0}}}},
-		{"trace.leave-without-enter 1", "leave of a at 0.002 s", at(0, enter(0, 0), leave(1, 0), leave(2, 0))},
-		{"trace.enter-without-leave 1", "enter of a at 0 s", at(0, enter(0, 0), enter(1, 1), leave(2, 1))},
-		{"trace.leave-not-innermost 1", "leave of a at 0.002 s",
-			at(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1))},
-		{"trace.claim-end-without-begin 1", "claim 5", []row{{0, 0, trace.ClaimEnd, 0, []uint64{5}}}},
-		{"trace.claim-without-end 1", "claim 5", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5}}}},
-		{"trace.undefined-reference 1", "claim-begin at 0 s with resource number 1",
-			[]row{{0, 0, trace.ClaimBegin, 0, []uint64{5, 1}}, {0, 1, trace.ClaimEnd, 0, []uint64{5}}}},
-		{"trace.undefined-reference 1", "enter at 0 s with region number 2", at(0, enter(0, 2), leave(0, 2))},
-		{"trace.unknown-kind 1", "kind 1024", []row{event(0, 1, trace.Declared)}},
-		{"trace.unknown-kind 1", "kind 900", []row{event(0, 1, 900)}},
-
-		// Messages match first in, first out, by tag and communicator; -1 matches any tag.
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 9), send(0, 3, 1, 1, 7, 3), recv(1, 5, 0, 0, 7, 8),
-			recv(1, 6, 0, 0, 7, 9), recv(1, 7, 0, 1, 7, 3)}},
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, anyTag, 8),
-			recv(1, 6, 0, 0, anyTag, 9)}},
-		{"", "", []row{send(0, 1, 1, 0, anyTag, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
-		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // unknown length
-		{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the receiver has no events
-		{"", "", []row{send(0, 1, none, 0, 7, 8)}},
-		{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s",
-			[]row{event(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8),
-				recv(1, 5, 0, 0, 7, 8)}},
-		{"trace.receive-without-send 1,trace.send-without-receive 1", "a receive from location 10 with tag 8",
-			[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 8, 8)}},
-		{"trace.receive-without-send 1,trace.send-without-receive 1", "",
-			[]row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
-		{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
-		// Both locations are of one group, and so have one clock.
-		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s",
-			[]row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}},
-		{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, " +
-			"by up to 0.008 s, the first at 0.001 s",
-			[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8),
-				send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
-
-		// Requests.
-		{"", "", []row{event(0, 1, post, none, none, 0, 0, 4), event(0, 2, trace.RequestTest, 4), event(0, 3, done, 4),
-			event(0, 4, trace.RecvBegin, 4), event(0, 5, trace.RequestCancelled, 4),
-			event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
-		{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s",
-			[]row{event(0, 3, done, 4), event(0, 4, trace.RequestTest, 4)}},
-		{"trace.request-without-end 2", "request 4 posted at 0.003 s",
-			[]row{event(0, 3, trace.RecvBegin, 4), event(0, 4, trace.RecvBegin, 4)}},
-
-		// Locks need not nest, and a location can acquire a lock again.
-		{"", "", []row{event(0, 1, trace.LockAcquire, 5, 1, 3), event(0, 2, trace.LockAcquire, 6, 1, 3),
-			event(0, 3, trace.LockAcquire, 5, 2, 3), event(0, 4, trace.LockRelease, 5, 2, 3),
-			event(0, 4, trace.LockRelease, 5, 1, 3),
-			event(0, 5, trace.LockRelease, 6, 1, 3)}},
-		{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s",
-			[]row{event(0, 2, trace.LockRelease, 5, 1, 3)}},
-		{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s",
-			[]row{event(0, 2, trace.LockAcquire, 5, 1, 3)}},
-
-		// Collective operations.
-		{"", "", join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 4, 0, none, 0, 1, 2),
-			collectiveRows(9, 4, 1, none, 1, 2))},
-		// An operation between two groups, which record different roots.
-		{"", "", join(collectiveRows(1, 3, 2, 1, 0), collectiveRows(1, 3, 2, 9, 1))},
-		{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
-			event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
-			event(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
-		{"", "", []row{event(0, 1, trace.Collective, 1, 1, 0, 0, 0, 5), event(1, 1, trace.Collective, 1, 1, 0, 0, 0, 5)}},
-		{"trace.collective-open 1", "a collective operation from 0.001 s", []row{event(0, 1, trace.CollectiveBegin)}},
-		{"trace.collective-open 1", "the end of a collective operation at 0.001 s",
-			[]row{event(0, 1, trace.CollectiveEnd, 1, 1, 0, 0, 0)}},
-		{"trace.collective-membership 1", "operation 4 as number 2 on communicator c0",
-			join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 1, 2), collectiveRows(5, 4, 0, none, 0))},
-		{"trace.collective-membership 1", "operation 3 with root 2 as number 1",
-			join(collectiveRows(1, 3, 0, 1, 0, 1), collectiveRows(1, 3, 0, 2, 2))},
-		{"trace.collective-membership 1", "1 collective operations on communicator c0",
-			join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 0, 1))},
-		{"trace.collective-membership 1", "0 collective operations on communicator c0",
-			join(collectiveRows(1, 3, 0, 1, 0, 1), []row{event(2, 1, trace.ProcessBegin)})},
-		{"trace.collective-membership 1", "collective operations on communicator c0", collectiveRows(1, 3, 0, 1, 0, 1, 2, 3)},
-		{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
-			event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
-			event(0, 8, trace.CollectiveRequest, 4), event(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
-			event(1, 6, trace.CollectiveRequest, 4), event(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
-
-		{"trace.collective-early 1", "1 of 2 operations on communicator c0 left before all had come, by up to 0.004 s, " +
-			"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
-			collectiveRows(9, 11, 0, none, 0, 1, 2))},
-		{"trace.collective-early 2", "2 of 2 operations on communicator c0 left before all had come, by up to 0.009 s, " +
-			"the first at 0.002 s", join(collectiveRows(1, 0, 0, none, 0, 2), collectiveRows(6, 0, 0, none, 1),
-			collectiveRows(9, 11, 0, none, 0, 2),
-			collectiveRows(19, 11, 0, none, 1))},
-		// The root of a broadcast waits for no member.
-		{"", "", join(collectiveRows(1, 1, 0, 1, 0), collectiveRows(5, 1, 0, 1, 1, 2))},
-		{"trace.collective-early 1", "the first at 0.002 s",
-			[]row{event(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
-				event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
-				event(1, 3, trace.CollectiveBegin, 0, 1, none, 0, 0, 77),
-				event(1, 4, trace.CollectiveEnd, none, none, none, 0, 0, 77)}},
-		{"trace.collective-early 1", "by up to 0.001 s, the first at 0.003 s",
-			[]row{event(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), event(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
-
-		// Times.
-		{"", "", join(visits(0, 0, 20), visits(1, 1000_000, 20))}, // the other location has another epoch
-		{"", "", join(visits(0, 0, 20), visits(0, 38<<20, 1))},
-		{"trace.absurd-delta 1", "an event at 45092.996 s",
-			join(visits(0, 0, 20), visits(1, 10, 4), visits(1, 43<<20+4228, 1))},
-		{"trace.absurd-delta 1", "an event at -52428.799 s",
-			join(visits(0, 0, 20), visits(1, -50<<20, 1), visits(1, 10, 20))},
-	} {
+	for i, x := range slices.Concat(visitCases, messageCases, requestCases, collectiveCases, timeCases) {
 		name := fmt.Sprintf("%d: %s", i, x.rules)
 		var first *format.Report
 		for n, order := range [][]uint32{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, nil, nil} {

@@ -99,57 +99,8 @@ func TestScanReduced(t *testing.T) {
 	for round := range 60 {
 		locations, mixed, ordered, ends := 1+rng.IntN(9), round%2 == 0, round%3 == 0, round%4 < 2
 		e := &someEvents{workers: 1 + round%3, again: round%5 == 0}
-		for range locations {
-			e.defs.Locations.Add(trace.Location{})
-		}
-		clock := make([]int64, locations)
-		for i := range clock {
-			clock[i] = rng.Int64N(10) - 5
-		}
-		if mixed {
-			e.workers = 1
-		}
-		all := make([][]row, locations)
-		for range 40 {
-			loc := rng.IntN(locations)
-			b := &trace.Batch{}
-			if b.Reset(uint32(loc)); mixed {
-				b.Reset(trace.MixedLoc)
-			}
-			for range rng.IntN(60) {
-				if mixed {
-					loc = rng.IntN(locations)
-				}
-				clock[loc] += rng.Int64N(3) << rng.IntN(40)
-				r := row{location: uint32(loc), time: clock[loc],
-					kind: []trace.Kind{trace.Send, trace.Enter, trace.Leave, trace.Comment}[rng.IntN(4)],
-					ref:  uint32(rng.IntN(200)), derived: rng.IntN(6) == 0}
-				for range rng.IntN(6) {
-					r.ops = append(r.ops, []uint64{trace.Undefined, 0, 126, 127, 128, rng.Uint64()}[rng.IntN(6)])
-				}
-				if ordered && rng.IntN(3) > 0 {
-					r.order = rng.Int64() - rng.Int64()
-				}
-				r.add(b, ordered)
-				all[loc] = append(all[loc], r)
-			}
-			e.batches = append(e.batches, b)
-		}
-		var want [][]row
-		for _, list := range all {
-			first := slices.IndexFunc(list, func(r row) bool { return lives(r.kind) })
-			var kept []row
-			for i, r := range list {
-				last := lives(r.kind) && !slices.ContainsFunc(list[i+1:], func(r row) bool { return lives(r.kind) })
-				switch {
-				case wantedRow(r.kind, r.ref) || ends && i == first:
-					kept = append(kept, r)
-				case ends && last:
-					kept = append(kept, row{location: r.location, time: r.time, kind: r.kind, ref: r.ref})
-				}
-			}
-			want = append(want, kept)
-		}
+		all := e.fill(rng, locations, mixed, ordered)
+		want := keptRows(all, ends)
 		reduction := Reduction{New: func() Reducer {
 			return func(b *trace.Batch, rows []int32) []int32 {
 				for i, k := range b.Kind {
@@ -179,19 +130,85 @@ func TestScanReduced(t *testing.T) {
 		if err := scanReduced(t.Context(), e, trace.Events(), reduction, sink, memory); err != nil {
 			t.Fatal(err)
 		}
-		for loc := range want {
-			if g, w := fmt.Sprint(got[loc]), fmt.Sprint(want[loc]); g != w {
-				for i := range min(len(got[loc]), len(want[loc])) {
-					if fmt.Sprint(got[loc][i]) != fmt.Sprint(want[loc][i]) {
-						t.Fatalf("round %d, location %d, event %d: found %v, expected %v", round, loc, i, got[loc][i], want[loc][i])
-					}
-				}
-				t.Fatalf("round %d, location %d: found %d events, expected %d", round, loc, len(got[loc]), len(want[loc]))
-			}
-		}
+		compareRows(t, round, got, want)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
 		t.Errorf("found %v, expected no file left", left)
+	}
+}
+
+// fill adds random events. It returns the rows of each location.
+func (e *someEvents) fill(rng *rand.Rand, locations int, mixed, ordered bool) [][]row {
+	for range locations {
+		e.defs.Locations.Add(trace.Location{})
+	}
+	clock := make([]int64, locations)
+	for i := range clock {
+		clock[i] = rng.Int64N(10) - 5
+	}
+	if mixed {
+		e.workers = 1
+	}
+	all := make([][]row, locations)
+	for range 40 {
+		loc := rng.IntN(locations)
+		b := &trace.Batch{}
+		if b.Reset(uint32(loc)); mixed {
+			b.Reset(trace.MixedLoc)
+		}
+		for range rng.IntN(60) {
+			if mixed {
+				loc = rng.IntN(locations)
+			}
+			clock[loc] += rng.Int64N(3) << rng.IntN(40)
+			r := row{location: uint32(loc), time: clock[loc],
+				kind: []trace.Kind{trace.Send, trace.Enter, trace.Leave, trace.Comment}[rng.IntN(4)],
+				ref:  uint32(rng.IntN(200)), derived: rng.IntN(6) == 0}
+			for range rng.IntN(6) {
+				r.ops = append(r.ops, []uint64{trace.Undefined, 0, 126, 127, 128, rng.Uint64()}[rng.IntN(6)])
+			}
+			if ordered && rng.IntN(3) > 0 {
+				r.order = rng.Int64() - rng.Int64()
+			}
+			r.add(b, ordered)
+			all[loc] = append(all[loc], r)
+		}
+		e.batches = append(e.batches, b)
+	}
+	return all
+}
+
+// keptRows returns the rows that a reduction keeps. With ends, the first and the last row of a life are kept,
+// too, the last without its operands.
+func keptRows(all [][]row, ends bool) (want [][]row) {
+	for _, list := range all {
+		first := slices.IndexFunc(list, func(r row) bool { return lives(r.kind) })
+		var kept []row
+		for i, r := range list {
+			last := lives(r.kind) && !slices.ContainsFunc(list[i+1:], func(r row) bool { return lives(r.kind) })
+			switch {
+			case wantedRow(r.kind, r.ref) || ends && i == first:
+				kept = append(kept, r)
+			case ends && last:
+				kept = append(kept, row{location: r.location, time: r.time, kind: r.kind, ref: r.ref})
+			}
+		}
+		want = append(want, kept)
+	}
+	return want
+}
+
+func compareRows(t *testing.T, round int, got, want [][]row) {
+	t.Helper()
+	for loc := range want {
+		if g, w := fmt.Sprint(got[loc]), fmt.Sprint(want[loc]); g != w {
+			for i := range min(len(got[loc]), len(want[loc])) {
+				if fmt.Sprint(got[loc][i]) != fmt.Sprint(want[loc][i]) {
+					t.Fatalf("round %d, location %d, event %d: found %v, expected %v", round, loc, i, got[loc][i], want[loc][i])
+				}
+			}
+			t.Fatalf("round %d, location %d: found %d events, expected %d", round, loc, len(got[loc]), len(want[loc]))
+		}
 	}
 }
 

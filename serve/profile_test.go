@@ -14,88 +14,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestProfileOfMany checks the profile of a window over many locations, for each way of grouping,
-// and compares its JSON with that of json.Marshal. The expected sums follow from the loop that
-// records the trace.
+// TestProfileOfMany checks the profile of a window over many locations, for each way of grouping.
+// The expected sums follow from the loop that records the trace.
 func TestProfileOfMany(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "many.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
-	const locations = 300
-	names := []string{"main", "a<\"&\u2028", "b", "c"}
-	var regions []uint32
-	for _, n := range names {
-		regions = append(regions, r.Region(n))
-	}
-	// Location i is in main from 0 to 1000, and in region 1 + i mod 3 from 10 to 20+i.
-	for i := range int64(locations) {
-		l := r.Location(fmt.Sprint("rank ", i))
-		r.Enter(l, 0, regions[0])
-		r.Enter(l, 10, regions[1+i%3])
-		r.Leave(l, 20+i, regions[1+i%3])
-		r.Leave(l, 1000, regions[0])
-	}
-	save(t, path, r)
-	s := newTestServer(t, options(t), path)
+	s := newTestServer(t, options(t), recordMany(t))
 	api := waitReady(t, s, 0)
-	// In the window from 5 to 100, each location has 95 ticks of main, and min(100, 20+i) − 10
-	// ticks of the other region.
-	inside := func(i int64) int64 { return min(100, 20+i) - 10 }
-	sums := map[string][5]int64{}
-	for i := range int64(locations) {
-		for _, x := range []struct {
-			name                 string
-			inclusive, exclusive int64
-		}{{names[0], 95, 95 - inside(i)}, {names[1+i%3], inside(i), inside(i)}} {
-			o, ok := sums[x.name]
-			if !ok {
-				o[3] = x.inclusive
-			}
-			sums[x.name] = [5]int64{o[0] + 1, o[1] + x.inclusive, o[2] + x.exclusive, min(o[3], x.inclusive),
-				max(o[4], x.inclusive)}
-		}
-	}
+	sums := manySums()
 	for _, by := range []string{"region", "location", "group"} {
-		w := ask(s, "GET", api+"/profile?from=5&to=100&by="+by)
-		var a struct {
-			From, To string
-			Rows     []struct {
-				Kind, Name           string
-				Track, Group, Region int
-				Count                int64
-				Inclusive, Exclusive int64 `json:",string"`
-				Min, Max, Sum        int64 `json:",string"`
-				Mean                 string
-			}
-		}
-		text := w.Body.Bytes()
-		if err := json.Unmarshal(text, &a); err != nil {
-			t.Fatal(err)
-		}
-		if a.From != "5" || a.To != "100" {
-			t.Errorf("by %s: found the window %s to %s", by, a.From, a.To)
-		}
-		got := map[string][5]int64{}
-		seen := map[string]bool{}
-		last := int64(1 << 62)
-		for _, x := range a.Rows {
-			o, ok := got[x.Name]
-			if !ok {
-				o[3] = x.Min
-			}
-			got[x.Name] = [5]int64{o[0] + x.Count, o[1] + x.Inclusive, o[2] + x.Exclusive, min(o[3], x.Min), max(o[4], x.Max)}
-			key := fmt.Sprint(x.Track, x.Group, x.Name)
-			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" ||
-				x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
-				t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
-			}
-			seen[key], last = true, x.Exclusive
-		}
-		if fmt.Sprint(got) != fmt.Sprint(sums) {
-			t.Errorf("by %s: found %v, want %v", by, got, sums)
-		}
-		if n := len(a.Rows); by == "location" && n != 2*locations || by == "region" && n != 4 {
-			t.Errorf("by %s: found %d rows", by, n)
-		}
+		compareProfile(t, ask(s, "GET", api+"/profile?from=5&to=100&by="+by).Body.Bytes(), by, sums)
 	}
 	// The totals of an answer include the rows that the limit cuts off.
 	v := get(t, s, api+"/profile?from=5&to=100&by=location&limit=7")
@@ -111,9 +37,106 @@ func TestProfileOfMany(t *testing.T) {
 		listed += n
 	}
 	if listed != all || fmt.Sprint(look(v, "rows/len")) != "7" ||
-		fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
+		fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*manyLocations-7) {
 		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", listed, all, look(v, "rows/len"), v["left"])
 	}
+}
+
+// manyLocations is the number of locations of the trace of [TestProfileOfMany].
+const manyLocations = 300
+
+// manyNames are its regions.
+var manyNames = []string{"main", "a<\"&\u2028", "b", "c"}
+
+func recordMany(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "many.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	var regions []uint32
+	for _, n := range manyNames {
+		regions = append(regions, r.Region(n))
+	}
+	// Location i is in main from 0 to 1000, and in region 1 + i mod 3 from 10 to 20+i.
+	for i := range int64(manyLocations) {
+		l := r.Location(fmt.Sprint("rank ", i))
+		r.Enter(l, 0, regions[0])
+		r.Enter(l, 10, regions[1+i%3])
+		r.Leave(l, 20+i, regions[1+i%3])
+		r.Leave(l, 1000, regions[0])
+	}
+	save(t, path, r)
+	return path
+}
+
+// manySums returns the number of visits of each region in a window, the sums of their inclusive and
+// exclusive times, and the least and the greatest inclusive time.
+func manySums() map[string][5]int64 {
+	// In the window from 5 to 100, each location has 95 ticks of main, and min(100, 20+i) − 10
+	// ticks of the other region.
+	inside := func(i int64) int64 { return min(100, 20+i) - 10 }
+	sums := map[string][5]int64{}
+	for i := range int64(manyLocations) {
+		for _, x := range []struct {
+			name                 string
+			inclusive, exclusive int64
+		}{{manyNames[0], 95, 95 - inside(i)}, {manyNames[1+i%3], inside(i), inside(i)}} {
+			o, ok := sums[x.name]
+			if !ok {
+				o[3] = x.inclusive
+			}
+			sums[x.name] = [5]int64{o[0] + 1, o[1] + x.inclusive, o[2] + x.exclusive, min(o[3], x.inclusive),
+				max(o[4], x.inclusive)}
+		}
+	}
+	return sums
+}
+
+// compareProfile compares a profile with the sums.
+func compareProfile(t *testing.T, text []byte, by string, sums map[string][5]int64) {
+	t.Helper()
+	var a struct {
+		From, To string
+		Rows     []struct {
+			Kind, Name           string
+			Track, Group, Region int
+			Count                int64
+			Inclusive, Exclusive int64 `json:",string"`
+			Min, Max, Sum        int64 `json:",string"`
+			Mean                 string
+		}
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.From != "5" || a.To != "100" {
+		t.Errorf("by %s: found the window %s to %s", by, a.From, a.To)
+	}
+	got := map[string][5]int64{}
+	seen := map[string]bool{}
+	last := int64(1 << 62)
+	for _, x := range a.Rows {
+		o, ok := got[x.Name]
+		if !ok {
+			o[3] = x.Min
+		}
+		got[x.Name] = [5]int64{o[0] + x.Count, o[1] + x.Inclusive, o[2] + x.Exclusive, min(o[3], x.Min), max(o[4], x.Max)}
+		key := fmt.Sprint(x.Track, x.Group, x.Name)
+		if seen[key] || x.Exclusive > last || manyNames[x.Region] != x.Name || x.Kind != "region" ||
+			x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
+			t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
+		}
+		seen[key], last = true, x.Exclusive
+	}
+	if fmt.Sprint(got) != fmt.Sprint(sums) {
+		t.Errorf("by %s: found %v, want %v", by, got, sums)
+	}
+	if n := len(a.Rows); by == "location" && n != 2*manyLocations || by == "region" && n != 4 {
+		t.Errorf("by %s: found %d rows", by, n)
+	}
+}
+
+// TestProfileJSON compares the JSON of a profile with that of json.Marshal.
+func TestProfileJSON(t *testing.T) {
 	of := func(n int64) sum { return sum(trace.TicksOf(n)) }
 	long := sum(trace.TicksOf(4e18).Times(3))
 	a := profileAnswer{-1, 2, []profileRow{

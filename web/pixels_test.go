@@ -35,21 +35,24 @@ type drawn struct {
 	Layout struct {
 		Background, Group, Line, Other, Mark, Curve string
 		Regions                                     []string
-		Rows                                        []struct {
-			Track, Y, Height int
-			Members          []int
-			Tile             *struct {
-				From, To      string
-				Width         int
-				Scale, Offset float64
-			}
-			Strips []struct{ Track, Depth, Kind, Y, Height int }
-		}
-		Arrows []struct {
+		Rows                                        []drawnRow
+		Arrows                                      []struct {
 			X0, Y0, X1, Y1 float64
 			Count          int
 		}
 	}
+}
+
+// drawnRow is a row of the page.
+type drawnRow struct {
+	Track, Y, Height int
+	Members          []int
+	Tile             *struct {
+		From, To      string
+		Width         int
+		Scale, Offset float64
+	}
+	Strips []struct{ Track, Depth, Kind, Y, Height int }
 }
 
 // zipped is data that is transferred as gzip.
@@ -319,15 +322,7 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			continue
 		}
 		img := image.NewRGBA(size)
-		for y := row.Y; y < row.Y+row.Height; y++ {
-			for x := range size.Dx() {
-				c := back
-				if y == row.Y+row.Height-1 {
-					c = paint(t, l.Line)
-				}
-				img.SetRGBA(x, y, c)
-			}
-		}
+		row.paintEmpty(img, back, paint(t, l.Line))
 		c := &raster.Colors{Region: func(r uint32) color.RGBA { return paint(t, l.Regions[r]) }, Other: paint(t, l.Other),
 			Mark: paint(t, l.Mark), Curve: paint(t, l.Curve)}
 		at := int(row.Tile.Offset)
@@ -368,19 +363,41 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 		if len(stack) > 0 {
 			raster.Stack(img, at, box.y, box.h, tile, stack, max(0, -at), min(row.Tile.Width, size.Dx()-at), 1, c)
 		}
-		for y := max(0, row.Y); y < min(row.Y+row.Height, size.Dy()); y++ {
-			for x := range size.Dx() {
-				if got, want := page.RGBAAt(x, y), img.RGBAAt(x, y); got != want {
-					i := slices.IndexFunc(row.Strips, func(s struct{ Track, Depth, Kind, Y, Height int }) bool {
-						return y >= s.Y && y < s.Y+s.Height
-					})
-					t.Errorf("%s: track %d, strip %d, pixel %d,%d: found %v, expected %v", v.Fragment, row.Track, i, x, y, got, want)
-					return kinds, summaries, several
-				}
-			}
+		if !row.samePixels(t, v.Fragment, page, img) {
+			break
 		}
 	}
 	return kinds, summaries, several
+}
+
+// paintEmpty paints a row without strips: its background, and the line below it.
+func (row *drawnRow) paintEmpty(img *image.RGBA, back, line color.RGBA) {
+	for y := row.Y; y < row.Y+row.Height; y++ {
+		for x := range img.Rect.Dx() {
+			c := back
+			if y == row.Y+row.Height-1 {
+				c = line
+			}
+			img.SetRGBA(x, y, c)
+		}
+	}
+}
+
+// samePixels compares the pixels of the row on the page with those of img. It reports the first difference.
+func (row *drawnRow) samePixels(t *testing.T, fragment string, page, img *image.RGBA) bool {
+	t.Helper()
+	for y := max(0, row.Y); y < min(row.Y+row.Height, img.Rect.Dy()); y++ {
+		for x := range img.Rect.Dx() {
+			if got, want := page.RGBAAt(x, y), img.RGBAAt(x, y); got != want {
+				i := slices.IndexFunc(row.Strips, func(s struct{ Track, Depth, Kind, Y, Height int }) bool {
+					return y >= s.Y && y < s.Y+s.Height
+				})
+				t.Errorf("%s: track %d, strip %d, pixel %d,%d: found %v, expected %v", fragment, row.Track, i, x, y, got, want)
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // TestArrowEnds checks that the arrows of the page and of a picture have the same ends.

@@ -19,11 +19,6 @@ var bundleSelected = regexp.MustCompile(`^\d{2,} messages`)
 // TestShown checks that the page shows the content of traces, even if it is more than can be drawn.
 func TestShown(t *testing.T) {
 	browser(t)
-	type hints struct {
-		Shown                bool
-		Words, Tab, Selected string
-		Rows                 []string
-	}
 	type mark struct{ Mark, Title string }
 	type picture struct{ Letters, Bytes int }
 	type seen struct {
@@ -32,16 +27,11 @@ func TestShown(t *testing.T) {
 	}
 	var out struct {
 		Ticks struct {
-			Picks []struct {
-				Window                 string
-				Tick                   int64
-				Part                   float64
-				Tip, Title, Start, End string
-			}
+			Picks  []pickedSpan
 			Errors []string
 		}
 		Levels         struct{ Before, After mark }
-		Sound, Damaged hints
+		Sound, Damaged firstScreen
 		Pictures       struct {
 			PNG, SVG picture
 			Errors   []string
@@ -61,24 +51,7 @@ func TestShown(t *testing.T) {
 		"two": serving(t, "view", "--no-open", "--quiet", served(t, "nested").path, served(t, "unbalanced").path),
 	}, &out)
 
-	for _, p := range out.Ticks.Picks {
-		// a span contains the ticks from its start to the one before its end
-		name, start, end := "", "", ""
-		for _, s := range fewSpans {
-			if s.start <= p.Tick && p.Tick < s.end {
-				name, start, end = s.name, fmt.Sprint(s.start, " ns"), fmt.Sprint(s.end, " ns")
-			}
-		}
-		what := fmt.Sprintf("tick %d + %v of %s", p.Tick, p.Part, p.Window)
-		if p.Title != name || p.Start != start || p.End != end {
-			t.Errorf("%s: a click selects %q from %q to %q, expected %q from %q to %q", what, p.Title, p.Start, p.End, name,
-				start, end)
-		}
-		if tip, _, _ := strings.Cut(p.Tip, "\n"); tip != name ||
-			name != "" && (!strings.Contains(p.Tip, "from "+start) || !strings.Contains(p.Tip, fmt.Sprintf("at %d ", p.Tick))) {
-			t.Errorf("%s: the tip is %q, expected %q from %s at %d ns", what, p.Tip, name, start, p.Tick)
-		}
-	}
+	compareSpans(t, out.Ticks.Picks)
 	for _, e := range slices.Concat(out.Ticks.Errors, out.Pictures.Errors, out.Again.Errors) {
 		t.Error(e)
 	}
@@ -94,18 +67,7 @@ func TestShown(t *testing.T) {
 	if s := out.Sound; s.Shown || s.Tab != "Defects" {
 		t.Errorf("of a trace without defects the first screen says %+v", s)
 	}
-	d := &out.Damaged
-	if !d.Shown || d.Selected != d.Tab || len(d.Rows) == 0 {
-		t.Fatalf("of a damaged trace the first screen says %+v", *d)
-	}
-	count := map[string]int{}
-	for _, severity := range d.Rows {
-		count[severity]++
-	}
-	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
-		!strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
-		t.Errorf("the first screen says %q and %q, of the defects %q", d.Words, d.Tab, d.Rows)
-	}
+	out.Damaged.checkDefects(t)
 
 	for kind, p := range map[string]picture{"PNG": out.Pictures.PNG, "SVG": out.Pictures.SVG} {
 		// the fitting part is found in a few steps, not letter by letter
@@ -134,5 +96,59 @@ func TestShown(t *testing.T) {
 		if most < 0.2 {
 			t.Errorf("in half %d of the mini-map at most %v of a line has colours", i, most)
 		}
+	}
+}
+
+// pickedSpan is what the page shows of the span at a tick.
+type pickedSpan struct {
+	Window                 string
+	Tick                   int64
+	Part                   float64
+	Tip, Title, Start, End string
+}
+
+// compareSpans compares spans that the page shows with fewSpans.
+func compareSpans(t *testing.T, picks []pickedSpan) {
+	t.Helper()
+	for _, p := range picks {
+		// a span contains the ticks from its start to the one before its end
+		name, start, end := "", "", ""
+		for _, s := range fewSpans {
+			if s.start <= p.Tick && p.Tick < s.end {
+				name, start, end = s.name, fmt.Sprint(s.start, " ns"), fmt.Sprint(s.end, " ns")
+			}
+		}
+		what := fmt.Sprintf("tick %d + %v of %s", p.Tick, p.Part, p.Window)
+		if p.Title != name || p.Start != start || p.End != end {
+			t.Errorf("%s: a click selects %q from %q to %q, expected %q from %q to %q", what, p.Title, p.Start, p.End, name,
+				start, end)
+		}
+		if tip, _, _ := strings.Cut(p.Tip, "\n"); tip != name ||
+			name != "" && (!strings.Contains(p.Tip, "from "+start) || !strings.Contains(p.Tip, fmt.Sprintf("at %d ", p.Tick))) {
+			t.Errorf("%s: the tip is %q, expected %q from %s at %d ns", what, p.Tip, name, start, p.Tick)
+		}
+	}
+}
+
+// firstScreen is what the first screen says of the defects of a trace.
+type firstScreen struct {
+	Shown                bool
+	Words, Tab, Selected string
+	Rows                 []string
+}
+
+// checkDefects checks the first screen of a damaged trace.
+func (d *firstScreen) checkDefects(t *testing.T) {
+	t.Helper()
+	if !d.Shown || d.Selected != d.Tab || len(d.Rows) == 0 {
+		t.Fatalf("of a damaged trace the first screen says %+v", *d)
+	}
+	count := map[string]int{}
+	for _, severity := range d.Rows {
+		count[severity]++
+	}
+	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
+		!strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
+		t.Errorf("the first screen says %q and %q, of the defects %q", d.Words, d.Tab, d.Rows)
 	}
 }

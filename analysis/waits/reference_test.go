@@ -55,12 +55,13 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 	for _, e := range traces {
 		describe(t, &in, e)
 	}
-	// Read the script here, so that go test runs the test again when it changes.
-	script, err := os.ReadFile("testdata/reference.py")
-	if err != nil {
-		t.Fatal(err)
+	// Read the scripts here, so that go test runs the test again when they change.
+	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py"} {
+		if _, err := os.ReadFile(script); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cmd := exec.Command(python, "-c", string(script))
+	cmd := exec.Command(python, "-B", "testdata/reference.py")
 	cmd.Stdin, cmd.Stderr = &in, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -204,9 +205,16 @@ var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver
 // compare compares the results of all analyses of a trace with those of the script.
 func compare(t *testing.T, what string, events format.Events, r *reference) {
 	t.Helper()
-	ctx := context.Background()
 	rows := trace.NewRows(events.Defs())
-	w, err := waits.Find(ctx, events, waits.Options{Rows: rows})
+	compareWaits(t, what, events, rows, r)
+	compareCauses(t, what, events, rows, r)
+	comparePath(t, what, events, rows, r)
+	compareEfficiency(t, what, events, rows, r)
+}
+
+func compareWaits(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
+	t.Helper()
+	w, err := waits.Find(t.Context(), events, waits.Options{Rows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,12 +238,15 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 	if w.Violations.Messages != r.Violations[0] {
 		t.Errorf("%s: found %d violations, expected %d", what, w.Violations.Messages, r.Violations[0])
 	}
+}
 
-	c, err := causes.Find(ctx, events, causes.Options{Rows: rows})
+func compareCauses(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
+	t.Helper()
+	c, err := causes.Find(t.Context(), events, causes.Options{Rows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, expected = figures{}, figures{}
+	found, expected := figures{}, figures{}
 	for _, p := range c.Patterns {
 		for _, x := range p.Costs {
 			found.add("short-term "+place(p.Pattern, x.Location, x.Path), x.ShortTerm)
@@ -249,12 +260,15 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 		}
 	}
 	found.differ(t, what+" causes", expected, 1e-3)
+}
 
-	p, err := criticalpath.Find(ctx, events, criticalpath.Options{Rows: rows})
+func comparePath(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
+	t.Helper()
+	p, err := criticalpath.Find(t.Context(), events, criticalpath.Options{Rows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, expected = figures{}, figures{}
+	found, expected := figures{}, figures{}
 	for _, x := range p.Paths {
 		found.add("critical "+place("", x.Location, x.Path), float64(x.Critical))
 		found.add("activities "+place("", x.Location, x.Path), float64(x.Activities))
@@ -282,8 +296,11 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 		t.Errorf("%s path: found %d pieces, expected %d; from the end, piece %d is %s, expected %s", what,
 			len(pieces), len(others), i, pieces[max(0, len(pieces)-1-i)], others[max(0, len(others)-1-i)])
 	}
+}
 
-	e, ok, err := efficiency.Find(ctx, events, efficiency.Options{Rows: rows})
+func compareEfficiency(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
+	t.Helper()
+	e, ok, err := efficiency.Find(t.Context(), events, efficiency.Options{Rows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +308,7 @@ func compare(t *testing.T, what string, events format.Events, r *reference) {
 		t.Errorf("%s: found no useful time", what)
 		return
 	}
-	found, expected = figures{}, figures{}
+	found, expected := figures{}, figures{}
 	found["runtime"], found["ideal"] = float64(e.Runtime), float64(e.Ideal)
 	found["useful"], found["useful max"] = float64(e.Useful.Int64()), float64(e.UsefulMax)
 	x := &r.Efficiency

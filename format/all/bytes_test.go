@@ -55,7 +55,34 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes traces of 10 MB")
 	}
-	const events = 600_000
+	traces := map[string]func() (format.Source, int64){}
+	for _, name := range []string{"otf", "otf one stream", "otf2", "pallas"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		traces[name] = sync.OnceValues(func() (format.Source, int64) { return writeRing(t, dir, name, 600_000) })
+	}
+	for _, x := range partialScans() {
+		t.Run(x.format+" "+x.what, func(t *testing.T) {
+			src, size := traces[x.format]()
+			x.countBytes(t, src, size)
+		})
+	}
+}
+
+// These take the place of an order: scans by several workers, and the extent alone.
+const parallel, extent = format.Order(-1), format.Order(-2)
+
+// partialScan is a scan of a part of a trace.
+type partialScan struct {
+	format, what string
+	order        format.Order
+	choose       func(sel *trace.Selection, first, last int64)
+	most         float64 // greatest share of the trace's bytes that the scan may read
+}
+
+func partialScans() []partialScan {
 	small := func(f float64) func(sel *trace.Selection, first, last int64) {
 		return func(sel *trace.Selection, first, last int64) {
 			at := func(f float64) int64 { return first + int64(f*float64(last-first)) }
@@ -68,21 +95,7 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		*sel = sel.Surrounding()
 	}
 	everything := func(*trace.Selection, int64, int64) {}
-	const parallel, extent = format.Order(-1), format.Order(-2)
-	traces := map[string]func() (format.Source, int64){}
-	for _, name := range []string{"otf", "otf one stream", "otf2", "pallas"} {
-		dir := filepath.Join(t.TempDir(), name)
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		traces[name] = sync.OnceValues(func() (format.Source, int64) { return writeRing(t, dir, name, events) })
-	}
-	for _, x := range []struct {
-		format, what string
-		order        format.Order
-		choose       func(sel *trace.Selection, first, last int64)
-		most         float64 // greatest share of the trace's bytes that the scan may read
-	}{
+	return []partialScan{
 		{"otf", "the extent", extent, nil, 0.05},
 		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},
 		{"otf", "10 % of the time", format.GlobalOrder, small(0.1), 0.20},
@@ -104,56 +117,56 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 		{"pallas", "one of four locations", format.GlobalOrder, ofOne, 0.15},
 		{"pallas", "profile of 0.1 %", parallel, stacks, 0.35},
 		{"pallas", "everything, parallel", parallel, everything, 0.55},
-	} {
-		t.Run(x.format+" "+x.what, func(t *testing.T) {
-			src, size := traces[x.format]()
-			name, _, _ := strings.Cut(x.format, " ")
-			var read atomic.Int64
-			src.FS = countedFS{src.FS, &read}
-			f, _ := format.ByName(Formats(), name)
-			d, err := f.Open(context.Background(), src, &format.ReadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			if err := d.Prepare(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			sel := trace.Events()
-			first, last, ok, err := d.Extent(context.Background())
-			if !ok || err != nil {
-				t.Fatal(ok, err)
-			}
-			if x.order == extent {
-				if part := float64(read.Load()) / float64(size); part > x.most {
-					t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
-				}
-				return
-			}
-			read.Store(0)
-			x.choose(&sel, first, last)
-			var rows atomic.Int64
-			sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error { rows.Add(int64(b.Len())); return nil }}
-			if x.order == parallel {
-				err = d.ScanParallel(context.Background(), sel, func() func(int) format.Sink {
-					rows.Store(0)
-					return func(int) format.Sink { return sink }
-				})
-			} else {
-				err = d.Scan(context.Background(), sel, x.order, sink)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if rows.Load() == 0 {
-				t.Error("found no event")
-			}
-			if part := float64(read.Load()) / float64(size); part > x.most {
-				t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
-			} else {
-				t.Logf("%.3f of %d bytes", part, size)
-			}
+	}
+}
+
+// countBytes scans the part and compares the number of bytes that were read with the greatest share.
+func (x *partialScan) countBytes(t *testing.T, src format.Source, size int64) {
+	name, _, _ := strings.Cut(x.format, " ")
+	var read atomic.Int64
+	src.FS = countedFS{src.FS, &read}
+	f, _ := format.ByName(Formats(), name)
+	d, err := f.Open(context.Background(), src, &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sel := trace.Events()
+	first, last, ok, err := d.Extent(context.Background())
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if x.order == extent {
+		if part := float64(read.Load()) / float64(size); part > x.most {
+			t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+		}
+		return
+	}
+	read.Store(0)
+	x.choose(&sel, first, last)
+	var rows atomic.Int64
+	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error { rows.Add(int64(b.Len())); return nil }}
+	if x.order == parallel {
+		err = d.ScanParallel(context.Background(), sel, func() func(int) format.Sink {
+			rows.Store(0)
+			return func(int) format.Sink { return sink }
 		})
+	} else {
+		err = d.Scan(context.Background(), sel, x.order, sink)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.Load() == 0 {
+		t.Error("found no event")
+	}
+	if part := float64(read.Load()) / float64(size); part > x.most {
+		t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+	} else {
+		t.Logf("%.3f of %d bytes", part, size)
 	}
 }
 

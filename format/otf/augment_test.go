@@ -233,23 +233,8 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 			t.Fatal(err)
 		}
 	}
-	put(Record{Type: DefTimerResolution, TicksPerSecond: 1000})
 	const processes = 4
-	for p := range uint64(processes) {
-		put(Record{Type: DefProcess, Token: p + 1, Name: "process"})
-	}
-	for g := range uint64(3) {
-		put(Record{Type: DefFunctionGroup, Token: g + 1, Name: "functions"})
-		put(Record{Type: DefFileGroup, Token: g + 1, Name: "files"})
-	}
-	for f := range uint64(8) {
-		put(Record{Type: DefFunction, Token: f + 1, Group: f%3 + 1, Name: "function"})
-		put(Record{Type: DefFile, Token: f + 1, Group: f%3 + 1, Name: "file"})
-	}
-	for k := range uint64(5) {
-		put(Record{Type: DefCollectiveOperation, Token: k + 1, Kind: k, Name: "operation"})
-		put(Record{Type: DefCounter, Token: k + 1, Name: "counter"})
-	}
+	defineRandom(put, processes)
 	type process struct {
 		stack                   []uint64
 		collectives, operations []uint64
@@ -393,10 +378,28 @@ func pointsAt(points ...uint64) func(TimeRange) ([]uint64, error) {
 	return func(TimeRange) ([]uint64, error) { return points, nil }
 }
 
-// TestAugmentHand checks small traces whose results were computed by hand: a break point does not
-// count the events at its own time, and open functions have their time up to it.
-func TestAugmentHand(t *testing.T) {
-	m := handTrace(t, `a
+// defineRandom puts the definitions of [randomTrace].
+func defineRandom(put func(Record), processes uint64) {
+	put(Record{Type: DefTimerResolution, TicksPerSecond: 1000})
+	for p := range processes {
+		put(Record{Type: DefProcess, Token: p + 1, Name: "process"})
+	}
+	for g := range uint64(3) {
+		put(Record{Type: DefFunctionGroup, Token: g + 1, Name: "functions"})
+		put(Record{Type: DefFileGroup, Token: g + 1, Name: "files"})
+	}
+	for f := range uint64(8) {
+		put(Record{Type: DefFunction, Token: f + 1, Group: f%3 + 1, Name: "function"})
+		put(Record{Type: DefFile, Token: f + 1, Group: f%3 + 1, Name: "file"})
+	}
+	for k := range uint64(5) {
+		put(Record{Type: DefCollectiveOperation, Token: k + 1, Kind: k, Name: "operation"})
+		put(Record{Type: DefCounter, Token: k + 1, Name: "counter"})
+	}
+}
+
+// handEvents are the events of the trace of [TestAugmentHand].
+const handEvents = `a
 *1
 E1X5
 10
@@ -429,13 +432,11 @@ L
 L1
 20
 *1
-`)
-	if err := Augment(t.Context(), m, &AugmentOptions{Points: pointsAt(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
-		t.Fatal(err)
-	}
-	got := contents(t, filepath.Dir(m))
-	for name, want := range map[string]string{
-		"hand.1.snaps": `12
+`
+
+// handAugmented are the files that augmenting writes for handEvents.
+var handAugmented = map[string]string{
+	"hand.1.snaps": `12
 *1
 TE1OaX5
 TE2O10
@@ -457,7 +458,7 @@ TCNT12CNT1V64
 19
 *1
 `,
-		"hand.1.stats": `12
+	"hand.1.stats": `12
 *1
 SF1N1E6I8
 SF2N1E2I2
@@ -486,7 +487,7 @@ SFLG1NO1NC0NRD1NW0NSK0BR40BW0
 21
 *1
 `,
-		"hand.0.def": handDefinitions + `DTRGaT20
+	"hand.0.def": handDefinitions + `DTRGaT20
 DAUXaY1
 DAUXaY0
 DAUX12Y1
@@ -497,7 +498,17 @@ DAUX19Y1
 DAUX19Y0
 DAUX21Y1
 `,
-	} {
+}
+
+// TestAugmentHand checks small traces whose results were computed by hand: a break point does not
+// count the events at its own time, and open functions have their time up to it.
+func TestAugmentHand(t *testing.T) {
+	m := handTrace(t, handEvents)
+	if err := Augment(t.Context(), m, &AugmentOptions{Points: pointsAt(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
+		t.Fatal(err)
+	}
+	got := contents(t, filepath.Dir(m))
+	for name, want := range handAugmented {
 		if got[name] != want {
 			t.Errorf("%s: found\n%swant\n%s", name, got[name], want)
 		}

@@ -46,32 +46,6 @@ func interfaces(t *testing.T) func(t *testing.T, part, dir string) string {
 // and the records must be the same.
 func TestDocument_3(t *testing.T) {
 	libotf := interfaces(t)
-	must := func(t *testing.T, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	opt := func() *Options { return &Options{Files: NewFileManager(8)} }
-	written := func(t *testing.T, id uint64) (dir string) {
-		dir = t.TempDir()
-		w := Create(filepath.Join(dir, "written"), &WriterOptions{Streams: 1, Files: NewFileManager(8), UniqueID: id})
-		for _, r := range []Record{{Type: DefTimerResolution, TicksPerSecond: 250},
-			{Type: DefProcess, Token: 3, Name: "rank 3"},
-			{Type: DefFunctionGroup, Token: 20, Name: "user code"}, {Type: DefFunction, Token: 7, Name: "solve", Group: 20},
-			{Type: Enter, Time: 500, Process: 3, Function: 7}, {Type: Leave, Time: 725, Process: 3, Function: 7}} {
-			must(t, w.Write(&r))
-		}
-		must(t, w.Close())
-		return dir
-	}
-	each := func(t *testing.T, c *Cursor, err error, h *Handlers) {
-		t.Helper()
-		must(t, err)
-		defer c.Close()
-		_, err = c.Each(h, 0)
-		must(t, err)
-	}
 	t.Run("3.1.1 global write interface", func(t *testing.T) {
 		theirs := t.TempDir()
 		libotf(t, "write", theirs)
@@ -79,23 +53,23 @@ func TestDocument_3(t *testing.T) {
 		for l := range strings.Lines(contents(t, theirs)["written.0.def"]) {
 			fmt.Sscanf(l, "DUI%x", &id)
 		}
-		sameFiles(t, "3.1.1", contents(t, written(t, id)), contents(t, theirs))
+		sameFiles(t, "3.1.1", contents(t, writeCalls(t, id)), contents(t, theirs))
 	})
 	t.Run("3.1.2 stream write interface", func(t *testing.T) {
 		theirs, ours := t.TempDir(), t.TempDir()
 		libotf(t, "write-stream", theirs)
 		w := NewStreamWriter(filepath.Join(ours, "written"), 0, &WriterOptions{Files: NewFileManager(8)})
-		must(t, w.Write(&Record{Type: DefTimerResolution, TicksPerSecond: 250}))
-		must(t, w.Write(&Record{Type: DefProcess, Token: 3, Name: "rank 3"}))
-		must(t, w.Close())
+		noError(t, w.Write(&Record{Type: DefTimerResolution, TicksPerSecond: 250}))
+		noError(t, w.Write(&Record{Type: DefProcess, Token: 3, Name: "rank 3"}))
+		noError(t, w.Close())
 		sameFiles(t, "3.1.2", contents(t, ours), contents(t, theirs))
 	})
 	// The library reads what this package has written.
 	t.Run("3.2.1 global read interface", func(t *testing.T) {
-		dir, got := written(t, 1), ""
+		dir, got := writeCalls(t, 1), ""
 		want := libotf(t, "read", dir)
-		r, err := Open(t.Context(), format.FileSource(filepath.Join(dir, "written")), opt())
-		must(t, err)
+		r, err := Open(t.Context(), format.FileSource(filepath.Join(dir, "written")), fewFiles())
+		noError(t, err)
 		c, err := r.Cursor(t.Context(), Events)
 		say := func(what string) func(r *Record) error {
 			return func(r *Record) error {
@@ -103,18 +77,18 @@ func TestDocument_3(t *testing.T) {
 				return nil
 			}
 		}
-		each(t, c, err, &Handlers{Enter: say("enters"), Leave: say("leaves")})
+		readAll(t, c, err, &Handlers{Enter: say("enters"), Leave: say("leaves")})
 		if got != want || got != "500: 3 enters 7\n725: 3 leaves 7\n" {
 			t.Errorf("found %q, libotf says %q", got, want)
 		}
 	})
 	t.Run("3.2.2 stream read interface", func(t *testing.T) {
-		dir, got := written(t, 1), ""
+		dir, got := writeCalls(t, 1), ""
 		want := libotf(t, "read-stream", dir)
-		s, err := OpenStream(format.FileSource(filepath.Join(dir, "written")), 0, opt())
-		must(t, err)
+		s, err := OpenStream(format.FileSource(filepath.Join(dir, "written")), 0, fewFiles())
+		noError(t, err)
 		c, err := s.Cursor(t.Context(), Definitions)
-		each(t, c, err, &Handlers{DefProcess: func(r *Record) error {
+		readAll(t, c, err, &Handlers{DefProcess: func(r *Record) error {
 			got += fmt.Sprintf("process %d of stream %d: %s\n", r.Token, r.Stream, r.Name)
 			return nil
 		}})
@@ -129,9 +103,9 @@ func TestDocument_3(t *testing.T) {
 		for p := uint32(10); p < 15; p++ {
 			m.Assign(p, 1+p%2)
 		}
-		must(t, WriteMaster(filepath.Join(ours, "written"), &m))
+		noError(t, WriteMaster(filepath.Join(ours, "written"), &m))
 		again, err := ReadMaster(format.FileSource(filepath.Join(ours, "written")), nil)
-		must(t, err)
+		noError(t, err)
 		for _, s := range again.Streams() {
 			for _, p := range again.Processes(s) {
 				got += fmt.Sprintf("stream %d: process %d\n", s, p)
@@ -145,6 +119,40 @@ func TestDocument_3(t *testing.T) {
 			t.Errorf("found %q, libotf says %q", got, want)
 		}
 	})
+}
+
+// noError ends the test if there is an error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fewFiles returns options with few open files.
+func fewFiles() *Options { return &Options{Files: NewFileManager(8)} }
+
+// writeCalls writes the trace of testdata/interfaces.c, and returns its folder.
+func writeCalls(t *testing.T, id uint64) (dir string) {
+	dir = t.TempDir()
+	w := Create(filepath.Join(dir, "written"), &WriterOptions{Streams: 1, Files: NewFileManager(8), UniqueID: id})
+	for _, r := range []Record{{Type: DefTimerResolution, TicksPerSecond: 250},
+		{Type: DefProcess, Token: 3, Name: "rank 3"},
+		{Type: DefFunctionGroup, Token: 20, Name: "user code"}, {Type: DefFunction, Token: 7, Name: "solve", Group: 20},
+		{Type: Enter, Time: 500, Process: 3, Function: 7}, {Type: Leave, Time: 725, Process: 3, Function: 7}} {
+		noError(t, w.Write(&r))
+	}
+	noError(t, w.Close())
+	return dir
+}
+
+// readAll calls handlers with the records of a cursor, and closes it.
+func readAll(t *testing.T, c *Cursor, err error, h *Handlers) {
+	t.Helper()
+	noError(t, err)
+	defer c.Close()
+	_, err = c.Each(h, 0)
+	noError(t, err)
 }
 
 // tracedRun writes a trace as section 4.1 describes it: each process writes a stream of its own, with
@@ -309,57 +317,64 @@ func TestDocument_4_2(t *testing.T) {
 		sameRecords(t, format.FileSource(out), Events, nil, some...)
 	})
 	t.Run("4.2 merging in parallel", func(t *testing.T) {
-		out := filepath.Join(t.TempDir(), "out.otf")
-		var half MasterControl
-		for p := uint32(1); p <= tracedProcesses; p++ {
-			half.Assign(p, (p-1)/3+1)
-		}
-		w := Create(out, &WriterOptions{Master: &half})
-		r := openTrace(t, m, nil)
-		streams := []*StreamWriter{w.Stream(1), w.Stream(2)}
-		var wait sync.WaitGroup
-		for i, s := range streams {
-			wait.Go(func() {
-				r, err := Open(context.Background(), format.FileSource(m),
-					&Options{Processes: func(p uint64) bool { return (p-1)/3 == uint64(i) }})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				c, err := r.Cursor(context.Background(), Events)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer c.Close()
-				for c.Next() {
-					if err := s.Write(c.Record()); err != nil {
-						t.Error(err)
-					}
-				}
-				if c.Err() != nil {
-					t.Error(c.Err())
-				}
-			})
-		}
-		wait.Wait()
-		c, err := r.Cursor(t.Context(), Definitions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for c.Next() {
-			if err := w.Write(c.Record()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.Close()
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		out := copyInParallel(t, m)
 		if got, _ := recordsOf(t, format.FileSource(out), Events, nil); !slices.Equal(got, want) {
 			t.Error("the merged trace has other events")
 		}
 	})
+}
+
+// copyInParallel copies a trace with a goroutine for each half of its processes, and returns the path of
+// the copy.
+func copyInParallel(t *testing.T, m string) string {
+	out := filepath.Join(t.TempDir(), "out.otf")
+	var half MasterControl
+	for p := uint32(1); p <= tracedProcesses; p++ {
+		half.Assign(p, (p-1)/3+1)
+	}
+	w := Create(out, &WriterOptions{Master: &half})
+	r := openTrace(t, m, nil)
+	streams := []*StreamWriter{w.Stream(1), w.Stream(2)}
+	var wait sync.WaitGroup
+	for i, s := range streams {
+		wait.Go(func() {
+			r, err := Open(context.Background(), format.FileSource(m),
+				&Options{Processes: func(p uint64) bool { return (p-1)/3 == uint64(i) }})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c, err := r.Cursor(context.Background(), Events)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for c.Next() {
+				if err := s.Write(c.Record()); err != nil {
+					t.Error(err)
+				}
+			}
+			if c.Err() != nil {
+				t.Error(c.Err())
+			}
+		})
+	}
+	wait.Wait()
+	c, err := r.Cursor(t.Context(), Definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c.Next() {
+		if err := w.Write(c.Record()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestDocument_4_3(t *testing.T) {

@@ -58,52 +58,27 @@ func TestPreviewOfOtfaux(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("otfaux wrote %v, %v", files, err)
 	}
+	want, end := sumsOf(t, files)
+	got, to := previewed(t, path)
+	if got != want || to != end {
+		t.Errorf("found at %d\n%swant at %d\n%s", to, got, end, want)
+	}
+	if strings.Count(got, "location") != 4 || strings.Count(got, "region") < 2 {
+		t.Errorf("found %s, want 4 processes and some functions", got)
+	}
+}
+
+// sumsOf adds up the last statistics of each process in the files, as text like [previewed]. end is the
+// time of the last ones.
+func sumsOf(t *testing.T, files []string) (want string, end int64) {
+	t.Helper()
 	type sums struct{ count, exclusive, inclusive int64 }
 	regions, order := map[int64]*sums{}, []int64{}
 	var locations strings.Builder
 	lines := regexp.MustCompile(
 		`^SF([0-9a-f]+)N([0-9a-f]+)E([0-9a-f]+)I([0-9a-f]+)$|^SM0C0T0NS([0-9a-f]+)NR([0-9a-f]+)S.*$`)
-	hex := func(s string) int64 {
-		n, err := strconv.ParseInt(s, 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	end := int64(0)
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Each process has a block of records at each time. The last block of a process with records
-		// is its last one in the file.
-		type block struct {
-			time    int64
-			records []string
-		}
-		last, ids := map[int64]*block{}, []int64{}
-		now, process := int64(0), int64(0)
-		for l := range strings.Lines(string(text)) {
-			switch l = strings.TrimSpace(l); {
-			case l[0] == '*':
-				process = hex(l[1:])
-			case l[0] == 'S':
-				b := last[process]
-				if b == nil {
-					ids = append(ids, process)
-				}
-				if b == nil || b.time != now {
-					b = &block{time: now}
-					last[process] = b
-				}
-				b.records = append(b.records, l)
-			default:
-				now = hex(l)
-			}
-		}
-		for _, id := range ids {
-			b := last[id]
+		for _, b := range lastStatistics(t, f) {
 			end = b.time
 			calls, sent, received := int64(0), int64(0), int64(0)
 			for _, l := range b.records {
@@ -111,33 +86,73 @@ func TestPreviewOfOtfaux(t *testing.T) {
 				switch {
 				case m == nil:
 				case m[1] != "":
-					k := hex(m[1])
+					k := hexNumber(t, m[1])
 					if regions[k] == nil {
 						regions[k] = &sums{}
 						order = append(order, k)
 					}
 					r := regions[k]
-					r.count += hex(m[2])
-					r.exclusive += hex(m[3])
-					r.inclusive += hex(m[4])
-					calls += hex(m[2])
+					r.count += hexNumber(t, m[2])
+					r.exclusive += hexNumber(t, m[3])
+					r.inclusive += hexNumber(t, m[4])
+					calls += hexNumber(t, m[2])
 				default:
-					sent, received = hex(m[5]), hex(m[6])
+					sent, received = hexNumber(t, m[5]), hexNumber(t, m[6])
 				}
 			}
-			fmt.Fprintln(&locations, "location", id, calls, sent, received)
+			fmt.Fprintln(&locations, "location", b.process, calls, sent, received)
 		}
 	}
-	var want strings.Builder
+	var text strings.Builder
 	for _, k := range order {
-		fmt.Fprintln(&want, "region", k, regions[k].count, regions[k].exclusive, regions[k].inclusive)
+		fmt.Fprintln(&text, "region", k, regions[k].count, regions[k].exclusive, regions[k].inclusive)
 	}
-	want.WriteString(locations.String())
-	got, to := previewed(t, path)
-	if got != want.String() || to != end {
-		t.Errorf("found at %d\n%swant at %d\n%s", to, got, end, want.String())
+	text.WriteString(locations.String())
+	return text.String(), end
+}
+
+// statistics are the records of a process at a time.
+type statistics struct {
+	process, time int64
+	records       []string
+}
+
+// lastStatistics returns the last statistics of each process in a file. Each process has a block of records
+// at each time. The last block of a process with records is its last one in the file.
+func lastStatistics(t *testing.T, file string) (list []*statistics) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if strings.Count(got, "location") != 4 || strings.Count(got, "region") < 2 {
-		t.Errorf("found %s, want 4 processes and some functions", got)
+	last := map[int64]*statistics{}
+	now, process := int64(0), int64(0)
+	for l := range strings.Lines(string(text)) {
+		switch l = strings.TrimSpace(l); {
+		case l[0] == '*':
+			process = hexNumber(t, l[1:])
+		case l[0] == 'S':
+			b := last[process]
+			if b == nil {
+				b = &statistics{process: process, time: now}
+				last[process], list = b, append(list, b)
+			}
+			if b.time != now {
+				b.time, b.records = now, nil
+			}
+			b.records = append(b.records, l)
+		default:
+			now = hexNumber(t, l)
+		}
 	}
+	return list
+}
+
+func hexNumber(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

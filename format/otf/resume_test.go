@@ -181,47 +181,8 @@ func TestResumeCarried(t *testing.T) {
 		}, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(7, 7))
-			r := trace.NewRecorder(x.clock)
-			locs := []uint32{r.Location("a"), r.Location("b")}
-			var regions []uint32
-			for i := range 9 {
-				regions = append(regions, r.Region(fmt.Sprint("f", i)))
-			}
-			stacks := make([][]uint32, len(locs))
-			for i := range int64(5000) {
-				if i == 2500 {
-					x.add(r, locs[0], regions[0])
-				}
-				p := rng.IntN(len(locs))
-				s := &stacks[p]
-				if n := len(*s) - 1; n > 0 && rng.IntN(2) == 0 {
-					r.Leave(locs[p], 2*i, (*s)[n])
-					*s = (*s)[:n]
-					continue
-				}
-				f := regions[rng.IntN(len(regions))]
-				r.Enter(locs[p], 2*i, f)
-				*s = append(*s, f)
-			}
-			m := filepath.Join(t.TempDir(), "x.otf")
-			out, err := format.CreateFile(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			enc, err := Format{}.Create(out, &format.WriteOptions{})
-			if err == nil {
-				err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
-			}
-			if err == nil {
-				err = out.Commit()
-			}
-			if err == nil {
-				err = Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(10)})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			r, locs := recordStacks(x.clock, x.add)
+			m := writeSnapshots(t, r)
 			for _, from := range []int64{1000, 5001, 7777, 9990} {
 				d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})
 				if err != nil {
@@ -229,23 +190,10 @@ func TestResumeCarried(t *testing.T) {
 				}
 				sel := trace.Events()
 				sel.From, sel.Stacks, sel.NoStates = from, true, true
-				open, later := map[uint32][]uint32{}, 0
+				found := openStacks{from: from, open: map[uint32][]uint32{}}
 				err = d.ScanParallel(t.Context(), sel, func() func(int) format.Sink {
 					return func(int) format.Sink {
-						return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-							for c := b.Cursor(); c.Next(); {
-								s := open[b.Loc]
-								switch {
-								case c.Time() >= from:
-									later++
-								case c.Kind() == trace.Enter:
-									open[b.Loc] = append(s, c.Ref())
-								case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
-									open[b.Loc] = s[:len(s)-1]
-								}
-							}
-							return nil
-						}}
+						return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { found.add(b); return nil }}
 					}
 				})
 				if err != nil {
@@ -256,31 +204,94 @@ func TestResumeCarried(t *testing.T) {
 				if err != nil || resumed == x.whole {
 					t.Errorf("from %d: begun at snapshots: %t, %v; expected %t", from, resumed, err, !x.whole)
 				}
-				want, wantLater := map[uint32][]uint32{}, 0
+				want := openStacks{from: from, open: map[uint32][]uint32{}}
 				for _, l := range locs {
 					for _, b := range r.Batches(l) {
-						for c := b.Cursor(); c.Next(); {
-							s := want[l]
-							switch {
-							case c.Time() >= from:
-								wantLater++
-							case c.Kind() == trace.Enter:
-								want[l] = append(s, c.Ref())
-							case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
-								want[l] = s[:len(s)-1]
-							}
-						}
+						want.add(b)
 					}
 				}
 				for _, l := range locs {
-					if !slices.Equal(open[l], want[l]) {
-						t.Errorf("from %d: found open %v, expected %v", from, open[l], want[l])
+					if !slices.Equal(found.open[l], want.open[l]) {
+						t.Errorf("from %d: found open %v, expected %v", from, found.open[l], want.open[l])
 					}
 				}
-				if claims := x.name == "claim" && from < 5000; later != wantLater && !claims {
-					t.Errorf("from %d: found %d events, expected %d", from, later, wantLater)
+				if claims := x.name == "claim" && from < 5000; found.later != want.later && !claims {
+					t.Errorf("from %d: found %d events, expected %d", from, found.later, want.later)
 				}
 			}
 		})
+	}
+}
+
+// recordStacks records enters and leaves of two locations, and after half of them what add adds.
+func recordStacks(clock trace.Clock, add func(r *trace.Recorder, loc, region uint32)) (r *trace.Recorder, locs []uint32) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	r = trace.NewRecorder(clock)
+	locs = []uint32{r.Location("a"), r.Location("b")}
+	var regions []uint32
+	for i := range 9 {
+		regions = append(regions, r.Region(fmt.Sprint("f", i)))
+	}
+	stacks := make([][]uint32, len(locs))
+	for i := range int64(5000) {
+		if i == 2500 {
+			add(r, locs[0], regions[0])
+		}
+		p := rng.IntN(len(locs))
+		s := &stacks[p]
+		if n := len(*s) - 1; n > 0 && rng.IntN(2) == 0 {
+			r.Leave(locs[p], 2*i, (*s)[n])
+			*s = (*s)[:n]
+			continue
+		}
+		f := regions[rng.IntN(len(regions))]
+		r.Enter(locs[p], 2*i, f)
+		*s = append(*s, f)
+	}
+	return r, locs
+}
+
+// writeSnapshots writes a trace as OTF with ten snapshots, and returns the path of its master file.
+func writeSnapshots(t *testing.T, r *trace.Recorder) string {
+	t.Helper()
+	m := filepath.Join(t.TempDir(), "x.otf")
+	out, err := format.CreateFile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := Format{}.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err == nil {
+		err = Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(10)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// openStacks are the regions that are open in each location before a time, and the number of later events.
+type openStacks struct {
+	from  int64
+	open  map[uint32][]uint32
+	later int
+}
+
+func (x *openStacks) add(b *trace.Batch) {
+	for c := b.Cursor(); c.Next(); {
+		s := x.open[b.Loc]
+		switch {
+		case c.Time() >= x.from:
+			x.later++
+		case c.Kind() == trace.Enter:
+			x.open[b.Loc] = append(s, c.Ref())
+		case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
+			x.open[b.Loc] = s[:len(s)-1]
+		}
 	}
 }

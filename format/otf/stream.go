@@ -141,10 +141,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				return true, nil
 			}
 		}
-		kind, i := lineType(l)
-		if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
-			kind, i = recordLine, bytes.IndexByte(l, '\r') // libotf treats only blanks and tabs as blank space
-		}
+		kind, i := s.lineType(l)
 		if !whole {
 			return s.lastLine(l, kind, off)
 		}
@@ -155,11 +152,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			continue
 		case timeLine:
-			// At the beginning libotf takes the first of several time lines.
-			if s.part.timed() && (s.begun || !s.timed) {
-				sc := scanner{l: l, i: i}
-				s.time, s.timed = sc.hex(), true
-			}
+			s.readTime(l, i)
 			continue
 		case processLine:
 			if ok, err := s.readProcess(l, i, off); ok || err != nil {
@@ -180,17 +173,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			continue
 		}
 		if kind == pairLine {
-			if bad := r.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
-				if err := s.reportMalformed(bad, off); err != nil {
-					return false, err
-				}
-			}
-			if s.end { // set by malformed
-				s.setState()
-				return s.failed, nil
-			}
-			if library {
-				return s.step(), nil
+			if ok, err := s.readPair(l, i, off); ok || err != nil || s.end {
+				return ok, err
 			}
 			continue
 		}
@@ -198,6 +182,38 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			return ok, err
 		}
 	}
+}
+
+// lineType calls the function of this name. For libotf, only blanks and tabs are blank space.
+func (s *stream) lineType(l []byte) (kind lineKind, i int) {
+	kind, i = lineType(l)
+	if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
+		return recordLine, bytes.IndexByte(l, '\r')
+	}
+	return kind, i
+}
+
+// readTime parses a time line from i on. At the beginning libotf takes the first of several time lines.
+func (s *stream) readTime(l []byte, i int) {
+	if s.part.timed() && (s.begun || !s.timed) {
+		sc := scanner{l: l, i: i}
+		s.time, s.timed = sc.hex(), true
+	}
+}
+
+// readPair parses a line with a key and a value from i on. ok is true if the reader follows libotf, to which
+// the line is a step, or stops there with a malformed record. s.end is set if the line ends all reading.
+func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
+	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
+		if err := s.reportMalformed(bad, off); err != nil {
+			return false, err
+		}
+	}
+	if s.end {
+		s.setState()
+		return s.failed, nil
+	}
+	return s.r.opt.AsLibrary && s.part.timed() && s.step(), nil
 }
 
 // readRecord parses the line of a record from i on, and more lines if a string of it does not end on the

@@ -195,135 +195,145 @@ func TestDocument_Introduction(t *testing.T) {
 
 func TestDocument_TraceStructure(t *testing.T) {
 	effort.Sequential(t)
-	t.Run("the main file has definitions and settings", func(t *testing.T) {
-		for _, dir := range toolFolders(t) {
-			head, _ := toolText(t, dir)
-			tr := must(Open(format.FileSource(mainFile(t, dir))))(t)
-			d := tr.Definitions
-			name := func(r Ref) string { s, _ := d.Text(r); return s }
-			got := []string{"Compression Algorithm: " + tr.Compression.String(), "Encoding algorithm: " + tr.stored.String(),
-				"Loop-finding algorithm: " + tr.LoopFinding.String(), fmt.Sprint("Max loop length: ", tr.MaxLoopLength),
-				fmt.Sprint("ZSTD compression level: ", tr.ZSTDLevel), "Timestamp storage: " + tr.TimestampStorage.String()}
-			for _, x := range d.Strings {
-				got = append(got, fmt.Sprintf("%d: '%s'", int32(x.Ref), x.Text))
-			}
-			for _, x := range d.Regions {
-				got = append(got, fmt.Sprintf("%d: %s", int32(x.Ref), name(x.Name)))
-			}
-			for _, x := range d.Groups {
-				members := strings.ReplaceAll(fmt.Sprint(x.Members), " ", ", ")
-				got = append(got, fmt.Sprintf("%d: '%s' %s", x.Ref, name(x.Name), members))
-			}
-			for _, x := range d.Comms {
-				got = append(got, fmt.Sprintf("%d: '%s' (group, %d, parent: %d)", x.Ref, name(x.Name), int32(x.Group),
-					int32(x.Parent)))
-			}
-			groups := slices.Clone(tr.LocationGroups)
-			slices.SortFunc(groups, func(a, b LocationGroup) int { return int(a.ID) - int(b.ID) })
-			for _, x := range groups {
-				got = append(got, fmt.Sprintf("%d: %s", x.ID, name(x.Name)))
-			}
-			for _, l := range got {
-				if !slices.Contains(head, l) {
-					t.Errorf("%s: the tool does not say %q", filepath.Base(dir), l)
-				}
-			}
-			counts := map[string]int{".nb_strings:": len(d.Strings), ".nb_regions:": len(d.Regions),
-				".nb_groups:": len(d.Groups), ".nb_comms:": len(d.Comms), ".nb_lg:": len(groups)}
-			for _, l := range head {
-				if f := strings.Fields(strings.Trim(strings.NewReplacer("{", " ", "}", " ").Replace(l), ": ")); len(f) > 2 {
-					if n, ok := counts[f[1]]; ok && f[2] != strconv.Itoa(n) {
-						t.Errorf("%s: found %d, the tool says %q", filepath.Base(dir), n, l)
-					}
-				}
+	t.Run("the main file has definitions and settings", testMainFileContent)
+	t.Run("data of the user are kept", testUserData)
+	t.Run("processes and threads are identified by location groups and locations", testProcessesAndThreads)
+	t.Run("files", testWrittenFiles)
+	t.Run("archives, threads and data are loaded on demand", testLoadedOnDemand)
+}
+
+func testMainFileContent(t *testing.T) {
+	for _, dir := range toolFolders(t) {
+		head, _ := toolText(t, dir)
+		tr := must(Open(format.FileSource(mainFile(t, dir))))(t)
+		d := tr.Definitions
+		name := func(r Ref) string { s, _ := d.Text(r); return s }
+		got := []string{"Compression Algorithm: " + tr.Compression.String(), "Encoding algorithm: " + tr.stored.String(),
+			"Loop-finding algorithm: " + tr.LoopFinding.String(), fmt.Sprint("Max loop length: ", tr.MaxLoopLength),
+			fmt.Sprint("ZSTD compression level: ", tr.ZSTDLevel), "Timestamp storage: " + tr.TimestampStorage.String()}
+		for _, x := range d.Strings {
+			got = append(got, fmt.Sprintf("%d: '%s'", int32(x.Ref), x.Text))
+		}
+		for _, x := range d.Regions {
+			got = append(got, fmt.Sprintf("%d: %s", int32(x.Ref), name(x.Name)))
+		}
+		for _, x := range d.Groups {
+			members := strings.ReplaceAll(fmt.Sprint(x.Members), " ", ", ")
+			got = append(got, fmt.Sprintf("%d: '%s' %s", x.Ref, name(x.Name), members))
+		}
+		for _, x := range d.Comms {
+			got = append(got, fmt.Sprintf("%d: '%s' (group, %d, parent: %d)", x.Ref, name(x.Name), int32(x.Group),
+				int32(x.Parent)))
+		}
+		groups := slices.Clone(tr.LocationGroups)
+		slices.SortFunc(groups, func(a, b LocationGroup) int { return int(a.ID) - int(b.ID) })
+		for _, x := range groups {
+			got = append(got, fmt.Sprintf("%d: %s", x.ID, name(x.Name)))
+		}
+		for _, l := range got {
+			if !slices.Contains(head, l) {
+				t.Errorf("%s: the tool does not say %q", filepath.Base(dir), l)
 			}
 		}
-	})
-	t.Run("data of the user are kept", func(t *testing.T) {
-		tr := must(Open(format.FileSource(mainFile(t, "testdata/ok/abi17_metadata"))))(t)
-		// The bytes of the file are the reference.
-		want := []Metadata{{"app", "stencil"}, {"empty", ""}, {"long", strings.Repeat("x", 3000)}, {"utf8", "hétérogène"}}
-		if !slices.Equal(tr.Metadata, want) {
-			t.Errorf("found %v, expected %v", tr.Metadata, want)
-		}
-	})
-	t.Run("processes and threads are identified by location groups and locations", func(t *testing.T) {
-		for _, dir := range toolFolders(t) {
-			_, list := toolText(t, dir)
-			var got, want []string
-			for _, x := range list {
-				want = append(want, fmt.Sprint(x.archive, x.id, x.name, x.events, x.kinds, x.sequences))
-			}
-			for _, th := range threads(t, mainFile(t, dir)) {
-				got = append(got, fmt.Sprint(th.Archive.ID, th.ID, th.Name(), th.Count(), len(th.Events), len(th.Sequences)))
-			}
-			slices.Sort(got)
-			slices.Sort(want)
-			if strings.HasSuffix(dir, "empty_thread") {
-				got = got[:len(want)] // the tool crashes on the second thread
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: found %q, expected %q", filepath.Base(dir), got, want)
-			}
-		}
-	})
-	t.Run("files", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "root_folder")
-		w := must(Create(filepath.Join(dir, "main"), nil))(t)
-		w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
-		for _, at := range [][2]uint32{{0, 0}, {0, 1}, {1, 2}} {
-			r := must(w.Archive(at[0]).Record(at[1], NoRef))(t)
-			for i := range uint64(5) {
-				if err := r.Record(i, ThreadTaskSwitch, nil, nil); err != nil {
-					t.Fatal(err)
+		counts := map[string]int{".nb_strings:": len(d.Strings), ".nb_regions:": len(d.Regions),
+			".nb_groups:": len(d.Groups), ".nb_comms:": len(d.Comms), ".nb_lg:": len(groups)}
+		for _, l := range head {
+			if f := strings.Fields(strings.Trim(strings.NewReplacer("{", " ", "}", " ").Replace(l), ": ")); len(f) > 2 {
+				if n, ok := counts[f[1]]; ok && f[2] != strconv.Itoa(n) {
+					t.Errorf("%s: found %d, the tool says %q", filepath.Base(dir), n, l)
 				}
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+	}
+}
+
+func testUserData(t *testing.T) {
+	tr := must(Open(format.FileSource(mainFile(t, "testdata/ok/abi17_metadata"))))(t)
+	// The bytes of the file are the reference.
+	want := []Metadata{{"app", "stencil"}, {"empty", ""}, {"long", strings.Repeat("x", 3000)}, {"utf8", "hétérogène"}}
+	if !slices.Equal(tr.Metadata, want) {
+		t.Errorf("found %v, expected %v", tr.Metadata, want)
+	}
+}
+
+func testProcessesAndThreads(t *testing.T) {
+	for _, dir := range toolFolders(t) {
+		_, list := toolText(t, dir)
+		var got, want []string
+		for _, x := range list {
+			want = append(want, fmt.Sprint(x.archive, x.id, x.name, x.events, x.kinds, x.sequences))
 		}
-		var got []string
-		if err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				got = append(got, path)
+		for _, th := range threads(t, mainFile(t, dir)) {
+			got = append(got, fmt.Sprint(th.Archive.ID, th.ID, th.Name(), th.Count(), len(th.Events), len(th.Sequences)))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if strings.HasSuffix(dir, "empty_thread") {
+			got = got[:len(want)] // the tool crashes on the second thread
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, expected %q", filepath.Base(dir), got, want)
+		}
+	}
+}
+
+func testWrittenFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "root_folder")
+	w := must(Create(filepath.Join(dir, "main"), nil))(t)
+	w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
+	for _, at := range [][2]uint32{{0, 0}, {0, 1}, {1, 2}} {
+		r := must(w.Archive(at[0]).Record(at[1], NoRef))(t)
+		for i := range uint64(5) {
+			if err := r.Record(i, ThreadTaskSwitch, nil, nil); err != nil {
+				t.Fatal(err)
 			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"archive_0/archive.pallas",
-			"archive_0/thread_0/event_durations.dat", "archive_0/thread_0/sequence_durations.dat",
-			"archive_0/thread_0/thread.pallas",
-			"archive_0/thread_1/event_durations.dat", "archive_0/thread_1/sequence_durations.dat",
-			"archive_0/thread_1/thread.pallas",
-			"archive_1/archive.pallas",
-			"archive_1/thread_2/event_durations.dat", "archive_1/thread_2/sequence_durations.dat",
-			"archive_1/thread_2/thread.pallas",
-			"main.pallas"}, got); diff != "" {
-			t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			got = append(got, path)
 		}
-	})
-	t.Run("archives, threads and data are loaded on demand", func(t *testing.T) {
-		tr, log := openLogged(t, inMemory(t, "testdata/ok/abi18_mpi"))
-		log.expect(t, "the trace", "main.pallas")
-		if ids := tr.ArchiveIDs(); !slices.Equal(ids, []uint32{0, 1, 2, 3}) {
-			t.Errorf("found archives %v, expected 0 to 3", ids)
-		}
-		log.expect(t, "the list of archives")
-		a := must(tr.Archive(2))(t)
-		log.expect(t, "an archive", "archive_2/archive.pallas")
-		th := must(a.Thread(2))(t)
-		log.expect(t, "a thread", "archive_2/thread_2/thread.pallas")
-		at := slices.IndexFunc(th.Events, func(e Event) bool { return e.Timestamps.Size > 2 })
-		v := &th.Events[at].Timestamps
-		must(th.Value(v, 1))(t)
-		times := "archive_2/thread_2/event_durations.dat"
-		log.expect(t, "a time", times, fmt.Sprint(times, "@", v.Blocks[0].Offset))
-		must(th.Value(v, 2))(t)
-		must(tr.Archive(2))(t)
-		must(a.Thread(2))(t)
-		log.expect(t, "what is there already")
-	})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"archive_0/archive.pallas",
+		"archive_0/thread_0/event_durations.dat", "archive_0/thread_0/sequence_durations.dat",
+		"archive_0/thread_0/thread.pallas",
+		"archive_0/thread_1/event_durations.dat", "archive_0/thread_1/sequence_durations.dat",
+		"archive_0/thread_1/thread.pallas",
+		"archive_1/archive.pallas",
+		"archive_1/thread_2/event_durations.dat", "archive_1/thread_2/sequence_durations.dat",
+		"archive_1/thread_2/thread.pallas",
+		"main.pallas"}, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func testLoadedOnDemand(t *testing.T) {
+	tr, log := openLogged(t, inMemory(t, "testdata/ok/abi18_mpi"))
+	log.expect(t, "the trace", "main.pallas")
+	if ids := tr.ArchiveIDs(); !slices.Equal(ids, []uint32{0, 1, 2, 3}) {
+		t.Errorf("found archives %v, expected 0 to 3", ids)
+	}
+	log.expect(t, "the list of archives")
+	a := must(tr.Archive(2))(t)
+	log.expect(t, "an archive", "archive_2/archive.pallas")
+	th := must(a.Thread(2))(t)
+	log.expect(t, "a thread", "archive_2/thread_2/thread.pallas")
+	at := slices.IndexFunc(th.Events, func(e Event) bool { return e.Timestamps.Size > 2 })
+	v := &th.Events[at].Timestamps
+	must(th.Value(v, 1))(t)
+	times := "archive_2/thread_2/event_durations.dat"
+	log.expect(t, "a time", times, fmt.Sprint(times, "@", v.Blocks[0].Offset))
+	must(th.Value(v, 2))(t)
+	must(tr.Archive(2))(t)
+	must(a.Thread(2))(t)
+	log.expect(t, "what is there already")
 }
 
 // repeatThread returns a trace of one archive with n threads that have the same files.
@@ -465,114 +475,122 @@ func TestDocument_TraceStructure_Memory(t *testing.T) {
 
 func TestDocument_Grammar(t *testing.T) {
 	effort.Sequential(t)
-	t.Run("a token has 32 bits: the type in the 2 lowest ones, and an id of 30", func(t *testing.T) {
-		for _, x := range []struct {
-			bits Token
-			typ  TokenType
-			id   uint32
-			name string
-		}{{1, EventToken, 0, "E0"}, {5, EventToken, 1, "E1"}, {6, SequenceToken, 1, "S1"}, {3, LoopToken, 0, "L0"},
-			{0x80000002, SequenceToken, 1 << 29, "S536870912"}, {0xffffffff, LoopToken, 1<<30 - 1, "L1073741823"},
-			{0xfffffffc, InvalidToken, 1<<30 - 1, "invalid"}} {
-			k := MakeToken(x.typ, x.id)
-			if x.bits.Type() != x.typ || x.bits.ID() != x.id || x.bits.String() != x.name || k != x.bits {
-				t.Errorf("%#x: found type %d, id %d, %s, and %#x of them", uint32(x.bits), x.bits.Type(), x.bits.ID(),
-					x.bits, uint32(k))
-			}
+	t.Run("a token has 32 bits: the type in the 2 lowest ones, and an id of 30", testTokenBits)
+	t.Run("a sequence is an ordered collection of tokens", testSequencesOfTools)
+	t.Run("a loop repeats a sequence", testLoops)
+	t.Run("in an event are a record and its data, beside it its times and attributes", testEventParts)
+}
+
+func testTokenBits(t *testing.T) {
+	for _, x := range []struct {
+		bits Token
+		typ  TokenType
+		id   uint32
+		name string
+	}{{1, EventToken, 0, "E0"}, {5, EventToken, 1, "E1"}, {6, SequenceToken, 1, "S1"}, {3, LoopToken, 0, "L0"},
+		{0x80000002, SequenceToken, 1 << 29, "S536870912"}, {0xffffffff, LoopToken, 1<<30 - 1, "L1073741823"},
+		{0xfffffffc, InvalidToken, 1<<30 - 1, "invalid"}} {
+		k := MakeToken(x.typ, x.id)
+		if x.bits.Type() != x.typ || x.bits.ID() != x.id || x.bits.String() != x.name || k != x.bits {
+			t.Errorf("%#x: found type %d, id %d, %s, and %#x of them", uint32(x.bits), x.bits.Type(), x.bits.ID(),
+				x.bits, uint32(k))
 		}
-		// These are the greatest tokens that the format can express, in a file.
-		h := rootOf(ThreadTaskSwitch, []uint64{7})
-		h.sequences, h.loops = [][]Token{{MakeToken(EventToken, 0)}}, nil
-		m := h.files()
-		for token, rules := range map[uint32]string{1: "", 0xfffffffd: "pallas.grammar", 0xfffffffe: "pallas.grammar",
-			0xffffffff: "pallas.grammar", 0xfffffffc: "pallas.grammar"} {
-			b := slices.Clone(h.files()["archive_0/thread_0/thread.pallas"].Data)
-			copy(b[len(b)-8-12-48-4:], le32(nil, token)) // before the vectors and the maps of sequences and loops
-			m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: b}
-			if times, got := readTimes(t, m); got != rules || fmt.Sprint(times) != "[7]" {
-				t.Errorf("%#x: found %v, %q, expected [7], %q", token, times, got, rules)
-			}
+	}
+	// These are the greatest tokens that the format can express, in a file.
+	h := rootOf(ThreadTaskSwitch, []uint64{7})
+	h.sequences, h.loops = [][]Token{{MakeToken(EventToken, 0)}}, nil
+	m := h.files()
+	for token, rules := range map[uint32]string{1: "", 0xfffffffd: "pallas.grammar", 0xfffffffe: "pallas.grammar",
+		0xffffffff: "pallas.grammar", 0xfffffffc: "pallas.grammar"} {
+		b := slices.Clone(h.files()["archive_0/thread_0/thread.pallas"].Data)
+		copy(b[len(b)-8-12-48-4:], le32(nil, token)) // before the vectors and the maps of sequences and loops
+		m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: b}
+		if times, got := readTimes(t, m); got != rules || fmt.Sprint(times) != "[7]" {
+			t.Errorf("%#x: found %v, %q, expected [7], %q", token, times, got, rules)
 		}
-	})
-	// The output of the tool is the reference.
-	t.Run("a sequence is an ordered collection of tokens", func(t *testing.T) {
-		compared := 0
-		for _, dir := range toolFolders(t) {
-			_, list := toolText(t, dir)
-			all := threads(t, mainFile(t, dir))
-			if len(all) > 0 && all[0].Archive.Trace.ABI < 17 {
-				continue // in ABI 16 all sequences are blocks
-			}
-			for _, x := range list {
-				th := all[slices.IndexFunc(all, func(y *Thread) bool { return y.ID == x.id && y.Archive.ID == x.archive })]
-				for id, want := range x.tokens {
-					s := th.Sequence(MakeToken(SequenceToken, uint32(id)))
-					if s == nil {
-						t.Fatalf("%s: found no sequence %d", dir, id)
-					}
-					got := []string{}
-					for _, k := range s.Tokens {
-						switch {
-						case th.Event(k) != nil:
-							got = append(got, th.Archive.Definitions.describe(th.Event(k)))
-						case th.Loop(k) != nil:
-							got = append(got, th.sequenceName(th.Loop(k).Sequence))
-						default:
-							got = append(got, th.sequenceName(k))
-						}
-					}
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("%s: sequence %d (-tool +weft):\n%s", dir, id, diff)
-					}
-					// A block is delimited by an enter and a leave. All other sequences except the
-					// root are of the other type.
-					block := strings.HasPrefix(want[0], "Enter ") && strings.HasPrefix(want[len(want)-1], "Leave ")
-					if root := MakeToken(SequenceToken, uint32(id)) == th.Root; (s.Type == BlockSequence) != (block || root) {
-						t.Errorf("%s: sequence %d has type %d: %q", dir, id, s.Type, want)
-					}
-					compared++
+	}
+}
+
+// testSequencesOfTools compares sequences with the output of the tool.
+func testSequencesOfTools(t *testing.T) {
+	compared := 0
+	for _, dir := range toolFolders(t) {
+		_, list := toolText(t, dir)
+		all := threads(t, mainFile(t, dir))
+		if len(all) > 0 && all[0].Archive.Trace.ABI < 17 {
+			continue // in ABI 16 all sequences are blocks
+		}
+		for _, x := range list {
+			th := all[slices.IndexFunc(all, func(y *Thread) bool { return y.ID == x.id && y.Archive.ID == x.archive })]
+			for id, want := range x.tokens {
+				s := th.Sequence(MakeToken(SequenceToken, uint32(id)))
+				if s == nil {
+					t.Fatalf("%s: found no sequence %d", dir, id)
 				}
+				got := []string{}
+				for _, k := range s.Tokens {
+					switch {
+					case th.Event(k) != nil:
+						got = append(got, th.Archive.Definitions.describe(th.Event(k)))
+					case th.Loop(k) != nil:
+						got = append(got, th.sequenceName(th.Loop(k).Sequence))
+					default:
+						got = append(got, th.sequenceName(k))
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: sequence %d (-tool +weft):\n%s", dir, id, diff)
+				}
+				// A block is delimited by an enter and a leave. All other sequences except the
+				// root are of the other type.
+				block := strings.HasPrefix(want[0], "Enter ") && strings.HasPrefix(want[len(want)-1], "Leave ")
+				if root := MakeToken(SequenceToken, uint32(id)) == th.Root; (s.Type == BlockSequence) != (block || root) {
+					t.Errorf("%s: sequence %d has type %d: %q", dir, id, s.Type, want)
+				}
+				compared++
 			}
 		}
-		if compared < 80 {
-			t.Errorf("compared %d sequences", compared)
+	}
+	if compared < 80 {
+		t.Errorf("compared %d sequences", compared)
+	}
+}
+
+func testLoops(t *testing.T) {
+	// The root is E0 and L0, which repeats S1 = E1 E2 three times. S1 is no block.
+	h := handMade{[]Record{ThreadBegin, ThreadTaskCreate, ThreadTaskComplete},
+		[][][]uint64{{{1}}, {{2, 4, 6}}, {{3, 5, 7}}}, [][]Token{{1, 3}, {5, 9}},
+		[]Loop{{MakeToken(SequenceToken, 1), 3, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
+	tr, _ := openLogged(t, h.files())
+	th := must(must(tr.Archive(0))(t).Thread(0))(t)
+	var got []string
+	for _, f := range events(t, th) {
+		got = append(got, fmt.Sprint(f.time, f.record))
+	}
+	want := []string{"1 THREAD_BEGIN", "2 THREAD_TASK_CREATE", "3 THREAD_TASK_COMPLETE", "4 THREAD_TASK_CREATE",
+		"5 THREAD_TASK_COMPLETE", "6 THREAD_TASK_CREATE", "7 THREAD_TASK_COMPLETE"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	// In pallas_info, the sequence of a single call is the call's own block; otherwise it is a
+	// loop's.
+	for name, want := range map[string]SequenceType{"nested": BlockSequence, "attrs": BlockSequence,
+		"global_locations": LoopSequence, "vecedge_1001": LoopSequence} {
+		th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
+		if s := th.Sequence(th.Loop(MakeToken(LoopToken, 0)).Sequence); s == nil || s.Type != want {
+			t.Errorf("%s: found a loop of %v, expected one of a sequence of type %d", name, s, want)
 		}
-	})
-	t.Run("a loop repeats a sequence", func(t *testing.T) {
-		// The root is E0 and L0, which repeats S1 = E1 E2 three times. S1 is no block.
-		h := handMade{[]Record{ThreadBegin, ThreadTaskCreate, ThreadTaskComplete},
-			[][][]uint64{{{1}}, {{2, 4, 6}}, {{3, 5, 7}}}, [][]Token{{1, 3}, {5, 9}},
-			[]Loop{{MakeToken(SequenceToken, 1), 3, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
-		tr, _ := openLogged(t, h.files())
-		th := must(must(tr.Archive(0))(t).Thread(0))(t)
-		var got []string
-		for _, f := range events(t, th) {
-			got = append(got, fmt.Sprint(f.time, f.record))
-		}
-		want := []string{"1 THREAD_BEGIN", "2 THREAD_TASK_CREATE", "3 THREAD_TASK_COMPLETE", "4 THREAD_TASK_CREATE",
-			"5 THREAD_TASK_COMPLETE", "6 THREAD_TASK_CREATE", "7 THREAD_TASK_COMPLETE"}
-		if !slices.Equal(got, want) {
-			t.Errorf("found %q, expected %q", got, want)
-		}
-		// In pallas_info, the sequence of a single call is the call's own block; otherwise it is a
-		// loop's.
-		for name, want := range map[string]SequenceType{"nested": BlockSequence, "attrs": BlockSequence,
-			"global_locations": LoopSequence, "vecedge_1001": LoopSequence} {
-			th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
-			if s := th.Sequence(th.Loop(MakeToken(LoopToken, 0)).Sequence); s == nil || s.Type != want {
-				t.Errorf("%s: found a loop of %v, expected one of a sequence of type %d", name, s, want)
-			}
-		}
-	})
-	t.Run("in an event are a record and its data, beside it its times and attributes", func(t *testing.T) {
-		// This is the second loop iteration of the library's trace "attrs" in truth.txt.
-		th := threads(t, mainFile(t, "testdata/ok/attrs"))[0]
-		lines := strings.Split(unzip(t, "testdata/ok/attrs/truth.txt.gz"), "\n")
-		if got := threadText(t, th); !slices.Equal(got, lines[:len(lines)-1]) {
-			t.Errorf("found %d events that differ from the %d that were recorded", len(got), len(lines)-1)
-		}
-		if want := 3; len(th.Sequences) != want || !th.Event(MakeToken(EventToken, 2)).HasAttributes() {
-			t.Errorf("found %d sequences, expected %d, and attributes of E2", len(th.Sequences), want)
-		}
-	})
+	}
+}
+
+func testEventParts(t *testing.T) {
+	// This is the second loop iteration of the library's trace "attrs" in truth.txt.
+	th := threads(t, mainFile(t, "testdata/ok/attrs"))[0]
+	lines := strings.Split(unzip(t, "testdata/ok/attrs/truth.txt.gz"), "\n")
+	if got := threadText(t, th); !slices.Equal(got, lines[:len(lines)-1]) {
+		t.Errorf("found %d events that differ from the %d that were recorded", len(got), len(lines)-1)
+	}
+	if want := 3; len(th.Sequences) != want || !th.Event(MakeToken(EventToken, 2)).HasAttributes() {
+		t.Errorf("found %d sequences, expected %d, and attributes of E2", len(th.Sequences), want)
+	}
 }

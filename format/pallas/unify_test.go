@@ -11,6 +11,25 @@ import (
 // TestUnify checks that equal events and sequences of several threads get the same ids, whatever
 // their archives name them, and that the content of the threads is unchanged.
 func TestUnify(t *testing.T) {
+	path := writeUnlike(t)
+	want := contentLines(t, path)
+	to := copyTrace(t, path, map[string]string{"pallas.unify-tokens": "true"})
+	got := contentLines(t, to)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	list := threads(t, to)
+	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 8 {
+		t.Errorf("%d regions", n)
+	}
+	if shared := sharedIDs(t, list); shared < 10 {
+		t.Errorf("%d ids are shared", shared)
+	}
+}
+
+// writeUnlike writes a trace of three threads with equal events, whose archives name them differently.
+// It returns the path of the main file.
+func writeUnlike(t *testing.T) string {
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -70,48 +89,44 @@ func TestUnify(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// These lines are the content of a trace, without numbers of definitions.
-	says := func(name string) (l []string) {
-		for _, th := range threads(t, name) {
-			d := th.Archive.Definitions
-			l = append(l, th.Name())
-			for _, f := range events(t, th) {
-				s := fmt.Sprint(f.time, f.record)
-				switch f.record {
-				case Enter, Leave:
-					name, _ := d.RegionName(binary.LittleEndian.Uint32(f.payload))
-					s += " " + name
-				case MPISend:
-					c := d.Comm(binary.LittleEndian.Uint32(f.payload[4:]))
-					name, _ := d.Text(c.Name)
-					s += " " + name
-				}
-				for _, v := range f.attributes {
-					x := d.Attribute(v.Attribute)
-					name, _ := d.Text(x.Name)
-					value := fmt.Sprint(v.Uint())
-					if x.Type == RegionValue {
-						value, _ = d.RegionName(Ref(v.Uint()))
-					}
-					s += " " + name + "=" + value
-				}
-				l = append(l, s)
+	return w.path
+}
+
+// contentLines returns the content of a trace, without numbers of definitions.
+func contentLines(t *testing.T, name string) (l []string) {
+	for _, th := range threads(t, name) {
+		d := th.Archive.Definitions
+		l = append(l, th.Name())
+		for _, f := range events(t, th) {
+			s := fmt.Sprint(f.time, f.record)
+			switch f.record {
+			case Enter, Leave:
+				name, _ := d.RegionName(binary.LittleEndian.Uint32(f.payload))
+				s += " " + name
+			case MPISend:
+				c := d.Comm(binary.LittleEndian.Uint32(f.payload[4:]))
+				name, _ := d.Text(c.Name)
+				s += " " + name
 			}
+			for _, v := range f.attributes {
+				x := d.Attribute(v.Attribute)
+				name, _ := d.Text(x.Name)
+				value := fmt.Sprint(v.Uint())
+				if x.Type == RegionValue {
+					value, _ = d.RegionName(Ref(v.Uint()))
+				}
+				s += " " + name + "=" + value
+			}
+			l = append(l, s)
 		}
-		return l
 	}
-	want := says(w.path)
-	to := copyTrace(t, w.path, map[string]string{"pallas.unify-tokens": "true"})
-	got := says(to)
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant %q", got, want)
-	}
-	list := threads(t, to)
-	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 8 {
-		t.Errorf("%d regions", n)
-	}
-	// Equal events and sequences have equal ids.
-	shared := 0
+	return l
+}
+
+// sharedIDs checks that equal events and sequences of the threads have equal ids. It returns how many ids
+// several threads have.
+func sharedIDs(t *testing.T, list []*Thread) (shared int) {
+	t.Helper()
 	type thing struct{ kind, id uint32 }
 	all := map[thing]string{}
 	seen := map[string]thing{}
@@ -144,7 +159,5 @@ func TestUnify(t *testing.T) {
 			}
 		}
 	}
-	if shared < 10 {
-		t.Errorf("%d ids are shared", shared)
-	}
+	return shared
 }

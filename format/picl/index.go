@@ -281,22 +281,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		}
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
-			skip := int64(0)
-			if typ != TypeExit {
-				skip = int64(len(specOf(h.f[1]).entry))
-			}
-			if source, any := h.leavesOpen(l, skip); any && (typ != TypeMark || d.markMessages) {
-				if r.open == nil {
-					r.open = map[procKey]bool{}
-				}
-				r.open[key] = r.open[key] || source
-			}
-			if h.f[1] != -58 {
-				r.nesting.note(typ, h.f[1], key)
-			}
-			if typ == TypeEntry && h.mayHaveMore(l, skip) {
-				r.nesting.found = true // the entry has the fields of a mark, which its exit may repeat
-			}
+			r.scanReceive(&h, l, d.markMessages)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
@@ -305,6 +290,27 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	}
 	r.Longest()
 	return r
+}
+
+// scanReceive notes what the record of a receive leaves open.
+func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
+	typ, event, key := h.f[0], h.f[1], procKey{h.f[3], h.f[4]}
+	skip := int64(0)
+	if typ != TypeExit {
+		skip = int64(len(specOf(event).entry))
+	}
+	if source, any := h.leavesOpen(l, skip); any && (typ != TypeMark || markMessages) {
+		if r.open == nil {
+			r.open = map[procKey]bool{}
+		}
+		r.open[key] = r.open[key] || source
+	}
+	if event != -58 {
+		r.nesting.note(typ, event, key)
+	}
+	if typ == TypeEntry && h.mayHaveMore(l, skip) {
+		r.nesting.found = true // the entry has the fields of a mark, which its exit may repeat
+	}
 }
 
 // coded counts the definition records with characters beyond ASCII.

@@ -347,44 +347,55 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 17:
 		return c.emit(rec(TypeMark, -913))
 	case 18, 24:
-		event := int64(-912)
-		if x.key == 24 {
-			event = -903
-		}
-		end := rec(TypeExit, event)
-		if len(args) >= 2 {
-			if t, ok := oldTime(args[0], args[1]); ok {
-				end.Time = t
-			} else if err := x.bad(fmt.Sprintf("an end after %d seconds", args[0]),
-				"microseconds that fit 64 bits; the record takes no time"); err != nil {
-				return err
-			}
-		}
-		return c.emit(rec(TypeEntry, event), end)
+		return c.untilEnd(x)
 	case 19:
 		vol := rec(TypeVolumes, -1, -901, arg(0))
 		return c.emit(rec(TypeExit, -901), vol)
 	case 20, 21:
 		return c.block(x)
 	case 22:
-		if arg(0) != int64(len(args))-1 {
-			err := x.bad(fmt.Sprintf("a count of %d and %d values", arg(0), max(0, len(args)-1)),
-				"the count of values; a negative one means that there was no room for them")
-			if err != nil {
-				return err
-			}
-		}
-		for i := int64(1); i <= arg(0) && int(i) < len(args); i++ {
-			if err := c.emit(rec(TypeMark, max(0, args[i]))); err != nil {
-				return err
-			}
-		}
-		return nil
+		return c.marks(x)
 	case 23:
 		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
 	}
 	c.Skipped++
 	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+}
+
+// untilEnd writes the entry and the exit of a record that has the time of its end.
+func (c *oldConverter) untilEnd(x *oldLine) error {
+	event := int64(-912)
+	if x.key == 24 {
+		event = -903
+	}
+	end := x.record(TypeExit, event)
+	if len(x.args) >= 2 {
+		if t, ok := oldTime(x.args[0], x.args[1]); ok {
+			end.Time = t
+		} else if err := x.bad(fmt.Sprintf("an end after %d seconds", x.args[0]),
+			"microseconds that fit 64 bits; the record takes no time"); err != nil {
+			return err
+		}
+	}
+	return c.emit(x.record(TypeEntry, event), end)
+}
+
+// marks writes a mark for each value of a record that has a count and values.
+func (c *oldConverter) marks(x *oldLine) error {
+	count := x.arg(0)
+	if count != int64(len(x.args))-1 {
+		err := x.bad(fmt.Sprintf("a count of %d and %d values", count, max(0, len(x.args)-1)),
+			"the count of values; a negative one means that there was no room for them")
+		if err != nil {
+			return err
+		}
+	}
+	for i := int64(1); i <= count && int(i) < len(x.args); i++ {
+		if err := c.emit(x.record(TypeMark, max(0, x.args[i]))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // block writes the begin or end of a block.

@@ -72,6 +72,39 @@ func (p *blockParser) restoreFast(line []byte, i int, h *head, t, number int64) 
 	return i + 1
 }
 
+// restoredKind returns the kind of the row that a record of a type stands for, from the key of its first
+// pair. carried is true if the record's pairs have the kind instead.
+func restoredKind(typ int64, first string) (kind trace.Kind, carried bool) {
+	switch {
+	case typ == rowType, first == "kind" && (typ == TypeEntry || typ == TypeExit):
+		return trace.NoKind, true
+	case typ == TypeEntry && first == "claim":
+		return trace.ClaimBegin, false
+	case typ == TypeEntry:
+		return trace.Enter, false
+	case typ == TypeExit && first == "claim":
+		return trace.ClaimEnd, false
+	case typ == TypeExit:
+		return trace.Leave, false
+	case typ == TypeMark:
+		return trace.Mark, false
+	}
+	return trace.NoKind, false
+}
+
+// restoreLinks keeps the links that a line carries as text.
+func (p *blockParser) restoreLinks(text string, number int64) error {
+	data, err := carrier.FromText(text)
+	if err != nil {
+		return err
+	}
+	if _, err := carrier.UnpackLinks(data, p.d.Model.Locations.Len()); err != nil {
+		return err
+	}
+	p.links = append(p.links, carriedLinks{number, data})
+	return nil
+}
+
 // restoreLine converts a line of a carried trace to a row.
 func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) error {
 	d := p.d
@@ -107,14 +140,9 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		p.readPairs()
 	}
 	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "links" {
-		data, err := carrier.FromText(p.pairs[0].Value)
-		if err == nil {
-			_, err = carrier.UnpackLinks(data, p.d.Model.Locations.Len())
-		}
-		if err != nil {
+		if err := p.restoreLinks(p.pairs[0].Value, number); err != nil {
 			return bad(err.Error())
 		}
-		p.links = append(p.links, carriedLinks{number, data})
 		return nil
 	}
 	if h.f[3] < 0 {
@@ -122,7 +150,6 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	}
 	location := uint32(loc)
 	b := p.batch(location)
-	var kind trace.Kind
 	ref := trace.NoRef
 	if e := h.f[1]; e >= 0 && e < int64(d.Model.Regions.Len()) {
 		ref = uint32(e)
@@ -141,42 +168,25 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	} else if typ == TypeExit && (isMessage || first == markEnd.Key) {
 		return nil
 	}
-	switch typ {
-	case TypeEntry, TypeExit:
-		kind = trace.Enter
-		claim := first == "claim"
-		switch {
-		case first == "kind":
-			var err error
-			if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
-				return bad(fmt.Sprintf("an event with %v", err))
-			}
-		case claim && h.f[0] == TypeEntry:
-			kind = trace.ClaimBegin
-		case claim:
-			kind = trace.ClaimEnd
-		case h.f[0] == TypeExit:
-			kind = trace.Leave
+	if typ == TypeMark && specOf(h.f[1]).send != noRole {
+		var few [16]int64
+		v := few[:0]
+		for _, x := range vals[:min(len(vals), len(few))] {
+			v = append(v, x.Int())
 		}
-	case TypeMark:
-		if spec := specOf(h.f[1]); spec.send != noRole {
-			var few [16]int64
-			v := few[:0]
-			for _, x := range vals[:min(len(vals), len(few))] {
-				v = append(v, x.Int())
-			}
-			if found := p.restoreMessage(b, location, t, h.f[1], v, number); found != "" {
-				return bad(found)
-			}
-			return nil
+		if found := p.restoreMessage(b, location, t, h.f[1], v, number); found != "" {
+			return bad(found)
 		}
-		kind = trace.Mark
-	case rowType:
+		return nil
+	}
+	kind, carried := restoredKind(typ, first)
+	switch {
+	case carried:
 		var err error
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
-	default:
+	case kind == trace.NoKind:
 		return bad(fmt.Sprintf("record type %d", h.f[0]))
 	}
 	if err := d.Restore.Add(b, location, t, kind, ref, p.pairs); err != nil {

@@ -76,77 +76,24 @@ func TestOtfprofileMatrix(t *testing.T) {
 				path).CombinedOutput(); err != nil {
 				t.Skipf("otfprofile does not read it: %v %s", err, out)
 			}
-			text, err := os.ReadFile(prefix + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
-			// Locations by name; message sizes; sums of operations over all locations of a kind.
-			names, want, sizes := map[string][]string{}, map[[2]string]traffic{}, map[int64]int64{}
-			type calls struct {
-				count, sent, received int64
-				seconds               float64
-			}
-			var all calls
-			for _, l := range strings.Split(string(text), "\n") {
-				f := strings.Split(l, ";")
-				switch {
-				case len(f) < 4:
-				case f[1] == "Process" || f[1] == "name" || f[1] == "":
-					names[f[0]] = f
-				case f[0] == "P2PCMC" || f[0] == "P2PCMS":
-					for i, v := range f[2 : len(f)-1] {
-						k := [2]string{f[1], names[f[0]][i+2]}
-						x := want[k]
-						if f[0] == "P2PCMC" {
-							x.count = parseNumber(t, v)
-						} else {
-							x.bytes = parseNumber(t, v)
-						}
-						if want[k] = x; x == (traffic{}) {
-							delete(want, k)
-						}
-					}
-				case f[0] == "MSGSIZE":
-					sizes[parseNumber(t, f[1])] = parseNumber(t, f[2])
-				case f[0] == "COLLOP":
-					s, err := strconv.ParseFloat(f[7], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
-					all = calls{all.count + max(parseNumber(t, f[3]), parseNumber(t, f[4])), all.sent + parseNumber(t, f[5]),
-						all.received + parseNumber(t, f[6]), all.seconds + s}
-				}
-			}
-			if len(want) == 0 {
+			expected := readOtfprofile(t, prefix+".csv")
+			if len(expected.matrix) == 0 {
 				t.Skip("otfprofile finds no messages")
 			}
 			x := commJSON(t, path)
-			byID := map[string]string{}
-			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv",
-				path))).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range rows[1:] {
-				byID[r[0]] = r[1]
-			}
-			got := map[[2]string]traffic{}
-			for _, c := range x.Messages.Matrix {
-				got[[2]string{byID[c.SourceID], byID[c.DestinationID]}] = traffic{c.Count, int64(c.Bytes)}
-			}
-			if !maps.Equal(got, want) {
-				t.Errorf("matrix: found %v, otfprofile has %v", got, want)
+			if got := commMatrix(t, path, x); !maps.Equal(got, expected.matrix) {
+				t.Errorf("matrix: found %v, otfprofile has %v", got, expected.matrix)
 			}
 			found := map[int64]int64{}
 			for _, s := range x.Messages.Sizes {
 				found[int64(s.Least)] = s.Count
 			}
-			if !maps.Equal(found, sizes) {
-				t.Errorf("sizes: found %v, otfprofile has %v", found, sizes)
+			if !maps.Equal(found, expected.sizes) {
+				t.Errorf("sizes: found %v, otfprofile has %v", found, expected.sizes)
 			}
-			var sum calls
+			var sum collectiveSums
 			for _, o := range x.Collectives.Operations {
-				sum = calls{sum.count + o.Calls, sum.sent + int64(o.Sent), sum.received + int64(o.Received),
+				sum = collectiveSums{sum.count + o.Calls, sum.sent + int64(o.Sent), sum.received + int64(o.Received),
 					sum.seconds + o.Time.Sum.Float()}
 			}
 			ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
@@ -154,6 +101,7 @@ func TestOtfprofileMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			seconds := sum.seconds / ticks
+			all := expected.all
 			if sum.seconds = all.seconds; sum != all || math.Abs(seconds-all.seconds) > 1e-5*all.seconds {
 				t.Errorf("collective operations: found %+v in %g s, otfprofile has %+v", sum, seconds, all)
 			}
@@ -166,6 +114,80 @@ func TestOtfprofileMatrix(t *testing.T) {
 	if t.Logf("%d traces, %d with collective operations", compared, called); compared < 4 || called < 1 {
 		t.Errorf("compared %d traces, %d with collective operations, expected more", compared, called)
 	}
+}
+
+// collectiveSums are the sums of all collective operations.
+type collectiveSums struct {
+	count, sent, received int64
+	seconds               float64
+}
+
+// otfprofile is the output of otfprofile: the messages by the names of locations, the numbers of messages
+// by their size, and the sums of collective operations over all locations of a kind.
+type otfprofile struct {
+	matrix map[[2]string]traffic
+	sizes  map[int64]int64
+	all    collectiveSums
+}
+
+func readOtfprofile(t *testing.T, path string) otfprofile {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][]string{}
+	x := otfprofile{matrix: map[[2]string]traffic{}, sizes: map[int64]int64{}}
+	for _, l := range strings.Split(string(text), "\n") {
+		f := strings.Split(l, ";")
+		switch {
+		case len(f) < 4:
+		case f[1] == "Process" || f[1] == "name" || f[1] == "":
+			names[f[0]] = f
+		case f[0] == "P2PCMC" || f[0] == "P2PCMS":
+			for i, v := range f[2 : len(f)-1] {
+				k := [2]string{f[1], names[f[0]][i+2]}
+				cell := x.matrix[k]
+				if f[0] == "P2PCMC" {
+					cell.count = parseNumber(t, v)
+				} else {
+					cell.bytes = parseNumber(t, v)
+				}
+				if x.matrix[k] = cell; cell == (traffic{}) {
+					delete(x.matrix, k)
+				}
+			}
+		case f[0] == "MSGSIZE":
+			x.sizes[parseNumber(t, f[1])] = parseNumber(t, f[2])
+		case f[0] == "COLLOP":
+			s, err := strconv.ParseFloat(f[7], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.all = collectiveSums{x.all.count + max(parseNumber(t, f[3]), parseNumber(t, f[4])),
+				x.all.sent + parseNumber(t, f[5]), x.all.received + parseNumber(t, f[6]), x.all.seconds + s}
+		}
+	}
+	return x
+}
+
+// commMatrix returns the messages by the names of locations, as weft comm finds them.
+func commMatrix(t *testing.T, path string, x *commResult) map[[2]string]traffic {
+	t.Helper()
+	byID := map[string]string{}
+	rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv",
+		path))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows[1:] {
+		byID[r[0]] = r[1]
+	}
+	got := map[[2]string]traffic{}
+	for _, c := range x.Messages.Matrix {
+		got[[2]string{byID[c.SourceID], byID[c.DestinationID]}] = traffic{c.Count, int64(c.Bytes)}
+	}
+	return got
 }
 
 // tracedProgram runs a program of testdata/programs with a number of ranks under EZTrace. It

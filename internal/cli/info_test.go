@@ -33,57 +33,15 @@ func TestOtfinfo(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: otfinfo: %v", name, err)
 		}
-		var got struct {
-			Properties map[string]any
-			Files      []info.File
-			Kinds      []struct {
-				Name   string
-				Events int64
-			}
-			Signals []struct {
-				Name                     string
-				Last                     json.Number
-				AverageRate, HighestRate float64
-			}
-			Definitions map[string][]struct{ Name string }
-			Records     []info.Records `json:"definitionRecords"`
-		}
+		var got otfinfoFigures
 		if err := json.Unmarshal([]byte(weft(t, 0, "info", "-q", "--json", "--definitions", path)), &got); err != nil {
 			t.Fatal(err)
 		}
-		kinds := map[string]int64{}
-		for _, k := range got.Kinds {
-			kinds[k.Name] = k.Events
-		}
-		records := map[string]int64{}
-		for _, r := range got.Records {
-			records[r.Type] = r.Count
-		}
 		lines := strings.Split(string(text), "\n")
-		field := func(name string) (string, bool) {
-			for _, l := range lines {
-				if k, v, ok := strings.Cut(l, " | "); ok && strings.TrimSpace(strings.TrimPrefix(k, "| ")) == name {
-					return v, true
-				}
-			}
-			return "", false
-		}
-		for name, want := range map[string]int64{"enters": kinds["enter"], "leaves": kinds["leave"], "sends": kinds["send"],
-			"receives": kinds["recv"],
-			"RMA Put":  kinds["rma-put"], "RMA Get": kinds["rma-get"], "RMA End": kinds["rma-end"],
-			"collective operations": kinds["collective"] + kinds["collective-end"],
-			"file operations":       kinds["file-operation"] + kinds["file-operation-end"],
-			"process definitions":   records["DefProcess"],
-			"function definitions":  records["DefFunction"], "counter definitions": records["DefCounter"],
-			"collective op. definitions": records["DefCollectiveOperation"],
-			"process group definitions":  records["DefProcessGroup"], "function group definitions": records["DefFunctionGroup"],
-			"counter group definitions": records["DefCounterGroup"], "marker definitions": records["DefMarker"]} {
-			if s, ok := field(name); !ok || s != strconv.FormatInt(want, 10) {
-				t.Errorf("%s: %s: found %d, otfinfo has %q", path, name, want, s)
-			}
-		}
-		if s, _ := field("creator of the trace"); got.Properties["creator"] != nil && s != got.Properties["creator"] {
-			t.Errorf("%s: creator %q, otfinfo has %q", path, got.Properties["creator"], s)
+		compareCounts(t, path, lines, &got)
+		creator := got.Properties["creator"]
+		if s, _ := otfinfoField(lines, "creator of the trace"); creator != nil && s != creator {
+			t.Errorf("%s: creator %q, otfinfo has %q", path, creator, s)
 		}
 		events := int64(0)
 		for _, f := range got.Files {
@@ -91,32 +49,13 @@ func TestOtfinfo(t *testing.T) {
 				events += f.Size
 			}
 		}
-		if s, _ := field("event files size"); !sameSize(s, events) {
+		if s, _ := otfinfoField(lines, "event files size"); !sameSize(s, events) {
 			t.Errorf("%s: events of %d bytes, otfinfo has %q", path, events, s)
 		}
-		for title, key := range map[string]string{"process definitions": "locations", "function definitions": "regions",
-			"marker definitions":               "markers",
-			"collective operation definitions": "DefCollectiveOperation", "process group definitions": "communicators",
-			"function group definitions": "DefFunctionGroup", "counter group definitions": "DefCounterGroup"} {
-			var want, have []string
-			i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "| "+title+"[") })
-			for i += 2; strings.HasPrefix(lines[i], "| "); i++ {
-				want = append(want, strings.TrimPrefix(lines[i], "| "))
-			}
-			for _, x := range got.Definitions[key] {
-				if !strings.HasPrefix(x.Name, "undefined ") {
-					have = append(have, x.Name)
-				}
-			}
-			slices.Sort(want)
-			slices.Sort(have)
-			if !slices.Equal(have, want) {
-				t.Errorf("%s: %s: found %q, otfinfo has %q", path, title, have, want)
-			}
-		}
+		compareDefinitions(t, path, lines, &got)
 		for _, m := range got.Signals {
-			last, _ := field("last value")
-			highest, _ := field("highest rate")
+			last, _ := otfinfoField(lines, "last value")
+			highest, _ := otfinfoField(lines, "highest rate")
 			if s := m.Last.String(); s != last {
 				t.Errorf("%s: counter %s ends at %s, otfinfo has %s", path, m.Name, s, last)
 			}
@@ -127,6 +66,85 @@ func TestOtfinfo(t *testing.T) {
 			if want := averageRate(t, otfprint, path); math.Abs(want-m.AverageRate) > 1e-9*want {
 				t.Errorf("%s: counter %s grows by %g, the values of otfprint by %g", path, m.Name, m.AverageRate, want)
 			}
+		}
+	}
+}
+
+// otfinfoFigures are the figures of weft info that otfinfo has, too.
+type otfinfoFigures struct {
+	Properties map[string]any
+	Files      []info.File
+	Kinds      []struct {
+		Name   string
+		Events int64
+	}
+	Signals []struct {
+		Name                     string
+		Last                     json.Number
+		AverageRate, HighestRate float64
+	}
+	Definitions map[string][]struct{ Name string }
+	Records     []info.Records `json:"definitionRecords"`
+}
+
+// otfinfoField returns a value of otfinfo's output.
+func otfinfoField(lines []string, name string) (string, bool) {
+	for _, l := range lines {
+		if k, v, ok := strings.Cut(l, " | "); ok && strings.TrimSpace(strings.TrimPrefix(k, "| ")) == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// compareCounts compares the numbers of events and definitions.
+func compareCounts(t *testing.T, path string, lines []string, got *otfinfoFigures) {
+	t.Helper()
+	kinds := map[string]int64{}
+	for _, k := range got.Kinds {
+		kinds[k.Name] = k.Events
+	}
+	records := map[string]int64{}
+	for _, r := range got.Records {
+		records[r.Type] = r.Count
+	}
+	for name, want := range map[string]int64{"enters": kinds["enter"], "leaves": kinds["leave"], "sends": kinds["send"],
+		"receives": kinds["recv"],
+		"RMA Put":  kinds["rma-put"], "RMA Get": kinds["rma-get"], "RMA End": kinds["rma-end"],
+		"collective operations": kinds["collective"] + kinds["collective-end"],
+		"file operations":       kinds["file-operation"] + kinds["file-operation-end"],
+		"process definitions":   records["DefProcess"],
+		"function definitions":  records["DefFunction"], "counter definitions": records["DefCounter"],
+		"collective op. definitions": records["DefCollectiveOperation"],
+		"process group definitions":  records["DefProcessGroup"], "function group definitions": records["DefFunctionGroup"],
+		"counter group definitions": records["DefCounterGroup"], "marker definitions": records["DefMarker"]} {
+		if s, ok := otfinfoField(lines, name); !ok || s != strconv.FormatInt(want, 10) {
+			t.Errorf("%s: %s: found %d, otfinfo has %q", path, name, want, s)
+		}
+	}
+}
+
+// compareDefinitions compares the names of definitions.
+func compareDefinitions(t *testing.T, path string, lines []string, got *otfinfoFigures) {
+	t.Helper()
+	for title, key := range map[string]string{"process definitions": "locations", "function definitions": "regions",
+		"marker definitions":               "markers",
+		"collective operation definitions": "DefCollectiveOperation", "process group definitions": "communicators",
+		"function group definitions": "DefFunctionGroup", "counter group definitions": "DefCounterGroup"} {
+		var want, have []string
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "| "+title+"[") })
+		for i += 2; strings.HasPrefix(lines[i], "| "); i++ {
+			want = append(want, strings.TrimPrefix(lines[i], "| "))
+		}
+		for _, x := range got.Definitions[key] {
+			if !strings.HasPrefix(x.Name, "undefined ") {
+				have = append(have, x.Name)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(have)
+		if !slices.Equal(have, want) {
+			t.Errorf("%s: %s: found %q, otfinfo has %q", path, title, have, want)
 		}
 	}
 }

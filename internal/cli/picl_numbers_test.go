@@ -33,38 +33,37 @@ func TestSortedPICLKeepsNames(t *testing.T) {
 	}
 }
 
-// TestNumbersPICL checks that numbers of processors, event types and subsets in merged and pruned
-// PICL traces refer to the same names as before.
-func TestNumbersPICL(t *testing.T) {
-	const (
-		ring = "-201 -1 -1 -1 -1 3 2 -7 0 1\n-3 -21 0.1 0 0 4 2 8 1 1 0\n-4 -51 0.4 1 0 4 2 8 1 0 0\n-3 -402 0.5 0 0 2 2 " +
-			"-7 -1\n"
-		// Processors of the second trace are 2 and 3, and its subset has another number.
-		rings = "-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-201 -1 -2.000000 -1 -1 3 2 -2001 2 3\n-3 -21 0.100000 0 0 4 2 8 1 1 " +
-			"0\n" +
-			"-3 -21 0.100000 2 0 4 2 8 1 3 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-4 -51 0.400000 3 0 4 2 8 1 2 0\n" +
-			"-3 -402 0.500000 0 0 2 2 -7 -1\n-3 -402 0.500000 2 0 2 2 -2001 -1\n"
-		first  = "-5 4 -1 -1 -1 1 0 A\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 -1 1 0 0 2 \"%d%d\" 4 1 5 1\n"
-		second = "-5 4 -1 -1 -1 1 0 B\n-5 5 -1 -1 -1 1 0 C\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 4 1 0 0 2 \"%d%d\" 4 1 5 1\n"
-	)
-	// Labels of numbers that occur only in a statistics record, a destination or a subset.
-	const (
-		labels = "-5 8 -1.0 -1 -1 4 0 idle\n-5 -1 -1.0 1 -1 4 0 peer\n-5 9 -1.0 -1 -1 4 0 nine\n-5 11 -1.0 -1 -1 6 0 " +
-			"unused\n"
-		records = "-203 -1 -1.0 -1 -1 2 2 -2000 9\n-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.2 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" " +
-			"8 3\n"
-		written = "-203 -1 -1.000000 -1 -1 2 2 -2000 9\n-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.200000 0 0 0\n-102 -1 " +
-			"0.300000 0 0 1 \"%d%d\" 8 3\n"
-	)
-	pruned := strings.ReplaceAll(labels, "-5 11 -1.0 -1 -1 6 0 unused\n", "")
-	defects := "-201 -1 -1.0 -1 -1 0\n-201 -1 -1.0 -1 -1 2 2 -1 5\n-202 -1 -1.0 -1 -1 2 1 -7 x\n"
+// numbersCase are traces, what weft does with them, and the trace that it writes.
+type numbersCase struct {
+	name         string
+	verb, traces []string
+	want         string
+}
+
+// ringRecords have a subset of processors that the data of a record name.
+const ringRecords = "-201 -1 -1 -1 -1 3 2 -7 0 1\n-3 -21 0.1 0 0 4 2 8 1 1 0\n-4 -51 0.4 1 0 4 2 8 1 0 0\n-3 -402 0.5 0 0 2 2 " +
+	"-7 -1\n"
+
+// Labels of numbers that occur only in a statistics record, a destination or a subset.
+const (
+	idleLabels = "-5 8 -1.0 -1 -1 4 0 idle\n-5 -1 -1.0 1 -1 4 0 peer\n-5 9 -1.0 -1 -1 4 0 nine\n-5 11 -1.0 -1 -1 6 0 " +
+		"unused\n"
+	idleRecords = "-203 -1 -1.0 -1 -1 2 2 -2000 9\n-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.2 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" " +
+		"8 3\n"
+	idleWritten = "-203 -1 -1.000000 -1 -1 2 2 -2000 9\n-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.200000 0 0 0\n-102 -1 " +
+		"0.300000 0 0 1 \"%d%d\" 8 3\n"
+)
+
+// mergedProcessors are merged traces whose processors have equal numbers.
+func mergedProcessors() []numbersCase {
+	// Processors of the second trace are 2 and 3, and its subset has another number.
+	const rings = "-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-201 -1 -2.000000 -1 -1 3 2 -2001 2 3\n-3 -21 0.100000 0 0 4 2 8 1 1 " +
+		"0\n" +
+		"-3 -21 0.100000 2 0 4 2 8 1 3 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-4 -51 0.400000 3 0 4 2 8 1 2 0\n" +
+		"-3 -402 0.500000 0 0 2 2 -7 -1\n-3 -402 0.500000 2 0 2 2 -2001 -1\n"
 	host := "-3 -503 0.1 32767 0 3 0 a.x\n-4 -503 0.2 32767 0 2 2 1 100\n-2 4 0.3 1 100 0\n"
-	for _, x := range []struct {
-		name         string
-		verb, traces []string
-		want         string
-	}{
-		{"clash", []string{"merge"}, []string{ring, ring}, rings},
+	return []numbersCase{
+		{"clash", []string{"merge"}, []string{ringRecords, ringRecords}, rings},
 		{"numbers with a point", []string{"merge"}, []string{"-2 4 0.1 0 0 0\n-3 -21 0.2 1 0 3 5 8 1 0\n",
 			"-2 4 0.1 0 0 0\n-3 -21 0.2 1 0 3 5 8 1 0\n"},
 			"-2 4 0.100000 0 0 0\n-2 4 0.100000 2 0 0\n-3 -21 0.200000 1 0 3 5 8 1 0\n-3 -21 0.200000 3 0 3 5 8 1 2\n"},
@@ -87,12 +86,26 @@ func TestNumbersPICL(t *testing.T) {
 			"-3 -21 0.100000 6 0 3 2 8 1 7\n-3 -21 0.200000 8 0 3 2 8 1 9\n"},
 		{"spawned alone", []string{"merge"}, []string{"-4 -503 0.1 6 0 2 2 7 0\n", "-4 -503 0.2 6 0 2 2 7 0\n"},
 			"-4 -503 0.100000 6 0 2 2 7 0\n-4 -503 0.200000 8 0 2 2 9 0\n"},
-		{"a statistic of an event type that the second trace calls otherwise", []string{"merge"},
-			[]string{"-2 3 0.1 6 0 0\n-102 -1 0.2 6 0 1 \"%d%d\" 4 1\n", "-5 4 -1 -1 -1 1 0 B\n-2 4 0.1 6 0 0\n"},
-			"-5 5 -1.000000 -1 -1 1 0 B\n-2 3 0.100000 6 0 0\n-2 5 0.100000 7 0 0\n-102 -1 0.200000 6 0 1 \"%d%d\" 4 1\n"},
 		{"nothing known and unknown", []string{"merge"},
 			[]string{"-3 -21 0.1 5 0 3 2 -1 -1 -1\n", "-3 -21 0.2 5 0 3 2 -1 -1 -1\n-4 -51 0.3 5 0 4 2 8 1 -1 -1\n"},
 			"-3 -21 0.100000 5 0 3 2 -1 -1 -1\n-3 -21 0.200000 6 0 3 2 -1 -1 -1\n-4 -51 0.300000 6 0 4 2 8 1 -1 -1\n"},
+		{"spawned, and the host of the second", []string{"merge"}, []string{host, host},
+			"-5 -1 -1.000000 3 0 4 0 host\n-3 -503 0.100000 32767 0 3 0 a.x\n-3 -503 0.100000 3 0 3 0 a.x\n-4 -503 0.200000 " +
+				"32767 0 2 2 1 100\n" +
+				"-4 -503 0.200000 3 0 2 2 2 100\n-2 4 0.300000 1 100 0\n-2 4 0.300000 2 100 0\n"},
+	}
+}
+
+// mergedNames are merged traces whose event types and subsets have equal numbers or equal names.
+func mergedNames() []numbersCase {
+	const (
+		first  = "-5 4 -1 -1 -1 1 0 A\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 -1 1 0 0 2 \"%d%d\" 4 1 5 1\n"
+		second = "-5 4 -1 -1 -1 1 0 B\n-5 5 -1 -1 -1 1 0 C\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-102 4 1 0 0 2 \"%d%d\" 4 1 5 1\n"
+	)
+	return []numbersCase{
+		{"a statistic of an event type that the second trace calls otherwise", []string{"merge"},
+			[]string{"-2 3 0.1 6 0 0\n-102 -1 0.2 6 0 1 \"%d%d\" 4 1\n", "-5 4 -1 -1 -1 1 0 B\n-2 4 0.1 6 0 0\n"},
+			"-5 5 -1.000000 -1 -1 1 0 B\n-2 3 0.100000 6 0 0\n-2 5 0.100000 7 0 0\n-102 -1 0.200000 6 0 1 \"%d%d\" 4 1\n"},
 		{"a subset of event types that one trace defines", []string{"merge"},
 			[]string{"-203 -1 -1 -1 -1 2 2 -2000 3\n-2 3 0.1 7 0 0\n", "-2 3 0.1 7 0 0\n-102 -1 0.2 7 0 1 \"%d%d\" -2000 5\n"},
 			"-203 -1 -1.000000 -1 -1 2 2 -2000 3\n-2 3 0.100000 7 0 0\n-2 3 0.100000 8 0 0\n-102 -1 0.200000 8 0 1 \"%d%d\" " +
@@ -107,18 +120,14 @@ func TestNumbersPICL(t *testing.T) {
 				"-203 -1 -1 -1 -1 2 2 -2001 -2000\n-203 -1 -1 -1 -1 2 2 -2000 9\n-2 3 0.1 7 0 0\n"},
 			"-203 -1 -1.000000 -1 -1 2 2 -2000 3\n-203 -1 -1.000000 -1 -1 2 2 -2001 -2002\n-203 -1 -1.000000 -1 -1 2 2 -2002 " +
 				"9\n-2 3 0.100000 7 0 0\n-2 3 0.100000 8 0 0\n"},
-		{"labels of what has no records", []string{"merge"}, []string{labels + records, "-2 3 0.15 5 0 0\n"},
-			labels + strings.Replace(written, "-4 -21", "-2 3 0.150000 5 0 0\n-4 -21", 1)},
+		{"labels of what has no records", []string{"merge"}, []string{idleLabels + idleRecords, "-2 3 0.15 5 0 0\n"},
+			idleLabels + strings.Replace(idleWritten, "-4 -21", "-2 3 0.150000 5 0 0\n-4 -21", 1)},
 		{"labels of what has no records, two names", []string{"merge"},
 			[]string{"-5 8 -1 -1 -1 1 0 A\n-5 -31 -1 -1 -1 1 0 W\n-2 3 0.1 5 0 0\n-102 -1 0.2 5 0 2 \"%d%d\" 8 1 -31 2\n",
 				"-5 8 -1 -1 -1 1 0 B\n-2 3 0.1 5 0 0\n-102 -1 0.2 5 0 1 \"%d%d\" 8 1\n"},
 			"-5 8 -1.000000 -1 -1 1 0 A\n-5 -31 -1.000000 -2001 -1 1 0 W\n-5 9 -1.000000 -1 -1 1 0 B\n-201 -1 -1.000000 -1 " +
 				"-1 2 2 -2001 5\n-2 3 0.100000 5 0 0\n-2 3 0.100000 6 0 0\n" +
 				"-102 -1 0.200000 5 0 2 \"%d%d\" 8 1 -31 2\n-102 -1 0.200000 6 0 1 \"%d%d\" 9 1\n"},
-		{"labels of what has no records, pruned", []string{"filter", "--prune"}, []string{labels + records},
-			pruned + written},
-		{"defective subsets, pruned", []string{"filter", "--prune"}, []string{defects + "-2 3 0.1 5 0 0\n"},
-			defects + "-2 3 0.100000 5 0 0\n"},
 		{"event types", []string{"merge"}, []string{first, second},
 			"-5 4 -1.000000 -1 -1 1 0 A\n-5 6 -1.000000 -1 -1 1 0 B\n-5 7 -1.000000 -1 -1 1 0 C\n-2 4 0.100000 0 0 0\n-2 6 " +
 				"0.100000 1 0 0\n" +
@@ -133,10 +142,18 @@ func TestNumbersPICL(t *testing.T) {
 			"-5 6 -1.000000 -1 -1 1 0 B\n-203 -1 -1.000000 -1 -1 3 2 -2001 4 5\n-203 -1 -1.000000 -1 -1 2 2 -2002 6\n" +
 				"-2 4 0.100000 0 0 0\n-2 6 0.100000 1 0 0\n-102 -1 0.200000 0 0 1 \"%d%d\" -2001 1\n-102 -1 0.200000 1 0 1 " +
 				"\"%d%d\" -2002 1\n"},
-		{"spawned, and the host of the second", []string{"merge"}, []string{host, host},
-			"-5 -1 -1.000000 3 0 4 0 host\n-3 -503 0.100000 32767 0 3 0 a.x\n-3 -503 0.100000 3 0 3 0 a.x\n-4 -503 0.200000 " +
-				"32767 0 2 2 1 100\n" +
-				"-4 -503 0.200000 3 0 2 2 2 100\n-2 4 0.300000 1 100 0\n-2 4 0.300000 2 100 0\n"},
+	}
+}
+
+// prunedTraces are traces of which definitions are left out.
+func prunedTraces() []numbersCase {
+	pruned := strings.ReplaceAll(idleLabels, "-5 11 -1.0 -1 -1 6 0 unused\n", "")
+	defects := "-201 -1 -1.0 -1 -1 0\n-201 -1 -1.0 -1 -1 2 2 -1 5\n-202 -1 -1.0 -1 -1 2 1 -7 x\n"
+	return []numbersCase{
+		{"labels of what has no records, pruned", []string{"filter", "--prune"}, []string{idleLabels + idleRecords},
+			pruned + idleWritten},
+		{"defective subsets, pruned", []string{"filter", "--prune"}, []string{defects + "-2 3 0.1 5 0 0\n"},
+			defects + "-2 3 0.100000 5 0 0\n"},
 		{"labels of one processor", []string{"filter", "--prune"},
 			[]string{"-5 4 -1 0 -1 1 0 A\n-5 4 -1 1 -1 1 0 B\n-2 4 0.1 0 0 0\n-2 4 0.15 1 0 0\n-2 5 0.2 1 0 0\n"},
 			"-5 4 0.100000 0 0 1 0 A\n-2 4 0.100000 0 0 0\n-5 4 0.150000 1 0 1 0 B\n-2 4 0.150000 1 0 0\n-2 5 0.200000 1 0 0\n"},
@@ -144,10 +161,16 @@ func TestNumbersPICL(t *testing.T) {
 			[]string{"-5 9 -1 -1 -1 1 0 X\n-5 4 -1 -1 -1 3 0 one\n-2 4 0.1 0 0 0\n-2 5 0.2 0 0 0\n-5 4 0.3 -1 -1 3 0 two\n-2 " +
 				"4 0.3 0 0 0\n-5 4 0.4 -1 -1 3 0 one\n-2 4 0.5 0 0 0\n"},
 			"-5 4 -1.000000 -1 -1 3 0 one\n-2 4 0.100000 0 0 0\n-2 5 0.200000 0 0 0\n-2 4 0.500000 0 0 0\n"},
-		{"subsets that data name", []string{"filter", "--prune"}, []string{ring},
+		{"subsets that data name", []string{"filter", "--prune"}, []string{ringRecords},
 			"-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-3 -21 0.100000 0 0 4 2 8 1 1 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-3 -402 " +
 				"0.500000 0 0 2 2 -7 -1\n"},
-	} {
+	}
+}
+
+// TestNumbersPICL checks that numbers of processors, event types and subsets in merged and pruned
+// PICL traces refer to the same names as before.
+func TestNumbersPICL(t *testing.T) {
+	for _, x := range slices.Concat(mergedProcessors(), mergedNames(), prunedTraces()) {
 		t.Run(x.name, func(t *testing.T) {
 			args := append(slices.Clone(x.verb), "-q")
 			for i, text := range x.traces {

@@ -92,28 +92,7 @@ func TestTiles(t *testing.T) {
 		pixel := float64(length) / float64(width)
 		for _, strip := range tile.Strips {
 			d := strip.Depth
-			cover := make([]float64, width)
-			most := make([]map[uint32]float64, width)
-			for i := range most {
-				most[i] = map[uint32]float64{}
-			}
-			starts, ends := map[int64]uint32{}, map[int64]bool{}
-			for _, s := range spans[track] {
-				if int(s.Depth) != d || s.End < from || s.Start > from+length {
-					continue
-				}
-				if s.Start < s.End {
-					starts[s.Start] = s.Region
-					ends[s.End] = true
-				}
-				a := max(0, float64(s.Start-from)/pixel)
-				b := min(float64(width), float64(s.End-from)/pixel)
-				for p := int(a); p < width && float64(p) < b; p++ {
-					in := min(b, float64(p+1)) - max(a, float64(p))
-					cover[p] += in
-					most[p][s.Region] += in
-				}
-			}
+			cover, most, starts := filledColumns(spans[track], d, from, length, width)
 			slack, exact := 1.2/255, true
 			if levels := x.dir.Tracks[track].levels; d < len(levels) {
 				if level := spanLevel(levels[d], pixel, usualBlur); level >= 0 {
@@ -156,25 +135,61 @@ func TestTiles(t *testing.T) {
 					}
 				}
 			}
-			// No span that is wider than two columns is missing.
-			for _, s := range spans[track] {
-				a, b := float64(s.Start-from)/pixel, float64(s.End-from)/pixel
-				if int(s.Depth) != d || b-a < 3 || b < 2 || a > float64(width)-2 {
-					continue
-				}
-				p := int(max(a, 0)+min(b, float64(width))) / 2
-				shown := false
-				for k := strip.First; k < strip.First+strip.Count; k++ {
-					shown = shown || int(tile.X[k]) <= p && p < int(tile.X[k])+int(tile.N[k])
-				}
-				if !shown {
-					t.Fatalf("track %d, %d+%d in %d columns: the span %v is not drawn at column %d", track, from, length, width, s, p)
-				}
-			}
+			checkWide(t, tile, strip, spans[track], from, length)
 		}
 	}
 	if singles < 50 {
 		t.Errorf("found %d single spans in all tiles", singles)
+	}
+}
+
+// filledColumns fills columns from the spans of a depth: which part of each is covered, and by which region for
+// how long. It also returns the regions by the times at which their spans start.
+func filledColumns(spans []Span, d int, from, length int64, width int) (cover []float64, most []map[uint32]float64,
+	starts map[int64]uint32) {
+	pixel := float64(length) / float64(width)
+	cover = make([]float64, width)
+	most = make([]map[uint32]float64, width)
+	for i := range most {
+		most[i] = map[uint32]float64{}
+	}
+	starts = map[int64]uint32{}
+	for _, s := range spans {
+		if int(s.Depth) != d || s.End < from || s.Start > from+length {
+			continue
+		}
+		if s.Start < s.End {
+			starts[s.Start] = s.Region
+		}
+		a := max(0, float64(s.Start-from)/pixel)
+		b := min(float64(width), float64(s.End-from)/pixel)
+		for p := int(a); p < width && float64(p) < b; p++ {
+			in := min(b, float64(p+1)) - max(a, float64(p))
+			cover[p] += in
+			most[p][s.Region] += in
+		}
+	}
+	return cover, most, starts
+}
+
+// checkWide checks that no span that is wider than two columns is missing.
+func checkWide(t *testing.T, tile *Tile, strip Strip, spans []Span, from, length int64) {
+	t.Helper()
+	width := tile.Width
+	pixel := float64(length) / float64(width)
+	for _, s := range spans {
+		a, b := float64(s.Start-from)/pixel, float64(s.End-from)/pixel
+		if int(s.Depth) != strip.Depth || b-a < 3 || b < 2 || a > float64(width)-2 {
+			continue
+		}
+		p := int(max(a, 0)+min(b, float64(width))) / 2
+		shown := false
+		for k := strip.First; k < strip.First+strip.Count; k++ {
+			shown = shown || int(tile.X[k]) <= p && p < int(tile.X[k])+int(tile.N[k])
+		}
+		if !shown {
+			t.Fatalf("track %d, %d+%d in %d columns: the span %v is not drawn at column %d", strip.Track, from, length, width, s, p)
+		}
 	}
 }
 

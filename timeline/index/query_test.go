@@ -170,111 +170,136 @@ func TestMessages(t *testing.T) {
 	for _, n := range []int{300, effort.Rounds(100000)} {
 		r := recordMessages(1, 9, n)
 		x := buildIndex(t, r)
-		first, last, _ := x.Extent()
-		from, to := first+(last-first)/3, last-(last-first)/7
-		p := messages.New(r.Defs(), messages.Options{Window: &trace.Window{From: from, To: to}})
-		if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
-			t.Fatal(err)
-		}
-		cells, err := x.Matrix(t.Context(), from, to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tracks := x.Tracks()
-		want := p.Result()
-		received, bytes := int64(0), int64(0)
-		for _, c := range cells {
-			received, bytes = received+c.Received, bytes+c.ReceivedBytes
-		}
-		if received != want.Received || uint64(bytes) != want.ReceivedBytes {
-			t.Errorf("%d messages: found %d received, %d bytes; expected %d and %d", n, received, bytes, want.Received,
-				want.ReceivedBytes)
-		}
-		cells = slices.DeleteFunc(cells, func(c Cell) bool { return c.Count == 0 })
-		if len(want.Matrix) != len(cells) {
-			t.Fatalf("%d messages: found %d cells, expected %d", n, len(cells), len(want.Matrix))
-		}
-		for i, c := range cells {
-			w := want.Matrix[slices.IndexFunc(want.Matrix, func(w messages.Cell) bool {
-				return w.Source == tracks[c.Source].Location && w.Destination == tracks[c.Destination].Location
-			})]
-			if w.Count != c.Count || w.Bytes != uint64(c.Bytes) {
-				t.Fatalf("cell %d: found %+v, expected %+v", i, c, w)
-			}
-			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != trace.TicksOf(40*c.Matched) || c.Mean() != 40) {
-				t.Fatalf("cell %d: found times %d to %d, sum %d of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
-			}
-		}
-		// The links of any window represent all messages that overlap it.
-		rng := rand.New(rand.NewPCG(3, 3))
-		for range 40 {
-			length := int64(math.Exp(rng.Float64()*math.Log(float64(last-first)))) + 10
-			from := first - 20 + rng.Int64N(last-first)
-			set, err := x.Links(t.Context(), LinkRequest{From: from, To: from + length, Limit: 300})
-			if err != nil {
-				t.Fatal(err)
-			}
-			least, most := int64(0), int64(0)
-			for i := range n {
-				a, b := int64(i*3), int64(i*3+40)
-				if i >= n-n/50 {
-					break // these have no receives
-				}
-				if a < from+length && b >= from {
-					least++
-				}
-				// Bundles at the edges may represent more messages.
-				if slack := length + 100000; a < from+length+slack && b >= from-slack {
-					most++
-				}
-			}
-			if set.Total < least || set.Total > most || len(set.Links) > 300 || !set.Bundled && set.Total != least {
-				t.Fatalf("%d messages from %d to %d: found %d, bundled %v, expected %d to %d", n, from, from+length, set.Total,
-					set.Bundled, least, most)
-			}
-		}
-		// If not all links can be returned, they come from all over the window.
-		set, err := x.Links(t.Context(), LinkRequest{From: first, To: last, Limit: 90})
-		if err != nil {
-			t.Fatal(err)
-		}
-		third := [3]int{}
-		for _, l := range set.Links {
-			third[min(2, (l.Start-first)*3/(last-first))]++
-		}
-		if slices.Min(third[:]) < 15 {
-			t.Errorf("%d messages: found %v links in the thirds of the window, expected some 30 each", n, third)
-		}
+		compareMatrix(t, x, r, n)
+		checkWindows(t, x, n)
+		checkThirds(t, x, n)
 		if got := x.Counts().Links; got != int64(n-n/50) {
 			t.Errorf("found %d links, expected %d", got, n-n/50)
 		}
-		lost := 0
-		for k := range tracks {
-			l, err := x.LinksOf(k, first, last, 2*n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, l := range l {
-				if l.Unreceived && l.Source == k {
-					lost++
-				}
-			}
+		checkLinksOf(t, x, n)
+	}
+}
+
+// compareMatrix compares the matrix of a window with that of package messages.
+func compareMatrix(t *testing.T, x *Index, r *trace.Recorder, n int) {
+	t.Helper()
+	first, last, _ := x.Extent()
+	from, to := first+(last-first)/3, last-(last-first)/7
+	p := messages.New(r.Defs(), messages.Options{Window: &trace.Window{From: from, To: to}})
+	if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
+		t.Fatal(err)
+	}
+	cells, err := x.Matrix(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracks := x.Tracks()
+	want := p.Result()
+	received, bytes := int64(0), int64(0)
+	for _, c := range cells {
+		received, bytes = received+c.Received, bytes+c.ReceivedBytes
+	}
+	if received != want.Received || uint64(bytes) != want.ReceivedBytes {
+		t.Errorf("%d messages: found %d received, %d bytes; expected %d and %d", n, received, bytes, want.Received,
+			want.ReceivedBytes)
+	}
+	cells = slices.DeleteFunc(cells, func(c Cell) bool { return c.Count == 0 })
+	if len(want.Matrix) != len(cells) {
+		t.Fatalf("%d messages: found %d cells, expected %d", n, len(cells), len(want.Matrix))
+	}
+	for i, c := range cells {
+		w := want.Matrix[slices.IndexFunc(want.Matrix, func(w messages.Cell) bool {
+			return w.Source == tracks[c.Source].Location && w.Destination == tracks[c.Destination].Location
+		})]
+		if w.Count != c.Count || w.Bytes != uint64(c.Bytes) {
+			t.Fatalf("cell %d: found %+v, expected %+v", i, c, w)
 		}
-		if lost != n/50 {
-			t.Errorf("%d messages: found %d sends that nobody received, expected %d", n, lost, n/50)
+		if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != trace.TicksOf(40*c.Matched) || c.Mean() != 40) {
+			t.Fatalf("cell %d: found times %d to %d, sum %d of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
 		}
-		l, err := x.LinksOf(2, first+100, first+700, 1000)
+	}
+}
+
+// checkWindows checks that the links of any window represent all messages that overlap it.
+func checkWindows(t *testing.T, x *Index, n int) {
+	t.Helper()
+	first, last, _ := x.Extent()
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 40 {
+		length := int64(math.Exp(rng.Float64()*math.Log(float64(last-first)))) + 10
+		from := first - 20 + rng.Int64N(last-first)
+		set, err := x.Links(t.Context(), LinkRequest{From: from, To: from + length, Limit: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, y := range l {
-			if y.Source != 2 && y.Destination != 2 || y.End-y.Start != 40 && !y.Unreceived {
-				t.Fatalf("found %+v among the links of track 2", y)
+		least, most := int64(0), int64(0)
+		for i := range n {
+			a, b := int64(i*3), int64(i*3+40)
+			if i >= n-n/50 {
+				break // these have no receives
+			}
+			if a < from+length && b >= from {
+				least++
+			}
+			// Bundles at the edges may represent more messages.
+			if slack := length + 100000; a < from+length+slack && b >= from-slack {
+				most++
 			}
 		}
-		if len(l) == 0 {
-			t.Errorf("found no links of track 2")
+		if set.Total < least || set.Total > most || len(set.Links) > 300 || !set.Bundled && set.Total != least {
+			t.Fatalf("%d messages from %d to %d: found %d, bundled %v, expected %d to %d", n, from, from+length, set.Total,
+				set.Bundled, least, most)
 		}
+	}
+}
+
+// checkThirds checks that links come from all over the window if not all can be returned.
+func checkThirds(t *testing.T, x *Index, n int) {
+	t.Helper()
+	first, last, _ := x.Extent()
+	set, err := x.Links(t.Context(), LinkRequest{From: first, To: last, Limit: 90})
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := [3]int{}
+	for _, l := range set.Links {
+		third[min(2, (l.Start-first)*3/(last-first))]++
+	}
+	if slices.Min(third[:]) < 15 {
+		t.Errorf("%d messages: found %v links in the thirds of the window, expected some 30 each", n, third)
+	}
+}
+
+// checkLinksOf checks the links of single tracks.
+func checkLinksOf(t *testing.T, x *Index, n int) {
+	t.Helper()
+	first, last, _ := x.Extent()
+	lost := 0
+	for k := range x.Tracks() {
+		l, err := x.LinksOf(k, first, last, 2*n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range l {
+			if l.Unreceived && l.Source == k {
+				lost++
+			}
+		}
+	}
+	if lost != n/50 {
+		t.Errorf("%d messages: found %d sends that nobody received, expected %d", n, lost, n/50)
+	}
+	l, err := x.LinksOf(2, first+100, first+700, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range l {
+		if y.Source != 2 && y.Destination != 2 || y.End-y.Start != 40 && !y.Unreceived {
+			t.Fatalf("found %+v among the links of track 2", y)
+		}
+	}
+	if len(l) == 0 {
+		t.Errorf("found no links of track 2")
 	}
 }
 

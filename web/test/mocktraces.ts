@@ -50,6 +50,15 @@ export interface MockTrace {
   notes: unknown[];
   origin: string;
 }
+/** Question is a question to the server about a trace: its parameters, and what most answers need of them. */
+export interface Question {
+  t: MockTrace;
+  q: URLSearchParams;
+  from: number;
+  to: number;
+  width: number;
+  tracks: number[];
+}
 
 const light = [
   "#0072b2",
@@ -88,96 +97,76 @@ function random(seed: number): () => number {
   };
 }
 
-/** synthetic creates a trace of nested calls, ring messages, counters and claims. */
-export function synthetic(id: string, name: string, processes: number, iterations: number, seed = 1): MockTrace {
-  const r = random(seed);
-  const regions = [
-    "main",
-    "solve",
-    "compute",
-    "kernel_a",
-    "kernel_b",
-    "MPI_Send",
-    "MPI_Recv",
-    "MPI_Allreduce",
-    "write_output",
-    "<img src=x onerror=alert(1)>",
-    "\u202Eevil name",
-    "job 1",
-    "job 2",
-    "job 3",
-  ].map((n, i) => ({
-    name: n,
-    group: i > 4 && i < 8 ? "MPI" : i > 10 ? "jobs" : "application",
-    color: i % light.length,
-  }));
-  const groups: MockTrace["groups"] = [{ name: "cluster", kind: "machine", parent: -1 }];
-  const nodes = Math.max(1, Math.ceil(processes / 16));
-  for (let n = 0; n < nodes; n++) groups.push({ name: `node ${n}`, kind: "node", parent: 0 });
-  const tracks: Track[] = [];
-  const links: Link[] = [];
-  const sends: number[][] = [];
-  let length = 0;
-  for (let p = 0; p < processes; p++) {
-    const d: Span[][] = [[], [], [], []];
-    const put = (depth: number, start: number, end: number, region: number): void => {
-      d[depth].push({ start, end, region, depth, height: 255 });
-    };
-    let t = 1000 + p * 10;
-    const t0 = t;
-    const instants: number[] = [];
-    const mine: number[] = [];
-    for (let i = 0; i < iterations; i++) {
-      const s = t;
-      const slow = p === 7 ? 2.2 : 1;
-      const c = Math.floor((40000 + r() * 20000) * slow);
-      put(2, t, t + c, 2);
-      const k = Math.floor(c * (0.3 + r() * 0.3));
-      put(3, t + 500, t + k, 3);
-      if (r() < 0.8) put(3, t + k + 100, t + c - 300, 4);
-      t += c + 200;
-      put(2, t, t + 4000, 5);
-      mine.push(t + 2000);
-      t += 4100;
-      const wait = Math.floor(3000 + r() * 9000);
-      put(2, t, t + wait, 6);
-      t += wait + 100;
-      if (i % 5 === 4) {
-        const target = Math.max(t + 1000, (i + 1) * 118000);
-        put(2, t, target, 7);
-        t = target + 50;
-        instants.push(t);
-      }
-      if (i % 20 === 19) {
-        put(2, t, t + 30000, i % 40 === 19 ? 9 : 10);
-        t += 30100;
-      }
-      put(1, s, t, 1);
-      t += Math.floor(r() * 2000);
+/** location makes a process, and returns its track, the times of its messages, and when it ends. */
+function location(
+  p: number,
+  processes: number,
+  iterations: number,
+  r: () => number,
+): { track: Track; sends: number[]; end: number } {
+  const d: Span[][] = [[], [], [], []];
+  const put = (depth: number, start: number, end: number, region: number): void => {
+    d[depth].push({ start, end, region, depth, height: 255 });
+  };
+  let t = 1000 + p * 10;
+  const t0 = t;
+  const instants: number[] = [];
+  const mine: number[] = [];
+  for (let i = 0; i < iterations; i++) {
+    const s = t;
+    const slow = p === 7 ? 2.2 : 1;
+    const c = Math.floor((40000 + r() * 20000) * slow);
+    put(2, t, t + c, 2);
+    const k = Math.floor(c * (0.3 + r() * 0.3));
+    put(3, t + 500, t + k, 3);
+    if (r() < 0.8) put(3, t + k + 100, t + c - 300, 4);
+    t += c + 200;
+    put(2, t, t + 4000, 5);
+    mine.push(t + 2000);
+    t += 4100;
+    const wait = Math.floor(3000 + r() * 9000);
+    put(2, t, t + wait, 6);
+    t += wait + 100;
+    if (i % 5 === 4) {
+      const target = Math.max(t + 1000, (i + 1) * 118000);
+      put(2, t, target, 7);
+      t = target + 50;
+      instants.push(t);
     }
-    put(1, t, t + 50000, 8);
-    t += 50000;
-    put(0, t0, t + 10, 0);
-    length = Math.max(length, t + 10);
-    sends.push(mine);
-    tracks.push({
-      kind: "location",
-      name: processes > 99 ? `rank ${p}` : `process ${p}`,
-      sort: "process",
-      id: String(p),
-      group: 1 + Math.floor(p / 16),
-      parent: -1,
-      depth: 4,
-      spans: d,
-      instants,
-      unit: "",
-      capacity: 0,
-      low: 0,
-      high: 0,
-      style: "",
-      values: [],
-    });
+    if (i % 20 === 19) {
+      put(2, t, t + 30000, i % 40 === 19 ? 9 : 10);
+      t += 30100;
+    }
+    put(1, s, t, 1);
+    t += Math.floor(r() * 2000);
   }
+  put(1, t, t + 50000, 8);
+  t += 50000;
+  put(0, t0, t + 10, 0);
+  const track = {
+    kind: "location",
+    name: processes > 99 ? `rank ${p}` : `process ${p}`,
+    sort: "process",
+    id: String(p),
+    group: 1 + Math.floor(p / 16),
+    parent: -1,
+    depth: 4,
+    spans: d,
+    instants,
+    unit: "",
+    capacity: 0,
+    low: 0,
+    high: 0,
+    style: "",
+    values: [],
+  };
+  return { track, sends: mine, end: t + 10 };
+}
+
+/** messages makes the messages from each process to the next one, and one without a receive. */
+function messages(tracks: readonly Track[], sends: readonly number[][]): Link[] {
+  const links: Link[] = [],
+    processes = tracks.length;
   for (let p = 0; p < processes; p++) {
     const q = (p + 1) % processes;
     const recvs = tracks[q].spans[2].filter((s) => s.region === 6);
@@ -212,67 +201,110 @@ export function synthetic(id: string, name: string, processes: number, iteration
       count: 1,
       alone: true,
     });
-  const locations = tracks.length;
-  for (let p = 0; p < Math.min(4, processes); p++) {
-    const values: [number, number][] = [];
-    let v = 100;
-    for (let t = 0; t < length; t += 20000) {
-      v = Math.max(0, v + (r() - 0.48) * 30);
-      values.push([t, v]);
+  return links;
+}
+
+/** counter makes the counter of a process. */
+function counter(p: number, length: number, r: () => number): Track {
+  const values: [number, number][] = [];
+  let v = 100;
+  for (let t = 0; t < length; t += 20000) {
+    v = Math.max(0, v + (r() - 0.48) * 30);
+    values.push([t, v]);
+  }
+  return {
+    kind: "counter",
+    name: p === 3 ? "power" : "memory",
+    sort: "counter",
+    id: `m${p}`,
+    group: p === 3 ? -1 : 1,
+    parent: p === 3 ? -1 : p,
+    depth: 0,
+    spans: [],
+    instants: [],
+    unit: p === 3 ? "W" : "MiB",
+    capacity: 0,
+    low: 0,
+    high: Math.max(...values.map((x) => x[1])),
+    style: p % 2 ? "steps" : "smooth",
+    values,
+  };
+}
+
+/** resource makes a resource with three lanes. */
+function resource(q: number, length: number, r: () => number): Track {
+  const lanes: Span[][] = [[], [], []];
+  lanes.forEach((lane, l) => {
+    let t = l * 30000;
+    while (t < length) {
+      const n = Math.floor(20000 + r() * 150000);
+      lane.push({
+        start: t,
+        end: Math.min(length, t + n),
+        region: 11 + Math.floor(r() * 3),
+        depth: l,
+        height: 80 + Math.floor(r() * 175),
+      });
+      t += n + Math.floor(r() * 60000);
     }
-    tracks.push({
-      kind: "counter",
-      name: p === 3 ? "power" : "memory",
-      sort: "counter",
-      id: `m${p}`,
-      group: p === 3 ? -1 : 1,
-      parent: p === 3 ? -1 : p,
-      depth: 0,
-      spans: [],
-      instants: [],
-      unit: p === 3 ? "W" : "MiB",
-      capacity: 0,
-      low: 0,
-      high: Math.max(...values.map((x) => x[1])),
-      style: p % 2 ? "steps" : "smooth",
-      values,
-    });
+  });
+  return {
+    kind: "resource",
+    name: q ? "memory bus" : "CPU",
+    sort: "resource",
+    id: `r${q}`,
+    group: -1,
+    parent: -1,
+    depth: 3,
+    spans: lanes,
+    instants: [],
+    unit: q ? "GB/s" : "cores",
+    capacity: q ? 100 : 4,
+    low: 0,
+    high: 0,
+    style: "",
+    values: [],
+  };
+}
+
+/** synthetic creates a trace of nested calls, ring messages, counters and claims. */
+export function synthetic(id: string, name: string, processes: number, iterations: number, seed = 1): MockTrace {
+  const r = random(seed);
+  const regions = [
+    "main",
+    "solve",
+    "compute",
+    "kernel_a",
+    "kernel_b",
+    "MPI_Send",
+    "MPI_Recv",
+    "MPI_Allreduce",
+    "write_output",
+    "<img src=x onerror=alert(1)>",
+    "\u202Eevil name",
+    "job 1",
+    "job 2",
+    "job 3",
+  ].map((n, i) => ({
+    name: n,
+    group: i > 4 && i < 8 ? "MPI" : i > 10 ? "jobs" : "application",
+    color: i % light.length,
+  }));
+  const groups: MockTrace["groups"] = [{ name: "cluster", kind: "machine", parent: -1 }];
+  const nodes = Math.max(1, Math.ceil(processes / 16));
+  for (let n = 0; n < nodes; n++) groups.push({ name: `node ${n}`, kind: "node", parent: 0 });
+  const tracks: Track[] = [];
+  const sends: number[][] = [];
+  let length = 0;
+  for (let p = 0; p < processes; p++) {
+    const x = location(p, processes, iterations, r);
+    length = Math.max(length, x.end);
+    sends.push(x.sends);
+    tracks.push(x.track);
   }
-  for (let q = 0; q < 2; q++) {
-    const lanes: Span[][] = [[], [], []];
-    lanes.forEach((lane, l) => {
-      let t = l * 30000;
-      while (t < length) {
-        const n = Math.floor(20000 + r() * 150000);
-        lane.push({
-          start: t,
-          end: Math.min(length, t + n),
-          region: 11 + Math.floor(r() * 3),
-          depth: l,
-          height: 80 + Math.floor(r() * 175),
-        });
-        t += n + Math.floor(r() * 60000);
-      }
-    });
-    tracks.push({
-      kind: "resource",
-      name: q ? "memory bus" : "CPU",
-      sort: "resource",
-      id: `r${q}`,
-      group: -1,
-      parent: -1,
-      depth: 3,
-      spans: lanes,
-      instants: [],
-      unit: q ? "GB/s" : "cores",
-      capacity: q ? 100 : 4,
-      low: 0,
-      high: 0,
-      style: "",
-      values: [],
-    });
-  }
-  void locations;
+  const links = messages(tracks, sends);
+  for (let p = 0; p < Math.min(4, processes); p++) tracks.push(counter(p, length, r));
+  for (let q = 0; q < 2; q++) tracks.push(resource(q, length, r));
   return {
     id,
     name,

@@ -89,6 +89,20 @@ export function partly(
   return release;
 }
 
+/** exportTable exports the table of the open panel, and returns its lines of cells. */
+async function exportTable(page: Page): Promise<string[][]> {
+  await page.getByRole("button", { name: "Picture or table as a file" }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "the table of the open panel" }).click(),
+  ]);
+  return (await content(download))
+    .toString()
+    .trimEnd()
+    .split("\r\n")
+    .map((l) => l.split(","));
+}
+
 /** Check defines a test. fresh asks for a page that no other test uses. */
 export type Check = (title: string, work: (its: Its) => Promise<void>, fresh?: boolean) => void;
 
@@ -161,18 +175,7 @@ export function pageTests(title: string, define: (check: Check) => void): void {
               await ready();
             },
             view: () => own.evaluate(() => window.weft.view()),
-            exported: async () => {
-              await own.getByRole("button", { name: "Picture or table as a file" }).click();
-              const [download] = await Promise.all([
-                own.waitForEvent("download"),
-                own.getByRole("button", { name: "the table of the open panel" }).click(),
-              ]);
-              return (await content(download))
-                .toString()
-                .trimEnd()
-                .split("\r\n")
-                .map((l) => l.split(","));
-            },
+            exported: () => exportTable(own),
           });
         } catch (e) {
           await context.close();
