@@ -28,6 +28,7 @@ type locationReader struct {
 	sufficient  bool // the selection needs no further events of this location
 	b           trace.Batch
 	mustSort    bool // the times go back, and sorting was requested
+	check       *eventCheck
 	// sorter sorts the rows. It exists while the location is read.
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
@@ -61,6 +62,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
 	}
+	x.check = x.newEventCheck()
 	for i := range x.recent {
 		x.recent[i].id = ^uint32(i) // an id that does not belong in this slot
 	}
@@ -132,7 +134,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 			x.end = true // the following events are not selected
 			break
 		}
-		if err := x.fillFast(); err != nil {
+		if err := x.fillChecked(); err != nil {
 			return nil, err
 		}
 		if x.b.Len() >= x.rows {
@@ -143,8 +145,10 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 			if x.end = true; int(x.loc) < len(x.d.events) {
 				x.d.events[x.loc].Store(x.r.number)
 			}
+			x.check.end(x.r)
 			break
 		}
+		x.check.add(e, err)
 		if err != nil {
 			if err := fail(x.opt(), err); err != nil {
 				return nil, err

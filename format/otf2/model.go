@@ -31,6 +31,8 @@ type model struct {
 	marked     uint32                  // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
+	// checker checks the events of locations that are read; nil if none is wanted.
+	checker atomic.Pointer[checker]
 	// unkept counts undefined references and types that differ from the defined ones, where the
 	// model does not keep them.
 	unkept atomic.Int64
