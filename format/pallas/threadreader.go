@@ -125,8 +125,8 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	x.ascending = g.sound() && t.ascending()
-	// For whole traces no blocks are kept: that costs more than reading a cached file again.
-	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
+	// Blocks that are read twice are kept: to check the times first, or to find the wanted times.
+	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
 	x.r.keeping = x.r.keeping || x.whole != nil
 	defer func() { x.r.keeping = x.whole != nil }()
 	if x.careful {

@@ -197,7 +197,7 @@ func TestCheckReadsOnce(t *testing.T) {
 		check, print     float64 // at most: of the trace
 	}{
 		{"otf2", "stencil", 1.05, 1.05}, {"otf2", "calltree", 1.05, 1.05}, {"otf2", "masterworker", 1.05, 1.05},
-		{"pallas", "stencil", 1.15, 1.5}, {"pallas", "calltree", 1.05, 1.5}, {"pallas", "masterworker", 1.15, 1.5},
+		{"pallas", "stencil", 1.15, 0.85}, {"pallas", "calltree", 1.05, 0.8}, {"pallas", "masterworker", 1.15, 0.85},
 	} {
 		dir := t.TempDir()
 		in := filepath.Join(dir, "t."+x.format)
