@@ -16,7 +16,7 @@ type eventCheck struct {
 // newEventCheck returns the check of a location's events, or nil if no checker wants them or not all are read.
 func (x *locationReader) newEventCheck() *eventCheck {
 	c, id := x.d.checker.Load(), x.id
-	if c == nil || x.r.start > 0 || x.d.opt.Value("otf2.raw-clocks", "false") == "true" {
+	if c == nil || x.r.start > 0 || x.r.c.end > 0 || x.d.opt.Value("otf2.raw-clocks", "false") == "true" {
 		return nil
 	}
 	quiet, opt := *c, *c.opt

@@ -61,6 +61,10 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
+		if p, ok := d.places.Load(id); ok && p.(*place).last < sel.From && p.(*place).chunk >= r.start {
+			r.resume(p.(*place))
+			x.last = p.(*place).last
+		}
 	}
 	x.check = x.newEventCheck()
 	for i := range x.recent {
@@ -129,6 +133,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	x.leavePlace()
 	for x.b.Len() < x.rows && !x.end {
 		if x.sufficient = x.sufficient || x.sel.ReachesEnough(&x.b); x.sufficient || x.pastSelection() {
 			x.end = true // the following events are not selected

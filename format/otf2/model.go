@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
@@ -33,6 +34,7 @@ type model struct {
 	events []atomic.Uint64
 	// checker checks the events of locations that are read; nil if none is wanted.
 	checker atomic.Pointer[checker]
+	places  sync.Map // *place by location id
 	// unkept counts undefined references and types that differ from the defined ones, where the
 	// model does not keep them.
 	unkept atomic.Int64
