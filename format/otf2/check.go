@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -13,24 +14,25 @@ import (
 
 // checker compares what the files of an archive state about each other with their contents.
 type checker struct {
-	format.SinkFuncs // the checker needs neither events nor links
+	format.SinkFuncs // locationReader checks events where it has read their bytes
 
-	names *names
-	a     *Archive
-	opt   *format.ReadOptions
-	look  func(t Table, id uint64) uint32 // returns the model's index of a definition
-	types map[uint64]uint64               // types of attributes, by id
+	*model
+	opt  *format.ReadOptions
+	read *sync.Map // *eventChecker by location id: those of all events, without defects in single events
 }
 
-// NewChecker returns a checker for the files of the archive.
+// NewChecker returns a checker for the files of the archive. Later scans check the events that they read, until
+// Finish, which reads only locations again that have defects or were not read from beginning to end.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{names: d.ranks, a: d.a, opt: d.opt, look: d.lookup, types: map[uint64]uint64{}}
+	c := &checker{model: d.model, opt: d.opt, read: &sync.Map{}}
+	d.checker.Store(c)
+	return c
 }
 
 // forLocation returns a checker that reports defects as those of a location.
 func (c *checker) forLocation(id uint64) *checker {
 	l := *c
-	l.opt = c.opt.At(c.look(Locations, id))
+	l.opt = c.opt.At(c.lookup(Locations, id))
 	return &l
 }
 
@@ -48,22 +50,16 @@ type locationDefinition struct {
 
 // Finish checks the numbers that the files state, and the definitions of each location.
 func (c *checker) Finish(ctx context.Context) error {
+	c.checker.CompareAndSwap(c, nil)
 	a := c.a
 	var locations []locationDefinition
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
-	var stated statedExtent
 	var stop error
 	a.Definitions(func(at int64, r *Record) error { // the decoder has reported damaged records
 		definitions++
 		if stop = c.checkDefinition(at, r); stop != nil {
 			return stop
-		}
-		switch r.ID {
-		case defClock:
-			stated = statedExtent{r.Values[1], r.Values[2]}
-		case defAttribute:
-			c.types[r.Values[0]] = r.Values[2]
 		}
 		if r.ID != defLocation {
 			return nil
@@ -102,7 +98,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		return l, ok, nil
 	}, func(_ int, l locationDefinition) (struct{}, error) {
 		c := c.forLocation(l.id)
-		if err := c.checkEvents(ctx, l, stated); err != nil {
+		if err := c.checkEvents(ctx, l); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, c.checkSnapshots(ctx, l.id)

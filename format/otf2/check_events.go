@@ -44,55 +44,80 @@ func (x *outsideCounter) add(t uint64, at int64) {
 func (x *outsideCounter) fewFarOutside() bool { return x.length > 0 && x.far > 0 && x.out*10 <= x.n }
 
 // checkEvents counts the events of a location, compares the numbers in its chunks with the count,
-// and checks the bytes and values of each event.
-func (c *checker) checkEvents(ctx context.Context, l locationDefinition, stated statedExtent) error {
+// and checks the bytes and values of each event. It reads the events if no scan has checked them.
+func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
+	if x, ok := c.read.Load(l.id); ok {
+		return x.(*eventChecker).end(c, l)
+	}
 	r, _ := c.a.Events(l.id, EventOptions{})
 	if r == nil {
 		return nil // the decoder has reported this, and defects of the location's definitions
 	}
 	defer r.Close()
-	x := recordCounter{begin: -1}
-	times := outsideCounter{statedExtent: stated}
-	q := fastChecker{c: c, r: r, location: l.id, comm: undefined64, metric: undefined64}
+	x := newEventChecker(c, r, l.id)
 	for steps := 0; ; steps++ {
-		q.read(&x, &times)
+		x.plain.read(&x.count, &x.times, r.c.size)
 		if steps&0xff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		e, err := r.Next()
 		if err == io.EOF {
-			break
+			return x.end(c, l)
 		}
 		var bad *FileError
 		if err != nil && !errors.As(err, &bad) {
 			return err
 		}
 		if err != nil {
-			x.damaged = true // the decoder has reported this
+			x.count.damaged = true // the decoder has reported this
 			continue
 		}
-		x.n++
-		times.add(e.Time, e.Offset)
-		if err := c.checkEvent(r, l.id, e); err != nil {
-			return err
-		}
-		if err := c.checkNumber(r.c, &x, e); err != nil {
+		if err := x.add(e); err != nil {
 			return err
 		}
 	}
-	if times.fewFarOutside() {
-		if err := c.report("otf2.trace-length", trace.Warning, r.c.path, times.at, fmt.Sprintf("an event at %d", times.time),
-			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", stated.begin,
-				stated.begin+stated.length)); err != nil {
-			return err
-		}
-	}
-	if err := c.checkLastNumber(r.c, &x); err != nil {
+}
+
+// eventChecker checks the events of a location.
+type eventChecker struct {
+	plain fastChecker
+	count recordCounter
+	times outsideCounter
+}
+
+// newEventChecker returns a checker of the events that r reads.
+func newEventChecker(c *checker, r *EventReader, location uint64) *eventChecker {
+	return &eventChecker{count: recordCounter{begin: -1}, times: outsideCounter{statedExtent: c.ranks.stated},
+		plain: fastChecker{c: c, r: r, location: location, comm: undefined64, metric: undefined64}}
+}
+
+// add checks the event that the reader has read last.
+func (x *eventChecker) add(e *Event) error {
+	c, r := x.plain.c, x.plain.r
+	x.count.n++
+	x.times.add(e.Time, e.Offset)
+	if err := c.checkEvent(r, x.plain.location, e); err != nil {
 		return err
 	}
-	if x.n != l.events && !x.damaged {
+	return c.checkNumber(r.c, &x.count, e)
+}
+
+// end checks what all events of the location show.
+func (x *eventChecker) end(c *checker, l locationDefinition) error {
+	k, times := x.plain.r.c, &x.times
+	if times.fewFarOutside() {
+		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.at, fmt.Sprintf("an event at %d", times.time),
+			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", times.begin,
+				times.begin+times.length)); err != nil {
+			return err
+		}
+	}
+	if err := c.checkLastNumber(k, &x.count); err != nil {
+		return err
+	}
+	if x.count.n != l.events && !x.count.damaged {
 		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
-			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
+			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.count.n))
 	}
 	return nil
 }
@@ -123,8 +148,9 @@ var fastCheckEvents = func() (l [len(eventTypes)]bool) {
 	return l
 }()
 
-// read checks events and counts them. The first event of the chunk must have been checked already.
-func (q *fastChecker) read(x *recordCounter, times *outsideCounter) {
+// read checks events before an offset of the file and counts them. The first event of the chunk must have been checked
+// already.
+func (q *fastChecker) read(x *recordCounter, times *outsideCounter, to int64) {
 	r, k := q.r, q.r.c
 	if k.end == 0 || k.big || x.damaged || x.begin != k.chunkNumber() || r.ended || k.last < r.number {
 		return
@@ -133,7 +159,8 @@ func (q *fastChecker) read(x *recordCounter, times *outsideCounter) {
 	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
 	const timed, least = timeSize, 4 // size of a time record, and the number of bytes after it that must be buffered
-	for n < most && at+timed+least <= len(b) {
+	stop := int(min(to-k.base, int64(len(b))))
+	for n < most && at < stop && at+timed+least <= len(b) {
 		k.at, r.time = at, t // the position at which reading stops
 		if b[at] == timestampRecord {
 			next := binary.LittleEndian.Uint64(b[at+1:])
@@ -141,7 +168,10 @@ func (q *fastChecker) read(x *recordCounter, times *outsideCounter) {
 				break
 			}
 			t = next
-			at += timed
+			if at += timed; at == stop {
+				k.at, r.time = at, t
+				break
+			}
 		}
 		id, next := b[at], 0
 		if id == metricEvent {
@@ -200,8 +230,8 @@ func (q *fastChecker) checkMetricValues(b []byte, at int) (next int) {
 	}
 	if q.metric != id {
 		q.metric, q.types = id, q.types[:0]
-		for _, member := range q.c.names.members[q.r.mapped(Metrics, id)] {
-			m := q.c.names.metrics[member]
+		for _, member := range q.c.ranks.members[q.r.mapped(Metrics, id)] {
+			m := q.c.ranks.metrics[member]
 			if m == nil || len(q.types) == fewValues {
 				q.types = q.types[:0]
 				break
@@ -222,7 +252,7 @@ func (q *fastChecker) lookupComm(comm uint64) {
 		return
 	}
 	global := q.r.mapped(Comms, comm)
-	q.comm, q.known, q.ranks = comm, q.c.defined(Comms, global), q.c.names.comm(global)
+	q.comm, q.known, q.ranks = comm, q.c.defined(Comms, global), q.c.ranks.comm(global)
 }
 
 // checkEvent checks the bytes, attributes and values of an event or of a record of a snapshot.
@@ -252,7 +282,7 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		}
 	}
 	for _, a := range e.Attributes {
-		typ, ok := c.types[uint64(a.ID)]
+		typ, ok := c.ranks.attributes[uint64(a.ID)]
 		var err error
 		switch t := tableOf(uint64(a.Type)); {
 		case !ok:
@@ -294,8 +324,8 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 			err = wrong("otf2.value", fmt.Sprintf("%s 0x%x", f.name, v), "flags that OTF2 3.0 has")
 		case f.table != noTable && i != reported && !c.defined(f.table, v):
 			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which nothing defines", f.name, v), "a defined one")
-		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.names.comms[e.Values[f.other]] != nil:
-			if _, ok := c.names.location(location, e.Values[f.other], v); !ok {
+		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.ranks.comms[e.Values[f.other]] != nil:
+			if _, ok := c.ranks.location(location, e.Values[f.other], v); !ok {
 				err = wrong("otf2.undefined", fmt.Sprintf("%s %d", f.name, v), "a rank of its communicator")
 			}
 		}
@@ -311,13 +341,13 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 
 // checkMetric checks the number and the types of the values of a metric event.
 func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected string) error) error {
-	members := c.names.members[v[0]]
+	members := c.ranks.members[v[0]]
 	if n := int(v[1]); n < len(members) {
 		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, v[0]),
 			fmt.Sprintf("%d, as it is defined", len(members)))
 	}
 	for i := range min(int(v[1]), len(members)) {
-		if m := c.names.metrics[members[i]]; m != nil && m[5] != v[2+2*i] {
+		if m := c.ranks.metrics[members[i]]; m != nil && m[5] != v[2+2*i] {
 			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", v[2+2*i], v[0]),
 				fmt.Sprintf("type %d, as it is defined", m[5]))
 		}
@@ -331,5 +361,5 @@ const firstNonRank = 1<<32 - 16
 
 // defined reports whether a reference is undefined or names an existing definition.
 func (c *checker) defined(t Table, v uint64) bool {
-	return v == undefined32 && t != Locations || v == undefined64 || c.names.get(t, v) != nil
+	return v == undefined32 && t != Locations || v == undefined64 || c.ranks.get(t, v) != nil
 }

@@ -159,7 +159,7 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 // clone returns another reader of the same file.
 func (x *locationReader) clone() *locationReader {
 	y, r, c := *x, *x.r, *x.r.c
-	y.r, r.c = &r, &c
+	y.r, r.c, y.check = &r, &c, nil
 	if r.clock != nil {
 		r.clock = &clock{offsets: r.clock.offsets}
 	}

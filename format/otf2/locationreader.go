@@ -28,6 +28,7 @@ type locationReader struct {
 	sufficient  bool // the selection needs no further events of this location
 	b           trace.Batch
 	mustSort    bool // the times go back, and sorting was requested
+	check       *eventCheck
 	// sorter sorts the rows. It exists while the location is read.
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
@@ -60,7 +61,12 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
+		if p, ok := d.places.Load(id); ok && p.(*place).last < sel.From && p.(*place).chunk >= r.start {
+			r.resume(p.(*place))
+			x.last = p.(*place).last
+		}
 	}
+	x.check = x.newEventCheck()
 	for i := range x.recent {
 		x.recent[i].id = ^uint32(i) // an id that does not belong in this slot
 	}
@@ -127,12 +133,13 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	x.leavePlace()
 	for x.b.Len() < x.rows && !x.end {
 		if x.sufficient = x.sufficient || x.sel.ReachesEnough(&x.b); x.sufficient || x.pastSelection() {
 			x.end = true // the following events are not selected
 			break
 		}
-		if err := x.fillFast(); err != nil {
+		if err := x.fillChecked(); err != nil {
 			return nil, err
 		}
 		if x.b.Len() >= x.rows {
@@ -143,8 +150,10 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 			if x.end = true; int(x.loc) < len(x.d.events) {
 				x.d.events[x.loc].Store(x.r.number)
 			}
+			x.check.end(x.r)
 			break
 		}
+		x.check.add(e, err)
 		if err != nil {
 			if err := fail(x.opt(), err); err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
@@ -31,6 +32,9 @@ type model struct {
 	marked     uint32                  // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
+	// checker checks the events of locations that are read; nil if none is wanted.
+	checker atomic.Pointer[checker]
+	places  sync.Map // *place by location id
 	// unkept counts undefined references and types that differ from the defined ones, where the
 	// model does not keep them.
 	unkept atomic.Int64

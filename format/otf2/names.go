@@ -20,6 +20,8 @@ type names struct {
 	communicating map[uint64]*printGroup // groups of communicating locations, by paradigm
 	pool          pool
 	carries       bool // weft wrote the archive, so some strings are encoded links and not texts
+	stated        statedExtent
+	attributes    map[uint64]uint64 // types of attributes, by id
 }
 
 // nameTable holds the names of a table by id. Small ids are in a slice.
@@ -72,7 +74,7 @@ func newNames() *names {
 	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{},
 		comms:         map[uint64]*printComm{},
 		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}},
-		communicating: map[uint64]*printGroup{}}
+		communicating: map[uint64]*printGroup{}, attributes: map[uint64]uint64{}}
 }
 
 // add records the name of a definition. has is false for a definition without a name.
@@ -193,6 +195,10 @@ func (n *names) define(r *Record) {
 		default:
 			n.add(Strings, v[0], r.Texts[0], true)
 		}
+	case defClock:
+		n.stated = statedExtent{v[1], v[2]}
+	case defAttribute:
+		n.attributes[v[0]] = v[2]
 	case defTreeNode:
 		name, _ := n.text(v[1])
 		class, _ := n.text(v[2])

@@ -68,24 +68,29 @@ func (r *blockReader) close() {
 // read appends the values of a block to dst (docs/formats/pallas.md, "Data blocks").
 func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
 	n := int(min(x.Count, maxBlock+1))
-	switch {
-	case n == 0:
-		return dst, nil
-	case n > maxBlock:
+	if n > maxBlock {
 		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count),
 			fmt.Sprintf("at most %d", maxBlock))
-	case !v.durations && n == 1:
-		return append(dst, x.First), nil
-	case !v.durations && n == 2:
-		return append(dst, x.First, x.Last), nil
-	case v.durations && n == 1 && x.Min == x.Max:
-		return append(dst, x.Min), nil
+	}
+	if values, ok := v.headValues(x); ok {
+		return append(dst, values[:n]...), nil
 	}
 	b, err := r.load(d, x)
 	if err != nil {
 		return dst, err
 	}
 	return r.decode(dst, b, d.path, v, x)
+}
+
+// headValues returns the values of a block if its head has them all: at most two.
+func (v *Vector) headValues(x *Block) (values [2]uint64, ok bool) {
+	switch {
+	case !v.durations:
+		return [2]uint64{x.First, x.Last}, x.Count <= 2
+	case x.Count == 1:
+		return [2]uint64{x.Min}, x.Min == x.Max
+	}
+	return values, x.Count == 0
 }
 
 // decode appends the values of a block, whose bytes are b, to dst.
@@ -141,14 +146,22 @@ func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 		b, err = r.loadFrom(f, size, d.path, x)
 		return err
 	})
-	if r.keeping && err == nil && len(b) <= r.room {
-		if r.kept == nil {
-			r.kept = map[keptBlock][]byte{}
-		}
-		r.room -= len(b)
-		r.kept[key] = bytes.Clone(b)
+	if err == nil {
+		r.keep(d, x, b)
 	}
 	return b, err
+}
+
+// keep keeps the bytes of a block while keeping is set and there is room.
+func (r *blockReader) keep(d *dataFile, x *Block, b []byte) {
+	if !r.keeping || len(b) > r.room {
+		return
+	}
+	if r.kept == nil {
+		r.kept = map[keptBlock][]byte{}
+	}
+	r.room -= len(b)
+	r.kept[keptBlock{d, x.Offset}] = bytes.Clone(b)
 }
 
 func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Block) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -16,9 +17,15 @@ import (
 
 // NewChecker returns a checker for the parts of the trace that reading events does not look at:
 // the times and durations of sequences, sums, ids, and numbers that files state about each other.
-// For each core it holds the grammar of one thread, one block (8 KB) of each of its events, three of each of
-// its sequences, and 1 MB of each of its files.
-func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
+// Later scans check the threads that they read, as long as they have the blocks in memory, until Finish,
+// which reads only threads again that have defects or were not read from beginning to end.
+// For each core the checker holds the grammar of one thread, one block (8 KB) of each of its events, three of
+// each of its sequences, 1 MB of each of its files, and up to 32 MB of its packed blocks.
+func (d *decoder) NewChecker() format.Checker {
+	c := &checker{d: d, opt: d.opt, sound: &sync.Map{}}
+	d.checker.Store(c)
+	return c
+}
 
 type checker struct {
 	format.SinkFuncs // ignores events and links
@@ -27,10 +34,24 @@ type checker struct {
 	opt    *format.ReadOptions
 	r      *blockReader
 	values []uint64
+	sound  *sync.Map // the ids of threads that a scan has checked and found without defects, as keys
+}
+
+// checkScanned checks a thread that has just been read. It reports nothing: Finish reads a thread with a defect
+// again.
+func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *blockReader) error {
+	opt := *c.opt
+	opt.Report, opt.Strict = format.NewReport(), true
+	w := &checker{d: c.d, opt: &opt, r: r}
+	if err := w.thread(ctx, t, true); err == nil && len(opt.Report.Rules()) == 0 {
+		c.sound.Store(id, true)
+	}
+	return ctx.Err()
 }
 
 // Finish checks the files of all threads.
 func (c *checker) Finish(ctx context.Context) error {
+	c.d.checker.CompareAndSwap(c, nil)
 	if p := &c.d.t.Parameters; p.LoopFinding > BasicTruncated || p.TimestampStorage > maxStorage {
 		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17,
 			fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage),
@@ -58,7 +79,10 @@ func (c *checker) Finish(ctx context.Context) error {
 			}
 		}
 	}()
-	rest := c.d.threads
+	rest := slices.DeleteFunc(slices.Clone(c.d.threads), func(id threadID) bool {
+		_, ok := c.sound.Load(id)
+		return ok
+	})
 	return pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
 		if ok = len(rest) > 0; ok {
 			id, rest = rest[0], rest[1:]
@@ -76,7 +100,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		defer t.Close()
 		w.opt = c.opt.At(c.d.location[id])
-		return struct{}{}, w.thread(ctx, t)
+		return struct{}{}, w.thread(ctx, t, false)
 	}, func(struct{}) error { return nil })
 }
 
@@ -105,8 +129,11 @@ func (c *checker) archive(a *Archive) error {
 	return nil
 }
 
-// thread checks a thread.
-func (c *checker) thread(ctx context.Context, t *Thread) error {
+// thread checks a thread. scanned states that the reader has kept blocks of its events.
+func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
+	c.r.keeping = true // walk needs the same blocks
+	defer c.r.dropKept()
+	defer func() { c.r.keeping = false }()
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
 		if err := c.report("pallas.ids", trace.Warning, t.path, 0,
 			fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive),
@@ -140,7 +167,7 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 			return err
 		}
 	}
-	times, lengths := &fileWindow{d: t.times}, &fileWindow{d: t.durations}
+	times, lengths := &fileWindow{d: t.times, r: c.r, single: scanned}, &fileWindow{d: t.durations, r: c.r}
 	for i := range t.Events {
 		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
 			return err
@@ -175,8 +202,7 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 			return nil
 		}
 	}
-	r := newBlockReader(c.d.t.Parameters)
-	defer r.close()
+	r := c.r
 	x := newReplay(t, g, r)
 	x.begin()
 	stored := make([][3]sumCursor, len(t.Sequences))
@@ -345,6 +371,9 @@ func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int
 		}
 		b, err := w.block(x)
 		if err == nil {
+			if _, inHead := v.headValues(x); !inHead {
+				c.r.keep(w.d, x, b)
+			}
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
@@ -398,6 +427,8 @@ func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int
 // fileWindow is a section of a block file in memory. Most blocks are read one after the other.
 type fileWindow struct {
 	d       *dataFile
+	r       *blockReader
+	single  bool // most blocks are kept: others are read one by one
 	missing bool // the file is missing, which has been reported
 	b       []byte
 	from    uint64
@@ -409,6 +440,9 @@ const windowBytes = 1 << 20
 
 // block returns the bytes of a block.
 func (w *fileWindow) block(x *Block) ([]byte, error) {
+	if w.single || x.Offset < w.from && w.r.has(w.d, x) { // vectors may share a block
+		return w.r.load(w.d, x)
+	}
 	head, err := w.bytes(x.Offset, 8, x.Offset)
 	if err != nil {
 		return nil, err

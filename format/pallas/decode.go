@@ -131,8 +131,8 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 }
 
 // Scan delivers the events thread by thread, or merges the threads; merging holds one block (8 KB)
-// of each event of each thread. Scan first checks each thread for times that go back. It sorts
-// such a thread in memory, which takes 20 bytes an event.
+// of each event of each thread, and up to 32 MB of packed blocks. Scan first checks each thread for
+// times that go back. It sorts such a thread in memory, which takes 20 bytes an event.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)

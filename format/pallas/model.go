@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -31,6 +32,7 @@ type model struct {
 	standIn  map[uint32]bool       // regions that stand in for undefined ones
 	restorer *carrier.Restorer     // restores what the trace carries; nil if it carries nothing
 	ticks    ticks
+	checker  atomic.Pointer[checker] // checks threads that are read; nil if none is wanted
 
 	grammars     map[threadID]*Thread // lean threads that are kept because they will be read again
 	grammarBytes int                  // their size, about

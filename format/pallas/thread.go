@@ -320,9 +320,7 @@ func (s *source) thread(l layout) *Thread {
 			t.Sequences = append(t.Sequences, x)
 			continue
 		}
-		if v := (vectorSizes{i, x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size}); v != (vectorSizes{i, 1, 1, 1}) {
-			t.sizes = append(t.sizes, v)
-		}
+		t.sizes = appendSizes(t.sizes, i, &x)
 	}
 	t.sequenceMap = s.idMap(l, t.lists.len())
 	for range nl {
@@ -355,6 +353,27 @@ func (s *source) thread(l layout) *Thread {
 		t.script = newLeanScript(t)
 	}
 	return t
+}
+
+// withoutSequences returns the thread without its sequences, as a lean thread. It shares the events with t.
+func (t *Thread) withoutSequences() *Thread {
+	lean := *t
+	lean.lean, lean.Sequences, lean.starts = true, nil, nil
+	lean.lists = tokenLists{slices.Clone(t.lists.tokens), slices.Clone(t.lists.from)}
+	for i := range t.Sequences {
+		lean.sizes = appendSizes(lean.sizes, i, &t.Sequences[i])
+	}
+	lean.script = newLeanScript(&lean)
+	return &lean
+}
+
+// appendSizes appends the sizes of the vectors of the sequence at an index, unless these have one value each.
+func appendSizes(l []vectorSizes, at int, x *Sequence) []vectorSizes {
+	v := vectorSizes{at, x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size}
+	if v == (vectorSizes{at, 1, 1, 1}) {
+		return l
+	}
+	return append(l, v)
 }
 
 // dropPlaceholders removes the tokens of placeholders from the sequences. A placeholder is an event whose

@@ -27,6 +27,7 @@ type threadReader struct {
 	turn, described func()
 
 	t           *Thread
+	whole       *Thread // the same thread with the blocks of its sequences, if it is to be checked
 	loc         uint32
 	info        []eventInfo
 	rowOf       []eventRow
@@ -82,6 +83,11 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 			return err
 		}
 		if b == nil {
+			if c := x.d.checker.Load(); c != nil && x.whole != nil {
+				if err := c.checkScanned(ctx, id, x.whole, x.r); err != nil {
+					return err
+				}
+			}
 			return format.End(x.sink, x.loc)
 		}
 		if err := x.sink.Batch(b); err != nil {
@@ -93,7 +99,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 // open loads a thread and moves to the beginning of the wanted times. It returns nil if there is
 // nothing to read.
 func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
-	t, err := x.d.grammar(id, x.sel.Again)
+	t, err := x.load(id)
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -119,9 +125,10 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	x.ascending = g.sound() && t.ascending()
-	// For whole traces no blocks are kept: that costs more than reading a cached file again.
-	x.r.keeping = x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
-	defer func() { x.r.keeping = false }()
+	// Blocks that are read twice are kept: to check the times first, or to find the wanted times.
+	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
+	x.r.keeping = x.r.keeping || x.whole != nil
+	defer func() { x.r.keeping = x.whole != nil }()
 	if x.careful {
 		x.begin(g) // delivering the events reports block errors again
 		back, err := x.goesBack(ctx)
@@ -138,6 +145,23 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
+}
+
+// load loads a thread without the blocks of its sequences. If all of it will be read and a checker wants it, load
+// also loads it with them.
+func (x *threadReader) load(id threadID) (*Thread, error) {
+	x.whole = nil
+	if x.d.checker.Load() == nil || x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 {
+		return x.d.grammar(id, x.sel.Again)
+	}
+	quiet := *x.d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), true
+	t, err := x.d.with(&quiet).thread(id, wholeThread)
+	if t == nil || err != nil || !t.whole {
+		return x.d.grammar(id, x.sel.Again) // reports the defect
+	}
+	x.whole = t
+	return t.withoutSequences(), nil
 }
 
 // start prepares reading the wanted times of a thread.
@@ -230,12 +254,13 @@ func (x *threadReader) drop() {
 	x.stop()
 	x.t.Close()
 	x.r.dropKept()
-	x.t, x.x, x.lists, x.sorted = nil, nil, nil, nil
+	x.r.keeping = false
+	x.t, x.whole, x.x, x.lists, x.sorted = nil, nil, nil, nil, nil
 }
 
 // startPrefetch makes another goroutine load blocks, unless the reader keeps blocks or has kept some.
 func (x *threadReader) startPrefetch() {
-	if x.prefetch && !(x.careful && x.r.keeping) {
+	if x.prefetch && x.whole == nil && !(x.careful && x.r.keeping) {
 		x.x.prefetch = newPrefetcher(x.t)
 	}
 }

@@ -24,6 +24,22 @@ func bytesRead(t *testing.T) (n int64) {
 	return n
 }
 
+// sizeBelow returns the number of bytes of all files in a folder and those below.
+func sizeBelow(t *testing.T, dir string) (size int64) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		st, err := e.Info()
+		size += st.Size()
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
 // TestOTFReadsLittle checks how much of an OTF trace of four streams commands read: the parts of
 // the files for the selected window and locations, and at most a fifth more, as docs/formats/otf.md
 // states. With snapshots they read no more than without.
@@ -109,7 +125,8 @@ func TestArchivesReadLittle(t *testing.T) {
 	}{
 		{"pallas", "calltree", "600000", 0.04, 1.15},
 		{"pallas", "stencil", "600000", 0.16, 1.2},
-		{"otf2", "calltree", "1200000", 0.1, 1.3},
+		{"otf2", "calltree", "1200000", 0.1, 1.05},
+		{"otf2", "masterworker", "1200000", 0.1, 1.05},
 	} {
 		dir := t.TempDir()
 		in := filepath.Join(dir, "in", "t."+x.format)
@@ -117,17 +134,7 @@ func TestArchivesReadLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		weft(t, exitGood, "generate", "--workload", x.workload, "--locations", "4", "--events", x.events, in)
-		var size int64
-		if err := filepath.WalkDir(filepath.Dir(in), func(_ string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			st, err := e.Info()
-			size += st.Size()
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		size := sizeBelow(t, filepath.Dir(in))
 		read := func(args ...string) int64 {
 			already := bytesRead(t)
 			weft(t, exitGood, args...)
@@ -160,17 +167,7 @@ func TestWindowsReadLittle(t *testing.T) {
 		dir := t.TempDir()
 		in := filepath.Join(dir, "t."+x.format)
 		weft(t, exitGood, "generate", "--workload", x.workload, "--locations", "4", "--events", "1200000", in)
-		var size int64
-		if err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			st, err := e.Info()
-			size += st.Size()
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		size := sizeBelow(t, dir)
 		read := func(args ...string) int64 {
 			already := bytesRead(t)
 			weft(t, exitGood, append(args, "-q", in)...)
@@ -189,6 +186,33 @@ func TestWindowsReadLittle(t *testing.T) {
 					t.Errorf("%s of %s: %v of %s: found %d bytes read of %d, expected %d at most", x.workload, x.format, args, window,
 						n, size, most)
 				}
+			}
+		}
+	}
+}
+
+// TestCheckReadsOnce checks that check, and print of everything, read each part of a trace once.
+func TestCheckReadsOnce(t *testing.T) {
+	for _, x := range []struct {
+		format, workload string
+		check, print     float64 // at most: of the trace
+	}{
+		{"otf2", "stencil", 1.05, 1.05}, {"otf2", "calltree", 1.05, 1.05}, {"otf2", "masterworker", 1.05, 1.05},
+		{"pallas", "stencil", 1.15, 0.85}, {"pallas", "calltree", 1.05, 0.8}, {"pallas", "masterworker", 1.15, 0.85},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t."+x.format)
+		weft(t, exitGood, "generate", "--workload", x.workload, "--locations", "4", "--events", "300000", in)
+		size := sizeBelow(t, dir)
+		for _, command := range []struct {
+			name string
+			most float64
+		}{{"check", x.check}, {"print", x.print}} {
+			already := bytesRead(t)
+			weft(t, exitGood, command.name, "-q", in)
+			if n, most := bytesRead(t)-already, int64(command.most*float64(size)); n > most {
+				t.Errorf("%s of %s: %s: found %d bytes read of %d, expected %d at most", x.workload, x.format, command.name, n,
+					size, most)
 			}
 		}
 	}

@@ -1,0 +1,84 @@
+package otf2
+
+import (
+	"github.com/weft-trace/weft/format"
+)
+
+// eventCheck checks the events of a location while the decoder has their bytes in memory. It reports nothing: it ends at
+// the first defect, and [checker.Finish] reads the location again and reports them. A nil eventCheck checks nothing.
+type eventCheck struct {
+	*eventChecker
+	read   func(*eventChecker) // is called after the last event
+	report *format.Report
+	defect bool
+}
+
+// newEventCheck returns the check of a location's events, or nil if no checker wants them or not all are read.
+func (x *locationReader) newEventCheck() *eventCheck {
+	c, id := x.d.checker.Load(), x.id
+	if c == nil || x.r.start > 0 || x.r.c.end > 0 || x.d.opt.Value("otf2.raw-clocks", "false") == "true" {
+		return nil
+	}
+	quiet, opt := *c, *c.opt
+	opt.Report, opt.Strict = format.NewReport(), true
+	quiet.opt = &opt
+	return &eventCheck{eventChecker: newEventChecker(&quiet, x.r, id), report: opt.Report,
+		read: func(e *eventChecker) { c.read.Store(id, e) }}
+}
+
+// add checks an event that was read in full, or ends checking with an error.
+func (k *eventCheck) add(e *Event, err error) {
+	if k == nil || k.defect {
+		return
+	}
+	k.defect = err != nil || k.eventChecker.add(e) != nil
+}
+
+// end keeps the numbers of all events for the checker if none of them has a defect.
+func (k *eventCheck) end(r *EventReader) {
+	if k == nil || k.defect || r.stop > 0 || len(k.report.Rules()) > 0 {
+		return
+	}
+	file := *r.c
+	file.f, file.part, file.room = nil, nil, nil
+	k.plain.r = &EventReader{c: &file}
+	k.read(k.eventChecker)
+}
+
+// fillChecked calls fillFast and checks the events that it has added, the bytes of which are still in memory.
+func (x *locationReader) fillChecked() error {
+	if x.check == nil || x.check.defect {
+		return x.fillFast()
+	}
+	r := x.r
+	at, time, number := r.c.offset(), r.time, r.number
+	var before, after clock
+	if r.clock != nil {
+		before = *r.clock
+	}
+	if err := x.fillFast(); err != nil {
+		return err
+	}
+	to, saved := r.c.offset(), *r
+	if to == at {
+		return nil
+	}
+	if r.clock != nil {
+		after, *r.clock = *r.clock, before
+	}
+	r.c.seek(at)
+	r.time, r.number = time, number
+	for k := x.check; !k.defect; {
+		k.plain.read(&k.count, &k.times, to)
+		if r.c.offset() >= to {
+			break
+		}
+		k.add(r.Next())
+	}
+	*r = saved
+	if r.clock != nil {
+		*r.clock = after
+	}
+	r.c.seek(to)
+	return nil
+}
