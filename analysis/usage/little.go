@@ -136,7 +136,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
-// moment is what a filter selects events by, besides their attributes.
+// moment is the end of a claim that an event is, if it is one.
 type moment uint8
 
 const (
@@ -145,7 +145,8 @@ const (
 	atMark                // of another event
 )
 
-// takes reports whether the filter, which may be nil, selects events of a moment.
+// takes reports whether the filter selects starts, ends or other events, as m says. A nil filter selects
+// all of them.
 func (f *EventFilter) takes(m moment) bool {
 	return f == nil || [...]bool{atStart: f.Starts, atEnd: f.Ends, atMark: f.Marks}[m]
 }

@@ -110,8 +110,8 @@ type window struct {
 	lowOpen, highOpen bool
 }
 
-// before returns the times from which a time of x is within the window.
-func (w window) before(x interval) interval {
+// timesBefore returns each time t for which x contains a time in the window that begins at t.
+func (w window) timesBefore(x interval) interval {
 	r := interval{x.low - w.high, x.high - w.low, x.lowOpen || w.highOpen, x.highOpen || w.lowOpen}
 	if math.IsInf(w.high, 1) {
 		r.low, r.lowOpen = math.Inf(-1), true
@@ -141,7 +141,7 @@ func until(a, b times, w window, domain interval, pending bool) times {
 				break
 			}
 			if x = x.intersect(goal); !x.empty() {
-				list = append(list, w.before(x).intersect(held))
+				list = append(list, w.timesBefore(x).intersect(held))
 			}
 		}
 		if pending && held.high == domain.high && held.highOpen == domain.highOpen {

@@ -293,7 +293,7 @@ func (p *parser) formula() (*node, error) {
 // boundWords are the keywords of bounds that a formula may begin with.
 var boundWords = []string{"within", "during", "by"}
 
-// confirmedWords are keywords that cannot be names, as the original tool has them.
+// confirmedWords are keywords that the original ETL tool refuses as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
 
 // operator reads the argument of a unary operator.

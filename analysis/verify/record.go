@@ -230,7 +230,7 @@ func (r *recorder) before(c *trace.Cursor) {
 	}
 }
 
-// state adds a state, and returns what is known of events like it.
+// state adds the state of an event, and returns the event's visitInfo.
 func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	v := r.eventInfo(c)
 	r.events++
@@ -239,7 +239,8 @@ func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	return v
 }
 
-// eventInfo returns what is known of events of a kind, with a reference, at a location.
+// eventInfo returns the visitInfo of an event. Events of the same kind, reference and location share
+// one.
 func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
 	v := r.visits[key]

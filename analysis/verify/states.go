@@ -11,7 +11,7 @@ func (s bitset) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
 
 func (s bitset) set(i int) { s[i/64] |= 1 << (i % 64) }
 
-// complement returns the other ones of n states.
+// complement returns the states below n that are not in s.
 func (s bitset) complement(n int) bitset {
 	r := make(bitset, len(s))
 	for i := range s {

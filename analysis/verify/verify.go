@@ -603,7 +603,7 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 		untilStates(e.time[:e.n], a.possible, b.possible, w, true)}
 }
 
-// eachComparison calls f for the states, of some in a row, at which a comparison is true.
+// eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
 	i := from
 	for p := range c.Signal.evaluate(e.signal, e.unit) {

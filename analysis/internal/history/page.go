@@ -160,7 +160,7 @@ func (h *History) unpack(l *Location, p *page) {
 	h.cache.add(x)
 }
 
-// The kinds of what is attached to calls, in packed form.
+// The kinds of attachments of calls, in packed form.
 const (
 	attachedWait = iota
 	attachedSource
@@ -171,7 +171,7 @@ const (
 	attachedFork  // Call.Forks
 )
 
-// attach appends what is attached to a call: its kind, and numbers.
+// attach adds an attachment to a call: a kind and its numbers.
 func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	l := h.Locations[at.Location]
 	p := l.page(at.Number)
@@ -182,7 +182,7 @@ func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	}
 }
 
-// store stores what is attached to the calls of a page.
+// store stores the attachments of the calls of a page.
 func (h *History) store(p *page) {
 	if len(p.tail) == 0 {
 		return
@@ -195,7 +195,7 @@ func (h *History) store(p *page) {
 	p.attached, p.tail = append(p.attached, c), nil
 }
 
-// unpackAttached reads what is attached to the calls of a page.
+// unpackAttached reads the attachments of the calls of a page.
 func (h *History) unpackAttached(l *Location, x *calls) {
 	x.complete = true // at an error, too
 	for i := range x.page.attached {
@@ -226,7 +226,7 @@ func (h *History) unpackAttached(l *Location, x *calls) {
 	}
 }
 
-// unpackFrom appends to x what b has in packed form.
+// unpackFrom unpacks the attachments in b and appends them to x.
 func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 	number := func() int64 {
 		v, n := binary.Varint(b)

@@ -1,4 +1,5 @@
-// How far the order of claims in traces is from that in the first one, the reference.
+// The panel of distance. It compares the order of claims in each trace with the order in the first
+// trace, the reference.
 import type { Distance } from "../answers";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
