@@ -29,7 +29,10 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
   );
 }
 
-/** distanceSource marks in both traces what only one of them has. The choice is the lane's number. */
+/**
+ * distanceSource marks the claims that only one of two traces has, in both traces. The state's choice
+ * is the number of the second trace's lane.
+ */
 export const distanceSource: Source = {
   id: "distance",
   key(app) {
