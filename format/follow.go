@@ -15,21 +15,22 @@ type Follower interface {
 type FollowOptions struct {
 	*ReadOptions
 	Name string // of the text, for messages
-	// Late returns for how many ticks of a clock a line may come behind lines with later times. Lines are held until
-	// their time lies back that long. Nil means that times never decrease.
+	// Late returns the number of ticks of a clock by which a line may be late: the time of an earlier line
+	// may be later by so much. Each line is held for this time. Nil means that times never decrease.
 	Late func(c trace.Clock) (int64, error)
-	// TooLate is called for lines that come later, or, if Late is nil, whose times decrease. The text is read without
-	// them. t is the time of the line, and least is the least time that it may have, both in ticks.
+	// TooLate is called for a line that is later than Late allows, or, if Late is nil, whose time decreases.
+	// The line is skipped. t is the time of the line, and least is the least time that was allowed, both in
+	// ticks.
 	TooLate func(line, t, least int64) error
 }
 
-// Following are the events of a text that grows. It is not safe for concurrent use.
+// Following delivers the events of a text that grows. It is not safe for concurrent use.
 type Following interface {
-	// Defs returns the definitions, which grow. Those that lines define are there before the events that use them, if
-	// they have been read.
+	// Defs returns the definitions, which grow. A definition is added before the events that use it are
+	// delivered, if its line comes before theirs.
 	Defs() *trace.Definitions
-	// Add takes more text and delivers the events that its lines decide, in global time order. It holds a last line without
-	// line end. An error is one of the text, or of the sink.
+	// Add adds text and delivers the events that are now complete, in global time order. It holds back a last
+	// line without a line end. The error is that of the text, or of the sink.
 	Add(text []byte, sink FollowSink) error
 	// Finish delivers the events that remain when there is no more text.
 	Finish(sink FollowSink) error
@@ -38,12 +39,12 @@ type Following interface {
 // FollowSink receives the events of a text that grows.
 type FollowSink interface {
 	Sink
-	// Finer is called between events when the clock of the definitions has become finer: all times that were delivered
-	// count factor times as many ticks.
+	// Finer is called between events when the clock of the definitions gets factor times as many ticks. All
+	// times that were delivered must be multiplied by factor.
 	Finer(factor int64)
 }
 
-// FollowError is the error for a text that can be read as a whole alone.
+// FollowError is the error for a text that can only be read as a whole.
 type FollowError struct{ Text string }
 
 // Error returns the place, what was found and what was expected.

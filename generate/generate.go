@@ -180,9 +180,9 @@ func New(o Options) (*Trace, error) {
 // Defs returns the definitions. They are complete from the beginning.
 func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
-// Count returns the number of events of a scan. It is exact, except for cps: there it is the
-// requested number, which differs from that of a scan by at most 30, or with a period the mean for random
-// complexities.
+// Count returns the number of events of a scan. It is exact for all workloads except cps. For cps without a
+// period, it is the requested number, which differs from that of a scan by at most 30. For cps with a period,
+// it is the mean number for random complexities.
 func (t *Trace) Count() int64 { return t.src.rows() }
 
 // Prepare does nothing, because the definitions are complete.

@@ -33,9 +33,9 @@ const (
 	mostPeriod  = 10_000_000
 )
 
-// The place of each task in the schedule, in halves of a period after the period in which task A begins. Task times
-// for a period of DefaultPeriod are less than a period, and those of A and G, which share a processor, less than
-// half of one.
+// scheduled is the time at which each task begins, in halves of a period since the begin of the period in which
+// task A begins. With the period DefaultPeriod, tasks take less than a period. A and G share a processor and
+// take less than half a period each.
 var scheduled = [tasks]int64{taskA: 0, taskB: 2, taskC: 4, taskF: 4, taskD: 6, taskE: 8, taskG: 11}
 
 // inFlight is the greatest number of objects between tasks A and G.
@@ -48,8 +48,8 @@ const (
 	anomalyStream
 )
 
-// periodicPlan is the workload cps with arrivals at equal distances. Tasks begin at fixed times in the period, so that
-// no object waits for another one.
+// periodicPlan is the plan of the workload cps with a period: objects arrive at equal distances. Tasks begin at
+// fixed times in the period, so that no object waits for another one.
 type periodicPlan struct {
 	cpsPlan
 	Faults
@@ -126,22 +126,22 @@ func (p *periodicPlan) record(d *trace.Definitions) {
 	}
 }
 
-// chosen returns the object with number i of n that have a fault. There is one in each nth part of the objects
-// from first on.
+// chosen returns the object that has fault number i of n. The objects from first on are divided into n parts of
+// equal size, and each part has one fault.
 func (p *periodicPlan) chosen(stream uint64, first, n, i int64) int64 {
 	from, to := p.share(first, n, i), p.share(first, n, i+1)
 	r := newRNG(p.seed^stream, uint64(i))
 	return r.between(from, to)
 }
 
-// share returns the first object of the part with number i of n parts of the objects from first on.
+// share returns the first object of part i. The objects from first on are divided into n parts of equal size.
 func (p *periodicPlan) share(first, n, i int64) int64 {
 	hi, lo := bits.Mul64(uint64(p.objects-first), uint64(i))
 	q, _ := bits.Div64(hi, lo, uint64(n))
 	return first + int64(q)
 }
 
-// has reports whether an object is one of n that have a fault.
+// has reports whether an object is one of the n objects with a fault.
 func (p *periodicPlan) has(stream uint64, first, n, object int64) bool {
 	if n == 0 || object < first {
 		return false

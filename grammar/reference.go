@@ -112,8 +112,8 @@ func (b *Reference) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// occurs calls b.occurred for an occurrence of sequence s. x is the span of its tokens; occurs
-// changes it to the span of the sequence as a token.
+// occurs calls b.occurred for an occurrence of sequence s. Before the call, x is the span of the
+// sequence's tokens. Afterwards, x is the span of the one token that stands for the sequence.
 func (b *Reference) occurs(s uint32, x *span) error {
 	o := Occurrence{x.start, x.end - x.start, x.blocks}
 	if b.Sequences[s].Block {

@@ -29,7 +29,8 @@ func (r *Report) findings() section {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
 		t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("%d. %s", i+1, f.Title)),
-			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)), text(string(f.Confidence)), text(where),
+			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
+			text(string(f.Confidence)), text(where),
 			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
 	}
 	s.table(t, mostRows)

@@ -52,8 +52,8 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 	return d.found(), nil
 }
 
-// reportEarly calls m.early with what is known before the events are read, and returns it. It
-// ignores errors of the summary, because reading the events reports the defect.
+// reportEarly calls m.early with the facts that are known before the events are read, and returns
+// these facts. It ignores errors of the summary, because reading the events reports the defect.
 func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarlyFacts(d.Defs())
 	m.early(f)

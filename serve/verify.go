@@ -30,7 +30,7 @@ type verifyAnswer struct {
 	Warnings []string    `json:"warnings"`
 }
 
-// syntaxFact reports what is wrong with a specification. Lines and columns are counted from 1.
+// syntaxFact reports a syntax error in a specification. Lines and columns are counted from 1.
 type syntaxFact struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -141,8 +141,8 @@ type propertyLine struct {
 }
 
 // parseSpecification reads a specification: text in the language, and lines such as
-// "--never overflow" with a property in plain words, as flags of the command line have them. wrong
-// says what is wrong with it.
+// "--never overflow" with a property in plain words, in the form of the command line's flags. wrong
+// reports a syntax error.
 func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 	lines := strings.Split(text, "\n")
 	var properties []propertyLine

@@ -17,7 +17,8 @@ type flows struct {
 	// kept has the last rows of each flow with messages in transit.
 	kept map[flow]*ring
 	seq  int64
-	// missing is the number of flows with messages in transit whose other ends have not all come.
+	// missing is the number of incomplete flows: for some of a flow's messages in transit, the other
+	// end has not been found.
 	missing int
 }
 

@@ -29,8 +29,8 @@ func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	return l[len(l)-1].time, true
 }
 
-// stripAttributes removes the attributes of the innermost open region. They make its record also
-// stand for a message, which must not be repeated when the region is entered again.
+// stripAttributes removes the attributes of the innermost open region. These attributes describe a
+// message. The piece repeats the region's enter, and must not repeat the message.
 func (s *state) stripAttributes() {
 	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
 		s.regions[n-1].row = &row{ops: s.regions[n-1].row.ops}

@@ -57,35 +57,44 @@ func (d *sides) words(first, second string) (lines []string) {
 	return lines
 }
 
+// window is a window of the time line, as the page has it.
+type window struct{ From, To json.Number }
+
+// behaviourPanel, distancePanel and flowPanel hold the content of the panels, as the browser reports it.
+type (
+	behaviourPanel struct {
+		Text, None    string
+		Rows          [][]string
+		Words         []string
+		Extras, Again []extra
+		View, There   window
+		Removed       int
+	}
+	distancePanel struct {
+		Rows          [][]string
+		Words         []string
+		Extras, Again []extra
+		Removed       int
+	}
+	flowPanel struct {
+		Text, Fault                         string
+		Signals, Latencies, Longest, Chosen [][]string
+		Extras, Again                       []extra
+		Both                                []string
+		Removed                             int
+	}
+)
+
 // TestObjects compares the panels of behaviour, distance and flow with the commands. The traces
 // begin at 0.
 func TestObjects(t *testing.T) {
 	browser(t)
 	odse, one, two := served(t, "odse"), served(t, "order-one"), served(t, "order-two")
-	type view struct{ From, To json.Number }
 	var out struct {
-		Behaviour struct {
-			Text, None    string
-			Rows          [][]string
-			Words         []string
-			Extras, Again []extra
-			View, There   view
-			Removed       int
-		}
-		Distance struct {
-			Rows          [][]string
-			Words         []string
-			Extras, Again []extra
-			Removed       int
-		}
-		Flow struct {
-			Text, Fault                         string
-			Signals, Latencies, Longest, Chosen [][]string
-			Extras, Again                       []extra
-			Both                                []string
-			Removed                             int
-		}
-		Errors []string
+		Behaviour behaviourPanel
+		Distance  distancePanel
+		Flow      flowPanel
+		Errors    []string
 	}
 	play(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id}, &out)
 	for _, e := range out.Errors {
@@ -94,18 +103,30 @@ func TestObjects(t *testing.T) {
 			t.Error(e)
 		}
 	}
-	command := func(v any, args ...string) {
-		if err := json.Unmarshal(runWeft(t, args...), v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	same := func(what string, got, want any) {
-		t.Helper()
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s: found %v, expected %v", what, got, want)
-		}
-	}
+	out.Behaviour.compare(t, odse.path)
+	out.Distance.compare(t, one.path, two.path)
+	out.Flow.compare(t, odse.path)
+}
 
+// runJSON runs weft and decodes its output to v.
+func runJSON(t *testing.T, v any, args ...string) {
+	t.Helper()
+	if err := json.Unmarshal(runWeft(t, args...), v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares two values by their text.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: found %v, expected %v", what, got, want)
+	}
+}
+
+// compare compares the panel with weft behaviour for a trace.
+func (b *behaviourPanel) compare(t *testing.T, path string) {
+	t.Helper()
 	var classes struct {
 		Objects, Claims int
 		Classes         []struct {
@@ -114,61 +135,67 @@ func TestObjects(t *testing.T) {
 			Difference                                sides
 		}
 	}
-	command(&classes, "behaviour", "--json", "--by", "id", "--top", "100", odse.path)
-	b := &out.Behaviour
-	same("objects", b.Text, fmt.Sprintf("%d objects, %d claims, %d classes", classes.Objects, classes.Claims,
+	runJSON(t, &classes, "behaviour", "--json", "--by", "id", "--top", "100", path)
+	same(t, "objects", b.Text, fmt.Sprintf("%d objects, %d claims, %d classes", classes.Objects, classes.Claims,
 		len(classes.Classes)))
 	for i, c := range classes.Classes {
 		if i < len(b.Rows) {
-			same("class", b.Rows[i][:6], []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects), fmt.Sprint(c.Claims),
+			same(t, "class", b.Rows[i][:6], []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects), fmt.Sprint(c.Claims),
 				fmt.Sprint(c.Usual), fmt.Sprintf("%d (%d)", c.Nearest+1, c.Distance), c.Representative})
 		}
 	}
-	same("classes", len(b.Rows), len(classes.Classes))
+	same(t, "classes", len(b.Rows), len(classes.Classes))
 	rare := &classes.Classes[0]
-	same("differences of the rare class", b.Words, rare.Difference.words("usual", "here"))
+	same(t, "differences of the rare class", b.Words, rare.Difference.words("usual", "here"))
 	if len(b.Extras) != 1 || len(b.Extras[0].Rows) != 4 {
 		t.Fatalf("found %+v, expected 4 rows", b.Extras)
 	}
 	x := b.Extras[0]
-	same("claims of the rare object", len(x.Rows[2].Bars), rare.Claims)
-	same("differences on the time line", len(x.Rows[3].Bars), rare.Difference.Second.NodeCount+
+	same(t, "claims of the rare object", len(x.Rows[2].Bars), rare.Claims)
+	same(t, "differences on the time line", len(x.Rows[3].Bars), rare.Difference.Second.NodeCount+
 		rare.Difference.Second.EdgeCount)
 	// both claims of G of object 7 differ: the second one itself, and the first one by what follows it
-	same("marks", len(x.Marks), 2)
+	same(t, "marks", len(x.Marks), 2)
 	bar := x.Rows[3].Bars[len(x.Rows[3].Bars)-1]
-	for _, v := range []view{b.View, b.There} {
+	for _, v := range []window{b.View, b.There} {
 		if !within(bar.From, v.From, v.To) || !within(bar.To, v.From, v.To) {
 			t.Errorf("found a window from %s to %s, expected it around %s to %s", v.From, v.To, bar.From, bar.To)
 		}
 	}
-	same("what a link shows", b.Again, b.Extras)
-	same("rows after their removal", b.Removed, 0)
-	same("of locations without calls", strings.Contains(b.None, "found no calls of regions"), true)
+	same(t, "what a link shows", b.Again, b.Extras)
+	same(t, "rows after their removal", b.Removed, 0)
+	same(t, "of locations without calls", strings.Contains(b.None, "found no calls of regions"), true)
+}
 
+// compare compares the panel with weft distance for two traces.
+func (d *distancePanel) compare(t *testing.T, one, two string) {
+	t.Helper()
 	var distances struct {
 		Traces []struct {
 			Claims int
 			sides
 		}
 	}
-	command(&distances, "distance", "--json", "--top", "100", one.path, two.path)
-	d, want := &out.Distance, &distances.Traces[0]
+	runJSON(t, &distances, "distance", "--json", "--top", "100", one, two)
+	want := &distances.Traces[0]
 	if want.Distance == 0 || len(d.Rows) != 1 || len(d.Extras) != 2 {
 		t.Fatalf("found %+v, expected a distance", d)
 	}
-	same("distance", d.Rows[0][1:], []string{fmt.Sprint(want.Claims), fmt.Sprint(want.Distance),
+	same(t, "distance", d.Rows[0][1:], []string{fmt.Sprint(want.Claims), fmt.Sprint(want.Distance),
 		fmt.Sprint(want.Second.NodeCount), fmt.Sprint(want.First.NodeCount), fmt.Sprint(want.Second.EdgeCount),
 		fmt.Sprint(want.First.EdgeCount)})
-	same("differences", d.Words, want.words("reference", "here"))
-	same("differences in the reference", len(d.Extras[0].Rows[0].Bars), want.First.NodeCount+want.First.EdgeCount)
-	same("differences in the other trace", len(d.Extras[1].Rows[0].Bars), want.Second.NodeCount+want.Second.EdgeCount)
-	same("lanes", fmt.Sprint(d.Extras[0].Lane, d.Extras[1].Lane), "0 1")
-	same("what a link shows", d.Again, d.Extras)
-	same("rows after their removal", d.Removed, 0)
+	same(t, "differences", d.Words, want.words("reference", "here"))
+	same(t, "differences in the reference", len(d.Extras[0].Rows[0].Bars), want.First.NodeCount+want.First.EdgeCount)
+	same(t, "differences in the other trace", len(d.Extras[1].Rows[0].Bars), want.Second.NodeCount+want.Second.EdgeCount)
+	same(t, "lanes", fmt.Sprint(d.Extras[0].Lane, d.Extras[1].Lane), "0 1")
+	same(t, "what a link shows", d.Again, d.Extras)
+	same(t, "rows after their removal", d.Removed, 0)
+}
 
-	f := &out.Flow
-	text := string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--top", "3", odse.path))
+// compare compares the panel with weft flow for a trace.
+func (f *flowPanel) compare(t *testing.T, path string) {
+	t.Helper()
+	text := string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--top", "3", path))
 	sameTable(t, text, "SIGNAL", f.Signals)
 	for _, cell := range f.Latencies[0] {
 		if !strings.Contains(text, cell) {
@@ -180,7 +207,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("found the object %s with %s, expected it in\n%s", r[0], r[1], text)
 		}
 	}
-	same("what flows", strings.HasPrefix(f.Text, "17 objects, from 0"), true)
+	same(t, "what flows", strings.HasPrefix(f.Text, "17 objects, from 0"), true)
 	if len(f.Extras) != 1 || len(f.Extras[0].Rows) != 1 || f.Extras[0].Rows[0].Curve == nil {
 		t.Fatalf("found %+v, expected a row with a curve", f.Extras)
 	}
@@ -192,12 +219,12 @@ func TestObjects(t *testing.T) {
 			most = math.Max(most, n)
 		}
 	}
-	same("greatest work in progress of the row", fmt.Sprint(most), f.Signals[1][3])
-	same("what a link shows", f.Again[0].Rows[0].Label, "work in progress")
-	same("both rows", f.Both, "[throughput work in progress]")
-	same("rows after their removal", f.Removed, 0)
-	same("error", strings.HasPrefix(f.Fault, "begin: found "), true)
-	text = string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--begin", "start A", "--end", "end G", odse.path))
+	same(t, "greatest work in progress of the row", fmt.Sprint(most), f.Signals[1][3])
+	same(t, "what a link shows", f.Again[0].Rows[0].Label, "work in progress")
+	same(t, "both rows", f.Both, "[throughput work in progress]")
+	same(t, "rows after their removal", f.Removed, 0)
+	same(t, "error", strings.HasPrefix(f.Fault, "begin: found "), true)
+	text = string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--begin", "start A", "--end", "end G", path))
 	sameTable(t, text, "SIGNAL", f.Chosen)
 }
 

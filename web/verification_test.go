@@ -26,6 +26,33 @@ type extra struct {
 	}
 }
 
+// verdicts has the JSON of weft verify.
+type verdicts struct {
+	States   int
+	Violated int
+	Checks   []struct {
+		Check, Formula, Verdict string
+		Reasons                 []struct {
+			Formula, Text string
+			Holds         bool
+			From, To      json.Number
+		}
+	}
+}
+
+// verificationPanel holds the content of the panel of verification, as the browser reports it.
+type verificationPanel struct {
+	Whole, Near              window
+	Fault, Selected, Example string
+	Summary, Colour, Address string
+	Rows                     [][]string
+	Reasons, Four            []string
+	Extras, Again            []extra
+	Picture                  string
+	Removed                  int
+	Errors                   []string
+}
+
 // TestVerification types, opens and verifies a specification, and compares the panel with
 // weft verify. The trace begins at 0, so that its times are those of the command line.
 func TestVerification(t *testing.T) {
@@ -40,33 +67,10 @@ func TestVerification(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	type view struct{ From, To json.Number }
-	var out struct {
-		Whole, Near              view
-		Fault, Selected, Example string
-		Summary, Colour, Address string
-		Rows                     [][]string
-		Reasons, Four            []string
-		Extras, Again            []extra
-		Picture                  string
-		Removed                  int
-		Errors                   []string
-	}
+	var out verificationPanel
 	play(t, "verification", map[string]any{"url": odse.url, "spec": string(text)}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
-	}
-	type verdicts struct {
-		States   int
-		Violated int
-		Checks   []struct {
-			Check, Formula, Verdict string
-			Reasons                 []struct {
-				Formula, Text string
-				Holds         bool
-				From, To      json.Number
-			}
-		}
 	}
 	verify := func(more ...string) (v verdicts) {
 		args := append([]string{"verify", "--json", "--response", property}, more...)
@@ -76,40 +80,9 @@ func TestVerification(t *testing.T) {
 		return v
 	}
 	want := verify()
-	if len(out.Rows) != len(want.Checks) {
-		t.Fatalf("found %d rows, expected %d", len(out.Rows), len(want.Checks))
-	}
-	sign := map[string]string{"good": "✓ good", "bad": "✗ bad", "non-informative": "? non-informative"}
-	found := map[string][]string{}
-	for _, r := range out.Rows {
-		found[r[1]] = r
-	}
-	violated := -1
-	for i, c := range want.Checks {
-		row := []string{sign[c.Verdict], c.Check, c.Formula}
-		for k := range row { // as the browser shows several blanks
-			row[k] = strings.Join(strings.Fields(row[k]), " ")
-		}
-		if got := found[c.Check]; !reflect.DeepEqual(got, row) {
-			t.Errorf("%s: found %q, expected %q", c.Check, got, row)
-		}
-		if c.Verdict == "bad" && violated < 0 {
-			violated = i
-		}
-	}
+	violated := out.compareRows(t, want)
 	bad := want.Checks[violated]
-	four := map[string]int{}
-	for _, c := range verify("--semantics", "4").Checks {
-		four[c.Verdict]++
-	}
-	for _, v := range out.Four {
-		four[v[strings.Index(v, " ")+1:]]--
-	}
-	for v, n := range four {
-		if n != 0 {
-			t.Errorf("the panel and the command differ by %d verdicts %s with 4 values", n, v)
-		}
-	}
+	out.compareFour(t, verify("--semantics", "4"))
 	if len(out.Extras) != 1 || len(out.Extras[0].Rows) != len(bad.Reasons) {
 		t.Fatalf("found %+v, expected the explanation of one check with %d rows", out.Extras, len(bad.Reasons))
 	}
@@ -148,6 +121,52 @@ func TestVerification(t *testing.T) {
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: found %v, expected %v", x.what, x.got, x.want)
+		}
+	}
+}
+
+// compareRows compares the rows of the panel with the checks of the command. It returns the index of the first
+// violated check.
+func (p *verificationPanel) compareRows(t *testing.T, want verdicts) (violated int) {
+	t.Helper()
+	if len(p.Rows) != len(want.Checks) {
+		t.Fatalf("found %d rows, expected %d", len(p.Rows), len(want.Checks))
+	}
+	sign := map[string]string{"good": "✓ good", "bad": "✗ bad", "non-informative": "? non-informative"}
+	found := map[string][]string{}
+	for _, r := range p.Rows {
+		found[r[1]] = r
+	}
+	violated = -1
+	for i, c := range want.Checks {
+		row := []string{sign[c.Verdict], c.Check, c.Formula}
+		for k := range row { // as the browser shows several blanks
+			row[k] = strings.Join(strings.Fields(row[k]), " ")
+		}
+		if got := found[c.Check]; !reflect.DeepEqual(got, row) {
+			t.Errorf("%s: found %q, expected %q", c.Check, got, row)
+		}
+		if c.Verdict == "bad" && violated < 0 {
+			violated = i
+		}
+	}
+	return violated
+}
+
+// compareFour compares the verdicts of the panel with those of the command, for four values. The order may
+// differ.
+func (p *verificationPanel) compareFour(t *testing.T, want verdicts) {
+	t.Helper()
+	four := map[string]int{}
+	for _, c := range want.Checks {
+		four[c.Verdict]++
+	}
+	for _, v := range p.Four {
+		four[v[strings.Index(v, " ")+1:]]--
+	}
+	for v, n := range four {
+		if n != 0 {
+			t.Errorf("the panel and the command differ by %d verdicts %s with 4 values", n, v)
 		}
 	}
 }

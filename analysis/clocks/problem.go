@@ -135,7 +135,7 @@ func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
 	var c constraint
 	return q.log.each(ctx, func(r *record) error {
 		c.number, c.message = r.number, r.message
-		c.from, c.to = q.nodes(c.from[:0], r.begins), q.nodes(c.to[:0], r.ends)
+		c.from, c.to = q.appendNodes(c.from[:0], r.begins), q.appendNodes(c.to[:0], r.ends)
 		if !c.message {
 			c.from, c.to = distinct(c.from), distinct(c.to)
 		}
@@ -145,8 +145,8 @@ func (q *problem) each(ctx context.Context, f func(c *constraint) error) error {
 	})
 }
 
-// nodes appends the nodes of ends to l.
-func (q *problem) nodes(l []node, ends []end) []node {
+// appendNodes appends the nodes of ends to l.
+func (q *problem) appendNodes(l []node, ends []end) []node {
 	for _, e := range ends {
 		l = append(l, node{q.clockOf[e.loc], e.time - q.origin})
 	}
@@ -159,10 +159,10 @@ func distinct(l []node) []node {
 	return slices.Compact(l)
 }
 
-// count counts the constraints of the trace and of each clock, and the violations before any
-// correction, and adds the constraints to an estimate. It reports whether any violation can be
-// corrected: the constraint is between clocks.
-func (q *problem) count(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
+// countConstraints counts the constraints of the trace and of each clock, and the violations before
+// any correction. It adds the constraints to an estimate. useful reports whether a correction can
+// remove any violation, which is so for constraints between different clocks.
+func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
 	at := func(n node) int64 { return n.time }
 	return useful, q.each(ctx, func(c *constraint) error {
 		if c.inside && !c.message {

@@ -138,7 +138,7 @@ func (s *solution) close() {
 // for them only if violations remain.
 func (s *solution) run(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
-	useful, err := s.q.count(ctx, s.Result, s.e)
+	useful, err := s.q.countConstraints(ctx, s.Result, s.e)
 	if err == nil {
 		useful, err = s.lines(ctx, useful)
 	}

@@ -53,8 +53,8 @@ const (
 	stepParts = 1 << 14
 )
 
-// agenda is the order in which nodes are visited. It is roughly that of causes, so that few nodes
-// wait.
+// agenda determines the order in which nodes are visited. Causes mostly come before their effects, so
+// that few nodes wait for others.
 type agenda struct {
 	linear []transform.Curve
 	steps  [][]step // by clock, ascending in time and in shift

@@ -348,7 +348,7 @@ func (w *walker) addShortened(loc uint32, list []synclog.PathTime, less int64) {
 	w.addAll(loc, list)
 }
 
-// setDivisions sets the fields that divide the path, and its pieces.
+// setDivisions sets the result's fields Regions, Paths, Locations and Pieces.
 func (w *walker) setDivisions(r *Result, opt Options) {
 	log := w.h.Log
 	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Behaviours are the classes of objects of a trace. All objects of a class have the same graph.
+// Behaviours holds the classes of the objects of a trace. All objects of a class have the same graph.
 type Behaviours struct {
 	Objects int64 `json:"objects"`
 	Claims  int64 `json:"claims"`
-	// Classes has the rare ones first, then by their first objects.
+	// Classes lists the classes by their number of objects, the rarest first. Classes of equal size are
+	// in the order of their first objects.
 	Classes []Class `json:"classes"`
 }
 
@@ -19,8 +20,8 @@ type Class struct {
 	Representative string   `json:"representative"` // the first object
 	Names          []string `json:"names"`          // of the first objects
 	Claims         int64    `json:"claims"`         // of each object
-	// Usual is the distance from the class with the most objects, and Difference has what the representatives
-	// of that class (first) and of this one (second) do not have in common.
+	// Usual is the distance from the class with the most objects. Difference compares the
+	// representative of that class (first) with the representative of this one (second).
 	Usual      int64       `json:"usual"`
 	Difference *Difference `json:"difference"`
 	// Nearest is the index of the class with the least distance from this one, and Distance is that
@@ -29,7 +30,7 @@ type Class struct {
 	Distance int64 `json:"distance"`
 }
 
-// MostCompared is the greatest number of classes of which each is compared with each other.
+// MostCompared is the greatest number of classes for which all pairs of classes are compared.
 const MostCompared = 100
 
 // class is a class with its graph.
@@ -39,10 +40,12 @@ type class struct {
 	first int // number of the first object
 }
 
-// Classify finds the classes of the objects of a set. Lists of names and differences have at most most elements; 0
-// means all. The time is proportional to n log n for n claims, to n for each of at most MostCompared classes, and to the
-// number of differences that are listed. The memory is 36 bytes for each claim, and up to 28 for each claim of
-// one object of each class. An error is [ErrTooManyDifferences].
+// Classify finds the classes of the objects of a set. Each list of names or differences in the result has
+// at most most elements; 0 means no limit. The error is [ErrTooManyDifferences].
+//
+// For n claims, the time is proportional to n log n, plus n for each of at most MostCompared classes, plus
+// the number of differences in the result. The memory is 36 bytes for each claim, and up to 28 more for
+// each claim of one object of each class.
 func Classify(s *Set, most int) (*Behaviours, error) {
 	order := make([]int32, len(s.Claims))
 	for i := range order {

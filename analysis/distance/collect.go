@@ -10,21 +10,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options choose the claims of a trace, what tells them apart, and to which objects they belong.
+// Options selects the claims of a trace, their labels, and the objects that they belong to.
 type Options struct {
-	// Labels are the attributes whose values are the label of a claim. Without any, the label has all
-	// attributes but By, or the name of the activity if there are none.
+	// Labels lists the attributes whose values form the label of a claim. If Labels is empty, the values
+	// of all attributes except By form the label. A claim without such attributes has the name of its
+	// activity as label.
 	Labels []string
 	// By is the attribute that names the object of a claim. Claims without it are left out. "" means that all
 	// claims belong to one object.
 	By string
-	// Calls takes calls of regions that call no other region instead of claims. Their label is the name of the
-	// region. By is not used.
+	// Calls selects calls instead of claims: those that call no other region. The label of a call is the
+	// name of its region. By is not used.
 	Calls bool
 	// Locations, with Calls, makes each location an object.
 	Locations bool
-	// Iterations, with Calls, makes each visit of the regions that it selects an object. Calls outside of
-	// them are left out.
+	// Iterations, with Calls, selects regions. Each visit of such a region is an object, and calls outside
+	// of these visits are left out.
 	Iterations func(region uint32) bool
 }
 
@@ -166,7 +167,7 @@ func (p *Part) attribute(k uint32) string {
 	return p.names[k]
 }
 
-// call takes the enter or leave of a region.
+// call processes the enter or leave of a region.
 func (p *Part) call(c *trace.Cursor) {
 	loc := c.Location()
 	s := p.calls[loc]
@@ -249,8 +250,8 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result returns the claims so far. Claims without an end are closed at the last event of their location. Labels and
-// objects are sorted, numbers by value. The part must not be used afterwards.
+// Result returns the claims so far. Claims without an end are closed at the last event of their location.
+// Labels and objects are sorted as texts, but with numbers by value. The part must not be used afterwards.
 func (p *Part) Result() *Set {
 	for k, x := range p.open {
 		x.End = p.last[k.Location]
@@ -286,7 +287,7 @@ func sorted(list []string) (texts []string, number []uint32) {
 	return texts, number
 }
 
-// naturalCompare compares texts; runs of digits in them as numbers.
+// naturalCompare compares texts. It compares runs of digits in them as numbers.
 func naturalCompare(a, b string) int {
 	digits := func(s string) int {
 		n := 0

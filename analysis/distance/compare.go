@@ -9,7 +9,7 @@ import (
 // maxListed is the greatest number of nodes and edges that are listed as differences.
 const maxListed = 32 << 20
 
-// ErrTooManyDifferences is returned if so many differences were to be listed that they would need too much memory.
+// ErrTooManyDifferences is returned if a list of differences would need too much memory.
 var ErrTooManyDifferences = fmt.Errorf("found more than %d differences to list, expected fewer; list the first ones",
 	maxListed)
 
@@ -23,8 +23,9 @@ type comparer struct {
 	reference    *graph
 	first, count []int32 // by label: where its nodes are in the order of the reference
 
-	// What the graph that was compared last has in common with the reference: the positions of nodes in
-	// both, in the order of the graph, and the number of edges from each that both have.
+	// The common nodes and edges of the reference and the graph that was compared last. here and there hold
+	// the positions of each common node in the graph and in the reference, in the order of the graph.
+	// shared holds the number of common edges that begin at each common node.
 	here, there []int32
 	shared      []int32
 	edges       int64 // the sum of shared
@@ -65,8 +66,9 @@ func (c *comparer) use(g *graph) {
 	}
 }
 
-// compare finds what a graph has in common with the reference. The time is proportional to m log m for a graph with m
-// nodes, whatever the size of the reference and the number of edges.
+// compare finds the nodes and edges that a graph and the reference have in common. For a graph with m
+// nodes, the time is proportional to m log m. It does not depend on the size of the reference or on the
+// number of edges.
 func (c *comparer) compare(g *graph) {
 	c.here, c.there, c.edges = c.here[:0], c.there[:0], 0
 	for i, n := range g.names {
@@ -93,8 +95,9 @@ func (c *comparer) compare(g *graph) {
 		}
 		return
 	}
-	// An edge of both leads to a node with a position in an interval of each graph. Going through the nodes by
-	// next, the interval of the graph moves to later positions only. A tree counts the nodes in it by their ranks in
+	// The edges from a common node lead to an interval of positions in each graph. An edge is common if it
+	// leads to a common node in both intervals. The loop takes the nodes in the order of next, so that the
+	// interval in the graph only moves forward. The tree holds the nodes in that interval, by their ranks in
 	// the reference.
 	c.tree = slices.Grow(c.tree[:0], n+1)[:n+1]
 	clear(c.tree)
@@ -117,7 +120,7 @@ func (c *comparer) compare(g *graph) {
 func (c *comparer) sortThere() []int32 {
 	n := len(c.there)
 	c.rank, c.order = slices.Grow(c.rank[:0], n)[:n], c.order[:0]
-	if m := len(c.reference.names); n >= m/fewOf {
+	if m := len(c.reference.names); n >= m/searchShare {
 		t := slices.Grow(c.table[1][:0], m)[:m] // index in there by position, plus 1
 		c.table[1] = t
 		clear(t)
@@ -144,16 +147,17 @@ func (c *comparer) sortThere() []int32 {
 	return c.order
 }
 
-// fewOf: where fewer than one of so many nodes are common, tables of all nodes take longer than searching.
-const fewOf = 16
+// searchShare is the greatest share of common nodes, as 1/searchShare of all nodes, for which ranks
+// searches. With more common nodes, a table of all nodes is faster.
+const searchShare = 16
 
-// ranks returns a function that returns how many of some sorted positions of n are less than a position. It uses a
-// table unless there are few positions.
+// ranks returns a function that counts the elements of positions that are less than p. The positions are
+// sorted and less than n. The function uses a table, or a search if there are few positions.
 func ranks(table *[]int32, positions []int32, n int) func(p int32) int32 {
 	if len(positions) == n {
 		return func(p int32) int32 { return p }
 	}
-	if len(positions) < n/fewOf {
+	if len(positions) < n/searchShare {
 		return func(p int32) int32 {
 			return int32(sort.Search(len(positions), func(i int) bool { return positions[i] >= p }))
 		}
@@ -251,8 +255,8 @@ func (c *comparer) difference(g *graph) (*Difference, error) {
 	return d, nil
 }
 
-// only returns what graph x has, and graph y does not. pairs has for each position in x the index in other, which has
-// the positions in y.
+// only returns the nodes and edges that graph x has and graph y lacks. pairs maps positions in x to
+// indexes of other, and other holds positions in y.
 func (c *comparer) only(x, y *graph, pairs, other []int32) (Differences, error) {
 	d := Differences{NodeCount: int64(len(x.names) - len(c.here)), EdgeCount: x.edges - c.edges, Nodes: []Node{},
 		Edges: []Edge{}}
@@ -294,8 +298,8 @@ type edgeLister struct {
 	from, low, up int32 // what list has been found for: next in x, and successors in y
 }
 
-// differing returns the first nodes, up to room, to which edges from a node lead in x and not in y, in the order of
-// names.
+// differing returns the ends of the edges that begin at node tail in x and that y lacks, in the order of
+// names. It returns at most room nodes.
 func (l *edgeLister) differing(tail int32, room int) []int32 {
 	from, to := l.x.successors(tail)
 	shared, low, up := int32(0), int32(0), int32(0)

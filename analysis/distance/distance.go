@@ -2,10 +2,11 @@
 // different objects, so that objects with the same behaviour can be found.
 //
 // The graph of a list of claims has a node for each claim, and an edge from A to B if A ends before or when B
-// starts and no other claim lies between them. Claims that overlap have no order. Of two claims of length 0 at the
-// same time the one that is earlier in the list is first. Nodes of two graphs are the same if the claims
-// have the same label, and are the same occurrence of it in the order of starts. The distance of two graphs is
-// the number of nodes and edges that only one of them has. It can be 0 for traces with different times.
+// starts and no other claim lies between them. Claims that overlap have no order. Two claims of length 0
+// at the same time keep their order in the list. Two nodes of different graphs are the same if their claims
+// have the same label and the same occurrence number. Occurrences of a label are numbered in the order of
+// their starts. The distance of two graphs is the number of nodes and edges that only one of them has. It
+// can be 0 for traces with different times.
 package distance
 
 import (
@@ -29,8 +30,8 @@ type Set struct {
 	Claims  []Claim  // sorted by start, end and order in the trace
 }
 
-// Node is a claim of a trace: the one with number Occurrence, from 0, of those with its label, in
-// the order of starts.
+// Node is a claim of a trace. Occurrence numbers the claims with the same label from 0, in the order of
+// their starts.
 type Node struct {
 	Label      string `json:"label"`
 	Occurrence int    `json:"occurrence"`
@@ -58,9 +59,9 @@ type Differences struct {
 	Edges     []Edge `json:"edges"`
 }
 
-// Compare compares the claims of two traces. Each list of differences has at most most elements; 0 means all. The
-// time is proportional to n log n for n claims, and to the number of differences that are listed. An error is
-// [ErrTooManyDifferences].
+// Compare compares the claims of two traces. Each list of differences in the result has at most most
+// elements; 0 means no limit. For n claims, the time is proportional to n log n plus the number of
+// differences in the result. The error is [ErrTooManyDifferences].
 func Compare(first, second *Set, most int) (*Difference, error) {
 	labels := slices.Clone(first.Labels)
 	index := make(map[string]uint32, len(labels))

@@ -10,37 +10,39 @@ import (
 // nodeID identifies a node: the label in the upper half, the occurrence in the lower one.
 type nodeID uint64
 
-// graph is the graph of a list of claims that is sorted by start and end. The nodes to which the edges from a node lead
-// are neighbours in the list, so that two numbers describe all of them. Nodes are identified by their positions in
-// the list.
+// graph is the graph of a list of claims. The list is sorted by start and end, and a node is identified by
+// its position in the list. The edges from a node lead to consecutive positions, so that two numbers
+// describe them.
 type graph struct {
 	names []nodeID
-	// next is the first position behind the node whose claim starts when or after that of the node ends. It is the
-	// number of nodes if there is none.
+	// next is, for each node, the first later position whose claim starts at or after the end of the node's
+	// claim. It is the number of nodes if there is none.
 	next []int32
-	// stop is the position behind the last edge of all nodes with this position as next. All claims from there on
-	// start when or after one between them and the node has ended. It has an element more than next.
+	// stop is, for each value of next, the position after the last edge of the nodes with that value. A
+	// claim from that position on is no successor, because another claim lies in between. stop has one
+	// element more than next.
 	stop  []int32
 	edges int64
 
 	sorted []int32 // positions in the order of names, see order
 	heads  []int32 // those of them that have edges, see withEdges
-	// cached has the successors of the nodes with a position as next, in the order of names.
+	// cached holds, for a value of next, the successors of the nodes with that value, in the order of
+	// names.
 	cached struct {
 		next int32
 		list []int32
 	}
 }
 
-// builder makes graphs. It has the memory that they share.
+// builder builds graphs. The graphs share its memory.
 type builder struct {
 	counts []uint32 // by label
 	graph  graph
 }
 
-// build returns the graph of claims that are sorted by start and end. labels maps their labels to those of the
-// graph, which are less than the length of b.counts. The graph is valid until the next call. The time is proportional
-// to n log n.
+// build returns the graph of claims that are sorted by start and end. labels maps the labels of the claims
+// to labels of the graph, which must be less than the length of b.counts. The graph is valid until the next
+// call. For n claims, the time is proportional to n log n.
 func (b *builder) build(list []Claim, labels []uint32) *graph {
 	n := len(list)
 	g := &b.graph
@@ -66,7 +68,8 @@ func (b *builder) build(list []Claim, labels []uint32) *graph {
 	return g
 }
 
-// firstFrom returns the index of the first claim from index i on that starts at time t or later. It is usually near.
+// firstFrom returns the index of the first claim from index i on that starts at time t or later. It searches
+// the claims near i first.
 func firstFrom(list []Claim, i int, t int64) int {
 	step := 1
 	for i+step <= len(list) && list[i+step-1].Start < t {
@@ -130,7 +133,7 @@ func (g *graph) sortedSuccessors(i int32) []int32 {
 	return c.list
 }
 
-// hasher computes numbers that are equal for graphs with equal nodes and edges, and else hardly ever.
+// hasher computes hashes of graphs from their nodes and edges.
 type hasher struct {
 	nodes, tails, heads uint64
 	sums                []uint64
@@ -145,7 +148,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hash returns the sum of a number for each node and of a product for each edge, one factor for each of its ends.
+// hash returns the hash of a graph: the sum of a number for each node, and of a product for each edge. The
+// product has a factor for each end of the edge.
 func (h *hasher) hash(g *graph) uint64 {
 	h.sums = append(h.sums[:0], 0)
 	sum := uint64(0)

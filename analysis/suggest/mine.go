@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of what a [Miner] holds.
+// The limits of a [Miner].
 const (
 	MaxNames  = 256     // names of events, starts and ends that are compared
 	MaxValues = 10000   // range of the values of [Options.By]
@@ -44,22 +44,24 @@ type Name struct {
 
 // Options are the settings of [Miner.Add].
 type Options struct {
-	// Window is the time that counts. Nil means all. Claims that are open where it begins end in it.
+	// Window selects the events in it. Nil selects all. Claims that began before the window count only with
+	// their ends.
 	Window *trace.Window
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
 }
 
-// Miner adds up what is observed in traces.
+// Miner collects the delays and orders of events that it observes in traces.
 type Miner struct {
-	// By is the attribute whose value makes an object of events, or "". It must not change once a trace was added.
+	// By is the attribute that identifies objects, or "". Events with the same value belong to one object.
+	// By must not change after a trace was added.
 	By string
-	// From and To are the least and the greatest value of By, if there is any. Other counts the values that are no
-	// whole numbers.
+	// From and To are the least and the greatest value of By that is a whole number, if there is any. Other
+	// counts the values that are not whole numbers.
 	From, To int64
 	Any      bool
 	Other    int
-	// LeftOut counts the names behind the first MaxNames, and those that a specification cannot write.
+	// LeftOut counts the names beyond the first MaxNames, and the names that a specification cannot contain.
 	LeftOut int
 
 	names   map[Name]int32 // -1 for a name that is left out
@@ -69,7 +71,7 @@ type Miner struct {
 	values  map[string]bool // of By: whether it is a whole number
 }
 
-// symbol is what is known of the events with a name. Times are in seconds.
+// symbol holds the sums over the events with a name. Times are in seconds.
 type symbol struct {
 	Name
 	count   int64
@@ -77,14 +79,15 @@ type symbol struct {
 	gaps    delays
 }
 
-// delays are differences of times. Times of one trace are in ticks, and added up in seconds.
+// delays holds statistics of differences of times, in seconds. Those of a single trace are in ticks
+// ([tickDelays]).
 type delays struct {
 	count    int64
 	min, max *big.Rat
 	sum      float64
 }
 
-// pair is what is known of two names A and B within objects.
+// pair holds the sums over the events of two names A and B within objects.
 type pair struct {
 	delays             // from each A to the first B, at its state or later
 	undecided int64    // number of A without a later B
@@ -98,9 +101,9 @@ func NewMiner(by string) *Miner {
 	return &Miner{By: by, names: map[Name]int32{}, claims: map[string]bool{}, values: map[string]bool{}}
 }
 
-// Add reads a trace. The time is proportional to the events times the names, at most [MaxNames], of the object of
-// each. The memory is 24 bytes for each pair of names of each object, about 100 for each pair of names, and about
-// 100 for each open claim.
+// Add reads a trace. For each event, the time is proportional to the number of names in the event's object,
+// which is at most [MaxNames]. The memory is 24 bytes for each pair of names of each object, about 100 for
+// each pair of names, and about 100 for each open claim.
 func (m *Miner) Add(ctx context.Context, events format.Events, opt Options) error {
 	p := &part{Miner: m, defs: events.Defs(), window: opt.Window, objects: map[string]*object{},
 		open: claims.NewPairs[openClaim](events.Defs()), known: map[labelKey]*label{}}
@@ -136,7 +139,7 @@ func (m *Miner) symbol(n Name) int32 {
 	return i
 }
 
-// whole reports whether a value of By is a whole number as a specification writes it.
+// whole reports whether a value of By is a whole number in the form that a specification uses.
 func (m *Miner) whole(value string) (bool, error) {
 	if ok, known := m.values[value]; known {
 		return ok, nil
@@ -158,13 +161,13 @@ func (m *Miner) whole(value string) (bool, error) {
 	return true, nil
 }
 
-// number returns the whole number that a text is, if a specification writes it in the same way.
+// number parses a whole number. ok is false if the text is not in the form that a specification uses.
 func number(s string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// part is what is observed in one trace. Times are in ticks.
+// part collects the observations in one trace. Times are in ticks.
 type part struct {
 	*Miner
 	defs    *trace.Definitions
@@ -212,7 +215,7 @@ type object struct {
 	open  [][]pending // by A and B
 }
 
-// occurrences are those of a name in an object.
+// occurrences holds the occurrences of a name in an object.
 type occurrences struct {
 	symbol      int32
 	count       int64
@@ -220,14 +223,14 @@ type occurrences struct {
 	sum         float64
 }
 
-// pending are the events A behind the last B.
+// pending holds the events A after the last B.
 type pending struct {
 	count  int64
 	oldest int64
 	sum    float64
 }
 
-// openClaim is what is known of a claim or call that has begun.
+// openClaim is a claim or call that has begun and not ended.
 type openClaim struct {
 	names   []int32 // of its end
 	objects []*object
@@ -248,7 +251,7 @@ type label struct {
 // Links ignores links.
 func (p *part) Links([]trace.Link) error { return nil }
 
-// Batch takes events.
+// Batch processes events.
 func (p *part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
@@ -366,7 +369,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 	return l, nil
 }
 
-// operand returns an operand of an event as package verify writes it.
+// operand formats an operand of an event as package verify does.
 func (p *part) operand(k trace.Kind, i int, v uint64) string {
 	o := &p.defs.Spec(k).Operands[i]
 	if name, ok := p.defs.OperandName(o.Type, v); ok {
@@ -378,8 +381,8 @@ func (p *part) operand(k trace.Kind, i int, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// place returns the whole numbers among the ids and names of the location or the group of an event, if By is one of
-// them.
+// place returns the objects of an event if By is the location or the group: the id and the name of the
+// location or group, if they are whole numbers.
 func (p *part) place(c *trace.Cursor) []string {
 	if p.By != "location" && p.By != "group" || !p.defs.Locations.Has(c.Location()) {
 		return nil

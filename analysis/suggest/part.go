@@ -36,7 +36,7 @@ func (p *part) of(o *object, s int32) (i int, isNew bool) {
 	return n - 1, true
 }
 
-// pair returns what is observed of two names.
+// pair returns the observations of two names.
 func (p *part) pair(a, b int32) *tickPair {
 	for int(a) >= len(p.ticks) {
 		p.ticks = append(p.ticks, nil)
@@ -47,7 +47,7 @@ func (p *part) pair(a, b int32) *tickPair {
 	return &p.ticks[a][b]
 }
 
-// occur takes an event of an object, which may have several names.
+// occur processes an event of an object. The event may have several names.
 func (p *part) occur(o *object, names []int32, t int64) {
 	p.current = p.current[:0]
 	for _, s := range names {
@@ -98,7 +98,7 @@ func (p *part) occur(o *object, names []int32, t int64) {
 	}
 }
 
-// finish notes which events have no answer at the end of the trace.
+// finish counts the events that have no answer at the end of the trace.
 func (p *part) finish() {
 	for _, o := range p.objects {
 		for a := range o.names {
@@ -165,7 +165,7 @@ func (p *part) merge() {
 	}
 }
 
-// pair returns what is known of two names.
+// pair returns the sums of two names.
 func (m *Miner) pair(a, b int) *pair {
 	for a >= len(m.pairs) {
 		m.pairs = append(m.pairs, nil)

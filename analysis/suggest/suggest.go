@@ -1,8 +1,9 @@
-// Package suggest finds properties that hold in traces that are known to be good: which event follows which and
-// how soon (response), which one does not come before another one (precedence), and which ones are periodic.
+// Package suggest finds properties that hold in traces that are known to be good. A response states that an
+// event follows another one within a time. A precedence states that an event does not come before another
+// one. A period states that an event is periodic.
 //
-// A [Miner] reads the traces. [Miner.Properties] chooses the properties that tell most. Events have the names and
-// the order that package verify gives them; docs/analyses/verify.md has the formulas.
+// A [Miner] reads the traces. [Miner.Properties] returns the properties, the best first. Events have the
+// names and the order that package verify gives them; docs/analyses/verify.md has the formulas.
 package suggest
 
 import (
@@ -26,9 +27,11 @@ const (
 type Property struct {
 	Kind Kind
 	A, B Name // B is A in a Period
-	// Support is the number of observations: answered A of a Response, B of a Precedence, distances of a Period.
+	// Support is the number of observations: the answered events A of a Response, the events B of a
+	// Precedence, or the distances of a Period.
 	Support int64
-	// Undecided is the number of A of a Response without a B. The traces end within Max of them.
+	// Undecided is the number of events A of a Response without a B. Each is followed by the end of its
+	// trace within the time Max.
 	Undecided int64
 	Objects   int64    // objects of all traces that have B
 	Min, Max  *big.Rat // in seconds; nil in a Precedence
@@ -36,15 +39,16 @@ type Property struct {
 	score     float64
 }
 
-// MostAnswered is the greatest mean number of A that one B answers in a [Response].
+// MostAnswered is the greatest mean number of events A that one event B answers in a [Response].
 const MostAnswered = 8
 
-// Jitter is the greatest relative deviation of a [Period] from the middle.
+// Jitter is the greatest relative deviation of the distances in a [Period] from the middle of their range.
 const Jitter = 0.2
 
-// Properties returns at most most properties with at least the given number of observations, the most telling ones
-// first: those with many observations and tight bounds. Of a chain of events it has the responses of neighbours, and
-// that of the first and the last one. The time is proportional to the cube of the number of names.
+// Properties returns at most most properties, each with at least the given number of observations. The
+// properties with many observations and tight bounds come first. For a chain of events, the result has the
+// responses between neighbours, and between the first and the last event. The time is proportional to the
+// cube of the number of names.
 func (m *Miner) Properties(least int64, most int) []Property {
 	n := len(m.symbols)
 	if n > 0 {
@@ -92,8 +96,8 @@ func (m *Miner) ordered(a, b int) bool {
 	return m.symbols[b].objects > 0 && m.pairs[a][b].ordered == m.symbols[b].objects
 }
 
-// follows returns which names are followed by which ones. If two follow each other, it has the pair whose order
-// is that of the first ones, or else the one with the shorter delay.
+// follows returns a matrix with x[a][b] set if b follows a. If two names follow each other, one of the two
+// pairs is set: the pair in which a comes first in all objects, or else the pair with the shorter delay.
 func (m *Miner) follows(usable []bool, least int64) matrix {
 	n := len(m.symbols)
 	x := newMatrix(n)
@@ -104,7 +108,7 @@ func (m *Miner) follows(usable []bool, least int64) matrix {
 				p.count+p.undecided != m.symbols[a].count || p.undecided > 0 && p.wait.Cmp(p.max) > 0 {
 				continue
 			}
-			// A b that occurs again and again follows everything. That tells something only if it comes sooner
+			// A name b with many events follows every event. Such a pair counts only if b comes sooner
 			// than its usual distance.
 			s := &m.symbols[b]
 			high, _ := p.max.Float64()
@@ -126,7 +130,7 @@ func (m *Miner) follows(usable []bool, least int64) matrix {
 	return x
 }
 
-// responses returns the responses of neighbours, and of the ends of chains.
+// responses returns the responses between neighbours, and between the ends of chains.
 func (m *Miner) responses(usable []bool, least int64) (list []Property) {
 	x := m.follows(usable, least)
 	n := len(x)
@@ -138,7 +142,8 @@ func (m *Miner) responses(usable []bool, least int64) (list []Property) {
 		first = append(first, isFirst(a))
 		last = append(last, !slices.Contains(x[a], true))
 	}
-	// An a is followed by a c through a b if the delays add up, or if the bounds of both imply that of the whole.
+	// A name b is between a and c if the mean delays from a to b and from b to c add up to the delay from a to
+	// c, or if the bounds of the two parts imply the bound of the whole.
 	between := func(a, c int) bool {
 		whole := &m.pairs[a][c]
 		for b := range n {
@@ -194,7 +199,8 @@ func (m *Miner) precedences(usable []bool) (list []Property) {
 	return list
 }
 
-// periods returns the names that are periodic. Of the start and the end of the same claims it is the steadier one.
+// periods returns the names that are periodic. If the start and the end of the same claims are periodic, it
+// returns the one with the smaller jitter.
 func (m *Miner) periods(usable []bool, least int64) (list []Property) {
 	jitter := func(d *delays) float64 {
 		low, _ := d.min.Float64()

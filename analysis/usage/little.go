@@ -18,7 +18,8 @@ type LittleOptions struct {
 	// the same value belong to one object, which is in the system from the earliest to the latest
 	// of their times.
 	Attribute string
-	// Visits, if it is not nil, makes each visit of the regions that it selects an object instead.
+	// Visits selects regions whose visits are the objects, instead of the values of Attribute. Nil selects
+	// none.
 	Visits func(region uint32) bool
 	// Begin and End select the events at which an object comes and leaves: the earliest one of Begin and the
 	// latest one of End. Nil selects all of its events.
@@ -27,8 +28,8 @@ type LittleOptions struct {
 	Events *EventFilter
 }
 
-// nameAttribute is the attribute with the name of an event. Events of a region that do not have it have the name of
-// the region.
+// nameAttribute is the attribute with the name of an event. If an event of a region lacks this attribute,
+// its name is that of the region.
 const nameAttribute = "name"
 
 // EventFilter selects events and the starts and ends of claims. Visits of regions are claims.
@@ -136,7 +137,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
-// moment is what a filter selects events by, besides their attributes.
+// moment is the end of a claim that an event is, if it is one.
 type moment uint8
 
 const (
@@ -145,12 +146,13 @@ const (
 	atMark                // of another event
 )
 
-// takes reports whether the filter, which may be nil, selects events of a moment.
+// takes reports whether the filter selects starts, ends or other events, as m says. A nil filter selects
+// all of them.
 func (f *EventFilter) takes(m moment) bool {
 	return f == nil || [...]bool{atStart: f.Starts, atEnd: f.Ends, atMark: f.Marks}[m]
 }
 
-// begin counts the begin of a claim or visit, and returns what its attributes choose.
+// begin counts the begin of a claim or visit, and returns its object and the filters that select it.
 func (l *Little) begin(c *trace.Cursor) openClaim {
 	x := l.match(c)
 	l.seen(x, atStart, c.Time())
@@ -160,7 +162,8 @@ func (l *Little) begin(c *trace.Cursor) openClaim {
 	return x
 }
 
-// visit takes the enter or leave of a region. A visit is a claim, or, if Options.Visits selects it, an object.
+// visit processes the enter or leave of a region. A visit counts as an object if LittleOptions.Visits
+// selects it, and otherwise as a claim.
 func (l *Little) visit(c *trace.Cursor) {
 	loc := c.Location()
 	if l.opt.Visits != nil && (c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref())) {
@@ -227,7 +230,8 @@ func (l *Little) number(value []byte) int32 {
 	return i
 }
 
-// extend adds the first and the last event in o to an object. Those that neither begin nor end it do not count.
+// extend adds the first and the last event in o to an object. It ignores events that neither begin nor end
+// the object.
 func (s *object) extend(o object) {
 	if o.begins && (!s.begins || o.first < s.first) {
 		s.first, s.begins = o.first, true
@@ -237,7 +241,7 @@ func (s *object) extend(o object) {
 	}
 }
 
-// match returns the object that the attributes of a row name, and which filters select them.
+// match returns the object that the attributes of a row name, and the filters that select these attributes.
 func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	keys, values := c.Attrs()
 	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}

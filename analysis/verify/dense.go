@@ -110,8 +110,8 @@ type window struct {
 	lowOpen, highOpen bool
 }
 
-// before returns the times from which a time of x is within the window.
-func (w window) before(x interval) interval {
+// timesBefore returns each time t for which x contains a time in the window that begins at t.
+func (w window) timesBefore(x interval) interval {
 	r := interval{x.low - w.high, x.high - w.low, x.lowOpen || w.highOpen, x.highOpen || w.lowOpen}
 	if math.IsInf(w.high, 1) {
 		r.low, r.lowOpen = math.Inf(-1), true
@@ -119,8 +119,8 @@ func (w window) before(x interval) interval {
 	return r
 }
 
-// until returns the times of the domain at which a holds until b does, which it does within the window. If
-// pending is set, b may also hold after the end of the domain.
+// until returns the times of the domain at which "a until b" holds: b holds at a time within the window, and
+// a holds up to that time. If pending is set, b may also hold after the end of the domain.
 func until(a, b times, w window, domain interval, pending bool) times {
 	if interval(w).empty() {
 		return nil
@@ -141,7 +141,7 @@ func until(a, b times, w window, domain interval, pending bool) times {
 				break
 			}
 			if x = x.intersect(goal); !x.empty() {
-				list = append(list, w.before(x).intersect(held))
+				list = append(list, w.timesBefore(x).intersect(held))
 			}
 		}
 		if pending && held.high == domain.high && held.highOpen == domain.highOpen {
@@ -152,8 +152,8 @@ func until(a, b times, w window, domain interval, pending bool) times {
 	return union(list)
 }
 
-// piece is a part of a signal: the polynomial c + b·u + a·u², u in ticks since its begin. It has its begin, and
-// its end only if last is set.
+// piece is a part of a signal: the polynomial c + b·u + a·u², with u in ticks since the begin of the piece.
+// The begin belongs to the piece. The end belongs to it only if last is set.
 type piece struct {
 	from, to float64 // ticks since the begin of the trace
 	c, b, a  float64
@@ -169,8 +169,8 @@ func (p *piece) shifted(from, to float64) piece {
 	return piece{from: from, to: to, c: p.at(u), b: p.b + 2*p.a*u, a: p.a, last: p.last && to == p.to}
 }
 
-// roots returns the times in ticks, after the begin of the piece and before its end, at which it equals k: the first n
-// ones of list, ascending.
+// roots returns the times at which the piece equals k, as the first n elements of list, ascending. The times
+// are in ticks since the begin of the piece, and lie between its begin and its end.
 func (p *piece) roots(k float64) (list [2]float64, n int) {
 	length := p.to - p.from
 	add := func(u float64) {
@@ -237,8 +237,7 @@ func (s *times) add(x interval) {
 	}
 }
 
-// compare returns the times at which the comparison of a signal with k is true. Constants without ends have those of
-// the domain.
+// compare returns the times of the domain at which the comparison of a signal with k is true.
 func compare(signal iter.Seq[piece], domain interval, op string, k float64) (out times) {
 	for p := range signal {
 		p = p.within(domain)
@@ -272,7 +271,7 @@ func (p *piece) value(t float64) float64 {
 	return p.at(t - p.from)
 }
 
-// within returns the piece, with the ends of the domain if it is a constant without ends.
+// within returns the piece. If it is a constant without ends, it gets the ends of the domain.
 func (p *piece) within(domain interval) piece {
 	if math.IsInf(p.from, 0) {
 		return piece{from: domain.low, to: domain.high, c: p.c, last: true}
@@ -280,8 +279,8 @@ func (p *piece) within(domain interval) piece {
 	return *p
 }
 
-// evaluate returns the pieces of an expression. signal returns those of a signal by its index. unit is the number of
-// ticks in the time unit of the trace, by which derivatives count. A constant is one piece without ends.
+// evaluate returns the pieces of an expression. signal returns the pieces of the signal with an index.
+// Derivatives are per time unit of the trace, which has unit ticks. A constant is one piece without ends.
 func (e *SignalExpr) evaluate(signal func(i int) iter.Seq[piece], unit float64) iter.Seq[piece] {
 	switch e.Op {
 	case "signal":

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// signalSpec is the definition of a signal as it is written.
+// signalSpec is the parsed definition of a signal.
 type signalSpec struct {
 	kind   SignalKind
 	event  Event
@@ -24,7 +24,7 @@ type signalSpec struct {
 // signalKinds are the keywords that a derived signal begins with.
 var signalKinds = []string{string(Usage), string(Throughput), string(WIP), string(Latency)}
 
-// signal reads what a signal is: the attributes of one of the trace, or how it is derived.
+// signal parses the definition of a signal: the attributes of a signal of the trace, or a derived signal.
 func (p *parser) signal() (*signalSpec, error) {
 	s := &signalSpec{}
 	var err error
@@ -81,7 +81,7 @@ func (p *parser) signal() (*signalSpec, error) {
 	return s, nil
 }
 
-// define makes the signal with an index of its definition.
+// define returns the signal with a parsed definition and an index.
 func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error) {
 	s := &Signal{Name: name, Kind: n.kind, Event: n.event, Amount: n.amount, Over: n.over, index: index}
 	var err error
@@ -98,7 +98,7 @@ func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error)
 	return s, err
 }
 
-// derived records what derived signals need.
+// derived records the claims and objects from which derived signals are computed.
 type derived struct {
 	usages   []*usageRecord
 	objects  []*objectRecord
@@ -106,8 +106,8 @@ type derived struct {
 	resource map[uint32][]int // by resource: the indexes in usages whose attributes it has
 }
 
-// usageRecord has the claims of a signal of usage: those on resources that have its attributes, and those that have
-// them.
+// usageRecord records the claims of a usage signal. resource has the claims of resources with the signal's
+// attributes. claims has the claims that have these attributes themselves.
 type usageRecord struct {
 	signal   *Signal
 	resource signals.Sweep
@@ -138,7 +138,7 @@ func newDerived(spec *Spec) derived {
 	return d
 }
 
-// needsClaims reports whether claims must be recorded whatever propositions hold.
+// needsClaims reports whether all claims must be recorded, even those at which no proposition holds.
 func (d *derived) needsClaims() bool { return len(d.usages)+len(d.objects) > 0 }
 
 // objectsBy returns the objects that an attribute names, or nil.
@@ -160,7 +160,7 @@ func (o *objectRecord) extend(object string, t int64) {
 	o.stays[object] = signals.Stay{From: min(s.From, t), To: max(s.To, t)}
 }
 
-// claimObject is an object that a claim belongs to, and the objects that the same attribute names.
+// claimObject is an object that a claim belongs to. record holds all objects of the same attribute.
 type claimObject struct {
 	record *objectRecord
 	object string
@@ -183,7 +183,7 @@ func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 	return list
 }
 
-// seeObjects takes the objects of a row that is neither begin nor end of a claim.
+// seeObjects extends the stays of the objects of a row that is neither begin nor end of a claim.
 func (r *recorder) seeObjects(c *trace.Cursor) {
 	t := c.Time()
 	if r.window != nil {
@@ -194,7 +194,7 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 	}
 }
 
-// claimBegins completes what is known of a claim that begins.
+// claimBegins sets the fields of x that derived signals need, at the begin of a claim.
 func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
 	x.start, x.amount, x.resource = c.Time(), 1, trace.NoRef
 	if ops := c.Ops(); c.Kind() == trace.ClaimBegin {
@@ -245,7 +245,7 @@ func (r *recorder) claimEnds(x *openClaim, t int64) {
 	}
 }
 
-// usagesOf returns the signals of usage whose attributes a resource has.
+// usagesOf returns the usage signals whose attributes a resource has.
 func (r *recorder) usagesOf(resource uint32) (list []int) {
 	if !r.defs.Resources.Has(resource) {
 		return nil
@@ -267,7 +267,8 @@ func hasAll(res *trace.Resource, list []Attribute) bool {
 	})
 }
 
-// ofResource reports whether a signal of usage is that of resources, not that of claims and calls.
+// ofResource reports whether a usage signal counts the claims of resources with its attributes. Otherwise it
+// counts the claims and calls with its attributes.
 func (r *recorder) ofResource(s *Signal) bool {
 	for _, res := range r.defs.Resources.All() {
 		if s.Kind == Usage && hasAll(&res, s.Attributes) {
@@ -277,8 +278,8 @@ func (r *recorder) ofResource(s *Signal) bool {
 	return false
 }
 
-// closeClaims ends the claims that are open at the end of the trace at the last event of their location, or with the
-// window.
+// closeClaims ends the claims that are open at the end of the trace. They end at the last event of their
+// location, or with the window.
 func (r *recorder) closeClaims() {
 	if !r.derived.needsClaims() {
 		return
@@ -342,7 +343,7 @@ func (e *evaluator) derivedPieces(s *Signal) []piece {
 	return out
 }
 
-// derivedWarnings returns what derived signals need and the trace never has.
+// derivedWarnings returns a warning for each attribute that derived signals need and no event has.
 func (r *recorder) derivedWarnings() (list []Warning) {
 	for _, o := range r.derived.objects {
 		if len(o.stays) == 0 {
@@ -353,8 +354,8 @@ func (r *recorder) derivedWarnings() (list []Warning) {
 	return list
 }
 
-// resourcePropositions returns the propositions whose attributes only choose resources, so that no event needs to have
-// them.
+// resourcePropositions returns the propositions whose attributes only choose resources. Events need not have
+// these attributes.
 func (r *recorder) resourcePropositions() map[int32]bool {
 	list := map[int32]bool{}
 	for _, s := range r.spec.signals {

@@ -17,7 +17,7 @@ type explainer struct {
 	list     []Reason
 }
 
-// is reports whether a formula is true, or not, at a state.
+// is reports whether the value of a formula at a state is decided and equals holds.
 func (x *explainer) is(v value, i int, holds bool) bool {
 	switch {
 	case x.complete:
@@ -28,25 +28,25 @@ func (x *explainer) is(v value, i int, holds bool) bool {
 	return !v.possible.has(i)
 }
 
-// add adds a reason. The states decide the formula.
+// add adds a reason. The states from first to last decide the formula.
 func (x *explainer) add(depth int, f *Formula, holds bool, first, last int, format string, args ...any) {
 	x.addAt(depth, f, holds, x.time[first], x.time[last], format, args...)
 }
 
-// addAt adds a reason. The times decide the formula.
+// addAt adds a reason. The time between from and to decides the formula.
 func (x *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, format string, args ...any) {
 	x.list = append(x.list, Reason{depth, f.String(), holds, from, to, fmt.Sprintf(format, args...)})
 }
 
-// at returns the time of a state, in words.
+// at formats the time of a state.
 func (x *explainer) at(i int) string { return x.defs.Clock.FormatSeconds(x.time[i]) + " s" }
 
-// state returns what happens at a state, and when.
+// state returns a text with the event at a state and its time.
 func (x *explainer) state(i int) string {
 	return x.names[x.label(i)] + " at " + x.at(i)
 }
 
-// explain adds the reasons why a formula is true, or not, at a state.
+// explain adds the reasons for the value of a formula at a state. The value is holds.
 func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
@@ -120,7 +120,7 @@ func (x *explainer) junction(f *Formula, i int, holds bool, depth int) error {
 	return nil
 }
 
-// comparison returns the value of a signal at a state, in words.
+// comparison returns a text with the value of a signal at a state.
 func (x *explainer) comparison(c *Comparison, i int) string {
 	u := x.offset(x.time[i])
 	for p := range c.Signal.evaluate(x.signal, x.unit) {
@@ -131,17 +131,18 @@ func (x *explainer) comparison(c *Comparison, i int) string {
 	return fmt.Sprintf("%s has no value at %s", c.Signal, x.at(i))
 }
 
-// origin is where a temporal formula is evaluated: at a time, at which a state is. The states before next are known
-// not to decide it; passed of these are within its bound, and last is the time of the last one of all.
+// origin is the state at which a temporal formula is evaluated. time is the time of the state. The states
+// before next do not decide the formula. passed is the number of these states within the formula's bound, and
+// last is the time of the last of them.
 type origin struct {
 	time, last   int64
 	next, passed int
 }
 
-// originAt returns the origin at a state, before which nothing is known.
+// originAt returns the origin at a state, before any later state has been examined.
 func (e *evaluator) originAt(i int) origin { return origin{time: e.time[i], last: e.time[i], next: i} }
 
-// span returns the states within the bound of a formula that may decide it: from first up to end.
+// span returns the states within the bound of a formula that may decide it: first <= i < end.
 func (x *explainer) span(f *Formula, o *origin) (first, end int) {
 	w, ok := x.ticks(f.Bound)
 	if !ok {
@@ -157,7 +158,8 @@ func (x *explainer) span(f *Formula, o *origin) (first, end int) {
 	return first, end
 }
 
-// until returns the time of the state before end, or of the last one that is known not to decide.
+// until returns the time of the state before end. If no state is left, it returns the time of the last
+// state that does not decide the formula.
 func (x *explainer) until(o *origin, end int) int64 {
 	if end > o.next {
 		return x.time[end-1]
@@ -165,12 +167,12 @@ func (x *explainer) until(o *origin, end int) int64 {
 	return o.last
 }
 
-// after returns the time from an origin to a state, in words.
+// after formats the time from an origin to a state.
 func (x *explainer) after(o *origin, j int) string {
 	return x.defs.Clock.FormatDuration(x.time[j] - o.time)
 }
 
-// during returns the bound of a formula at an origin, in words.
+// during formats the bound of a formula at an origin.
 func (x *explainer) during(f *Formula, o *origin) string {
 	at := x.defs.Clock.FormatSeconds(o.time) + " s"
 	if f.Bound == nil {
@@ -265,7 +267,8 @@ func (x *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, 
 	return nil
 }
 
-// denseReason explains a formula of signals alone, by the times at which the formulas in it hold, or do not hold.
+// denseReason explains a formula that consists of signals only, by the times at which its parts hold or do
+// not hold.
 func (x *explainer) denseReason(f *Formula, holds bool) {
 	add := func(f *Formula, depth int, holds bool, r interval, text string) {
 		x.list = append(x.list, Reason{depth, f.String(), holds, x.tick(r.low), x.tick(r.high), text})
@@ -277,7 +280,7 @@ func (x *explainer) denseReason(f *Formula, holds bool) {
 		}
 		return "from " + seconds(r.low) + " to " + seconds(r.high)
 	}
-	// part describes when f holds, or does not.
+	// part adds a reason with the times at which f has the value holds.
 	part := func(f *Formula, holds bool, depth int) {
 		v := x.denseValue(f)
 		set := v.holds

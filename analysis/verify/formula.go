@@ -36,13 +36,13 @@ type Formula struct {
 	Args []*Formula
 	// Bound limits the times of Globally, Finally and Until. Nil means all later times.
 	Bound *Bound
-	// Prop is the proposition of Prop.
+	// Prop is the proposition of a formula with the operator Prop.
 	Prop *Proposition
-	// Comparison is that of Compare.
+	// Comparison is the comparison of a formula with the operator Compare.
 	Comparison *Comparison
-	// Responses are the response times of Percentile.
+	// Responses holds the response times of a formula with the operator Percentile.
 	Responses *Responses
-	// Name is the definition that the formula is the body of, with its argument, or "".
+	// Name is the name of a definition, with its argument, if the formula is its body. Otherwise it is "".
 	Name string
 
 	index  int  // position in Spec.formulas, arguments before their users
@@ -57,7 +57,7 @@ type Bound struct {
 	Infinite          bool // there is no upper end
 }
 
-// Duration is a time of a specification. Without a unit it counts in the time unit of the trace.
+// Duration is a duration in a specification. Without a unit, it is in the time unit of the trace.
 type Duration struct {
 	Number string // as written
 	Unit   string // "ns", "us", "ms", "s", "min", "h" or ""
@@ -99,7 +99,7 @@ type SignalExpr struct {
 	Number float64 // of "number"
 }
 
-// SignalKind says what a signal is derived from.
+// SignalKind is the way in which a signal is derived.
 type SignalKind string
 
 // The kinds of signals.
@@ -115,8 +115,8 @@ const (
 type Signal struct {
 	Name string
 	Kind SignalKind
-	// Attributes are those that the signal of the trace has. For Usage they are those of resources, or of claims and
-	// calls, and for Throughput those of the events.
+	// Attributes are the attributes of the signal in the trace. For Usage, they are attributes of resources,
+	// or of claims and calls. For Throughput, they are attributes of events.
 	Attributes []Attribute
 	Event      Event     // of Throughput of events
 	Object     string    // the attribute that names objects; "" for Throughput of events
@@ -127,7 +127,7 @@ type Signal struct {
 	prop  *Proposition // of Attributes, for Usage and for Throughput of events
 }
 
-// String returns the definition as a specification writes it, without the name.
+// String returns the definition in the syntax of a specification, without the name.
 func (s *Signal) String() string {
 	var b strings.Builder
 	if s.Kind != TraceSignal {
@@ -150,9 +150,10 @@ func (s *Signal) String() string {
 	return b.String()
 }
 
-// Check is a property that a trace is checked for.
+// Check is a property that is checked for a trace.
 type Check struct {
-	// Name is the name of the check. That of a check with a parameter ends with the value in parentheses.
+	// Name is the name of the check. If the check has a parameter, the name ends with its value in
+	// parentheses.
 	Name    string
 	Formula *Formula
 }
@@ -166,7 +167,7 @@ type Spec struct {
 	signals      []*Signal
 }
 
-// String returns the attributes as a specification writes them.
+// attributesString returns the attributes in the syntax of a specification.
 func attributesString(l []Attribute) string {
 	var b strings.Builder
 	for i, a := range l {
@@ -178,17 +179,17 @@ func attributesString(l []Attribute) string {
 	return "{" + b.String() + "}"
 }
 
-// quote returns a string of a specification.
+// quote returns a string in the syntax of a specification.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// String returns the proposition as a specification writes it.
+// String returns the proposition in the syntax of a specification.
 func (p *Proposition) String() string {
 	return [...]string{AnyEvent: "", StartEvent: "start ", EndEvent: "end "}[p.Event] + attributesString(p.Attributes)
 }
 
-// String returns the duration as a specification writes it.
+// String returns the duration in the syntax of a specification.
 func (d Duration) String() string {
 	if d.Unit == "" {
 		return d.Number
@@ -196,7 +197,7 @@ func (d Duration) String() string {
 	return d.Number + " " + d.Unit
 }
 
-// String returns the bound as a specification writes it.
+// String returns the bound in the syntax of a specification.
 func (b *Bound) String() string {
 	left, right := "[", "]"
 	if b.LowOpen {
@@ -211,12 +212,12 @@ func (b *Bound) String() string {
 	return "within " + left + b.Low.String() + ", " + b.High.String() + right
 }
 
-// String returns the comparison as a specification writes it.
+// String returns the comparison in the syntax of a specification.
 func (c *Comparison) String() string {
 	return c.Signal.String() + " " + c.Op + " " + strconv.FormatFloat(c.Number, 'g', -1, 64)
 }
 
-// String returns the expression as a specification writes it.
+// String returns the expression in the syntax of a specification.
 func (e *SignalExpr) String() string {
 	switch e.Op {
 	case "signal":
@@ -240,8 +241,8 @@ func (e *SignalExpr) String() string {
 // maxText is the number of characters after which String shortens a formula.
 const maxText = 200
 
-// String returns the formula as a specification writes it. Definitions in it are called by their names.
-// The middle of a long formula is left out.
+// String returns the formula in the syntax of a specification. Definitions in it appear as their names. The
+// middle of a long formula is left out.
 func (f *Formula) String() string {
 	var b strings.Builder
 	f.write(&b, true)
@@ -252,8 +253,8 @@ func (f *Formula) String() string {
 	return s
 }
 
-// write appends the formula to b, up to some characters more than String shows. whole is set for the formula
-// itself, which is not called by its name.
+// write appends the formula to b, up to some characters more than String shows. whole is set for the
+// outermost formula. Other formulas appear as their names, if they have one.
 func (f *Formula) write(b *strings.Builder, whole bool) {
 	if b.Len() > 64*maxText {
 		b.WriteString("…")

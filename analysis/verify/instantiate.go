@@ -33,21 +33,21 @@ func (e *environment) lookup(name string) (value int64, ok bool) {
 	return 0, false
 }
 
-// builder makes formulas of declarations. Equal formulas become one.
+// builder converts declarations to formulas. Equal formulas become one.
 type builder struct {
 	parser // for messages
 	spec   *Spec
 	names  map[string]*declaration
 	known  map[string]*Formula // by a text that identifies the formula
 	done   map[instance]*Formula
-	// environments are those of definitions with parameters, by name and value.
+	// environments holds the environments of definitions with parameters, by name and value.
 	environments map[string]*environment
 	open         map[string]bool // definitions whose bodies are being made, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
 }
 
-// instantiate makes a specification of declarations.
+// instantiate converts declarations to a specification.
 func instantiate(file string, list []*declaration) (*Spec, error) {
 	b := &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
 		known: map[string]*Formula{}, done: map[instance]*Formula{}, environments: map[string]*environment{},
@@ -128,7 +128,7 @@ func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
 	return b.add(&named, "def "+key)
 }
 
-// formula makes a formula of a node.
+// formula converts a node to a formula.
 func (b *builder) formula(n *node, env *environment) (*Formula, error) {
 	key := instance{n, env}
 	if f := b.done[key]; f != nil {
@@ -191,7 +191,7 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 	return b.add(f, id.String())
 }
 
-// add returns the formula that is identified by a text: an earlier one, or else f.
+// add returns the formula with the text id: the earlier one if there is one, or else f.
 func (b *builder) add(f *Formula, id string) (*Formula, error) {
 	if known := b.known[id]; known != nil {
 		return known, nil
@@ -241,7 +241,7 @@ func (b *builder) reference(r *reference, env *environment) (*Formula, error) {
 	return b.apply(d, value)
 }
 
-// joined returns the texts of tokens in a row.
+// joined returns the concatenated texts of tokens.
 func joined(list []token) string {
 	s := ""
 	for _, t := range list {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError reports what is wrong with a specification.
+// SyntaxError reports a syntax error in a specification.
 type SyntaxError struct {
 	File            string
 	Line, Column    int // counted from 1; columns count characters
@@ -41,7 +41,7 @@ type token struct {
 	line, column int
 }
 
-// describe returns the token as messages show it.
+// describe formats the token for messages.
 func (t token) describe() string {
 	switch t.kind {
 	case endToken:
@@ -60,7 +60,7 @@ func shorten(s string) string {
 	return s
 }
 
-// symbols are the symbols of the language, those that begin with another one first.
+// symbols lists the symbols of the language. A symbol comes before the symbols that it begins with.
 var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
 	"+", "-", "*"}
 
@@ -134,7 +134,8 @@ func lex(file, s string) ([]token, error) {
 // isWord reports whether a character belongs to a name.
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// numberLength returns the length of the decimal number that s begins with. Two points end it, as in 0..9.
+// numberLength returns the length of the decimal number at the beginning of s. Two points end the number, as
+// in 0..9.
 func numberLength(s string) int {
 	digits := func(i int) int {
 		for i < len(s) && s[i] >= '0' && s[i] <= '9' {

@@ -10,46 +10,52 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Monitor decides the checks of a specification while a trace grows. It takes the events in global time order, as a
-// sink, and gives the verdicts of [Run]: a check is decided at the first event after which Run would decide it.
+// Monitor decides the checks of a specification while a trace grows. It is a sink that receives the events in
+// global time order. Its verdicts are those of [Run]: it decides a check at the first event after which Run
+// would decide it.
 //
-// It holds the states from which on an open check is not decided yet, and some thousand more: 12 bytes for each, 4 for
-// each state at which a proposition holds, 3 bits for each operator, and what is open of claims and signals. For a
-// formula with bounds these are the states of its horizon: the sum of the upper bounds of nested operators, without that
-// of globally, finally or until outside of all others, as the events pass by these one by one. For an operator without
-// bound inside another one, such as "globally if A then finally B", they are those since the first A without a B. Of
-// signals it holds the pieces in these times. They are known before the time of the last event alone.
+// A monitor holds the states that open checks still need, and some thousand more. For a formula with bounds,
+// these are the states of its horizon: the sum of the upper bounds of nested operators. The bound of an
+// outermost globally, finally or until does not count, because such an operator is evaluated event by event.
+// If an operator without a bound is inside another one, such as in "globally if A then finally B", the monitor
+// holds the states since the first A without a B. For signals it holds the pieces in the same times. Signals
+// are known up to the time just before the last event.
+//
+// The memory is 12 bytes for each state, 4 for each state at which a proposition holds, 3 bits for each
+// operator and state, and some for open claims and signals.
 type Monitor struct {
 	*recorder
 	opt    Options
 	passed int // states that are no longer held
-	ready  int // states held that the last decision took
+	ready  int // states held that the last decision used
 	round  int
 	ended  bool
 
-	isDense   bool    // a check has signals alone
-	denseFrom float64 // the first time that is needed of signals, in ticks since the begin of the trace
-	taken     int     // rows that the last decision took
+	isDense   bool    // a check consists of signals only
+	denseFrom float64 // the first time at which signals are needed, in ticks since the begin of the trace
+	taken     int     // rows that the last decision used
 
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
 	comparisons []*Formula
-	compared    [][]uint32 // by index of a formula: the states held at which a comparison is true
+	compared    [][]uint32 // by index of a comparison's formula: the states held at which it is true
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
 func (f *Formula) isTemporal() bool { return f.Op == Globally || f.Op == Finally || f.Op == Until }
 
-// isDense reports whether the formula is evaluated at all times, not only at those of states.
+// isDense reports whether the formula is evaluated at all times, and not only at states.
 func (f *Formula) isDense() bool { return f.signal && !f.state }
 
-// obligationKey identifies a formula at a state, counted from the first one of the trace, or dense.
+// obligationKey identifies an obligation: its formula, and the number of its state from the first state of
+// the trace, or dense.
 type obligationKey struct {
 	f  *Formula
 	at int
 }
 
-// obligation is a formula that is not inside of globally, finally or until, at a state.
+// obligation is a formula together with the state at which it is evaluated. The formula is not inside of
+// globally, finally or until.
 type obligation struct {
 	obligationKey
 	good, holds, possible bool
@@ -62,7 +68,8 @@ type obligation struct {
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
 
-// is reports whether the formula is true, or not: decidedly, or if the trace is complete.
+// is reports whether the value of the formula is holds. If complete is set, the trace is complete. Otherwise
+// the value must be the same for all continuations of the trace.
 func (n *obligation) is(holds, complete bool) bool {
 	switch {
 	case complete:
@@ -73,11 +80,11 @@ func (n *obligation) is(holds, complete bool) bool {
 	return !n.possible
 }
 
-// NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow. An error says which part of
-// the specification needs the whole trace.
+// NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow. It returns an
+// error if a part of the specification needs the whole trace.
 func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) (*Monitor, error) {
-	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s}, obligations: map[obligationKey]*obligation{},
-		compared: make([][]uint32, len(spec.formulas))}
+	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s},
+		obligations: map[obligationKey]*obligation{}, compared: make([][]uint32, len(spec.formulas))}
 	for _, f := range spec.formulas {
 		switch f.Op {
 		case Percentile:
@@ -107,10 +114,11 @@ func (m *Monitor) Held() int { return len(m.time) }
 // Open returns the number of checks that are not decided.
 func (m *Monitor) Open() int { return len(m.open) }
 
-// Warnings returns what the specification uses and the trace has not had so far.
+// Warnings returns a warning for each word of the specification that has not occurred in the trace so far.
 func (m *Monitor) Warnings() []Warning { return m.warnings() }
 
-// Finer multiplies all times by a factor, after the clock of the definitions has become finer by it.
+// Finer multiplies all times by a factor. It must be called when the clock of the definitions gets factor
+// times as many ticks.
 func (m *Monitor) Finer(factor int64) {
 	for i := range m.time {
 		m.time[i] *= factor
@@ -131,8 +139,9 @@ func (m *Monitor) Finer(factor int64) {
 	}
 }
 
-// Decide returns the checks that the events since the last call decide. Unless now is set, it waits until they are a
-// quarter of the states that are held, so that all calls together take time in proportion to the events.
+// Decide returns the checks that the events since the last decision decide. Unless now is set, it does nothing
+// until these events are a quarter of the states held. The time of all calls together is then proportional to
+// the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
 		m.forget(len(m.time))
@@ -159,7 +168,9 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, err
 	}
 	for _, f := range m.comparisons {
-		e.eachComparison(f.Comparison, from, known, func(i int) { m.compared[f.index] = append(m.compared[f.index], uint32(i)) })
+		e.eachComparison(f.Comparison, from, known, func(i int) {
+			m.compared[f.index] = append(m.compared[f.index], uint32(i))
+		})
 	}
 	var list []CheckResult
 	var open []int
@@ -298,7 +309,8 @@ func (m *Monitor) junction(ctx context.Context, e *evaluator, n *obligation) err
 	return nil
 }
 
-// temporal evaluates globally, finally and until, from the first state on that is not known not to decide it.
+// temporal evaluates globally, finally and until. It skips the states that are known not to decide the
+// formula.
 func (m *Monitor) temporal(ctx context.Context, e *evaluator, n *obligation) error {
 	if !n.begun {
 		n.origin, n.begun = e.originAt(n.at-m.passed), true
@@ -373,7 +385,7 @@ func (e *evaluator) untilFrom(a, b value, w ticks, o *origin) (good, holds, poss
 	return good, holds, true // a later state may have b
 }
 
-// explain adds the reasons why an obligation is met, or not, to those of x.
+// explain adds the reasons for the value of an obligation to x. The value is holds.
 func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
@@ -440,8 +452,8 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	return x.temporal(n.f, args, o, holds, depth)
 }
 
-// known returns the number of states held whose comparisons with signals are known: those before the time of the last
-// event, as other events of that time may follow.
+// known returns the number of states held at which signals are known: the states before the time of the last
+// event. Further events may have the time of the last event.
 func (m *Monitor) known() int {
 	if len(m.comparisons) == 0 || m.ended {
 		return len(m.time)
@@ -449,7 +461,7 @@ func (m *Monitor) known() int {
 	return m.ready + sort.Search(len(m.time)-m.ready, func(i int) bool { return m.time[m.ready+i] >= m.now })
 }
 
-// prune forgets the states that no open check needs.
+// prune removes the states that no open check needs.
 func (m *Monitor) prune() {
 	needed := m.passed + m.ready
 	for _, n := range m.obligations {
@@ -479,7 +491,8 @@ func (m *Monitor) prune() {
 	m.forgetPieces(t)
 }
 
-// forgetPieces forgets the pieces of signals before a time. Later states need the last one before it, too.
+// forgetPieces removes the pieces of signals before a time, except the last such piece of each signal, which
+// later states need.
 func (m *Monitor) forgetPieces(t int64) {
 	for _, s := range m.signals {
 		n := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].from > t })
@@ -489,7 +502,7 @@ func (m *Monitor) forgetPieces(t int64) {
 	}
 }
 
-// forget forgets the first n states that are held.
+// forget removes the first n states held.
 func (m *Monitor) forget(n int) {
 	if n == 0 {
 		return

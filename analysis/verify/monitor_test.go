@@ -36,9 +36,10 @@ func (s rowSink) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// followed passes events to a monitor one by one. decided is called with the number of events so far, the time, and the
-// checks that were decided after them.
-func followed(t *testing.T, m *Monitor, e format.Events, decided func(n int, at int64, list []CheckResult)) []CheckResult {
+// followed passes events to a monitor one by one, and returns the verdicts at the end. After each event it calls
+// decided with the number of events so far, the event's time, and the checks that the event decided.
+func followed(t *testing.T, m *Monitor, e format.Events,
+	decided func(n int, at int64, list []CheckResult)) []CheckResult {
 	t.Helper()
 	n := 0
 	sel := trace.Events()
@@ -66,112 +67,34 @@ func TestMonitorAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	early, late := 0, 0
 	for i := range effort.Rounds(1500) {
-		kind := r.IntN(2) * 2 // with propositions, or with a signal, too
-		var prefixes []format.Events
-		rec := func(states int) format.Events {
-			rr := rand.New(rand.NewPCG(uint64(i), 5))
-			rec := trace.NewRecorder(trace.Seconds(1))
-			loc, signal := rec.Location("main"), rec.Location("signal")
-			counter, at := rec.Counter("s", ""), int64(0)
-			for k := range states {
-				var attrs []trace.Attr
-				for _, n := range []string{"p", "q"} {
-					if rr.IntN(3) > 0 {
-						attrs = append(attrs, trace.Attr{Key: n, Value: trace.StringValue("1")})
-					}
-				}
-				if v := float64(rr.IntN(4)); kind > 0 && rr.IntN(2) == 0 {
-					rec.Value(signal, at, counter, v)
-				}
-				rec.Event(loc, at, trace.Mark, trace.NoRef, []uint64{0}, attrs...)
-				if at += rr.Int64N(4); k == states-1 {
-					break
-				}
-			}
-			return format.Recorded(rec)
-		}
-		n := 1 + r.IntN(9)
-		for k := range n {
-			prefixes = append(prefixes, rec(k+1))
-		}
-		var text strings.Builder
-		text.WriteString("signal s : {'name' = 's'}\n")
-		for c := range 2 {
-			f, _ := randomFormula(r, kind, 4)
-			if kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") { // a proposition, so that signals are read at the states
-				f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
-			}
-			fmt.Fprintf(&text, "check c%d : %s\n", c, f)
-		}
-		spec, err := Parse("", []byte(text.String()))
+		x := newAgreement(t, r, i)
+		n := len(x.prefixes)
+		m, err := NewMonitor(x.spec, x.prefixes[n-1].Defs(), x.semantics)
 		if err != nil {
 			t.Fatal(err)
-		}
-		semantics := []Semantics{Compatible, TwoValued, ThreeValued, FourValued}[r.IntN(4)]
-		run := func(e format.Events) map[string]CheckResult {
-			x, err := Run(context.Background(), e, spec, Options{Semantics: semantics})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all := map[string]CheckResult{}
-			for _, c := range x.Checks {
-				all[c.Name] = c
-			}
-			return all
-		}
-		whole := prefixes[n-1]
-		m, err := NewMonitor(spec, whole.Defs(), semantics)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compare := func(where string, got CheckResult, want CheckResult) {
-			t.Helper()
-			if got.Verdict != want.Verdict || got.Holds != want.Holds || got.Decided != want.Decided {
-				t.Fatalf("case %d, %s, semantics %s: %s, %s: got %s, Run has %s", i, where, semantics, got.Name, text.String(),
-					got.Verdict, want.Verdict)
-			}
-			// Run explains the verdicts of complete traces by what holds at the end, a monitor by what was decided, and
-			// when it was.
-			f := spec.Checks[int(got.Name[1]-'0')].Formula
-			single := f.Op == Globally || f.Op == Finally || f.Op == Until
-			if single && (!want.Decided || semantics != TwoValued && semantics != Compatible) && !reflect.DeepEqual(got.Reasons, want.Reasons) {
-				t.Fatalf("case %d, %s: %s\n%s\ngot  %v\nwant %v", i, where, got.Name, text.String(), got.Reasons, want.Reasons)
-			}
 		}
 		states, seen := 0, map[string]bool{}
-		rest := followed(t, m, whole, func(_ int, _ int64, list []CheckResult) {
-			if kind == 0 {
+		rest := followed(t, m, x.prefixes[n-1], func(_ int, _ int64, list []CheckResult) {
+			if x.kind == 0 {
 				states++
-				now := run(prefixes[states-1])
-				for _, c := range list {
-					compare(fmt.Sprintf("after %d states", states), c, now[c.Name])
-				}
-				open := 0
-				for _, c := range now {
-					if !c.Decided {
-						open++
-					}
-				}
-				if open != m.Open() {
-					t.Fatalf("case %d, after %d states: %d checks are open, expected %d\n%s", i, states, m.Open(), open, text.String())
-				}
+				x.compareOpen(t, states, list, m.Open())
 			}
-			end := run(whole)
+			end := x.run(t, x.prefixes[n-1])
 			for _, c := range list {
 				early++
 				seen[c.Name] = true
 				if end[c.Name].Verdict != c.Verdict {
-					t.Fatalf("case %d: %s is %s, at the end %s\n%s", i, c.Name, c.Verdict, end[c.Name].Verdict, text.String())
+					t.Fatalf("case %d: %s is %s, at the end %s\n%s", i, c.Name, c.Verdict, end[c.Name].Verdict, x.text)
 				}
 			}
 		})
-		end := run(whole)
+		end := x.run(t, x.prefixes[n-1])
 		for _, c := range rest {
 			late++
 			if seen[c.Name] {
 				t.Fatalf("case %d: two verdicts for %s", i, c.Name)
 			}
-			compare("at the end", c, end[c.Name])
+			x.compare(t, "at the end", c, end[c.Name])
 		}
 		if len(rest)+len(seen) != 2 || m.States() != int64(n) {
 			t.Fatalf("case %d: %d verdicts, %d states", i, len(rest)+len(seen), m.States())
@@ -182,8 +105,119 @@ func TestMonitorAgrees(t *testing.T) {
 	}
 }
 
-// TestMonitorMemory checks that a monitor holds the horizon of formulas with bounds, and no more than a batch besides, and
-// that a formula outside of all others needs no horizon.
+// agreement is a random case of TestMonitorAgrees: a specification with two checks, and a trace.
+type agreement struct {
+	number    int
+	kind      int // of the formulas: 0 for propositions, 2 for propositions and a signal
+	text      string
+	spec      *Spec
+	semantics Semantics
+	prefixes  []format.Events // the first event of the trace, the first two events, and so on
+}
+
+// newAgreement returns the case with a number.
+func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
+	t.Helper()
+	x := &agreement{number: number, kind: r.IntN(2) * 2}
+	n := 1 + r.IntN(9)
+	for k := range n {
+		x.prefixes = append(x.prefixes, x.prefix(k+1))
+	}
+	var text strings.Builder
+	text.WriteString("signal s : {'name' = 's'}\n")
+	for c := range 2 {
+		f, _ := randomFormula(r, x.kind, 4)
+		if x.kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") {
+			// A proposition makes Run evaluate the signals at states.
+			f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
+		}
+		fmt.Fprintf(&text, "check c%d : %s\n", c, f)
+	}
+	x.text = text.String()
+	var err error
+	if x.spec, err = Parse("", []byte(x.text)); err != nil {
+		t.Fatal(err)
+	}
+	x.semantics = []Semantics{Compatible, TwoValued, ThreeValued, FourValued}[r.IntN(4)]
+	return x
+}
+
+// prefix returns the first events of the case's trace. states is the number of events.
+func (x *agreement) prefix(states int) format.Events {
+	r := rand.New(rand.NewPCG(uint64(x.number), 5))
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc, signal := rec.Location("main"), rec.Location("signal")
+	counter, at := rec.Counter("s", ""), int64(0)
+	for k := range states {
+		var attrs []trace.Attr
+		for _, n := range []string{"p", "q"} {
+			if r.IntN(3) > 0 {
+				attrs = append(attrs, trace.Attr{Key: n, Value: trace.StringValue("1")})
+			}
+		}
+		if v := float64(r.IntN(4)); x.kind > 0 && r.IntN(2) == 0 {
+			rec.Value(signal, at, counter, v)
+		}
+		rec.Event(loc, at, trace.Mark, trace.NoRef, []uint64{0}, attrs...)
+		if at += r.Int64N(4); k == states-1 {
+			break
+		}
+	}
+	return format.Recorded(rec)
+}
+
+// run returns the results of Run for a trace, by the name of the check.
+func (x *agreement) run(t *testing.T, e format.Events) map[string]CheckResult {
+	t.Helper()
+	result, err := Run(context.Background(), e, x.spec, Options{Semantics: x.semantics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]CheckResult{}
+	for _, c := range result.Checks {
+		all[c.Name] = c
+	}
+	return all
+}
+
+// compareOpen compares the checks that a monitor decided after a number of states with those of Run. open is the
+// number of checks that the monitor has not decided.
+func (x *agreement) compareOpen(t *testing.T, states int, list []CheckResult, open int) {
+	t.Helper()
+	now := x.run(t, x.prefixes[states-1])
+	for _, c := range list {
+		x.compare(t, fmt.Sprintf("after %d states", states), c, now[c.Name])
+	}
+	want := 0
+	for _, c := range now {
+		if !c.Decided {
+			want++
+		}
+	}
+	if open != want {
+		t.Fatalf("case %d, after %d states: %d checks are open, expected %d\n%s", x.number, states, open, want, x.text)
+	}
+}
+
+// compare compares a result of a monitor with that of Run.
+func (x *agreement) compare(t *testing.T, where string, got, want CheckResult) {
+	t.Helper()
+	if got.Verdict != want.Verdict || got.Holds != want.Holds || got.Decided != want.Decided {
+		t.Fatalf("case %d, %s, semantics %s: %s, %s: got %s, Run has %s", x.number, where, x.semantics, got.Name, x.text,
+			got.Verdict, want.Verdict)
+	}
+	// Run explains the verdicts of complete traces by the states at the end of the trace. A monitor explains them by
+	// the states that decided them.
+	f := x.spec.Checks[int(got.Name[1]-'0')].Formula
+	single := f.Op == Globally || f.Op == Finally || f.Op == Until
+	comparable := !want.Decided || x.semantics != TwoValued && x.semantics != Compatible
+	if single && comparable && !reflect.DeepEqual(got.Reasons, want.Reasons) {
+		t.Fatalf("case %d, %s: %s\n%s\ngot  %v\nwant %v", x.number, where, got.Name, x.text, got.Reasons, want.Reasons)
+	}
+}
+
+// TestMonitorMemory checks that a monitor holds the horizon of formulas with bounds and at most one more batch,
+// and that the bound of an outermost operator does not count for the horizon.
 func TestMonitorMemory(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc := rec.Location("main")
@@ -256,8 +290,8 @@ func TestMonitorRefuses(t *testing.T) {
 	}
 }
 
-// TestMonitorSignals checks that checks of signals alone are decided while the trace grows, and that a monitor holds the
-// horizon of the formula. The signal s is 0, 1, 2, 3, 0, … for a millisecond each, and 9 at the end.
+// TestMonitorSignals checks that checks with only signals are decided while the trace grows, and that a monitor
+// holds the horizon of the formula. The signal s is 0, 1, 2, 3, 0, … for a millisecond each, and 9 at the end.
 func TestMonitorSignals(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc, s := rec.Location("main"), rec.Counter("s", "")
@@ -307,8 +341,8 @@ func TestMonitorSignals(t *testing.T) {
 	}
 }
 
-// TestMonitorSignalsAgree checks that a monitor has the verdicts of Run for random formulas of signals alone, whose arguments
-// are often decided later than at their time.
+// TestMonitorSignalsAgree checks that a monitor has the verdicts of Run for random formulas with only signals.
+// At many times of these formulas, the value is decided by later events.
 func TestMonitorSignalsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(8, 9))

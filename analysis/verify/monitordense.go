@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// dense is the place of an obligation that is evaluated at the begin of the trace, at all times instead of at states.
+// dense stands in place of a state's number in the key of an obligation that is evaluated at all times, from
+// the begin of the trace.
 const dense = -1
 
-// denseDomain returns the times of which signals are known: before the last event, or at the end of the trace, all. The
-// times before those that open obligations need are left out.
+// denseDomain returns the times at which signals are known: the times before the last event, or at the end of
+// the trace, all times. It leaves out early times that no open obligation needs.
 func (m *Monitor) denseDomain(e *evaluator) interval {
 	if m.ended {
 		return interval{low: m.denseFrom, high: e.offset(m.last)}
@@ -17,7 +18,8 @@ func (m *Monitor) denseDomain(e *evaluator) interval {
 	return interval{low: m.denseFrom, high: e.offset(m.now), highOpen: true}
 }
 
-// denseObligation evaluates a formula of signals, which is no junction, at the begin of the trace.
+// denseObligation evaluates a formula of signals at the begin of the trace. The formula must not be a
+// junction.
 func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligation) error {
 	if e.domain.empty() {
 		return nil
@@ -39,7 +41,8 @@ func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligati
 	return nil
 }
 
-// denseTemporal evaluates globally, finally and until, from the first time on that is not known not to decide it.
+// denseTemporal evaluates globally, finally and until. It skips the times that are known not to decide the
+// formula.
 func (m *Monitor) denseTemporal(e *evaluator, n *obligation) (good, holds, possible bool) {
 	all := times{e.domain}
 	a, b := denseValue{all, all, all}, e.denseValue(n.f.Args[len(n.f.Args)-1])
@@ -62,8 +65,8 @@ func (m *Monitor) denseTemporal(e *evaluator, n *obligation) (good, holds, possi
 	return good, holds, possible
 }
 
-// reaches reports whether, from a time on, a holds until b does, which it does within a window from the begin of the
-// trace. If pending is set, b may also hold after the known times.
+// reaches reports whether "a until b" holds at time from. b must hold at a time within the window, which is
+// relative to the begin of the trace. If pending is set, b may also hold after the known times.
 func reaches(a, b times, w window, from float64, domain interval, pending bool) bool {
 	goals := b.intersect(times{interval(w)})
 	if goals.contains(from) {
@@ -86,8 +89,8 @@ func reaches(a, b times, w window, from float64, domain interval, pending bool) 
 	return false
 }
 
-// undecided returns the first time from one on at which a may not hold, or b may hold within a window from the begin of
-// the trace.
+// undecided returns the first time, not before from, that may decide "a until b": a may not hold there, or b
+// may hold there within the window. The window is relative to the begin of the trace.
 func undecided(a, b times, w window, from float64, domain interval) float64 {
 	for _, held := range a {
 		if held.intersect(interval{from, from, false, false}).empty() {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// packedPieces holds pieces of a signal in few bytes each, so that long signals fit into memory: times as differences,
-// and values that are short decimal numbers as these.
+// packedPieces holds pieces of a signal in few bytes each, so that long signals fit into memory. It stores
+// times as differences, and values as decimal numbers if these are short.
 type packedPieces struct {
 	chunks [][]byte // of up to packedChunk bytes, each with whole pieces
 	last   rawPiece // the last one
@@ -21,19 +21,20 @@ type packedPieces struct {
 
 const (
 	packedChunk = 1 << 16
-	// largestPiece is the size of a piece at most: two bytes of digits, two times, three values.
+	// largestPiece is the largest size of a packed piece: two bytes of digits, two times, three values.
 	largestPiece = 2 + 5*binary.MaxVarintLen64
-	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number, and plain the
-	// number that stands for others.
+	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number. plain
+	// stands in place of the number of decimals for all other values.
 	mostDigits = 9
 	plain      = 15
 )
 
-// tens are the powers of ten. They are exact, so that dividing a whole number by one gives the nearest float to the
-// decimal number, as parsing does.
+// tens holds the powers of ten, which are exact. Dividing a whole number by one of them therefore gives the
+// same float as parsing the decimal number.
 var tens = [mostDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// decimal returns v as a whole number divided by a power of ten, if it is exactly that. It tries hint digits first.
+// decimal returns v as n divided by the power of ten with the exponent digits. ok is false if no such numbers
+// are exact. It tries the exponent hint first.
 func decimal(v float64, hint int) (n int64, digits int, ok bool) {
 	try := func(digits int) bool {
 		x := math.Round(v * tens[digits])
@@ -131,7 +132,7 @@ func (s *signalRecord) all() iter.Seq[rawPiece] {
 	}
 }
 
-// inOrder reports whether pieces of the signal are packed, and each piece begins when or after the one before it does.
+// inOrder reports whether pieces of the signal are packed, and no piece begins before its predecessor.
 func (s *signalRecord) inOrder() bool {
 	p := &s.packed
 	return p.sorted && (len(s.pieces) == 0 || s.pieces[0].from >= p.last.from) &&

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// node is a formula as it is written: names are not looked up, and parameters have no value yet.
+// node is a parsed formula, in which names are not resolved and parameters have no values.
 type node struct {
 	op     Op // unless ref or forall is set
 	args   []*node
@@ -36,7 +36,7 @@ type comparisonNode struct {
 	number float64
 }
 
-// signalNode is a signal expression as it is written.
+// signalNode is a parsed signal expression, in which names are not resolved.
 type signalNode struct {
 	op     string
 	args   []*signalNode
@@ -293,7 +293,7 @@ func (p *parser) formula() (*node, error) {
 // boundWords are the keywords of bounds that a formula may begin with.
 var boundWords = []string{"within", "during", "by"}
 
-// confirmedWords are keywords that cannot be names, as the original tool has them.
+// confirmedWords are keywords that the original ETL tool refuses as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
 
 // operator reads the argument of a unary operator.
@@ -590,7 +590,7 @@ func (p *parser) operand() (*signalNode, error) {
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// bound reads a bound, if there is one. A unit behind the interval counts for both ends.
+// bound reads a bound, if there is one. A unit after the interval applies to both ends.
 func (p *parser) bound() (*Bound, error) {
 	b := &Bound{}
 	var err error
@@ -670,8 +670,8 @@ func (p *parser) duration() (Duration, error) {
 	return d, nil
 }
 
-// isUnit reports whether the current token is a unit. A definition may have the name of a unit; it is meant where
-// nothing follows that belongs to a formula or an interval.
+// isUnit reports whether the current token is a unit. A definition may have the name of a unit. The token
+// names the definition if the next token cannot follow a unit.
 func (p *parser) isUnit() bool {
 	u := p.rest[0]
 	if u.kind != word || units[u.text] == nil {

@@ -11,8 +11,7 @@ import (
 // propertyKinds are the kinds of properties that [Property] knows.
 var propertyKinds = []string{"always", "never", "response", "precedes", "period", "latency"}
 
-// Property returns the declarations of a check with a name, for a property in the words of people who do not
-// write logic:
+// Property returns the declarations of a check, for a property in plain words:
 //
 //   - always: P holds at all events, or times
 //   - never: P holds at none
@@ -20,11 +19,12 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 //   - precedes: A -> B. No B comes before the first A.
 //   - period: A every 10ms ± 1ms. Each A is followed by the next A after that time.
 //   - latency: A..B p99 < 2ms. 99 % of the times from each A to the first B are below 2ms. With "by id" before the
-//     percentage, they are those from the first A to the last B with the same id.
+//     percentage, the times are those from the first A to the last B with the same id.
 //
-// P, A and B are propositions of the language, such as start {'name' = 'solve'}, or a name, which stands for all
-// events with that name, with start or end before it for these events of claims. In always and never, P may
-// also compare a signal with a number, such as queue <= 5. An error describes what was expected.
+// P, A and B are propositions of the language, such as start {'name' = 'solve'}, or names. A name stands for
+// all events with that name. With start or end before it, it stands for the starts or ends of claims with that
+// name. In always and never, P may also compare a signal with a number, such as queue <= 5. The error states
+// the expected text.
 func Property(kind, check, property string) (declarations string, err error) {
 	switch kind {
 	case "always", "never":
@@ -126,7 +126,7 @@ func parseDuration(s string) (Duration, error) {
 	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms", strings.TrimSpace(s))
 }
 
-// cutBound splits an event and the bound behind it, which is returned as the language writes it.
+// cutBound splits an event and the bound after it. It returns the bound in the syntax of the language.
 func cutBound(s string) (event, bound string) {
 	for _, w := range []string{" within ", " by ", " after "} {
 		if i := strings.LastIndex(s, w); i >= 0 && strings.LastIndexAny(s, "'}") < i {
@@ -158,7 +158,7 @@ func condition(check, s string) (text, signals string, err error) {
 	return signal + " " + rest, fmt.Sprintf("signal %s : {'name' = %s}\n", signal, quote(name)), nil
 }
 
-// proposition returns a proposition of the language for an event: one that is written as such, or a name, with start
+// proposition returns the proposition for an event. The event is a proposition already, or a name, with start
 // or end before it.
 func proposition(s string) (string, error) {
 	s = strings.TrimSpace(s)
@@ -178,7 +178,7 @@ func proposition(s string) (string, error) {
 	return prefix + "{'name' = " + quote(s) + "}", nil
 }
 
-// ParseProposition reads a proposition of the language, or a name as [Property] takes it.
+// ParseProposition reads an event as in [Property]: a proposition of the language, or a name.
 func ParseProposition(s string) (*Proposition, error) {
 	text, err := proposition(s)
 	if err != nil {

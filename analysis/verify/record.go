@@ -15,9 +15,9 @@ import (
 // for "did you mean" in warnings.
 const maxValues = 1000
 
-// recorder notes at which states of a trace the propositions of a specification hold, and the values of its
-// signals. It needs the events in global time order. It uses 10 to 12 bytes for each state, 4 for each state at which a
-// proposition holds, 6 to 40 for each piece of a signal, and about 64 for each open claim.
+// recorder records the states of a trace at which the propositions of a specification hold, and the values of
+// its signals. It needs the events in global time order. It uses 10 to 12 bytes for each state, 4 for each
+// state at which a proposition holds, 6 to 40 for each piece of a signal, and about 64 for each open claim.
 type recorder struct {
 	spec   *Spec
 	defs   *trace.Definitions
@@ -60,25 +60,26 @@ type neededAttribute struct {
 	counted      int // number of the event at which it was counted last; it counts once for each
 }
 
-// labelKey identifies what states with the same text have in common.
+// labelKey is the key of states that have the same text in explanations.
 type labelKey struct {
 	kind     trace.Kind
 	ref      uint32
 	location uint32
 }
 
-// visitInfo is what is known of the visits of a region at a location.
+// visitInfo holds the label and the propositions that visits of a region at a location share.
 type visitInfo struct {
 	label   uint32
 	claim   []int32 // propositions that hold at visits without attributes, whatever their Event
 	present bool    // claim is valid
 }
 
-// openClaim is a claim or visit that has begun. Its propositions hold at its end, too, but for their Event.
+// openClaim is a claim or visit that has begun. Its propositions also hold at its end, unless their Event
+// excludes ends.
 type openClaim struct {
 	holds []int32
 
-	// For derived signals: its begin, its resource or NoRef, its amount, and its objects.
+	// The following fields are set for derived signals only. resource is NoRef if the claim has none.
 	start    int64
 	resource uint32
 	amount   float64
@@ -97,8 +98,8 @@ type stateBlock struct {
 	large  []uint32 // labels, if some do not fit
 }
 
-// blockStates is the number of states that are moved into a block together. A list that grows would be copied each time,
-// and would need twice the memory then.
+// blockStates is the number of states in a block. A single growing list would be copied again and again, and
+// would need twice the memory during each copy.
 const blockStates = 1 << 18
 
 // signalRecord holds the values of a signal of the trace.
@@ -112,7 +113,7 @@ type signalRecord struct {
 // fewPieces is the number of pieces that are packed together.
 const fewPieces = 1 << 10
 
-// pack packs the pieces but for the last one, which may change, if there are many.
+// pack packs the pieces if there are many. It leaves out the last one, which may change.
 func (s *signalRecord) pack() {
 	if len(s.pieces) < fewPieces {
 		return
@@ -206,7 +207,8 @@ func (r *recorder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// before takes an event before the window: claims may end in the window, and values of counters last until it.
+// before processes an event before the window. Claims that begin there may end in the window, and values of
+// counters may last until the window.
 func (r *recorder) before(c *trace.Cursor) {
 	switch c.Kind() {
 	case trace.Metric, trace.SampleRange:
@@ -230,7 +232,7 @@ func (r *recorder) before(c *trace.Cursor) {
 	}
 }
 
-// state adds a state, and returns what is known of events like it.
+// state adds the state of an event, and returns the event's visitInfo.
 func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	v := r.eventInfo(c)
 	r.events++
@@ -239,7 +241,8 @@ func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	return v
 }
 
-// eventInfo returns what is known of events of a kind, with a reference, at a location.
+// eventInfo returns the visitInfo of an event. Events of the same kind, reference and location share
+// one.
 func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
 	v := r.visits[key]
@@ -251,7 +254,7 @@ func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	return v
 }
 
-// describe returns what happens at an event, in words.
+// describe returns a text that describes an event.
 func (r *recorder) describe(c *trace.Cursor) string {
 	spec := r.defs.Spec(c.Kind())
 	name, _ := r.defs.RefName(spec.Ref, c.Ref())
@@ -303,7 +306,7 @@ func (r *recorder) attribute(key, value string) {
 // wants reports whether a proposition uses an attribute.
 func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
 
-// holding returns the propositions whose attributes have all been counted, and forgets the counts. The list is
+// holding returns the propositions whose attributes have all been counted, and resets the counts. The list is
 // valid until the next call.
 func (r *recorder) holding() []int32 {
 	list := r.touched[:0]
@@ -317,8 +320,8 @@ func (r *recorder) holding() []int32 {
 	return list
 }
 
-// match notes that propositions hold at the last state, unless they are about other events. objects are those of the
-// state.
+// match records that propositions hold at the last state. It ignores propositions about events other than e.
+// objects are the objects of the state.
 func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	state := uint32(r.states() - 1)
 	for _, p := range list {
@@ -343,8 +346,8 @@ func (r *recorder) ownAttributes(c *trace.Cursor) {
 	}
 }
 
-// placeAttributes counts the location and the group of the current row. Those of formats whose claims have
-// attributes of their own count these alone.
+// placeAttributes counts the location and the group of the current row as attributes. In formats whose claims
+// have attributes of their own, it counts none.
 func (r *recorder) placeAttributes(c *trace.Cursor) {
 	if r.defs.ClaimLines || !r.defs.Locations.Has(c.Location()) {
 		return
@@ -370,7 +373,7 @@ func (r *recorder) locationName(l uint32) string {
 	return ""
 }
 
-// once counts several names of the same thing, each different one.
+// once counts names as values of an attribute. It counts equal names once.
 func (r *recorder) once(key string, names ...string) {
 	for i, n := range names {
 		if n != "" && !slices.Contains(names[:i], n) {
@@ -379,7 +382,7 @@ func (r *recorder) once(key string, names ...string) {
 	}
 }
 
-// begin takes the begin of a claim or visit.
+// begin processes the begin of a claim or visit.
 func (r *recorder) begin(c *trace.Cursor) {
 	holds := r.claimPropositions(c, r.state(c))
 	r.match(holds, StartEvent, r.objectsOfEvent(c))
@@ -392,7 +395,7 @@ func (r *recorder) begin(c *trace.Cursor) {
 	}
 }
 
-// claimPropositions returns the propositions that hold at a claim or visit, whatever their Event.
+// claimPropositions returns the propositions that hold at a claim or visit. It ignores their Event.
 func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	keys, _ := c.Attrs()
 	if v.present && len(keys) == 0 {
@@ -408,8 +411,8 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	return holds
 }
 
-// refAttribute counts the name of the region, or of what else the row refers to, unless claims have attributes of
-// their own.
+// refAttribute counts the name of the definition that the row refers to, such as its region. It counts nothing
+// in formats whose claims have attributes of their own.
 func (r *recorder) refAttribute(c *trace.Cursor) {
 	if r.defs.ClaimLines || !r.wants("name") {
 		return
@@ -419,7 +422,7 @@ func (r *recorder) refAttribute(c *trace.Cursor) {
 	}
 }
 
-// end takes the end of a claim or visit.
+// end processes the end of a claim or visit.
 func (r *recorder) end(c *trace.Cursor) {
 	r.state(c)
 	if x, ok := r.open.End(c); ok {
@@ -428,7 +431,7 @@ func (r *recorder) end(c *trace.Cursor) {
 	}
 }
 
-// event takes an event that is neither begin nor end.
+// event processes an event that is neither begin nor end.
 func (r *recorder) event(c *trace.Cursor) {
 	r.ownAttributes(c)
 	r.refAttribute(c)
@@ -473,7 +476,7 @@ func (r *recorder) event(c *trace.Cursor) {
 	r.match(r.holding(), AnyEvent, r.objectsOfEvent(c))
 }
 
-// signalEvent takes values of a signal.
+// signalEvent processes an event with values of a signal.
 func (r *recorder) signalEvent(c *trace.Cursor) {
 	if len(r.spec.signals) == 0 || !r.defs.Metrics.Has(c.Ref()) {
 		return
@@ -579,7 +582,7 @@ func (r *recorder) store() {
 	r.stored += blockStates
 }
 
-// join makes one list of the times in blocks.
+// join copies the times in all blocks into one list.
 func (r *recorder) join() {
 	if len(r.blocks) == 0 {
 		return

@@ -155,8 +155,8 @@ func randomFormula(r *rand.Rand, kind, depth int) (text string, list []any) {
 	return "until " + bound + b + " we have that " + a, []any{"until", limits, x, y}
 }
 
-// TestReference compares verdicts of Run, and of a monitor where it takes the formula, with a second implementation, for
-// random formulas and traces.
+// TestReference compares verdicts of Run with a second implementation, for random formulas and traces. It also
+// compares the verdicts of a monitor if the monitor supports the formula.
 func TestReference(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

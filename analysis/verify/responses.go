@@ -12,9 +12,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Responses compares a percentile of response times with a time. Without By there is one for each state at which From
-// holds, up to the first state, itself included, at which To holds. With By there is one for each object, from the
-// first state at which From holds to the last one at which To does.
+// Responses compares a percentile of response times with a time. Without By, there is a response time for each
+// state at which From holds. It ends at the first state from there on, itself included, at which To holds.
+// With By, there is a response time for each object. It lasts from the first state at which From holds to the
+// last one at which To holds.
 type Responses struct {
 	Percent  string // as written, above 0 and at most 100
 	From, To *Proposition
@@ -28,7 +29,7 @@ type Responses struct {
 // allMillionths is 100 %.
 const allMillionths = 100_000_000
 
-// String returns the comparison as a specification writes it.
+// String returns the comparison in the syntax of a specification.
 func (r *Responses) String() string {
 	by := ""
 	if r.By != "" {
@@ -37,7 +38,7 @@ func (r *Responses) String() string {
 	return fmt.Sprintf("percentile %s from %s to %s%s %s %s", r.Percent, r.From, r.To, by, r.Op, r.Limit)
 }
 
-// responsesNode is a Responses as it is written.
+// responsesNode is a parsed comparison of a percentile, in which names are not resolved.
 type responsesNode struct {
 	Responses
 	from, to *propositionNode
@@ -90,7 +91,7 @@ func (p *parser) percentile() (*node, error) {
 	return &node{op: Percentile, times: n}, err
 }
 
-// responses makes a Responses of a node.
+// responses converts a node to a Responses.
 func (b *builder) responses(n *responsesNode, env *environment) (*Responses, error) {
 	r := n.Responses
 	var err error
@@ -145,7 +146,8 @@ func latency(check, property string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("check %s : percentile %s from %s to %s%s %s %s", check, strings.TrimSpace(percent), from, to, by, op, d), nil
+	return fmt.Sprintf("check %s : percentile %s from %s to %s%s %s %s", check, strings.TrimSpace(percent), from, to,
+		by, op, d), nil
 }
 
 // cutOutside cuts a text at a separator that is not within quotes or braces. index finds the first or the last one.
@@ -179,11 +181,11 @@ type objectTimes struct {
 	spans     map[string]stateSpan
 }
 
-// stateSpan is the first state of an object at which From holds and the last one at which To does, counted from 1. 0 is
-// none.
+// stateSpan has the first state of an object at which From holds, and the last one at which To holds. States
+// count from 1; 0 means none.
 type stateSpan struct{ from, to int }
 
-// addObjects notes that a proposition holds at the last state, for the objects of the event.
+// addObjects records that a proposition holds at the last state, for the objects of the event.
 func (r *recorder) addObjects(p int32, objects []claimObject) {
 	for _, t := range r.responses {
 		if t.responses.From.index != int(p) && t.responses.To.index != int(p) {
@@ -205,14 +207,15 @@ func (r *recorder) addObjects(p int32, objects []claimObject) {
 	}
 }
 
-// response is a response time. Without an answer it is the time up to the last state.
+// response is a response time. If there is no answer, it lasts up to the last state.
 type response struct {
 	from, to int // states; to is -1 without an answer
 	ticks    uint64
 	object   string
 }
 
-// responseTimes has the response times that count, the longest one first. The others are in time order.
+// responseTimes has the response times that the percentile is computed from, the longest one first. The others
+// are in time order.
 type responseTimes struct {
 	list  []response
 	open  int    // those without an answer that do not count, because they are within the limit so far
@@ -288,8 +291,8 @@ func (e *evaluator) responseTimes(r *Responses) *responseTimes {
 // within reports whether a response time is within the limit.
 func (x *responseTimes) within(t uint64) bool { return x.most >= 0 && t <= uint64(x.most) }
 
-// percentile returns where a comparison of a percentile holds: at all states or at none. It is decided only if all
-// response times must be within the limit, and one of them is not.
+// percentile returns the states at which a comparison of a percentile holds: all states or none. The value is
+// decided only if all response times must be within the limit, and one of them is not.
 func (e *evaluator) percentile(r *Responses) value {
 	x := e.responseTimes(r)
 	if x.holds {
@@ -340,12 +343,13 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	}
 }
 
-// duration returns a duration in words.
+// duration formats a duration in ticks.
 func (x *explainer) duration(ticks uint64) string {
 	return x.defs.Clock.FormatDuration(int64(min(ticks, math.MaxInt64)))
 }
 
-// objectsOfEvent returns the objects of a row, if the specification needs those of single events.
+// objectsOfEvent returns the objects of a row. It returns none if the specification does not need the objects
+// of single events.
 func (r *recorder) objectsOfEvent(c *trace.Cursor) []claimObject {
 	if len(r.responses) == 0 {
 		return nil

@@ -58,7 +58,8 @@ func TestLatency(t *testing.T) {
 		{"A..B p61 <= 3ms", IsFalse, NonInformative, "61 % percentile of 5 response times from"},
 		{"A..B p75 <= 5ms", IsTrue, NonInformative, ""}, // the last A is within 5 ms: 1, 2, 3 and 7 ms, of which three are
 		{"A..B p75.000001 <= 5ms", IsFalse, NonInformative, "4 response times"},
-		{"A..B p75.000001 <= 5ms", IsFalse, NonInformative, "event of A at 0.03 s is answered by event of B at 0.037 s, 7 ms later"},
+		{"A..B p75.000001 <= 5ms", IsFalse, NonInformative,
+			"event of A at 0.03 s is answered by event of B at 0.037 s, 7 ms later"},
 		{"A..B p100 < 5ms", IsFalse, Bad, "event of A at 0.04 s has no answer, 5 ms before the last event"},
 		{"A..B p100 <= 7ms", IsTrue, NonInformative, ""},
 		{"A..B p100 < 0.007 s", IsFalse, Bad, "7 ms"},
@@ -75,7 +76,8 @@ func TestLatency(t *testing.T) {
 			text = append(text, r.Text)
 		}
 		if got.Verdict != x.two || !strings.Contains(strings.Join(text, "\n"), x.explanation) {
-			t.Errorf("%s: %s, expected %s\n%s\nexpected %s", x.words, got.Verdict, x.two, strings.Join(text, "\n"), x.explanation)
+			t.Errorf("%s: %s, expected %s\n%s\nexpected %s", x.words, got.Verdict, x.two, strings.Join(text, "\n"),
+				x.explanation)
 		}
 		if got := property(t, e, "latency", x.words, ThreeValued).Verdict; got != x.three {
 			t.Errorf("%s: %s, expected %s", x.words, got, x.three)
@@ -154,7 +156,8 @@ func TestLatencyIsThatOfFlow(t *testing.T) {
 	}
 }
 
-// TestLatencyOfManyStates checks an object that comes at the first state and leaves at the last one of more than a block has.
+// TestLatencyOfManyStates checks an object from the first to the last state of a trace with more states than a
+// block holds.
 func TestLatencyOfManyStates(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc := rec.Location("main")

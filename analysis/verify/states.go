@@ -11,7 +11,7 @@ func (s bitset) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
 
 func (s bitset) set(i int) { s[i/64] |= 1 << (i % 64) }
 
-// complement returns the other ones of n states.
+// complement returns the states below n that are not in s.
 func (s bitset) complement(n int) bitset {
 	r := make(bitset, len(s))
 	for i := range s {
@@ -29,8 +29,9 @@ type ticks struct{ low, high uint64 }
 // always is the bound without limits.
 var always = ticks{0, math.MaxUint64}
 
-// untilStates returns the states at which a holds until b does, which it does within the bound. If pending is set,
-// b may also hold at a state after the last one. It takes time in proportion to the states.
+// untilStates returns the states at which "a until b" holds: b holds at a state within the bound, and a holds at
+// all states before that. If pending is set, b may also hold at a state after the last one. The time is
+// proportional to the number of states.
 func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	n := len(t)
 	out := newBitset(n)
@@ -66,8 +67,7 @@ func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	return out
 }
 
-// nextStates returns the states after which the next one is in a. The last one is in the result if pending is
-// set.
+// nextStates returns the states whose next state is in a. The last state is in the result if pending is set.
 func nextStates(a bitset, n int, pending bool) bitset {
 	out := newBitset(n)
 	for i := range n {

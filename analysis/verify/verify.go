@@ -14,28 +14,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Semantics chooses what a verdict takes from the end of a trace.
+// Semantics determines how the end of a trace affects verdicts.
 type Semantics string
 
 // The semantics.
 const (
-	// Compatible is what TRACE4CPS does: ThreeValued for checks without signals, TwoValued for others.
+	// Compatible is the semantics of TRACE4CPS: ThreeValued for checks without signals, and TwoValued for
+	// others.
 	Compatible Semantics = "compatible"
-	// TwoValued takes the trace as complete. At its end "globally" is true, and "finally", "until" and
+	// TwoValued regards the trace as complete. After its end, "globally" is true, and "finally", "until" and
 	// "next" are false.
 	TwoValued Semantics = "2"
-	// ThreeValued takes the trace as the beginning of a longer one. A verdict is good or bad if no
-	// continuation can change it, and else non-informative.
+	// ThreeValued regards the trace as the beginning of a longer one. A verdict is good or bad if no
+	// continuation can change it, and otherwise non-informative.
 	ThreeValued Semantics = "3"
-	// FourValued adds to a verdict that continuations can change what it is so far.
+	// FourValued is like ThreeValued, but a verdict that continuations can change has its present value.
 	FourValued Semantics = "4"
 )
 
 // Options are the settings of [Run].
 type Options struct {
 	Semantics Semantics // "" means Compatible
-	// Window is the time that counts, as if the trace had no other events. Nil means all. Claims that are open where
-	// it begins end in it.
+	// Window limits the trace to the events in the window. Nil means the whole trace. A claim that began
+	// before the window counts with its end only.
 	Window *trace.Window
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
@@ -57,7 +58,7 @@ const (
 	StillFalse     Verdict = "STILL_FALSE"
 )
 
-// Violated reports whether the verdict is that the property does not hold, whatever follows.
+// Violated reports whether the property does not hold, and no continuation can change that.
 func (v Verdict) Violated() bool { return v == Bad || v == IsFalse || v == DecidedFalse }
 
 // Result has the verdicts for a trace.
@@ -65,7 +66,7 @@ type Result struct {
 	States   int64         `json:"states"` // of the trace
 	Violated int           `json:"violated"`
 	Checks   []CheckResult `json:"checks"`
-	// Warnings names what the specification uses and the trace never has.
+	// Warnings has a warning for each word of the specification that does not occur in the trace.
 	Warnings []Warning `json:"warnings"`
 }
 
@@ -99,12 +100,13 @@ type Warning struct {
 	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
 }
 
-// Run reads a trace and decides the checks of a specification. It uses 10 to 12 bytes for each event, and for a
-// moment 4 more, 4 for each state at which a proposition of the specification holds, 6 to 40 for each piece of a
-// signal that it uses (the fewer, the shorter its values are in decimals), 24 for each interval of time in which
-// comparisons of signals are true, for derived signals about 100 for each claim and object, and up to about 64 MiB
-// for intermediate results. The time is linear in the events and in the operators of the specification. An error is
-// that of the scan, or of the context.
+// Run reads a trace and decides the checks of a specification. The error is that of the scan, or of the
+// context. The time is linear in the number of events and in the number of operators of the specification.
+//
+// The memory is 10 to 12 bytes for each event, with 4 more temporarily; 4 for each state at which a
+// proposition of the specification holds; 6 to 40 for each piece of a signal in use, fewer if its values have
+// few decimals; 24 for each interval in which comparisons of signals are true; about 100 for each claim and
+// object if there are derived signals; and up to about 64 MiB for intermediate results.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
 	if err != nil {
@@ -128,7 +130,7 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 	return x, nil
 }
 
-// warnings returns what the specification uses and the trace never has.
+// warnings returns a warning for each word of the specification that does not occur in the trace.
 func (r *recorder) warnings() []Warning {
 	list := []Warning{}
 	ofResources := r.resourcePropositions()
@@ -201,7 +203,8 @@ type evaluator struct {
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
 	packed  []*signalRecord // of signals whose pieces are not in signals
-	// compared has the states at which comparisons are true, by index of a formula. Nil means that signals tell.
+	// compared has the states at which comparisons are true, by index of the comparison's formula. If it is
+	// nil, comparisons are evaluated from the signals.
 	compared [][]uint32
 
 	values map[*Formula]value
@@ -209,11 +212,12 @@ type evaluator struct {
 	bytes  int // of values
 }
 
-// value has the states at which a formula holds: whatever follows the trace (good), if the trace is complete (holds),
-// and for some continuation (possible). Each is a subset of the next.
+// value has the states at which a formula holds. In good, it holds for each continuation of the trace. In
+// holds, it holds if the trace is complete. In possible, it holds for some continuation. Each set is a subset
+// of the next.
 type value struct{ good, holds, possible bitset }
 
-// denseValue has the times at which a formula of signals holds, in the same way.
+// denseValue has the times at which a formula of signals holds, with the same three sets as value.
 type denseValue struct{ good, holds, possible times }
 
 // cacheBytes is the size of the values that are kept for formulas that use the same parts.
@@ -279,8 +283,8 @@ func (e *evaluator) pieces(s *signalRecord) []piece {
 	return list
 }
 
-// piece returns a piece of a signal up to the next one, which is nil behind the last one. ok is false if nothing
-// is left of it.
+// piece returns the part of a piece of a signal that ends where the next one begins. next is nil for the last
+// piece. ok is false if the part is empty.
 func (e *evaluator) piece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
 	last := next == nil
 	if s.steps && last {
@@ -415,8 +419,9 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	return r, nil
 }
 
-// judge sets the verdict of a check that holds, or not, if the trace is complete: whatever follows the trace (good), and
-// for some continuation (possible). It returns the semantics that count for the check: signal is set if it has signals.
+// judge sets the verdict of a check, and returns the semantics of the verdict. good and possible report
+// whether the check holds for each and for some continuation of the trace. signal is set if the check has
+// signals.
 func (r *CheckResult) judge(good, possible bool, chosen Semantics, signal bool) Semantics {
 	r.Decided = good || !possible
 	s := chosen
@@ -539,14 +544,14 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// keep remembers the value of a formula for others that use it.
+// keep caches the value of a formula for other formulas that contain it.
 func (e *evaluator) keep(f *Formula, v value) {
 	e.values[f] = v
 	e.bytes += 3 * 8 * len(v.holds)
 }
 
-// junction returns the states at which all arguments of a formula hold, or any. Of long ones it keeps only as many
-// values of arguments as cacheBytes allows.
+// junction returns the states at which all arguments of a conjunction hold, or any argument of a disjunction.
+// It keeps only as many values of arguments as cacheBytes allows.
 func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 	start := e.all
 	if f.Op == Or {
@@ -569,7 +574,8 @@ func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// limitCache forgets all values if they take more than cacheBytes. They are computed anew when they are needed.
+// limitCache removes all cached values if they take more than cacheBytes. They are computed again when they
+// are needed.
 func (e *evaluator) limitCache() {
 	if e.bytes > cacheBytes {
 		clear(e.values)
@@ -599,11 +605,12 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 	if !ok {
 		return value{e.none, e.none, e.none}
 	}
-	return value{untilStates(e.time[:e.n], a.good, b.good, w, false), untilStates(e.time[:e.n], a.holds, b.holds, w, false),
-		untilStates(e.time[:e.n], a.possible, b.possible, w, true)}
+	t := e.time[:e.n]
+	return value{untilStates(t, a.good, b.good, w, false), untilStates(t, a.holds, b.holds, w, false),
+		untilStates(t, a.possible, b.possible, w, true)}
 }
 
-// eachComparison calls f for the states, of some in a row, at which a comparison is true.
+// eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
 	i := from
 	for p := range c.Signal.evaluate(e.signal, e.unit) {

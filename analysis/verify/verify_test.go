@@ -264,7 +264,8 @@ func FuzzSpec(f *testing.F) {
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
 	f.Add("signal u : usage {'p'='1'} amount over 2 ms signal t : throughput end {'p'='1'} over 3 us " +
 		"signal w : wip 'p' signal l : latency 'p' over 1 h check c : globally u + derivative(t) - w * 2 + abs(l) >= 0")
-	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
+	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
+		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))

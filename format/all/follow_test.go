@@ -59,9 +59,11 @@ func (r *rowTexts) Batch(b *trace.Batch) error {
 
 // followTexts are texts whose times get more digits, whose claims end after later lines, and with definitions between.
 var followTexts = map[string]string{
-	"digits.etf": "TU MILLISECONDS\nR 0 1 false ; name=CPU\nC 0 0 5 0 1 ; name=A\nE 0 1.5 ; name=x\nC 1 1.75 2 0 1 ; name=B\n" +
+	"digits.etf": "TU MILLISECONDS\nR 0 1 false ; name=CPU\nC 0 0 5 0 1 ; name=A\nE 0 1.5 ; name=x\n" +
+		"C 1 1.75 2 0 1 ; name=B\n" +
 		"R 1 1 false ; name=GPU\nE 1 2.0625 ; name=y\nC 2 3 3 1 1 ; name=C\nS 0 ; name=s\nF 0 3.1 4 1 2 0\nE 2 5 ; name=z",
-	"written-at-end.etf": "TU SECONDS\nR 0 1 false ; name=CPU\nE 0 0 ; name=x\nC 0 1 3 0 1 ; name=A\nC 1 0.5 4 0 1 ; name=B\n" +
+	"written-at-end.etf": "TU SECONDS\nR 0 1 false ; name=CPU\nE 0 0 ; name=x\nC 0 1 3 0 1 ; name=A\n" +
+		"C 1 0.5 4 0 1 ; name=B\n" +
 		"E 1 2.25 ; name=y\r\nC 2 4 4 0 1 ; name=C\n\nX unknown\n",
 	"labels.trf": "-3 -901 0.0 0 0 0\n-3 5 0.1 0 0 0\n-5 5 0.2 -1 -1 4 0 work\n-4 5 0.25 0 0 0\n-3 5 0.26 0 0 0\n" +
 		"-4 5 0.27 0 0 0\n-4 -901 0.3 0 0 0\n",
@@ -102,7 +104,8 @@ func TestFollow(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := f.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		file, err := f.Open(context.Background(), format.FileSource(path),
+			&format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,8 +166,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// FuzzFollow checks that no text, in whatever pieces, makes the reader of a text that grows fail, and that events are in
-// the order of time.
+// FuzzFollow checks that the reader of a growing text fails for no text, and delivers events in the order of
+// time. It splits the text into random pieces.
 func FuzzFollow(f *testing.F) {
 	for _, text := range followTexts {
 		f.Add(text, uint64(1))

@@ -282,17 +282,17 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 		return ""
 	}
 	for _, r := range l.lists[R] {
-		res := d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
-			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
+		res := d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"),
+			Unit: get(r.attrs, "unit"), Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
 		d.defined = setLine(d.defined, res, r.Line)
 	}
 	if events && d.events == trace.NoRef {
 		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
 	}
 	for _, s := range l.lists[S] {
-		metric := d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
-			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{kind: S, group: s.ID},
-			trace.NoRef)
+		metric := d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"),
+			Unit: get(s.attrs, "unit"), Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)},
+			seriesKey{kind: S, group: s.ID}, trace.NoRef)
 		d.drawn = setLine(d.drawn, metric, s.Line)
 	}
 	for _, g := range l.lists[TS] {

@@ -393,8 +393,8 @@ func (e *encoder) nativeSample(x *row) error {
 	}
 	changed, err := e.w.rewriteSample(c, x.pos, x.time, r)
 	if changed {
-		e.Lost.Add(e.Defs.Spec(x.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another line",
-			1)
+		e.Lost.Add(e.Defs.Spec(x.kind).Name, "order", format.Degraded,
+			"changes places with a simultaneous event of another line", 1)
 	}
 	return err
 }

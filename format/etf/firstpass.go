@@ -377,7 +377,8 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	t, end := sameScale(t0, scale0, c.last.Scale), sameScale(t1, scale1, r.Max.Scale)
 	if c.any && r.Last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
 		t.Scale <= r.Scale && end.Scale == r.Max.Scale && end.Scale <= r.Scale {
-		// The claim follows another one: this does the same as timed.
+		// The previous line is a claim that does not begin later. This is the short form of the other
+		// branch.
 		c.last, r.Last = t, t
 		if end.Coef > r.Max.Coef {
 			r.Max = end

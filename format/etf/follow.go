@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/internal/linetrace"
 )
 
-// Follow returns the events of a text that grows. It cannot be of the dialect V0.1, nor carry another format's trace.
+// Follow returns the events of a text that grows. The text must not be of the dialect V0.1, and must not carry
+// another format's trace.
 func (Format) Follow(opt *format.FollowOptions) (format.Following, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ type growing struct {
 	timed     bool  // there was a line with a time
 }
 
-// Grow takes the definitions in the lines of a block. Comments have no effect.
+// Grow adds the definitions in the lines of a block. It ignores comments.
 func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	d := g.decoder
 	r := d.scan(b)
@@ -63,7 +64,7 @@ func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	return &r.Times, d.addDefinitions(l, r.events)
 }
 
-// refuse returns an error about a line that is possible in whole traces alone.
+// refuse returns an error about a line that cannot be read while the text grows.
 func (g *growing) refuse(x *defLine, found, expected string) error {
 	return &format.FollowError{Text: fmt.Sprintf("%s:%d: found %s, expected %s", g.File.Name, x.line, found, expected)}
 }

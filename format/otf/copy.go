@@ -239,7 +239,8 @@ func (c *copier) writer(id uint32) *StreamWriter {
 func (c *copier) copyStreams(ro *format.ReadOptions) error {
 	ids := append([]uint32{0}, c.master.Streams()...)
 	for _, f := range c.r.partFiles() {
-		// Readers ignore the files of other streams, but they belong to the trace.
+		// Readers ignore files of streams that the master file does not list. These files still belong
+		// to the trace, so they are copied.
 		if !slices.Contains(ids, f.stream) && c.edit == nil {
 			ids = append(ids, f.stream)
 		}

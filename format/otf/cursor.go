@@ -54,8 +54,8 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		}
 		if s != nil {
 			if r.opt.AsLibrary && !part.timed() {
-				// libotf numbers the streams by their place, and omitted streams or a missing global
-				// file shift it.
+				// libotf reports the position of a stream in its list instead of the stream's id. If
+				// streams are omitted, or the global file is missing, the later streams move up.
 				s.reported = ids[place-1]
 			}
 			s.c = c

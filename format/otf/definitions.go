@@ -63,9 +63,12 @@ type model struct {
 	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
 	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
 	small [processes + 1][]uint32
-	// scl, comments, record, unnamed and place are attributes that weft adds, NoRef until used: places in the source,
-	// texts, types of records, leaves without a function, and streams of markers.
-	scl, comments, record, unnamed, place uint32
+	// The attributes that weft adds. Each is NoRef until it is used.
+	scl      uint32 // source places
+	comments uint32 // texts of comments
+	record   uint32 // types of records
+	unnamed  uint32 // leaves without a function
+	place    uint32 // streams of markers
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
 	// State of a trace that weft has converted: what restores the carried data, the clock, and the

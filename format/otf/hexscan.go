@@ -116,8 +116,8 @@ func (f *timeForm) parseSlow(text unsafe.Pointer, pos int) (v uint64, n int) {
 	return v, n
 }
 
-// noDigits marks the bytes of w that are not digits, as lineEnds does. It tests one bit, which among
-// the bytes of a record's line only digits have.
+// noDigits marks the bytes of w that are not digits. A mark is the highest bit of the byte, as for
+// lineEnds. One bit decides: in a record's line, digits have it and all other bytes lack it.
 func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * eachByte) }
 
 // parseNumber parses the number at i and returns its end. The end is i if no number is there or it has more

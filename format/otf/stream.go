@@ -267,7 +267,8 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 		"a time line and a process line; records before them are skipped", trace.Error}, off)
 }
 
-// endOfFile ends reading. If libotf is followed, it may return one more record or step, as nextLine does.
+// endOfFile ends reading. If the reader imitates libotf, it may still deliver a record or a step; its
+// results are those of nextLine.
 func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
 	s.end = true
 	if err := s.reportCorrupt(off); err != nil {

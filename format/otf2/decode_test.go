@@ -475,7 +475,8 @@ func TestDefinitionIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// offsets of strings, and the number of regions that have each as name
+	// places maps each string's id to its offset; names maps it to the number of uses as a region's
+	// name.
 	places, names := map[uint64]int64{}, map[uint64]int{}
 	if err := a.Definitions(func(at int64, r *Record) error {
 		switch r.ID {

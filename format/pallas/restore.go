@@ -58,8 +58,8 @@ func (m *model) placeThreads(a *Archive) error {
 	return nil
 }
 
-// carriedOps returns the operands of a row of a trace that weft wrote, in which ranks are
-// locations.
+// carriedOps returns the operands of a row of a trace that weft wrote. Such a trace stores locations
+// instead of ranks.
 func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	ref := func(v uint64, n int) (uint64, error) {
 		switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Follow returns the events of a text that grows. It cannot be of the old format, nor carry another format's trace. What
-// records leave to later ones is unknown: the source of a receive that does not state it, and the process of a partner
-// that has had no record yet.
+// Follow returns the events of a text that grows. The text must not be of the old format, and must not carry
+// another format's trace. Facts that only later records contain are unknown: the source of a receive that does
+// not state it, and the process of a partner that has had no record yet.
 func (Format) Follow(opt *format.FollowOptions) (format.Following, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -40,14 +40,14 @@ type growing struct {
 	processes map[int64][]procKey // by processor: processes with records and locations of their own
 }
 
-// Grow takes the definitions in the lines of a block, and the locations and event types that are new.
+// Grow adds the definitions in the lines of a block, and the new locations and event types.
 func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	d := g.decoder
 	r := d.scanChunk(b)
 	switch {
 	case !g.begun && probeOld(b.Data) > 0:
-		return nil, &format.FollowError{Text: d.File.Name + ": found the old format, expected a trace that can be read line " +
-			"by line"}
+		return nil, &format.FollowError{Text: d.File.Name +
+			": found the old format, expected a trace that can be read line by line"}
 	case len(r.carrierDef) > 0:
 		return nil, &format.FollowError{Text: d.File.Name + ": found the definitions of another format's trace, expected a " +
 			"trace of PICL itself"}
@@ -86,7 +86,8 @@ func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	return &r.Times, nil
 }
 
-// addLocation adds the location of a process with records. Process -1 of a processor stands for the only other one.
+// addLocation adds the location of a process with records. If a processor has one other process, process -1
+// stands for that process.
 func (g *growing) addLocation(k procKey) {
 	d := g.decoder
 	if _, ok := d.locations[k]; ok {
@@ -106,7 +107,7 @@ func (g *growing) addLocation(k procKey) {
 	d.addSlot(k)
 }
 
-// nameRegions makes the regions of all event types anew, as labels may have changed what they are called.
+// nameRegions sets the regions of all event types again, because new labels may have changed their names.
 func (g *growing) nameRegions() {
 	d := g.decoder
 	events := slices.SortedFunc(maps.Keys(g.events), compareEvents)

@@ -25,7 +25,7 @@ type Reader struct {
 	res   descriptorResolver
 	close func() error
 	head  head
-	// described reports that a record has defined a descriptor, possibly a redefined one.
+	// described is set once a record has defined a descriptor. Later records may redefine descriptors.
 	described bool
 	unread    func(l []byte) error // is called for lines that cannot be read, unless it is nil
 	rounded   int64                // number of rounded times
@@ -241,9 +241,10 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	return 0, dataProblem{"picl.malformed-record", found, kind + " as " + fieldNames[bad], trace.Error}, true
 }
 
-// parseDescriptor decodes the data of a record of type -6 with n data fields: an integer and a quoted control
-// string, which may contain blanks. With another number of fields than one, each definition counts, and the
-// problem says so.
+// parseDescriptor decodes the data of a record of type -6. n is the number of data fields that the record
+// states. A data field holds a definition: an integer and a quoted control string, which may contain
+// blanks. A record should have one data field. If it has several, parseDescriptor returns all
+// definitions, and a problem.
 func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`,
 		trace.Warning}

@@ -52,7 +52,7 @@ type silentKey struct{ typ, inside, processor, process int64 }
 // records may have figures of event types without event records, which explain the difference.
 type pendingSum struct {
 	about  silentKey
-	events figures // without the event types that have no event records
+	events eventFigures // without the event types that have no event records
 	said   trace.Value
 	tick   trace.Decimal
 	defect *trace.Defect
@@ -63,7 +63,7 @@ type processStatistics struct {
 	open   map[int64][]entryTime
 	active []int64 // event types with open entries, in order of entry
 	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
-	inside   map[int64]map[int64]*figures
+	inside   map[int64]map[int64]*eventFigures
 	recorded map[figureKey]bool // figures in statistics records after the events so far
 }
 
@@ -74,21 +74,22 @@ type entryTime struct {
 	time   trace.Decimal
 	volume int64 // -1 if it is not known
 	inside []int64
-	waited figures // figures of the waiting inside of it
+	waited eventFigures // figures of the waiting inside of it
 }
 
-type figures struct {
+// eventFigures holds the time, count and volume of an event type in statistics.
+type eventFigures struct {
 	time   trace.Decimal
 	timed  bool
 	count  int64
 	volume int64
 	unsure bool // some volumes are not known
 	// waited is the part that the figures of the waiting also include (waitOf).
-	waited *figures
+	waited *eventFigures
 }
 
 // add adds figures.
-func (f *figures) add(g *figures) {
+func (f *eventFigures) add(g *eventFigures) {
 	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
 	f.count += g.count
 	f.volume += g.volume
@@ -96,7 +97,7 @@ func (f *figures) add(g *figures) {
 }
 
 // addSilent adds the figures of event types without event records to the figure of a record type.
-func (f *figures) addSilent(typ int64, of map[int64]float64) {
+func (f *eventFigures) addSilent(typ int64, of map[int64]float64) {
 	x := 0.0
 	for _, e := range slices.Sorted(maps.Keys(of)) {
 		x += of[e]
@@ -155,7 +156,7 @@ func (s *Statistics) Add(r *Record) {
 	if p != nil {
 		clear(p.recorded)
 	} else {
-		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
+		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*eventFigures{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
 		s.on[k.processor] = append(s.on[k.processor], k)
@@ -173,7 +174,7 @@ func (s *Statistics) Add(r *Record) {
 		for _, in := range s.enclosing(p.active) {
 			f := p.figure(in, r.Event)
 			v := volume(spec, r.Values, true, true)
-			f.add(&figures{count: 1, volume: max(0, v), unsure: v < 0})
+			f.add(&eventFigures{count: 1, volume: max(0, v), unsure: v < 0})
 		}
 	case TypeEntry:
 		p.open[r.Event] = append(p.open[r.Event],
@@ -194,7 +195,7 @@ func (s *Statistics) Add(r *Record) {
 			p.active = slices.Delete(p.active, i, i+1)
 		}
 		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat it
-		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
+		own := eventFigures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
@@ -204,7 +205,7 @@ func (s *Statistics) Add(r *Record) {
 			f.add(&own)
 			if e.waited.count > 0 {
 				if f.waited == nil {
-					f.waited = &figures{}
+					f.waited = &eventFigures{}
 				}
 				f.waited.add(&e.waited)
 			}
@@ -353,15 +354,15 @@ func (s silence) of(event int64, defs *definitions) bool {
 	return s[ofPICL]
 }
 
-func (p *processStatistics) figure(inside, event int64) *figures {
+func (p *processStatistics) figure(inside, event int64) *eventFigures {
 	t := p.inside[inside]
 	if t == nil {
-		t = map[int64]*figures{}
+		t = map[int64]*eventFigures{}
 		p.inside[inside] = t
 	}
 	f := t[event]
 	if f == nil {
-		f = &figures{}
+		f = &eventFigures{}
 		t[event] = f
 	}
 	return f
@@ -435,14 +436,14 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 // appendStatistics appends the statistics records of processes. They have the head of r.
 func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
 	emit := func(inside int64, keep func(int64) bool) {
-		sums := map[int64]*figures{}
+		sums := map[int64]*eventFigures{}
 		for _, p := range of {
 			for e, f := range p.inside[inside] {
 				if !keep(e) {
 					continue
 				}
 				if sums[e] == nil {
-					sums[e] = &figures{}
+					sums[e] = &eventFigures{}
 				}
 				sums[e].add(f)
 			}
@@ -537,8 +538,8 @@ func (s *Statistics) covers(about, k procKey) bool {
 	return processor && process
 }
 
-// tablesOf returns the event types whose tables the event type of a statistics record stands for:
-// the whole run for -1 and -901, and several for a subset.
+// tablesOf returns the event types that the event type own of a statistics record includes. -1 and
+// -901 include -1 only, the whole run. A subset includes each of its event types that has statistics.
 func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	if own == -1 || own == -901 {
 		return []int64{-1}
@@ -556,12 +557,12 @@ func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 }
 
 // sum adds the figures of all event types in a subset.
-func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
+func (s *Statistics) sum(p *processStatistics, inside, event int64) eventFigures {
 	t := p.inside[inside]
 	if f := t[event]; f != nil && event != -1 {
 		return *f
 	}
-	var sum figures
+	var sum eventFigures
 	if event != -1 && !s.defs.isSubset(event) {
 		return sum
 	}

@@ -49,7 +49,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		if !ok || s.isUndefined(TypeEventSet, event) {
 			continue // not an event type
 		}
-		var f figures
+		var f eventFigures
 		least := s.unrecorded(event) || stopped.of(event, s.defs) // there may be more events than records
 		for _, p := range of {
 			for _, inside := range s.tablesOf(p, r.Event) {
@@ -116,7 +116,7 @@ func (s *Statistics) settle(of int64) {
 
 // agrees reports whether a figure of a record type equals the count. If least is true, a larger
 // figure agrees as well.
-func (f *figures) agrees(typ int64, said trace.Value, tick trace.Decimal, least bool) bool {
+func (f *eventFigures) agrees(typ int64, said trace.Value, tick trace.Decimal, least bool) bool {
 	switch typ {
 	case TypeTimes:
 		d := said.Float() - f.time.Float()
@@ -141,7 +141,7 @@ func agrees(said trace.Value, n int64, least bool) bool {
 func isInteger(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }
 
 // text returns the figure of a record type as text.
-func (f *figures) text(typ int64) string {
+func (f *eventFigures) text(typ int64) string {
 	switch typ {
 	case TypeTimes:
 		return f.time.String() + " s"

@@ -140,8 +140,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.SetOutput(errs)
 	list := f.String("part", strings.Join(partNames, ","),
 		"what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, "+
-			"filter and the like), workloads (each of weft generate), verify (and flow, usage, distance, behaviour), viewer, or "+
-			"several of them")
+			"filter and the like), workloads (each of weft generate), verify (and flow, usage, distance, behaviour), "+
+			"viewer, or several of them")
 	f.StringVar(&c.out, "o", "docs/performance.md",
 		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads, "+
 			"-verify and -viewer in their names; \"\" only prints (as -quick does unless told)")

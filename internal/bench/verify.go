@@ -57,7 +57,8 @@ const claimsPart = 10
 // object of the workload cps with a period of 8 ms, times 10.
 const objectEvents, objectClaims = 260, 116
 
-// verifyRows returns the commands that are measured. Their properties hold, or the exit code would be that of a failure.
+// verifyRows returns the commands that are measured. All properties in them hold, because weft verify would
+// otherwise exit with an error.
 func verifyRows() []verifyRow {
 	events := func(r *verifyReport) int64 { return r.events }
 	claims := func(r *verifyReport) int64 { return r.claims }

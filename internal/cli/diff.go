@@ -167,7 +167,8 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	x.Clock = info.NewClock(x.Result.Clock)
 	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
 		return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s",
-			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0], nearest.Hint(flags.loop, x.RegionNames()))
+			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0],
+			nearest.Hint(flags.loop, x.RegionNames()))
 	}
 	if err := a.reportUnknownRegions(x, flags); err != nil {
 		return err

@@ -301,8 +301,8 @@ func TestAlignTRACE(t *testing.T) {
 	}
 }
 
-// TestCutTRACESamplesAtBorders checks that samples of ranges, the last of which is at the end of its
-// range, are in exactly one of two pieces, as samples with times of their own are.
+// TestCutTRACESamplesAtBorders cuts a trace with a TSR line in two. Each sample of the line must be in
+// exactly one piece. The last sample of a TSR line lies at the end of the line's range.
 func TestCutTRACESamplesAtBorders(t *testing.T) {
 	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
 	for _, x := range []struct {

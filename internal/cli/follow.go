@@ -27,7 +27,8 @@ type followFlags struct {
 }
 
 func (s *followFlags) flags(f *pflag.FlagSet) {
-	f.BoolVar(&s.follow, "follow", false, "verify a text while it grows, or a pipe, and print verdicts as they are decided")
+	f.BoolVar(&s.follow, "follow", false,
+		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
 	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
 }
 
@@ -61,16 +62,17 @@ type followedVerdict struct {
 	verify.CheckResult
 }
 
-// pollTime is the time between two looks at a file that grows.
+// pollTime is the time between two attempts to read more of a file that grows.
 const pollTime = 100 * time.Millisecond
 
-// piece is a part of a text that grows.
+// textPiece is a part of a text that grows.
 type textPiece struct {
 	text []byte
 	err  error
 }
 
-// pieces reads a text in a goroutine, up to its end, or, if it grows, until ctx is done.
+// pieces reads a text in a goroutine. It reads up to the end of the text, or until ctx is done if the text
+// grows.
 func pieces(ctx context.Context, r io.Reader, grows bool) <-chan textPiece {
 	c := make(chan textPiece, 4)
 	go func() {
@@ -159,7 +161,8 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	return nil
 }
 
-// growingText opens a text. grows is set if its end is no end of the trace. path becomes its name for messages.
+// growingText opens a text. grows is set if the text can get longer, so that its present end is not the end of
+// the trace. path is set to the name of the text for messages.
 func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error) {
 	if *path == "-" {
 		*path = "stdin"
@@ -183,7 +186,7 @@ func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error)
 	return f, st.Mode().IsRegular(), nil
 }
 
-// run takes the pieces of the text until there are no more, or ctx is done.
+// run processes the pieces of the text until there are no more, or ctx is done.
 func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) error {
 	lasting := context.WithoutCancel(ctx) // the verdicts at the end are printed after an interrupt, too
 	var head []byte
@@ -242,11 +245,11 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 	return nil
 }
 
-// headLimit is the length of the text in which a format must be found.
+// headLimit is the length of the beginning of a text from which its format must be clear.
 const headLimit = 64 << 10
 
-// begin finds the format of a text by its beginning. ok is false if more of it is needed, which there is unless it has
-// ended.
+// begin finds the format of a text from its beginning. ok is false if it needs more of the text. ended is set
+// if head is the whole text.
 func (f *follower) begin(head []byte, ended bool) (ok bool, err error) {
 	r := &f.flags.input
 	x, err := f.namedFormat(r)
@@ -308,7 +311,7 @@ func (f *follower) begin(head []byte, ended bool) (ok bool, err error) {
 	return true, nil
 }
 
-// mostLate is the number of lines that came too late that are reported one by one.
+// mostLate is the number of lines that are reported one by one as too late.
 const mostLate = 10
 
 // tooLate reports a line that came too late.

@@ -113,8 +113,8 @@ func TestFollowAgrees(t *testing.T) {
 	}
 }
 
-// TestFollowGrowingFile checks that verdicts on a file that grows are printed as soon as they are decided, and the others
-// on an interrupt.
+// TestFollowGrowingFile checks that verdicts on a file that grows are printed as soon as they are decided, and
+// that an interrupt prints the others.
 func TestFollowGrowingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.etf")
 	file, err := os.Create(path)
@@ -135,7 +135,8 @@ func TestFollowGrowingFile(t *testing.T) {
 	a := &app{in: strings.NewReader(""), out: w, err: &errs, formats: all.Formats(), garbage: new(gcTuning),
 		ownFiles: new(written.List)}
 	root := a.root()
-	root.SetArgs([]string{"verify", "--follow", "--never", "C", "--response", "A -> B within 5ms", "--always", "{'x'='1'}", path})
+	root.SetArgs([]string{"verify", "--follow", "--never", "C", "--response", "A -> B within 5ms",
+		"--always", "{'x'='1'}", path})
 	code := make(chan int, 1)
 	go func() {
 		err := root.ExecuteContext(ctx)

@@ -150,7 +150,7 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 	return b.String(), true
 }
 
-// hostileShapes lists the shapes of such traces.
+// hostileShapes lists the shapes for hostileTrace.
 var hostileShapes = []string{
 	"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive", "collectives backwards",
 	"received first", "claims of one place", "claims at once", "claims of one id", "claims of one id that end backwards",

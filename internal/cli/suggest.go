@@ -160,14 +160,14 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 	return x
 }
 
-// write writes the properties as a specification. least is the number of times that each was observed at least.
+// write writes the properties as a specification. least is the smallest number of observations of a property.
 func (x *suggestions) write(w io.Writer, least int) {
 	in := fmt.Sprintf("%d traces", len(x.Traces))
 	if len(x.Traces) == 1 {
 		in = "1 trace"
 	}
-	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n", in,
-		least)
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
+		in, least)
 	if x.By != "" {
 		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(x.By))
 	}

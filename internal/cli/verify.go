@@ -132,7 +132,7 @@ type traceVerdicts struct {
 	*verify.Result
 }
 
-// verified is what the verification of one trace gave.
+// verified holds the result of the verification of one trace.
 type verified struct {
 	path    string
 	answer  *traceVerdicts
@@ -219,7 +219,8 @@ func verdictError(list []*verified) error {
 	return &exitError{code: code}
 }
 
-// specification reads the specification that the arguments and flags give. It returns the arguments that are traces.
+// specification reads the specification in the arguments and flags. It also returns the paths of the traces,
+// which are the other arguments.
 func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spec, traces []string, err error) {
 	name := flags.spec
 	if name == "" && strings.HasSuffix(strings.ToLower(args[0]), ".etl") {
@@ -276,8 +277,8 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 	return spec, args, nil
 }
 
-// syntaxError returns the usage error for a specification with an error: with a hint at the nearest word, or with the
-// text of TRACE4CPS.
+// syntaxError returns the usage error for a syntax error in a specification. The error has a hint at the nearest
+// word, or, with --compat, the text of TRACE4CPS.
 func (a *app) syntaxError(err error, flags *verifyFlags) error {
 	if flags.compat {
 		fmt.Fprintln(a.err, "Syntax errors or validation errors in model.")
@@ -346,7 +347,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 	})
 }
 
-// printCompatible prints verdicts as the command line of TRACE4CPS does.
+// printCompatible prints verdicts in the form of the command line of TRACE4CPS.
 func printCompatible(w io.Writer, x *verify.Result) {
 	for _, c := range x.Checks {
 		if c.Verdict.Violated() {
@@ -433,8 +434,8 @@ type (
 	}
 )
 
-// writeJUnit writes the verdicts as JUnit XML: a suite for each trace, a case for each check. Checks without a
-// definite verdict are skipped ones.
+// writeJUnit writes the verdicts as JUnit XML: a suite for each trace, a case for each check. A check without a
+// definite verdict is a skipped case.
 func writeJUnit(w io.Writer, list []*verified) error {
 	var all junitSuites
 	for _, v := range list {

@@ -15,10 +15,10 @@ import (
 // Grower is a parser for a text that grows.
 type Grower interface {
 	Parser
-	// Grow takes the definitions in the lines of a block, and returns facts about its times. Lines that it reports must
-	// not be reported again.
+	// Grow adds the definitions in the lines of a block, and returns facts about the times in the block. If it
+	// reports a defect of a line, the parser must not report it again.
 	Grow(b *lines.Block) (*Times, error)
-	// SetClock is called when the digits of the text have changed.
+	// SetClock is called when the number of digits of the times has changed.
 	SetClock()
 	// MostDigits returns the greatest number of digits of a time.
 	MostDigits() int32
@@ -84,13 +84,13 @@ func NewFollowing(t *Text, p Grower, opt *format.FollowOptions,
 	return f
 }
 
-// relay passes on to the sink of the present call.
+// relay passes events on to the sink of the current call of Add or Finish.
 type relay struct{ format.Sink }
 
 // Defs returns the definitions.
 func (f *Following) Defs() *trace.Definitions { return f.text.Model }
 
-// Add takes more text.
+// Add implements [format.Following].
 func (f *Following) Add(text []byte, sink format.FollowSink) error {
 	if len(f.rest) > 0 {
 		f.rest = append(f.rest, text...)
@@ -129,7 +129,7 @@ func lastLineEnd(text []byte) int {
 	}
 }
 
-// add takes whole lines.
+// add adds a text that consists of whole lines.
 func (f *Following) add(text []byte, sink format.FollowSink) error {
 	if f.line == 0 {
 		text = bytes.TrimPrefix(text, []byte(lines.ByteOrderMark))
@@ -161,7 +161,7 @@ func (f *Following) add(text []byte, sink format.FollowSink) error {
 	return f.order(f.text.File.Walk(b), late, sink)
 }
 
-// order brings lines in the order of their times, and delivers the events of those that need not wait.
+// order sorts lines by their times, and delivers the events of the lines that need not be held.
 func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
 	last := int64(math.MinInt64)
@@ -220,7 +220,7 @@ func (f *Following) Finish(sink format.FollowSink) error {
 	return f.asm.Finish(f.sink)
 }
 
-// take adds a line to those that are parsed.
+// take adds a line to the lines that are ready to be parsed.
 func (f *Following) take(l []byte, number int64) {
 	f.ready = append(append(f.ready, l...), '\n')
 	f.numbers = append(f.numbers, number)

@@ -95,7 +95,8 @@ func (t *Text) ReportSpan(rule string) error {
 		return nil
 	}
 	return t.Opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: t.File.Name},
-		Found: fmt.Sprintf("ticks from %d to %d", first, last), Expected: "at most 2^63 - 1 ticks from the first to the last"})
+		Found:    fmt.Sprintf("ticks from %d to %d", first, last),
+		Expected: "at most 2^63 - 1 ticks from the first to the last"})
 }
 
 // RestoreFrom reads the definitions of another format's trace that the text carries, if it carries

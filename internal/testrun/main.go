@@ -77,7 +77,7 @@ func main() {
 
 // runQuick runs the checks of make quick.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
-	format(ctx, r)
+	checkFormat(ctx, r)
 	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
@@ -89,7 +89,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
-		format(ctx, r)
+		checkFormat(ctx, r)
 		if _, err := exec.LookPath("gcc"); err != nil {
 			r.skip("race detector", "gcc is not installed; the race detector needs it")
 			return
@@ -175,8 +175,8 @@ func command(ctx context.Context, env []string, name string, args ...string) *ex
 	return c
 }
 
-// format checks that gofmt would not change any file.
-func format(ctx context.Context, r *report) {
+// checkFormat checks that gofmt would not change any file.
+func checkFormat(ctx context.Context, r *report) {
 	r.checkFunc("gofmt", func() (string, error) {
 		out, err := command(ctx, nil, "gofmt", "-l", ".").CombinedOutput()
 		var files []string

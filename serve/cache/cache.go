@@ -128,7 +128,7 @@ type ReadDefects struct {
 	Missing []string `json:"missing,omitempty"` // descriptions of the files that are missing
 }
 
-// Entry is an index in the cache.
+// Entry describes an index file in the cache.
 type Entry struct {
 	Key  string
 	Path string

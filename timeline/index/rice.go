@@ -38,8 +38,7 @@ func appendRice(b []byte, values []uint64) []byte {
 	for _, x := range values {
 		sum += min(x-least, 1<<54)
 	}
-	// The number of low bits is chosen from the mean, so that few ones are needed for the bits
-	// above.
+	// The mean determines the number of low bits, so that the unary codes of the high bits are short.
 	low := max(0, bits.Len64(sum/uint64(len(values)))-1)
 	b = append(b, byte(low))
 	w := bitWriter{b: slices.Grow(b, riceBytes*len(values)+8), at: len(b)}

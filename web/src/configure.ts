@@ -1,4 +1,5 @@
-// What spans, colours and rows stand for: regions, locations and resources, or values of attributes.
+// The choice of attributes for the view. By default spans and colours show regions, and rows show
+// locations and resources. An attribute can take the place of each.
 import { baseID, errorText, type TraceMeta } from "./api";
 import type { App } from "./app";
 import type { ColorMode } from "./colors";

@@ -1,5 +1,6 @@
-// Results of analyses on the time line: marks over the rows, and rows of their own below them, which
-// the user can remove. The state's choices say what is shown, so that the address keeps it.
+// The extras: results of analyses on the time line. They are marks over the rows of a lane, and
+// additional rows below them, which the user can remove. The state's choices determine which extras
+// are shown, so that the address of the page keeps them.
 import { errorText, isAbort } from "./api";
 import type { App } from "./app";
 import type { Colors } from "./colors";
@@ -11,7 +12,7 @@ import type { RowView } from "./rowview";
 import { exact, type Window } from "./time";
 import { around } from "./view";
 
-/** Tone says what a bar or mark means: that something holds, that it does not, or neither. */
+/** Tone is the meaning of a bar or mark: good for a formula that holds, bad for one that does not. */
 export type Tone = "good" | "bad" | "plain";
 
 /** tones holds the colour and the word of each tone. The colours differ for most people. */
@@ -62,7 +63,7 @@ export interface Mark {
   tone: Tone;
 }
 
-/** Extra is what a source shows in a lane. */
+/** Extra holds the rows and marks that a source shows in a lane. */
 export interface Extra {
   lane: number;
   title: string;
@@ -73,8 +74,9 @@ export interface Extra {
 }
 
 /**
- * Source makes the extras of a panel. key returns what the state's choices demand, or "" for
- * nothing; load computes it, and remove takes it out of the choices.
+ * Source makes the extras of a panel. key returns a text that identifies the extras which the
+ * state's choices select, or "" for none. load computes these extras. remove changes the choices so
+ * that they select none.
  */
 export interface Source {
   id: string;
@@ -98,7 +100,7 @@ export class Extras {
     private changed: () => void,
   ) {}
 
-  /** follow makes the extras those that the state's choices demand. */
+  /** follow loads the extras that the state's choices select, and removes all others. */
   follow(): void {
     for (const s of this.sources) {
       const key = s.key(this.app);
@@ -310,7 +312,7 @@ function drawRow(g: Pen, view: RowView, row: ExtraRow, colors: Colors, h: number
     const [a, z] = edgesOf(view, b);
     if (z < 0 || a > view.width) continue;
     g.fillStyle = tones[b.tone].color;
-    // what is wrong is higher, too, and not told by its colour alone
+    // bad bars are higher, so that they differ from others without colours, too
     const top = b.tone === "bad" ? 2 : b.tone === "good" ? 6 : 4;
     g.fillRect(Math.max(0, a), top, Math.min(view.width, z) - Math.max(0, a), h - 1 - 2 * top);
   }

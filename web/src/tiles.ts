@@ -342,8 +342,8 @@ export function fits(g: Grid, v: View, length: bigint): boolean {
   const from = v.window.from < margin ? 0n : v.window.from - margin,
     to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  // a grid begins with a whole column, so that a part of a column may be missing at the beginning
-  // of the trace
+  // a grid begins with a whole column; a part of a column at the beginning of the trace may lie
+  // before it
   const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n,
     visible = v.window.from < 0n ? 0n : v.window.from;
   return (

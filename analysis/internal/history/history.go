@@ -101,8 +101,7 @@ type part struct{ call, operation int32 }
 // History has the calls and waits of a trace. Close removes its temporary files.
 type History struct {
 	Log *synclog.Log
-	// Finalize is the finalisation of MPI by all processes. It is nil if the trace does not have
-	// it.
+	// Finalize is the operation in which all processes finalise MPI. It is nil if the trace lacks it.
 	Finalize  *Operation
 	Locations []*Location // nil for locations without events
 	Counts    waitstate.Result
@@ -136,8 +135,8 @@ const memory = 4 << 20
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// Window limits the history to the waits that begin before its end, and what they depend on. What the
-	// history has of later times is not complete. Nil means the whole trace.
+	// Window limits the history to the waits that begin before its end, and to the calls on which they
+	// depend. The data for later times are not complete. Nil means the whole trace.
 	Window *trace.Window
 	// Hooks returns functions that are called while the log is evaluated. It can be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
@@ -327,7 +326,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 }
 
-// use notes that the end of the call at a position in the order of all calls depends on call p.
+// use records that a call depends on call p. position is the place of the dependent call in the order of
+// all calls.
 func (h *History) use(p waitstate.Place, position int64) {
 	x := h.Locations[p.Location].page(p.Number)
 	x.lastUse = max(x.lastUse, position)

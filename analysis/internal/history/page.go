@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// page has the calls of a chunk of the log, and what is attached to them.
+// page has the calls of a chunk of the log, and the attachments of these calls.
 type page struct {
 	chunk  *synclog.Chunk
 	number int    // its index in Location.pages
@@ -48,13 +48,13 @@ type cache struct {
 
 // The limits of a cache.
 const (
-	// cachedCalls is the number of calls that a cache has at most, if they belong to few locations.
+	// cachedCalls is the largest number of calls in a cache, if they belong to few locations.
 	cachedCalls = 16 << 10
 	// cachedPages is the number of pages of each location for which a cache has room.
 	cachedPages = 3
 )
 
-// add adds the calls of a page, for which it drops others.
+// add adds the calls of a page. It removes the calls of other pages if there is no room.
 func (c *cache) add(x *calls) {
 	c.size += len(x.list)
 	for c.size > c.limit && len(c.list) > 0 {
@@ -95,8 +95,8 @@ func (l *Location) pageNumber(n int32) int {
 	return i
 }
 
-// load returns the calls of the page that has call n of a location, once the history is built with
-// what is attached to them.
+// load returns the calls of the page that has call n of a location. Once the history is built, the calls
+// have their attachments.
 func (l *Location) load(n int32) *calls {
 	x := l.latest
 	if x == nil || n < x.first || n >= x.first+int32(len(x.list)) {
@@ -160,7 +160,7 @@ func (h *History) unpack(l *Location, p *page) {
 	h.cache.add(x)
 }
 
-// The kinds of what is attached to calls, in packed form.
+// The kinds of attachments of calls, in packed form.
 const (
 	attachedWait = iota
 	attachedSource
@@ -171,7 +171,7 @@ const (
 	attachedFork  // Call.Forks
 )
 
-// attach appends what is attached to a call: its kind, and numbers.
+// attach adds an attachment to a call: a kind and its numbers.
 func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	l := h.Locations[at.Location]
 	p := l.page(at.Number)
@@ -182,7 +182,7 @@ func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	}
 }
 
-// store stores what is attached to the calls of a page.
+// store stores the attachments of the calls of a page.
 func (h *History) store(p *page) {
 	if len(p.tail) == 0 {
 		return
@@ -195,7 +195,7 @@ func (h *History) store(p *page) {
 	p.attached, p.tail = append(p.attached, c), nil
 }
 
-// unpackAttached reads what is attached to the calls of a page.
+// unpackAttached reads the attachments of the calls of a page.
 func (h *History) unpackAttached(l *Location, x *calls) {
 	x.complete = true // at an error, too
 	for i := range x.page.attached {
@@ -226,7 +226,7 @@ func (h *History) unpackAttached(l *Location, x *calls) {
 	}
 }
 
-// unpackFrom appends to x what b has in packed form.
+// unpackFrom unpacks the attachments in b and appends them to x.
 func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 	number := func() int64 {
 		v, n := binary.Varint(b)

@@ -1,7 +1,7 @@
 // Package retime computes when the calls of a history would end if some durations were different,
-// such as faster computation or communication that takes no time. The new begin of a call is the
-// time at which the location has done its work before the call. The new end is not before the
-// events on which the call depends, and not before the call's own duration has passed.
+// such as faster computation or communication that takes no time. A call begins when its location has done
+// the work before the call. It ends when its own duration has passed and all events on which it depends
+// have happened.
 //
 // With unchanged durations, the result equals the trace, unless messages or operations contradict
 // causality.
@@ -51,8 +51,8 @@ type retimer struct {
 	arrived map[int32]arrival
 }
 
-// arrival is the new time at which the last member of an operation arrives. Once left more members
-// have passed, no other needs it.
+// arrival is the new time at which the last member of an operation arrives. left is the number of members
+// that still need this time.
 type arrival struct {
 	time int64
 	left int
@@ -160,7 +160,7 @@ func (t *times) begin(p waitstate.Place) {
 	}
 }
 
-// room returns n numbers of any value.
+// room returns memory for n numbers. Their values are not initialised.
 func (t *times) room(n int) []int64 {
 	if k := len(t.free) - 1; k >= 0 {
 		x := t.free[k]

@@ -47,7 +47,10 @@ function explained(lane: Lane, c: BehaviourClass, usual: BehaviourClass): Extra 
   };
 }
 
-/** behaviourSource shows how a class differs. The choice has the lane's number and the representative. */
+/**
+ * behaviourSource shows the differences of a class from the usual one. The state's choice holds the
+ * lane's number and the representative of the class.
+ */
 export const behaviourSource: Source = {
   id: "behaviour",
   key(app) {

@@ -37,7 +37,7 @@ export function countAnswers(answers: readonly Defects[]): DefectCount {
 const nearby = 20n;
 
 /**
- * Place is where a defect is: a track, or -1 if it has none, and a time, or null if it has none.
+ * Place is the place of a defect: a track, or -1 if it has none, and a time, or null if it has none.
  * ends is set if the time is the end of the track's events.
  */
 export interface Place {
@@ -47,7 +47,7 @@ export interface Place {
 }
 
 /**
- * placeOf returns where a defect is. If a file with the events of an OTF2 location is damaged, the
+ * placeOf returns the place of a defect. If a file with the events of an OTF2 location is damaged, the
  * server sends no time; the place is then where the readable events of the location end.
  */
 export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<TraceMeta, "format" | "tracks">): Place {

@@ -1,4 +1,4 @@
-// What two lists of claims do not have in common: in words, and as marks on the time line.
+// The differences between two lists of claims, as a text and as marks on the time line.
 import type { ClaimPlace, Difference, Side } from "../answers";
 import type { App } from "../app";
 import { count, el, printable } from "../dom";
@@ -31,7 +31,7 @@ export function marksOf(s: Side, tone: Tone): Mark[] {
   return claimsOf(s).map((c) => ({ track: c.track, from: BigInt(c.from), to: BigInt(c.to), tone }));
 }
 
-/** barsOf returns bars for the claims of a side; where says whose they are. */
+/** barsOf returns bars for the claims of a side. where names the side in the texts of the bars. */
 export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
   const bar = (from: ClaimPlace, to: ClaimPlace, text: string): Bar => ({
     from: BigInt(from.from),
@@ -45,7 +45,10 @@ export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
   ];
 }
 
-/** differenceLists describes a difference as the command line does. A click on an element goes to it. */
+/**
+ * differenceLists describes a difference in the words of the command line. A click on a claim or
+ * succession moves the time line to it.
+ */
 export function differenceLists(
   app: App,
   d: Difference,

@@ -1,4 +1,5 @@
-// How far the order of claims in traces is from that in the first one, the reference.
+// The panel of distance. It compares the order of claims in each trace with the order in the first
+// trace, the reference.
 import type { Distance } from "../answers";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
@@ -28,7 +29,10 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
   );
 }
 
-/** distanceSource marks in both traces what only one of them has. The choice is the lane's number. */
+/**
+ * distanceSource marks the claims that only one of two traces has, in both traces. The state's choice
+ * is the number of the second trace's lane.
+ */
 export const distanceSource: Source = {
   id: "distance",
   key(app) {

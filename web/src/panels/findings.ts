@@ -1,5 +1,5 @@
-// Why the run takes as long as it does: the verdict, the findings with their places, and what could
-// not be judged.
+// The panel that explains the duration of the run. It shows the verdict, the findings with their
+// places, and the causes that could not be judged.
 import type { Explanation, Finding } from "../api";
 import type { App } from "../app";
 import { button, el, percent, printable } from "../dom";

@@ -1,5 +1,5 @@
-// How objects go through a system: throughput, latency and work in progress, also as rows below the
-// time line.
+// The panel of flow. It shows the throughput, latency and work in progress of the objects that go
+// through a system. It can also show these signals as rows below the time line.
 import type { Flow, FlowCurves, FlowObject, FlowSignal } from "../answers";
 import { ApiError } from "../api";
 import type { App } from "../app";
@@ -15,7 +15,7 @@ import { makeTable } from "./table";
 /** units are the time units of throughput and latency. */
 const units = ["ns", "us", "ms", "s", "min", "h"];
 
-/** texts are the parameters that the user types, with what they mean and an example. */
+/** texts lists the parameters that the user types, each with its meaning and an example. */
 const texts: readonly (readonly [what: string, label: string, example: string])[] = [
   ["begin", "Events at which objects come", "come: start A"],
   ["end", "Events at which objects leave", "leave: end G"],
@@ -23,7 +23,7 @@ const texts: readonly (readonly [what: string, label: string, example: string])[
   ["average", "Signals are averaged over this time", "average: 10ms"],
 ];
 
-/** queryOf returns the parameters that the state's choices demand; null if no objects are chosen. */
+/** queryOf returns the parameters for the state's choices; null if no objects are chosen. */
 function queryOf(app: App, lane: Lane): Record<string, string | undefined> | null {
   const get = (what: string): string | undefined => app.store.state.choices.get(`flow.${what}`),
     m = /^(by|visits) ([\s\S]+)$/.exec(get("of") ?? usualChoice(lane, false));
@@ -130,7 +130,7 @@ function controls(lane: Lane, tools: Tools): HTMLElement {
   );
 }
 
-/** signalTable lists the signals; a click shows one on the time line, or takes it away. */
+/** signalTable lists the signals. A click on a signal shows it on the time line, or removes it. */
 function signalTable(app: App, lane: Lane, tools: Tools, r: Flow): HTMLElement {
   const toggle = (name: string): void => {
     const held = shownOf(app),

@@ -1,4 +1,5 @@
-// The choice of what the objects of a trace are: values of an attribute, visits of a region, locations.
+// The control that chooses the objects of a trace: values of an attribute, visits of a region, or
+// locations.
 import { el, printable, select } from "../dom";
 import type { Lane } from "../lane";
 
@@ -48,7 +49,7 @@ export function chooser(
   return { select: s, input, list };
 }
 
-/** usualChoice returns the choice of objects without one of the user's. */
+/** usualChoice returns the default choice of objects, for a user who has not chosen any. */
 export function usualChoice(lane: Lane, locations: boolean): string {
   const all = attributesOf(lane),
     claims = hasClaims(lane);

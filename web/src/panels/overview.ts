@@ -166,7 +166,7 @@ function value(x: unknown): string {
         : String(x as string | boolean);
 }
 
-/** lists returns the tables of what a trace has several of, such as locations. */
+/** lists returns the tables of facts, such as the table of locations. */
 function lists(i: Info): (HTMLElement | string)[] {
   const l = i.locations ?? [],
     s = i.signals ?? [],

@@ -1,4 +1,5 @@
-// Whether properties hold: a specification, the verdicts of its checks, and what decides them.
+// The panel of verification. It shows a specification, the verdicts of its checks, and the reasons
+// for these verdicts.
 import type { Check, Reason, SyntaxProblem, Verification } from "../answers";
 import { errorText, isAbort } from "../api";
 import type { App } from "../app";
@@ -28,14 +29,14 @@ const semantics: readonly (readonly [string, string])[] = [
   ["4", "4 values: what it is so far"],
 ];
 
-/** toneOf returns the tone of a verdict: undecided ones have none. */
+/** toneOf returns the tone of a verdict, which is "plain" if the verdict is not decided. */
 function toneOf(c: Pick<Check, "violated" | "verdict" | "decided">): Tone {
   return c.violated ? "bad" : c.decided || c.verdict === "good" || c.verdict === "true" ? "good" : "plain";
 }
 
 const signs: Readonly<Record<Tone, string>> = { good: "✓", bad: "✗", plain: "?" };
 
-/** long holds the specification if it is too long for the address. */
+/** long holds the specification if it is too long for the address of the page. */
 let long = "";
 
 /** specification returns the specification that the state's choices name. */
@@ -58,7 +59,7 @@ function interval(r: Reason): { from: bigint; to: bigint } {
   return { from: BigInt(r.from), to: BigInt(r.to) };
 }
 
-/** hull returns the time that all reasons of a check cover, without those that cover the whole trace. */
+/** hull returns the interval that covers all reasons of a check except those about the whole trace. */
 function hull(c: Check, lane: Lane): { from: bigint; to: bigint } | null {
   const all = c.reasons.map(interval),
     list = all.filter((x) => x.to - x.from < lane.length),
@@ -88,7 +89,10 @@ function explained(c: Check, lane: Lane): Extra {
   };
 }
 
-/** verificationSource shows the explanation of a check. The choice has the lane's number and the check. */
+/**
+ * verificationSource shows the explanation of a check. The state's choice holds the lane's number and
+ * the name of the check.
+ */
 export const verificationSource: Source = {
   id: "verification",
   key(app) {

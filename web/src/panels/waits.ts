@@ -1,4 +1,5 @@
-// Wait states: which locations wait for which others, in which calls, and how long.
+// The panel of wait states. It shows the waiting times by location, by the location that was waited
+// for, and by call.
 import type { WaitInfo, WaitPattern, WaitShare, WaitShares, Waits } from "../api";
 import type { App } from "../app";
 import { count, el, percent, printable, select } from "../dom";
