@@ -1,10 +1,13 @@
 package waits_test
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -133,5 +136,32 @@ func TestOthersLost(t *testing.T) {
 	found, r := p.judge(t)
 	if len(found) > 0 || len(r.Late) != 1 || r.Late[0].Lost.Int64() != 0 {
 		t.Errorf("found %q, %+v, expected no waits, and nothing lost", found, r.Late)
+	}
+}
+
+// TestCostsOfContradictions checks that costs add up to the waits though clocks contradict causality. Rank 0
+// receives from 10 to 240 what rank 1 sends at 210, and sends at 250 what rank 1 receives from 100 to 200. So
+// rank 0 waits 200, and rank 1 waits min(250, 200) - 100 = 100 for rank 0, whose wait ends later.
+func TestCostsOfContradictions(t *testing.T) {
+	p := newPairOfRanks()
+	message := func(loc uint32, region string, enter, leave int64, kind trace.Kind) {
+		p.call(loc, region, enter, leave, func() {
+			p.rec.Event(loc, leave-1, kind, trace.NoRef, []uint64{uint64(1 - loc), 0, 3, 8})
+		})
+	}
+	message(0, "MPI_Recv", 10, 240, trace.Recv)
+	message(0, "MPI_Send", 250, 260, trace.Send)
+	message(1, "MPI_Recv", 100, 200, trace.Recv)
+	message(1, "MPI_Send", 210, 220, trace.Send)
+	r, err := causes.Find(context.Background(), format.Recorded(p.rec), causes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, c := range r.Patterns[0].Costs {
+		sum += c.ShortTerm + c.LongTerm
+	}
+	if math.Abs(sum-300) > 1e-6 {
+		t.Errorf("found costs of %v, expected 300: %+v", sum, r.Patterns[0].Costs)
 	}
 }
