@@ -118,6 +118,7 @@ type finder struct {
 	// waiting and late are the intervals of the two locations of the current wait.
 	waiting interval
 	late    interval
+	passed  interval // empty, for interval.leaveOut
 }
 
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or an error of
@@ -137,6 +138,8 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	f := &finder{h: h, opt: opt, carried: map[waitID][]share{}}
 	f.waiting.init(h)
 	f.late.init(h)
+	f.passed.init(h)
+	f.passed.blocks = f.late.blocks
 	err := h.Backward(ctx, func(p waitstate.Place) {
 		list := h.Locations[p.Location].Waits(p.Number)
 		for i := len(list) - 1; i >= 0; i-- {
@@ -184,6 +187,8 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		}
 	}
 	total := excess + own
+	// Waits that Backward has visited cannot carry a cost any more.
+	passed := float64(f.late.leaveOut(w.Place, &f.passed))
 	opened := synclog.NoPath
 	if o.B >= 0 {
 		opened = f.h.Locations[w.Cause.Location].Call(o.B).Path
@@ -199,11 +204,12 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		}
 		rest := (length - part*total) * share
 		length, part = length*share, part*share
+		rest += part * passed
 		k.direct += length - part*own
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.passOn(w.Pattern, part)
-		if rest > 0 { // the two locations left their last synchronisation at different times
+		if rest > 0 { // the two left their last synchronisation at different times, or passed is set
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}
@@ -215,6 +221,9 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		part := s.cost / total
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost })
 		f.passOn(s.pattern, part)
+		if passed > 0 {
+			f.cost(s.pattern, opened, w.Cause.Location).LongTerm += part * passed
+		}
 	}
 	if carried != nil {
 		delete(f.carried, id)

@@ -1,6 +1,8 @@
 package causes
 
 import (
+	"sort"
+
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -99,6 +101,38 @@ func (x *interval) addInside(at waitstate.Place, released int64) {
 	x.add(c.Path, released-c.Leave)
 	x.waited += addWaits(l, at.Number, x.add)
 	x.lock = at.Number
+}
+
+// leaveOut leaves the calls that [history.History.Backward] visits before call p, or with it, out of the
+// calls that the interval has. passed is an empty interval for its use. leaveOut returns the sum of the
+// waits in these calls. There are none unless calls contradict causality, or locks are released in calls
+// that end later than p.
+func (x *interval) leaveOut(p waitstate.Place, passed *interval) (waited int64) {
+	l, t := x.h.Locations[x.location], x.h.At(p).Leave
+	visited := func(n int32) bool {
+		switch leave := l.Call(n).Leave; {
+		case x.location == p.Location:
+			return n >= p.Number
+		case leave == t:
+			return x.location > p.Location
+		default:
+			return leave > t
+		}
+	}
+	if x.lock >= 0 && visited(x.lock) {
+		waited = addWaits(l, x.lock, func(uint32, int64) {})
+		x.lock = -1
+	}
+	if x.to <= x.from || !visited(x.to-1) {
+		return waited
+	}
+	to := x.from + int32(sort.Search(int(x.to-x.from), func(i int) bool { return visited(x.from + int32(i)) }))
+	passed.location = x.location
+	passed.addCalls(l, to, x.to)
+	waited += passed.waited
+	passed.clear()
+	x.to = to
+	return waited
 }
 
 // addWaits subtracts the waits of call n from the times of their paths. It returns the sum of the

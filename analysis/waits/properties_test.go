@@ -23,7 +23,7 @@ import (
 
 // eachProgram runs a test with the trace of each random program.
 func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events format.Events)) {
-	for _, o := range programs() {
+	for _, o := range append(programs(), programsWithOperations()...) {
 		t.Run(fmt.Sprint(o.seed), func(t *testing.T) {
 			rec := simulate(o)
 			f(t, rec, format.Recorded(rec))
@@ -364,7 +364,7 @@ func TestFormatsDoNotMatter(t *testing.T) {
 	for name, file := range map[string]string{"otf2": "traces.otf2", "otf": "trace.otf", "pallas": "trace.pallas",
 		"picl": "trace.trf", "etf": "trace.etf"} {
 		t.Run(name, func(t *testing.T) {
-			for _, o := range programs()[:20] {
+			for _, o := range append(programs()[:20], programsWithOperations()[:5]...) {
 				rec := simulate(o)
 				expected := results(t, format.Recorded(rec))
 				found := results(t, openAll(t, save(t, rec, name, file, false), 2))

@@ -66,11 +66,13 @@ type simMessage struct {
 
 // simRequest is a request that is not complete.
 type simRequest struct {
-	id      uint64
-	send    bool
-	sync    bool
-	message *simMessage // nil while it is unknown, for a receive
-	posted  int64
+	id        uint64
+	send      bool
+	sync      bool
+	message   *simMessage // nil while it is unknown, for a receive
+	posted    int64
+	operation *simOperation // nil for messages
+	member    int           // of the operation
 }
 
 // simLock is a lock of a process: when it becomes free, and how often it was acquired.
@@ -90,6 +92,7 @@ type simOptions struct {
 	worldOnly     bool // only one communicator
 	noRendezvous  bool
 	overtaking    bool // receives of a channel complete in any order
+	posted        bool // some collective operations are non-blocking
 }
 
 // simulate returns the trace of a random program.
@@ -263,6 +266,8 @@ func (s *sim) run(o simOptions, n int) {
 			s.rendezvous(r)
 		case k == 14:
 			s.exchange(r)
+		case o.posted && s.IntN(2) == 0:
+			s.postOperation()
 		default:
 			s.collective()
 		}
@@ -481,7 +486,10 @@ func (s *sim) post(to *simRank, c channelOf) {
 
 // ready reports whether a request can complete: the other end of its message has been simulated.
 func (q *simRequest) ready() bool {
-	if q.send {
+	switch {
+	case q.operation != nil:
+		return true
+	case q.send:
 		return !q.sync || q.message.received >= 0
 	}
 	return q.message != nil
@@ -521,14 +529,14 @@ func (s *sim) complete(r *simRank, all bool) {
 	}
 	region := s.mpi(name)
 	if name == "MPI_Test" { // it is called repeatedly until all requests are ready
-		t := ready[0].message.sent
-		if ready[0].send {
-			t = max(t, ready[0].message.received)
-		}
-		r.clock[0] = max(r.clock[0], t)
+		r.clock[0] = max(r.clock[0], ready[0].readyAt())
 	}
 	s.enter(r, 0, region)
 	for _, q := range ready[:n] {
+		if q.operation != nil {
+			s.event(r, 0, q.readyAt()+residues, trace.CollectiveComplete, append(q.operation.ops(q.member), q.id)...)
+			continue
+		}
 		if q.send {
 			t := int64(0)
 			if q.sync {
@@ -549,7 +557,7 @@ func (s *sim) complete(r *simRank, all bool) {
 func sortChannels(list []*simRequest) {
 	places := map[channelOf][]int{}
 	for i, q := range list {
-		if !q.send {
+		if !q.send && q.operation == nil {
 			places[q.message.channelOf] = append(places[q.message.channelOf], i)
 		}
 	}
@@ -610,62 +618,14 @@ var collectives = []struct{ call, operation, kind string }{
 
 // collective adds a collective operation of a random communicator.
 func (s *sim) collective() {
-	comm := s.IntN(len(s.comms))
-	members := s.comms[comm].members
-	c := collectives[s.IntN(len(collectives))]
-	operation, ok := trace.OperationNumber(c.operation)
-	if !ok {
-		panic("found no operation " + c.operation)
-	}
-	region := s.mpi(c.call)
-	root := s.IntN(len(members))
-	n := len(members)
-	sent, received := make([]uint64, n), make([]uint64, n)
-	for i := range n {
-		some := func() uint64 {
-			if s.IntN(6) == 0 {
-				return 0
-			}
-			return 8
-		}
-		switch {
-		case c.operation == "barrier":
-		case c.kind == "from":
-			received[i] = some()
-			if i == root {
-				sent[i] = uint64(n) * 8
-			}
-		case c.kind == "to":
-			sent[i] = some()
-			if i == root {
-				received[i] = some() * uint64(n)
-			}
-		default:
-			sent[i], received[i] = some(), some()
-		}
-	}
-	enter := make([]int64, n)
-	for i, m := range members {
-		r := s.ranks[m]
-		enter[i] = s.enter(r, 0, region)
+	o := s.operation()
+	region := s.mpi(o.call)
+	for i, r := range o.ranks {
+		o.enter[i] = s.enter(r, 0, region)
 		s.event(r, 0, 0, trace.CollectiveBegin)
 	}
-	for i, m := range members {
-		r := s.ranks[m]
-		t := enter[i]
-		switch {
-		case c.operation == "barrier", c.kind == "all" && received[i] > 0, c.kind == "to" && i == root && received[i] > 0:
-			t = slices.Max(enter)
-		case c.kind == "from" && received[i] > 0:
-			t = max(t, enter[root])
-		case c.kind == "scan":
-			t = slices.Max(enter[:i+1])
-		}
-		ref := trace.Undefined
-		if c.kind == "from" || c.kind == "to" {
-			ref = uint64(root)
-		}
-		s.event(r, 0, t+residues, trace.CollectiveEnd, operation, uint64(comm), ref, sent[i], received[i])
+	for i, r := range o.ranks {
+		s.event(r, 0, o.earliest(i)+residues, trace.CollectiveEnd, o.ops(i)...)
 		s.leave(r, 0, region, 0)
 	}
 }

@@ -179,6 +179,9 @@ func (a *adder) add(w *waitstate.Wait) {
 		return
 	}
 	window := a.opt.Window
+	if (w.Pattern == waitstate.Barrier || w.Pattern == waitstate.NxN) && w.Length > 0 && window.Has(w.CauseTime) {
+		a.lastOf(w.Communicator, w.Cause.Location).time.Add(w.Length)
+	}
 	length := window.Clip(w.Begin+w.Length) - window.Clip(w.Begin)
 	begins := window.Has(w.Begin)
 	if length <= 0 && !begins {
@@ -198,29 +201,24 @@ func (a *adder) add(w *waitstate.Wait) {
 }
 
 // operation adds an operation in which all members wait for all others to the counts of the member
-// that arrived last, with the time that the others waited for it.
+// that arrived last.
 func (a *adder) operation(o *waitstate.Operation) {
 	if !o.Collective || o.Relation != waitstate.AllWait {
 		return
 	}
-	last := waitstate.LastToArrive(o.Members)
-	if !a.opt.Window.Has(last.Arrival) {
-		return
+	if last := waitstate.LastToArrive(o.Members); a.opt.Window.Has(last.Arrival) {
+		a.joint[o.Communicator]++
+		a.lastOf(o.Communicator, last.Place.Location).count++
 	}
-	a.joint[o.Communicator]++
-	k := lastKey{o.Communicator, last.Place.Location}
-	n := a.last[k]
-	if n == nil {
-		n = &sum{}
-		a.last[k] = n
+}
+
+// lastOf returns the sum for the operations of a communicator to which a location came last.
+func (a *adder) lastOf(communicator uint64, location uint32) *sum {
+	k := lastKey{communicator, location}
+	if a.last[k] == nil {
+		a.last[k] = &sum{}
 	}
-	n.count++
-	for i := range o.Members {
-		m := &o.Members[i]
-		if w := min(last.Arrival, m.Leave) - m.Enter; w > 0 && a.wants(m.Place.Location, m.Path) {
-			n.time.Add(w)
-		}
-	}
+	return a.last[k]
 }
 
 // count adds a wait. Parameter begins is set if it begins in the window; otherwise only its time in

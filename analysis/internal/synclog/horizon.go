@@ -90,6 +90,11 @@ func (h *horizon) reached(upTo int64) bool {
 		if slices.ContainsFunc(l.calls, func(c *openCall) bool { return c.enter < begun }) {
 			return false
 		}
+		for _, t := range l.requests {
+			if t < begun { // the order of posting determines which calls are one operation
+				return false
+			}
+		}
 	}
 	if !h.any {
 		h.any, h.ended = true, upTo

@@ -32,6 +32,9 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
 			w.count(l.loc, k, ops)
 		}
+		if l.requests != nil && k == trace.CollectiveRequest {
+			l.requests[operand(ops, 0)] = t
+		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
 		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5)})
@@ -45,6 +48,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.addCollective(l, collectiveOperands(ops), t, end)
 	case trace.CollectiveComplete:
 		l.sequences[Sequence{operand(ops, 1), true}]++
+		delete(l.requests, operand(ops, 5))
 		return w.add(l, CollectiveDone, t, t, ops)
 	case trace.ThreadTeamBegin:
 		c := w.team(l, operand(ops, 0))

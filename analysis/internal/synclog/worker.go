@@ -72,16 +72,19 @@ type lane struct {
 	visits    map[uint64]uint64
 	sequences map[Sequence]int64
 	regions   map[uint32]int64
-	end       int64 // end of the last packed call
-	packed    int32 // number of packed calls
-	buf       []byte
-	next      Chunk // the chunk that buf becomes
-	chunks    []Chunk
-	sums      []int64    // exclusive times of the packed calls, by node plus 1; set only with Options.Times
-	passed    []nodeTime // exclusive times since the end of the last packed call
-	since     int64      // time up to which passed is complete
-	forks     []openFork // open parallel constructs and visits of teams, the innermost last
-	delayed   []delayed  // calls that are packed once the path of the following parallel region is known
+	// requests has the times at which the incomplete non-blocking collective operations were posted, by
+	// request. It is nil without a window.
+	requests map[uint64]int64
+	end      int64 // end of the last packed call
+	packed   int32 // number of packed calls
+	buf      []byte
+	next     Chunk // the chunk that buf becomes
+	chunks   []Chunk
+	sums     []int64    // exclusive times of the packed calls, by node plus 1; set only with Options.Times
+	passed   []nodeTime // exclusive times since the end of the last packed call
+	since    int64      // time up to which passed is complete
+	forks    []openFork // open parallel constructs and visits of teams, the innermost last
+	delayed  []delayed  // calls that are packed once the path of the following parallel region is known
 }
 
 // openFork is a parallel construct that the location has begun, or a team in which it works. The
@@ -239,6 +242,9 @@ func (w *worker) lane(loc uint32) *lane {
 	if l == nil {
 		l = &lane{loc: loc, root: outermost, worker: w, visits: map[uint64]uint64{}, sequences: map[Sequence]int64{},
 			regions: map[uint32]int64{}}
+		if w.flows != nil {
+			l.requests = map[uint64]int64{}
+		}
 		if int64(loc) < int64(len(w.later)) && w.later[loc] {
 			l.root = outermostThread
 		}

@@ -56,49 +56,60 @@ func (s *sequence) expected(n int64) int {
 	return len(s.counts) - i
 }
 
-// collective processes the posting, the completion or the end of a collective operation.
-func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
+// collective processes the posting, the completion or the end of a collective operation. Parameter own
+// is the call so far that completes messages and non-blocking operations, or nil.
+func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
+	if p.Kind == synclog.CollectivePost {
+		e.post(c, at, p.Ops[0])
+		return own
+	}
 	m := memberOf(c, at)
-	m.bare = c.Bare
-	switch p.Kind {
-	case synclog.CollectivePost:
-		e.messages.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter}
-		return
-	case synclog.CollectiveDone:
-		k := request{c.Location, p.Ops[5]}
-		if r, ok := e.messages.requests[k]; ok {
-			delete(e.messages.requests, k)
-			m.Arrival, m.ArrivalPlace = r.enter, r.place
-		}
-	}
-	m.bare = m.bare && m.Enter == m.Leave
+	m.bare = c.Bare && m.Enter == m.Leave
 	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
-	s := e.collectives[synclog.Sequence{Communicator: p.Ops[1], Posted: p.Kind == synclog.CollectiveDone}]
+	posted := p.Kind == synclog.CollectiveDone
+	if posted {
+		own = e.messages.callOf(c, at, own)
+		own.pending++
+		m.call = own
+	}
+	if !posted || !e.complete(p.Ops[5], p.Ops[1], p.Ops[0], p.Ops[2], m) {
+		e.join(synclog.Sequence{Communicator: p.Ops[1], Posted: posted}, p.Ops[0], p.Ops[2], m)
+	}
+	return own
+}
+
+// join adds a member to the operation that is the next one of its location in a sequence.
+func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
+	s := e.collectives[k]
 	if s == nil {
+		e.membersDone([]Member{m})
 		return
 	}
-	n := s.next[c.Location]
-	s.next[c.Location]++
+	loc := m.Place.Location
+	n := s.next[loc]
+	s.next[loc]++
 	if s.communicator >= uint64(e.defs.Communicator.Len()) || s.disagreed || n < s.done {
 		e.Unjudged[UnmatchedCollective] += e.members([]Member{m})
+		e.membersDone([]Member{m})
 		return
 	}
 	for int64(len(s.list)) <= n-s.done {
-		s.list = append(s.list, instance{operation: p.Ops[0], root: p.Ops[2]})
+		s.list = append(s.list, instance{operation: operation, root: root})
 	}
 	x := &s.list[n-s.done]
 	if len(x.members) == 0 {
-		x.operation, x.root = p.Ops[0], p.Ops[2]
+		x.operation, x.root = operation, root
 		if k := len(s.free); k > 0 {
 			x.members, s.free = s.free[k-1], s.free[:k-1]
 		}
-	} else if x.operation != p.Ops[0] || x.root != p.Ops[2] && !e.connectsGroups(s.communicator) {
+	} else if x.operation != operation || x.root != root && !e.connectsGroups(s.communicator) {
 		e.disagree(s, m)
 		return
 	}
 	x.members = append(x.members, m)
 	for len(s.list) > 0 && len(s.list[0].members) > 0 && len(s.list[0].members) >= s.expected(s.done) {
 		e.judge(s, &s.list[0])
+		e.membersDone(s.list[0].members)
 		s.free = append(s.free, s.list[0].members[:0])
 		s.list[0], s.list = instance{}, s.list[1:]
 		s.done++
@@ -109,11 +120,37 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point) {
 // unjudged.
 func (e *engine) disagree(s *sequence, others ...Member) {
 	calls := e.members(others)
+	e.membersDone(others)
 	for _, x := range s.list {
 		calls += e.members(x.members)
+		e.membersDone(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
 	e.Unjudged[UnmatchedCollective] += calls
+}
+
+// membersDone ends the parts of members in an operation.
+func (e *engine) membersDone(list []Member) {
+	for i := range list {
+		if c := list[i].call; c != nil {
+			e.messageDone(c)
+		}
+	}
+}
+
+// memberWaits reports the waits of a member in an operation, the longest one first. A call that completes
+// several non-blocking operations has only the waits of that with the longest one: it keeps these until
+// all of its operations are known.
+func (e *engine) memberWaits(m *Member, waits ...Wait) {
+	c := m.call
+	switch {
+	case c == nil:
+		for _, w := range waits {
+			e.wait(w)
+		}
+	case !c.test && waits[0].Length > c.memberWait():
+		c.memberWaits = waits
+	}
 }
 
 // connectsGroups reports whether a communicator connects two groups of locations.
@@ -228,7 +265,7 @@ func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart f
 		waits, completes := takesPart(m)
 		m.Free = !waits
 		if waits {
-			e.wait(o.waitFor(waiting, m, last))
+			e.memberWaits(m, o.waitFor(waiting, m, last))
 		}
 		if completes && !o.Posted {
 			e.wait(o.completion(completion, m, last, first))
@@ -243,7 +280,7 @@ func (e *engine) judgeFromRoot(o *Operation) {
 		m := &o.Members[i]
 		m.Free = i == o.Root || !m.receives
 		if !m.Free {
-			e.wait(o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
+			e.memberWaits(m, o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
 		}
 	}
 }
@@ -260,14 +297,15 @@ func (e *engine) judgeToRoot(o *Operation) {
 			first = m
 		}
 	}
-	if root := &o.Members[o.Root]; !root.Free {
-		e.wait(o.waitFor(EarlyReduce, root, first))
-	}
 	last := LastToArrive(o.Members)
 	together := last.Arrival < FirstLeave(o.Members)
 	for i := range o.Members {
-		if m := &o.Members[i]; m != last && (together || !m.Free) {
-			e.wait(o.waitFor(Reduction, m, last))
+		switch m := &o.Members[i]; {
+		case m == last:
+		case !m.Free:
+			e.memberWaits(m, o.waitFor(Reduction, m, last), o.waitFor(EarlyReduce, m, first))
+		case together:
+			e.memberWaits(m, o.waitFor(Reduction, m, last))
 		}
 	}
 }
@@ -287,7 +325,7 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 		if last == nil || m.Arrival > last.Arrival {
 			last = m
 		}
-		e.wait(o.waitFor(EarlyScan, m, last))
+		e.memberWaits(m, o.waitFor(EarlyScan, m, last))
 	}
 }
 

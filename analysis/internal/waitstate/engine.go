@@ -3,8 +3,9 @@
 // the definitions.
 //
 // An engine keeps the calls that wait for their other side in memory: about 200 bytes per pending
-// message, and 60 bytes per member of an incomplete collective operation. It also keeps up to 256 late
-// messages of each location, with 100 bytes each.
+// message, 60 bytes per member of an incomplete collective operation, and 150 bytes per non-blocking
+// operation of a location behind one that is not complete. It also keeps up to 256 late messages of each
+// location, with 100 bytes each.
 package waitstate
 
 import (
@@ -132,6 +133,7 @@ type Member struct {
 	// receives is set like sends. bare is Call.Bare of its call.
 	receives bool
 	bare     bool
+	call     *call // completes its non-blocking operation; nil if the operation is blocking
 }
 
 // Relation determines which members of an operation wait for which others.
@@ -214,6 +216,7 @@ type engine struct {
 	numbers     []int32 // by location: number of the next call
 	messages    messages
 	collectives map[synclog.Sequence]*sequence
+	postings    map[uint32]*postings // by location
 	barriers    barriers
 	locks       map[lockKey]*lock
 }
@@ -221,13 +224,14 @@ type engine struct {
 // Run passes the waits in a log to hooks. The error is that of the log, or of the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
-		locks: map[lockKey]*lock{}}
+		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}}
 	e.messages.init(e)
 	e.countMembers()
 	if err := log.Scan(ctx, e.call); err != nil {
 		return Result{}, err
 	}
 	e.messages.finish()
+	e.finishPosted()
 	e.unfinishedCollectives()
 	e.unfinishedBarriers()
 	return e.Result, nil
@@ -257,7 +261,7 @@ func (e *engine) call(c *synclog.Call) error {
 			synclog.Cancelled:
 			own = e.message(c, at, p, own)
 		case synclog.CollectivePost, synclog.CollectiveDone, synclog.Collective:
-			e.collective(c, at, p)
+			own = e.collective(c, at, p, own)
 		case synclog.Acquire, synclog.Release:
 			e.lock(c, at, p)
 		case synclog.TeamBegin:

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// call is a call that completes sends or receives. Times are in ticks.
+// call is a call that completes sends, receives or non-blocking collective operations. Times are in
+// ticks.
 type call struct {
 	place        Place
 	path         uint32
@@ -17,12 +18,24 @@ type call struct {
 	test         bool // it only tests whether operations are complete, and never waits
 	judged       bool // both ends of a message of the call are known
 	bare         bool
-	pending      int // number of messages whose other end is unknown, plus 1 until all points of the call are processed
+	// pending is the number of messages whose other end is unknown, and of operations whose members are,
+	// plus 1 until all points of the call are processed.
+	pending int
 	// late is the message with the longest wait for a sender.
 	late         *message
 	lateSender   int64 // longest wait for a sender
 	lateReceiver int64 // longest wait for a receiver
 	receiver     Wait  // the wait of length lateReceiver
+	// memberWaits has the waits in the non-blocking operation with the longest one, which comes first.
+	memberWaits []Wait
+}
+
+// memberWait returns the longest wait in non-blocking operations in ticks, or 0.
+func (c *call) memberWait() int64 {
+	if len(c.memberWaits) == 0 {
+		return 0
+	}
+	return c.memberWaits[0].Length
 }
 
 // message is a send or a receive or, once matched, both. Times are in ticks.
@@ -397,8 +410,8 @@ func (e *engine) judgeSend(x *message) {
 	e.messageDone(c)
 }
 
-// messageDone subtracts one from the number of messages for which a call waits, and reports the
-// wait of the call after the last one.
+// messageDone subtracts one from the number of messages and operations for which a call waits, and
+// reports the wait of the call after the last one.
 func (e *engine) messageDone(c *call) {
 	if c.pending--; c.pending > 0 {
 		return
@@ -407,6 +420,10 @@ func (e *engine) messageDone(c *call) {
 		e.Judged++
 	}
 	switch {
+	case c.memberWait() > c.lateSender:
+		for _, w := range c.memberWaits {
+			e.wait(w)
+		}
 	case c.lateSender > 0:
 		x := c.late
 		l := x.lateMessage()

@@ -1,0 +1,167 @@
+package waits_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// pairOfRanks is a trace of two ranks.
+type pairOfRanks struct{ sim }
+
+// newPairOfRanks returns a trace of two ranks without events.
+func newPairOfRanks() *pairOfRanks {
+	p := &pairOfRanks{sim{rec: trace.NewRecorder(trace.Seconds(1e6))}}
+	machine := p.rec.Machine("machine")
+	for i := range 2 {
+		p.rec.Thread("thread", p.rec.Process(fmt.Sprint("MPI Rank ", i), machine))
+	}
+	p.rec.Defs().Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: []int64{0, 1}, Attrs: []trace.Attr{
+		{Key: "paradigm", Value: trace.StringValue("mpi")}}})
+	p.comm("MPI_COMM_WORLD", simComm{[]int{0, 1}})
+	return p
+}
+
+// call adds a call, in which function events adds others.
+func (p *pairOfRanks) call(loc uint32, region string, enter, leave int64, events func()) {
+	p.rec.Enter(loc, enter, p.mpi(region))
+	events()
+	p.rec.Leave(loc, leave, p.mpi(region))
+}
+
+// post adds a call that posts an operation.
+func (p *pairOfRanks) post(loc uint32, enter int64, request uint64) {
+	p.call(loc, "MPI_Iallreduce", enter, enter+5, func() {
+		p.rec.Event(loc, enter+1, trace.CollectiveRequest, trace.NoRef, []uint64{request})
+	})
+}
+
+// done adds the completion of an operation that sends and receives 8 bytes.
+func (p *pairOfRanks) done(loc uint32, t int64, operation string, request uint64) {
+	number, _ := trace.OperationNumber(operation)
+	p.rec.Event(loc, t, trace.CollectiveComplete, trace.NoRef, []uint64{number, 0, trace.Undefined, 8, 8, request})
+}
+
+// judge returns the waits of the trace as texts.
+func (p *pairOfRanks) judge(t *testing.T) (found []string, r *waits.Result) {
+	r = find(t, format.Recorded(p.rec), waits.Options{Worst: 10})
+	for _, x := range r.Patterns {
+		for _, w := range x.Worst {
+			found = append(found, fmt.Sprintf("%s at %d from %d for %d", x.Pattern, w.Location, w.Begin, w.Time))
+		}
+	}
+	return found, r
+}
+
+// TestOrderOfPosting checks that the order in which operations are posted determines which calls are one
+// operation. Both ranks post 1 and 2, rank 0 at 100 and 110, rank 1 at 300 and 500. Rank 0 waits for 1 from
+// 200 to 320 and for 2 from 330 to 520: 300 - 200 = 100, and 500 - 330 = 170. Rank 1 completes 2 before 1.
+func TestOrderOfPosting(t *testing.T) {
+	for first, pattern := range map[string]string{"allreduce": "wait-at-nxn", "barrier": "wait-at-barrier"} {
+		p := newPairOfRanks()
+		p.post(0, 100, 1)
+		p.post(0, 110, 2)
+		p.call(0, "MPI_Wait", 200, 320, func() { p.done(0, 310, first, 1) })
+		p.call(0, "MPI_Wait", 330, 520, func() { p.done(0, 519, "allreduce", 2) })
+		p.post(1, 300, 1)
+		p.post(1, 500, 2)
+		p.call(1, "MPI_Wait", 506, 510, func() { p.done(1, 509, "allreduce", 2) })
+		p.call(1, "MPI_Wait", 511, 515, func() { p.done(1, 514, first, 1) })
+		found, r := p.judge(t)
+		expected := []string{pattern + " at 0 from 200 for 100", "wait-at-nxn at 0 from 330 for 170"}
+		slices.Sort(found)
+		slices.Sort(expected)
+		if !slices.Equal(found, expected) || len(r.Unjudged) > 0 || r.Violations != (waits.Violations{}) {
+			t.Errorf("%s: found %q, %+v, %+v, expected %q", first, found, r.Unjudged, r.Violations, expected)
+		}
+	}
+}
+
+// TestLongestOperationCounts checks that a call that completes two operations and a receive has only the
+// longest wait. It lasts from 200 to 520; rank 1 posts at 300 and 500, and sends at 400: 500 - 200 = 300.
+func TestLongestOperationCounts(t *testing.T) {
+	p := newPairOfRanks()
+	p.post(0, 100, 1)
+	p.post(0, 110, 2)
+	p.call(0, "MPI_Irecv", 120, 125, func() { p.rec.Event(0, 121, trace.RecvBegin, trace.NoRef, []uint64{9}) })
+	p.call(0, "MPI_Waitall", 200, 520, func() {
+		p.rec.Event(0, 405, trace.RecvComplete, trace.NoRef, []uint64{1, 0, 3, 8, 9})
+		p.done(0, 510, "allreduce", 1)
+		p.done(0, 511, "allreduce", 2)
+	})
+	p.post(1, 300, 1)
+	p.call(1, "MPI_Send", 400, 405, func() { p.rec.Event(1, 401, trace.Send, trace.NoRef, []uint64{0, 0, 3, 8}) })
+	p.post(1, 500, 2)
+	p.call(1, "MPI_Waitall", 506, 515, func() {
+		p.done(1, 512, "allreduce", 1)
+		p.done(1, 513, "allreduce", 2)
+	})
+	found, r := p.judge(t)
+	if !slices.Equal(found, []string{"wait-at-nxn at 0 from 200 for 300"}) || r.Late[0].Lost.Int64() != 300 {
+		t.Errorf("found %q, %+v, expected one wait of 300", found, r.Late)
+	}
+}
+
+// TestTestsWaitForNoOperation checks that MPI_Test never waits. Rank 1 posts while rank 0 tests.
+func TestTestsWaitForNoOperation(t *testing.T) {
+	p := newPairOfRanks()
+	p.post(0, 100, 1)
+	p.call(0, "MPI_Test", 200, 220, func() { p.done(0, 219, "allreduce", 1) })
+	p.post(1, 210, 1)
+	p.call(1, "MPI_Wait", 220, 230, func() { p.done(1, 229, "allreduce", 1) })
+	if found, _ := p.judge(t); len(found) > 0 {
+		t.Errorf("found %q, expected no waits", found)
+	}
+}
+
+// TestOthersLost checks that members that receive nothing do not lose time by the last one to come. Rank 1
+// comes at 300, 200 after rank 0, which sends only.
+func TestOthersLost(t *testing.T) {
+	p := newPairOfRanks()
+	number, _ := trace.OperationNumber("alltoallv")
+	for loc, enter := range []int64{100, 300} {
+		p.call(uint32(loc), "MPI_Alltoallv", enter, 310, func() {
+			p.rec.Event(uint32(loc), enter, trace.CollectiveBegin, trace.NoRef, nil)
+			p.rec.Event(uint32(loc), 309, trace.CollectiveEnd, trace.NoRef,
+				[]uint64{number, 0, trace.Undefined, uint64(8 - 8*loc), uint64(8 * loc)})
+		})
+	}
+	found, r := p.judge(t)
+	if len(found) > 0 || len(r.Late) != 1 || r.Late[0].Lost.Int64() != 0 {
+		t.Errorf("found %q, %+v, expected no waits, and nothing lost", found, r.Late)
+	}
+}
+
+// TestCostsOfContradictions checks that costs add up to the waits though clocks contradict causality. Rank 0
+// receives from 10 to 240 what rank 1 sends at 210, and sends at 250 what rank 1 receives from 100 to 200. So
+// rank 0 waits 200, and rank 1 waits min(250, 200) - 100 = 100 for rank 0, whose wait ends later.
+func TestCostsOfContradictions(t *testing.T) {
+	p := newPairOfRanks()
+	message := func(loc uint32, region string, enter, leave int64, kind trace.Kind) {
+		p.call(loc, region, enter, leave, func() {
+			p.rec.Event(loc, leave-1, kind, trace.NoRef, []uint64{uint64(1 - loc), 0, 3, 8})
+		})
+	}
+	message(0, "MPI_Recv", 10, 240, trace.Recv)
+	message(0, "MPI_Send", 250, 260, trace.Send)
+	message(1, "MPI_Recv", 100, 200, trace.Recv)
+	message(1, "MPI_Send", 210, 220, trace.Send)
+	r, err := causes.Find(context.Background(), format.Recorded(p.rec), causes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, c := range r.Patterns[0].Costs {
+		sum += c.ShortTerm + c.LongTerm
+	}
+	if math.Abs(sum-300) > 1e-6 {
+		t.Errorf("found costs of %v, expected 300: %+v", sum, r.Patterns[0].Costs)
+	}
+}
