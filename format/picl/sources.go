@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources holds what receives do not state of their messages, such as the sender.
+// sources finds the facts about messages that the records of their receives lack, such as the sender.
 type sources struct {
 	sync.Mutex
 	receivers map[procKey]bool          // processes that may have such receives
