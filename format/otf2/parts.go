@@ -78,11 +78,11 @@ var ownTables = map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadig
 	defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles,
 	defIODirectory: IOFiles, defIOHandle: IOHandles}
 
-// sharedByContent holds the tables, besides those of the model, of which equal entries become one.
+// sharedByContent holds the tables outside of the model in which equal entries become one.
 var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMembers: true, CartDimensions: true,
 	SourceLocations: true, InterruptGenerators: true}
 
-// joiner makes the records of several archives those of one.
+// joiner converts the records of several archives to records of one archive.
 type joiner struct {
 	o        *original
 	used     [tables]map[uint64]bool

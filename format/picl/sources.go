@@ -176,7 +176,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 	return nil
 }
 
-// complete sets what is unknown of the message to that of another record of the same receive.
+// complete sets the unknown fields of the message from another record of the same receive.
 func (r *waitingReceive) complete(o receivedMessage) {
 	if r.from == trace.NoRef && o.from != trace.NoRef {
 		r.from, r.changed = o.from, true
