@@ -43,7 +43,8 @@ type classFact struct {
 	Shown []claimFact `json:"shown"`
 }
 
-// differenceFact has what only the first or only the second of two lists of claims has.
+// differenceFact has the differences between two lists of claims: First is missing in the second list, and
+// Second in the first.
 type differenceFact struct {
 	First  sideFact `json:"first"`
 	Second sideFact `json:"second"`

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// configuration chooses what the spans and rows of a trace are. Each has an index of its own. ""
-// stands for what the trace itself has.
+// configuration chooses attributes for the spans and rows of a trace. Each configuration has its own index.
+// An empty field keeps the regions, names or rows of the trace itself.
 type configuration struct {
 	color string // attribute whose values take the place of regions
 	label string // attribute whose values name spans

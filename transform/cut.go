@@ -74,7 +74,8 @@ type cut struct {
 	flows               flows // messages in transit at the begin of the window, between selected locations
 	prepared            bool
 	began, posted, ends uint32 // the attributes that the cut adds
-	// border has what is open at the begin of the window, at locations with later events.
+	// border has the open regions, claims and operations at the begin of the window, for locations with
+	// later events.
 	border byLocation[border]
 	claims map[claimStart]bool // claims that are open at the begin of the window
 }
@@ -412,7 +413,8 @@ type cutState struct {
 	begun bool
 }
 
-// at returns the state of a location. At first it is what is open there at the begin of the piece.
+// at returns the state of a location. The first call for a location opens the regions that are open at the
+// begin of the piece.
 func (s *cutScan) at(loc uint32) (*cutState, error) {
 	x := s.states.at(loc)
 	if x.begun {

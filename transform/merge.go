@@ -522,7 +522,8 @@ func (x *mergeInput) id(id int64) int64 {
 // nodePrefix begins the ids of nodes of OTF2's system tree, which is in one table with the groups of locations.
 const nodePrefix = "node/"
 
-// scope returns the merged trace's number of what a marker of OTF2 is for, or Undefined if nothing defines it.
+// scope converts the scope of a marker of OTF2, such as a location: it returns the number of the definition in
+// the merged trace, or Undefined if the definition is missing.
 func (x *mergeInput) scope(kind, number uint64) uint64 {
 	const node = 3
 	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}

@@ -95,8 +95,8 @@ type pairing struct {
 	// -1.
 	ref bool
 	op  int8
-	// close is the kind of the row that ends an interval that this kind begins. It is set if such a
-	// row needs no other data.
+	// close is set for kinds that begin intervals: it is the kind of row that ends such an interval. It is
+	// not set if the ending row needs other data than the key.
 	close trace.Kind
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestReasons checks what the page says of why a run is slow, and where a click on it leads. The
-// figures are those that docs/analyses calculates by hand for the trace hand.
+// TestReasons checks the panels that explain why a run is slow, and the effects of clicks in them. The
+// expected figures are calculated by hand in docs/analyses, for the trace hand.
 func TestReasons(t *testing.T) {
 	browser(t)
 	var out struct {

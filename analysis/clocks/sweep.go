@@ -226,7 +226,7 @@ type open struct {
 // decided reports whether no node needs to wait for the constraint.
 func (o *open) decided() bool { return o.begin == 0 || o.ignored }
 
-// waiter is a node that has been visited.
+// waiter is a visited node. Its time is final once the constraints that it waits for are decided.
 type waiter struct {
 	node
 	linear  int64

@@ -19,7 +19,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// tokens matches the elements of a text for run: a call with its begin, or a "]".
+// tokens matches the elements of a text that describes the calls of a location (see run): the begin of a
+// call, or a "]".
 var tokens = regexp.MustCompile(`([A-Za-z_]+)(?:@(\d+))?:(\d+)(\[?)|\]`)
 
 // run returns a trace with one location per text. In "main:10[solve@7:5]", main is called and 10

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// delay is the waiting time at other locations that a call path causes, in ticks: in all as cost,
-// and by the location that causes it and by wait pattern.
+// delay is the waiting time at other locations that a call path causes, in ticks. cost is the sum. locations
+// divides it by the location that causes it, and patterns by wait pattern.
 type delay struct {
 	path      uint32
 	names     []string

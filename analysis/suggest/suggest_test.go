@@ -107,8 +107,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestObjects checks that events of an object are compared with each other alone, and that the end of a call has
-// the attributes of its begin.
+// TestObjects checks that only events of the same object are compared with each other, and that the end of a
+// call has the attributes of its begin.
 func TestObjects(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	p, q := rec.Location("p"), rec.Location("q")

@@ -110,6 +110,20 @@ type window struct {
 	lowOpen, highOpen bool
 }
 
+// window returns a bound in ticks for dense times.
+func (e *evaluator) window(b *Bound) window {
+	if b == nil {
+		return window{0, math.Inf(1), false, true}
+	}
+	w := window{high: math.Inf(1), lowOpen: b.LowOpen, highOpen: true}
+	w.low, _ = e.inTicks(b.Low).Float64()
+	if !b.Infinite {
+		w.high, _ = e.inTicks(b.High).Float64()
+		w.highOpen = b.HighOpen
+	}
+	return w
+}
+
 // timesBefore returns each time t for which x contains a time in the window that begins at t.
 func (w window) timesBefore(x interval) interval {
 	r := interval{x.low - w.high, x.high - w.low, x.lowOpen || w.highOpen, x.highOpen || w.lowOpen}

@@ -156,8 +156,8 @@ func TestDerivedIdentities(t *testing.T) {
 	}
 }
 
-// TestDerivedWindow checks that what is open where a window begins counts from there, and what is open where it ends
-// counts until the last event in it.
+// TestDerivedWindow checks claims that are open at the ends of a window. A claim that began before the window
+// counts from the begin of the window, and a claim that ends after it counts until the last event in it.
 func TestDerivedWindow(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	work := rec.Region("work")

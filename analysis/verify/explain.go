@@ -17,7 +17,8 @@ type explainer struct {
 	list     []Reason
 }
 
-// is reports whether the value of a formula at a state is decided and equals holds.
+// is reports whether a formula holds at a state or, if holds is false, whether it does not hold there. It
+// returns false if the trace does not decide that.
 func (x *explainer) is(v value, i int, holds bool) bool {
 	switch {
 	case x.complete:
@@ -46,7 +47,7 @@ func (x *explainer) state(i int) string {
 	return x.names[x.label(i)] + " at " + x.at(i)
 }
 
-// explain adds the reasons for the value of a formula at a state. The value is holds.
+// explain adds the reasons why a formula holds at a state or, if holds is false, why it does not hold there.
 func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
@@ -280,7 +281,8 @@ func (x *explainer) denseReason(f *Formula, holds bool) {
 		}
 		return "from " + seconds(r.low) + " to " + seconds(r.high)
 	}
-	// part adds a reason with the times at which f has the value holds.
+	// part adds a reason for a part f of the formula: the times at which f holds or, if holds is false, the
+	// times at which f does not hold.
 	part := func(f *Formula, holds bool, depth int) {
 		v := x.denseValue(f)
 		set := v.holds

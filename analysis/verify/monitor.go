@@ -68,8 +68,8 @@ type obligation struct {
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
 
-// is reports whether the value of the formula is holds. If complete is set, the trace is complete. Otherwise
-// the value must be the same for all continuations of the trace.
+// is reports whether the formula holds or, if holds is false, whether it does not hold. If complete is set, the
+// trace is complete. Otherwise the answer must be the same for all continuations of the trace.
 func (n *obligation) is(holds, complete bool) bool {
 	switch {
 	case complete:
@@ -385,7 +385,8 @@ func (e *evaluator) untilFrom(a, b value, w ticks, o *origin) (good, holds, poss
 	return good, holds, true // a later state may have b
 }
 
-// explain adds the reasons for the value of an obligation to x. The value is holds.
+// explain adds the reasons why an obligation holds or, if holds is false, why it does not hold. It adds them to
+// the reasons of x.
 func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil

@@ -371,20 +371,6 @@ func floor(x *big.Rat) (n *big.Int, exact bool) {
 	return n, rest.Sign() == 0
 }
 
-// window returns a bound in ticks for dense times.
-func (e *evaluator) window(b *Bound) window {
-	if b == nil {
-		return window{0, math.Inf(1), false, true}
-	}
-	w := window{high: math.Inf(1), lowOpen: b.LowOpen, highOpen: true}
-	w.low, _ = e.inTicks(b.Low).Float64()
-	if !b.Infinite {
-		w.high, _ = e.inTicks(b.High).Float64()
-		w.highOpen = b.HighOpen
-	}
-	return w
-}
-
 // check decides a check and explains the verdict.
 func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResult, error) {
 	e.limitCache()

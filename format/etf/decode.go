@@ -316,7 +316,7 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 	return nil
 }
 
-// setLine sets the line that defines something, and 0 for what is before it in the list and has none.
+// setLine sets element i of a list of line numbers. It extends the list with zeros if needed.
 func setLine(list []int64, i uint32, line int64) []int64 {
 	for int(i) >= len(list) {
 		list = append(list, 0)

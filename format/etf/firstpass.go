@@ -74,7 +74,7 @@ type coded struct {
 	utf8, other int64
 }
 
-// codedOf counts the lines of a text.
+// codedOf counts the lines of a text that have characters beyond ASCII.
 func codedOf(text []byte) (n coded) {
 	at := 0
 	for at+8 <= len(text) && binary.LittleEndian.Uint64(text[at:])&0x8080808080808080 == 0 {

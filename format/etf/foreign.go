@@ -118,8 +118,8 @@ func (e *encoder) name(loc uint32) string {
 	return e.names[loc]
 }
 
-// attributePairs returns the pairs of a row's attributes. In a plain trace, keys that the line of a visit has
-// itself get an @.
+// attributePairs returns the pairs of a row's attributes. In a plain trace, it puts an @ before the keys name and
+// depth, which the line of a visit uses itself.
 func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	if e.pairs = e.pairs[:0]; e.Plain {
 		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)

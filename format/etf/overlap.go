@@ -23,8 +23,8 @@ func (p *places) remove(h *held) {
 	}
 }
 
-// overlaps is the claim with the lowest offset, and of several the one that began first, that holds a
-// part of what h holds, and how many do; nil if none does.
+// overlaps finds the claims that overlap with h, and returns their number. other is the one with the lowest
+// offset or, among several, the one that began first. It is nil if there are none.
 func (p *places) overlaps(h *held) (other *held, n int) {
 	end := h.offset + h.amount
 	if end <= h.offset {

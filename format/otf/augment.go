@@ -309,7 +309,7 @@ func (a *augmenter) surveyEvents() error {
 	return nil
 }
 
-// eventSurvey is what the first reading of some streams finds out.
+// eventSurvey holds the result of the first reading of some streams.
 type eventSurvey struct {
 	first, last uint64
 	times       map[uint32]uint64 // time of the last event of each stream that has events

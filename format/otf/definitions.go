@@ -494,8 +494,8 @@ const (
 	asyncOption = "otf.async-times"  // use the times at which counters were read
 )
 
-// CarriedOption is the name of the option that tells whether what weft carries of a trace of another
-// format is read.
+// CarriedOption is the name of the option that determines whether the reader restores carried data: data of a
+// trace of another format that weft keeps in comments and pairs.
 const CarriedOption = "otf.carried"
 
 // asyncName is the prefix of VampirTrace's keys for the times at which counters were read.

@@ -270,8 +270,8 @@ func (e *encoder) event(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// completeRecord makes a record express all of its row. It adds a pair that carries what the record does not
-// express, unless the trace is plain. It returns false if nothing is to be written.
+// completeRecord completes the record of a row. Unless the trace is plain, it adds a key-value pair with the
+// data of the row that the record itself lacks. It returns false if no record is to be written.
 func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.truncate(r)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// temp is a directory for an example, and what removes it.
+// temp returns a temporary directory for an example, and a function that removes it.
 func temp() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

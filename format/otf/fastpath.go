@@ -577,7 +577,7 @@ func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int6
 	return n + 1
 }
 
-// carriedPair is the beginning of a pair that carries what the record itself cannot express.
+// carriedPair is the beginning of a key-value pair with the data of a row that its record itself lacks.
 const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
 
 // addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the

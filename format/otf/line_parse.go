@@ -388,8 +388,8 @@ func (r *Record) find(key uint32) (*KeyValue, bool) {
 	return &r.KeyValues[i], true
 }
 
-// pair parses a key-value line from i on and adds the pair to the record. If library is set, arrays
-// whose lines differ from what libotf writes become what libotf makes of them.
+// pair parses a key-value line from i on and adds the pair to the record. If library is set, it reads arrays
+// in the way of libotf, even if libotf would not write such lines.
 func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
 		return problem{} // libotf does not recognise a pair after blanks

@@ -24,8 +24,8 @@ type aheadShared struct {
 	chunk     int // number of bytes that a stream reads at once
 }
 
-// shareAhead returns what n streams share. Up to 64 streams get buffers of the full size, which is
-// fastest. More streams get smaller buffers, so that 4000 streams take 16 KiB each.
+// shareAhead returns the common settings for reading ahead in n streams. Up to 64 streams get buffers of the
+// full size, which is fastest. More streams get smaller buffers, so that 4000 streams take 16 KiB each.
 func shareAhead(n int) *aheadShared {
 	x := &aheadShared{rows: aheadRows, chunk: chunk}
 	if n > 64 {

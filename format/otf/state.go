@@ -53,9 +53,9 @@ func fileGroupsOf(g *Grouping) map[uint64]uint64      { return g.file }
 func carriedKeysOf(g *Grouping) map[uint64]uint64     { return g.carried }
 func collectiveKindsOf(g *Grouping) map[uint64]uint64 { return g.collective }
 
-// State replays the events of one process. At every time it holds what is open, for snapshots, and the
-// sums so far, for summaries. Its memory grows with what is open at once and with the number of
-// functions, counters and files, but not with the number of events.
+// State replays the events of one process. At each time it holds the open calls, messages and operations,
+// for snapshots, and the sums so far, for summaries. Its memory grows with the number of these at one time
+// and with the number of functions, counters and files, but not with the number of events.
 type State struct {
 	process uint64
 	group   *Grouping

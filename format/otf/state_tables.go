@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// openTable holds what has begun and not ended, by key.
+// openTable holds entries that have begun and not ended, such as visits, by key.
 type openTable[V any] struct {
 	last uint64 // number of the next entry
 	open map[uint64]numbered[V]

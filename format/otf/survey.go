@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// survey is what a first pass finds out about a file.
+// survey holds the result of the first pass over a file.
 type survey struct {
 	id            uint32
 	part          Part

@@ -172,7 +172,7 @@ func (s *rowsSink) sink(w int) format.Sink {
 	}}
 }
 
-// readings holds what a scan delivers and reports.
+// readings holds the rows that a scan delivers, and the defects that it reports.
 type readings struct {
 	rows       map[uint32]*trace.Batch
 	rules      []format.RuleCount

@@ -15,10 +15,11 @@ type source struct {
 	retimed bool
 	index   func(table any, i uint32) uint32 // index in the written trace; nil if it is the same
 	ids     [tables]map[uint64]uint64        // written ids; nil if no id changes
-	// ranks holds, by paradigm, the place of each communicating location of the part among those of all.
+	// ranks holds, by paradigm, the number of each communicating location of the part in the list of the
+	// communicating locations of all parts.
 	ranks map[uint64][]uint64
-	// sharedIDs holds the ids of groups that are not of communicating locations. EZTrace gives a group of
-	// these the same id as one of the others.
+	// sharedIDs holds the ids of the groups without communicating locations. In archives of EZTrace, a group
+	// of communicating locations can have such an id, too.
 	sharedIDs map[uint64]bool
 	own       map[uint64]uint64     // ids of locations in the archive, by written id
 	locals    map[uint64]*localizer // by the id of the location in the archive
@@ -77,11 +78,11 @@ var ownTables = map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadig
 	defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles,
 	defIODirectory: IOFiles, defIOHandle: IOHandles}
 
-// sharedByContent holds the tables, besides those of the model, of which equal entries become one.
+// sharedByContent holds the tables outside of the model in which equal entries become one.
 var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMembers: true, CartDimensions: true,
 	SourceLocations: true, InterruptGenerators: true}
 
-// joiner makes the records of several archives those of one.
+// joiner converts the records of several archives to records of one archive.
 type joiner struct {
 	o        *original
 	used     [tables]map[uint64]bool

@@ -400,7 +400,7 @@ func (p *source) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 	return id
 }
 
-// otherReferences holds the fields of events that refer to what the model has no table for.
+// otherReferences holds the fields of events that refer to definitions for which the model has no table.
 var otherReferences = func() (l [len(eventTypes)][]int) {
 	for id := range l {
 		for i, f := range eventTypes[id].fields {
@@ -430,8 +430,9 @@ var rawRanks = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// fillOtherReferences replaces references of the event to what the model has no table for by written ids, and
-// ranks among all communicating locations of its archive by those among the ones of all archives.
+// fillOtherReferences replaces references of the event to definitions for which the model has no table by the
+// written ids. It also replaces ranks among the communicating locations of the event's archive by ranks among
+// the communicating locations of all archives.
 func (e *encoder) fillOtherReferences(p *source) {
 	if p.index == nil {
 		return
@@ -476,7 +477,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
 			}
 		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
-			// The reference is to an undefined id, or to what the model has no table for.
+			// The id is not defined, or the model has no table for the definition.
 			a.Type, a.Value = uint8(defined), e.original.part(c.Location()).id(tableOf(defined), v.Num)
 		}
 		x.Attributes = append(x.Attributes, a)

@@ -14,10 +14,10 @@ const (
 	likeScoreP = "scorep"
 )
 
-// scorep lays out an archive as Score-P does, which is what Scalasca's analyser expects
-// (docs/formats/otf2.md, "Archives like those of Score-P"): a location group of kind process for each
-// process, a master thread first in each, the master threads as the communicating locations of MPI, and
-// roles of regions that follow from their names.
+// scorep lays out an archive as Score-P does, because Scalasca's analyser expects that
+// (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location group of kind
+// process, which begins with the master thread. The master threads are the communicating locations of MPI.
+// The roles of regions follow from their names.
 type scorep struct {
 	process []int    // number of the process of each location, -1 for none
 	master  []bool   // by location

@@ -68,7 +68,7 @@ type encoder struct {
 	begun bool
 	loss  format.Loss
 	plain bool
-	// ofAll records that a plain trace needs a communicator of all threads besides those that are defined.
+	// ofAll is set if a plain trace needs a communicator of all threads in addition to the defined ones.
 	ofAll bool
 	from  *rewrittenTrace // nil unless a Pallas trace is rewritten
 	rows  carrier.Rows

@@ -73,7 +73,7 @@ func comms(s *scope) map[Ref]uint32   { return s.comms }
 func sets(s *scope) map[Ref]uint32    { return s.sets }
 func attrs(s *scope) map[Ref]uint32   { return s.attrs }
 
-// groupTypes names what the members of a group are, by the group's type.
+// groupTypes holds a word for the members of a group, by the group's type.
 var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self"}
 
 // Renamable marks the model's encoder as able to rename texts.

@@ -133,8 +133,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// selectPlaceless removes the definition records whose place is unknown and whose contents the header
-// or the labels ahead of other records tell.
+// selectPlaceless removes redundant definition records: their place is unknown, and the header or the labels
+// ahead of other records have the same contents.
 func (e *encoder) selectPlaceless() {
 	e.named = newDefinitions()
 	if len(e.placeless) == 0 {

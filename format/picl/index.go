@@ -175,7 +175,7 @@ func (d *decoder) reportMissing(missing map[setKey]int64) error {
 	return nil
 }
 
-// setName returns the name of what the subsets in records of a type have as members.
+// setName returns a word for the members of the subsets that records of a type define.
 func setName(typ int64) string {
 	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }

@@ -324,9 +324,9 @@ func (c *oldConverter) convert(x *oldLine) error {
 				}
 			}
 		}
-		return c.figures(x, args[max(0, len(args)-2):]) // the verbose spelling has the busy time ahead of the idle time
+		return c.writeFigures(x, args[max(0, len(args)-2):]) // the verbose spelling has the busy time ahead of the idle time
 	case 12:
-		return c.figures(x, args)
+		return c.writeFigures(x, args)
 	case 13:
 		return c.emit(rec(TypeMark, -12))
 	case 14:
@@ -422,9 +422,9 @@ func (c *oldConverter) block(x *oldLine) error {
 	return c.emit(own, rec(typ, event))
 }
 
-// figures writes what a process has counted up to now as a user record that has the number of the old record. It is
-// no statistics record, since the events do not have to tell these figures.
-func (c *oldConverter) figures(x *oldLine, figures []int64) error {
+// writeFigures writes the counts of a process so far as a user record, whose type is the number of the old
+// record. It does not write a statistics record, because the events need not agree with these counts.
+func (c *oldConverter) writeFigures(x *oldLine, figures []int64) error {
 	if len(figures) == 0 {
 		return nil
 	}

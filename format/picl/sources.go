@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources holds what receives do not state of their messages, such as the sender.
+// sources finds the facts about messages that the records of their receives lack, such as the sender.
 type sources struct {
 	sync.Mutex
 	receivers map[procKey]bool          // processes that may have such receives
@@ -176,7 +176,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 	return nil
 }
 
-// complete sets what is unknown of the message to that of another record of the same receive.
+// complete sets the unknown fields of the message from another record of the same receive.
 func (r *waitingReceive) complete(o receivedMessage) {
 	if r.from == trace.NoRef && o.from != trace.NoRef {
 		r.from, r.changed = o.from, true

@@ -143,7 +143,7 @@ func TestDefinitions_2_3_5(t *testing.T) {
 	}
 }
 
-// TestLabels_2_3_4 checks labels that name nothing: empty ones, and those of a subset for the event type -1.
+// TestLabels_2_3_4 checks labels without effect: empty labels, and labels of a subset for the event type -1.
 func TestLabels_2_3_4(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"empty", "-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "event 5"(5)`},

@@ -368,7 +368,7 @@ func (p *processStatistics) figure(inside, event int64) *eventFigures {
 	return f
 }
 
-// volume returns what a record adds to the volume of its event, or -1 if the record leaves it open. The unit is
+// volume returns the volume that a record adds to its event, or -1 if the record does not state it. The unit is
 // bytes, except for load0, which counts processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 	names := spec.entry

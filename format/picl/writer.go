@@ -405,7 +405,7 @@ const (
 	leftData     = "data of unknown meaning may name what has another number"
 )
 
-// degradedFields holds the fields of records that are kept but for what a reason in Writer.Left says.
+// degradedFields holds, by a reason in Writer.Left, the field of records that is kept in part.
 var degradedFields = map[string]string{leftText: "text", leftSpelling: "spelling", leftData: "data"}
 
 // writesUnchanged reports whether records are written without change.

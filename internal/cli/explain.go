@@ -12,10 +12,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// explainResult is what weft explain --json prints.
+// explainResult is the JSON of weft explain (docs/json.md).
 type explainResult struct {
 	heading
-	// Missing says why a part of a trace cannot be explained.
+	// Missing is the reason why a part of a trace cannot be explained.
 	Missing string `json:"missing,omitempty"`
 	*explain.Page
 	Baseline *explain.Baseline `json:"baseline,omitempty"`

@@ -22,8 +22,8 @@ var (
 	printedParadigm = regexp.MustCompile(`Paradigm: "([A-Z]+)"`)
 )
 
-// withoutNumbers returns the definitions and the events that otf2-print prints for an archive, without ids,
-// times and what belongs to the trace as a whole.
+// withoutNumbers returns the definitions and the events that otf2-print prints for an archive. It leaves out ids,
+// times and the properties of the trace as a whole.
 func withoutNumbers(t *testing.T, path string) (definitions, events map[string]int) {
 	t.Helper()
 	out, _ := runTool(t, path, "otf2-print", "-A")
@@ -183,7 +183,7 @@ var (
 )
 
 // withNames returns the definitions and the events that otfprint prints for a trace, with names in place of
-// tokens, and without times, other numbers and what a trace has once.
+// tokens. It leaves out times, other numbers, and records that a trace has only once.
 func withNames(t *testing.T, path string) (definitions, events map[string]int) {
 	t.Helper()
 	names := map[string]string{}

@@ -303,7 +303,8 @@ func TestEventsOfProcessZero(t *testing.T) {
 	}
 }
 
-// TestLastLineOutOfOrder checks that a last line without a line end, which becomes an event, is sorted as others are.
+// TestLastLineOutOfOrder checks that a last line without a line end becomes an event, and that this event is
+// sorted by its time.
 func TestLastLineOutOfOrder(t *testing.T) {
 	path := writeTrace(t, map[string]string{
 		".otf":      "1:1\n",

@@ -20,8 +20,8 @@ type compatFlags struct {
 	noPairs, fullPairs bool
 }
 
-// omitted lists the flags that leave out parts of a trace, by otf.Part.
-var omitted = [5]struct{ flag, what string }{
+// omitFlags lists the flags that leave out parts of a trace, by otf.Part. what names the part.
+var omitFlags = [5]struct{ flag, what string }{
 	otf.Definitions: {"nodef", "definitions"}, otf.Events: {"noevent", "events"}, otf.Snapshots: {"nosnap", "snapshots"},
 	otf.Statistics: {"nostat", "statistics"}, otf.Markers: {"nomarker", "markers"},
 }
@@ -31,7 +31,7 @@ func (c *compatFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.num, "num", "", "with --compat of OTF: print the records with these numbers alone, such as 10..20")
 	f.StringSliceVar(&c.records, "records", nil,
 		"with --compat of OTF: print these types of records alone, by name or number")
-	for i, x := range omitted {
+	for i, x := range omitFlags {
 		f.BoolVar(&c.omit[i], x.flag, false, "with --compat of OTF: leave out the "+x.what)
 	}
 	f.BoolVar(&c.noPairs, "nokeyvalue", false, "with --compat of OTF: leave out key-value pairs")

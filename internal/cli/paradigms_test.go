@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// TestParadigmsOfTeams checks that the teams of threads have the paradigm of the threads in archives that weft writes
-// for traces of other formats, also where only the threads' events tell it, as in Pallas: otf2-print prints the same
-// paradigms as for an archive like those of Score-P, and python3-otf2 reads all events.
+// TestParadigmsOfTeams checks that teams of threads have the paradigm of their threads in archives that weft
+// writes for traces of other formats. In Pallas, the paradigm follows from the events of the threads only.
+// otf2-print must print the same paradigms as for an archive like those of Score-P, and python3-otf2 must read
+// all events.
 func TestParadigmsOfTeams(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")

@@ -34,7 +34,7 @@ func TestAlignClocksOfProcesses(t *testing.T) {
 
 // TestPlainMessages checks that plain traces have the messages of traces whose messages have no
 // communicator: those of OTF's communicator 0, and those that follow from PICL's records of sends and
-// receives, which tell no request. Each is the only one of its tag.
+// receives, which have no request. Each is the only one of its tag.
 func TestPlainMessages(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -150,8 +150,8 @@ func TestMessageNumbersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestShiftOfNegativeTimes checks that the loss table tells by how much a plain trace in a format without negative
-// times is later.
+// TestShiftOfNegativeTimes checks that the loss table has the time by which a plain trace is shifted in formats
+// without negative times.
 func TestShiftOfNegativeTimes(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 0 -1.5 0 0 0\n-4 0 2 0 0 0\n")
 	for _, ext := range []string{".otf", ".otf2", ".pallas"} {

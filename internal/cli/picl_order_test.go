@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestDefinitionsStayAhead_2_4 checks that definition records of a file that is not in the order of time are in that
-// order in what commands write, ahead of the records that they name: header records first.
+// TestDefinitionsStayAhead_2_4 checks the order of the definition records that commands write for a file that is
+// not in the order of time. Header records come first. The others are in the order of time, ahead of the records
+// that they name.
 func TestDefinitionsStayAhead_2_4(t *testing.T) {
 	const text = "-5 -1 -1.0 1 -1 3 0 one\n-5 5 -1.0 1 -1 4 0 task\n-6 -1 -1.0 1 -1 1 \"%d%s\" 7 \"%d\"\n" +
 		"-2 9 0.05 0 0 0\n-3 -21 0.4 0 0 3 2 8 1 1\n-4 -21 0.5 0 0 0\n-2 9 0.8 0 0 0\n" +

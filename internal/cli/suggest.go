@@ -176,7 +176,7 @@ func (x *suggestions) write(w io.Writer, least int) {
 	}
 }
 
-// checkName returns a name for the check of a property, which is a word.
+// checkName returns a name for the check of a property. The name is a single word, without blanks.
 func checkName(p *suggest.Property) string {
 	name := string(p.Kind) + " " + eventName(p.A)
 	if p.Kind != suggest.Period {
@@ -191,12 +191,13 @@ func checkName(p *suggest.Property) string {
 	return string(r[:min(len(r), 80)])
 }
 
-// eventName returns the name of events as the properties of flags write it.
+// eventName returns the name of events in the syntax of the flags for properties.
 func eventName(n suggest.Name) string {
 	return [...]string{suggest.Plain: "", suggest.Start: "start ", suggest.End: "end "}[n.Event] + n.Name
 }
 
-// suggestionComment returns what was observed of a property, in objects with a value of an attribute or in all events.
+// suggestionComment returns a text about the observations of a property. by is the attribute that identifies
+// objects, or "".
 func suggestionComment(p *suggest.Property, by string) string {
 	a, b := plain(eventName(p.A)), plain(eventName(p.B))
 	if p.Kind == suggest.Precedence {

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Settings holds the settings on which an index depends, besides the trace itself.
+// Settings holds the settings on which an index depends, in addition to the trace itself.
 type Settings struct {
 	Version    int    // version of the index layout
 	Format     string // name of the trace's format

@@ -47,7 +47,7 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 }
 
 // describe returns the metadata of a file as a text. It returns "" if the file cannot be examined, or has
-// changed after latest, so that a stamp of it would not tell later changes.
+// changed after latest, because a stamp would not show further changes of such a file.
 func describe(f fs.FS, name string, latest time.Time) string {
 	if name == "." {
 		return "trace" // other files in the trace's folder do not matter, as in identity.folder

@@ -14,8 +14,8 @@ const maxColors = 1 << 14
 
 const otherValues = "…"
 
-// spanName is what takes the place of a region if attributes name spans: a value of the attribute that
-// names them, and of the one that colours them.
+// spanName takes the place of a region if attributes name or colour spans. name is the value of the
+// attribute that names spans, and group is the value of the attribute that colours them.
 type spanName struct{ name, group string }
 
 // renames reports whether attributes take the place of regions.

@@ -236,9 +236,9 @@ type spanTrack struct {
 	depths []int64
 }
 
-// newSpanTrack returns a new track. Its buffers are allocated at once, because a trace may have
-// many tracks of few spans. Their size is what the track like has needed so far, because the tracks
-// of a trace resemble each other.
+// newSpanTrack returns a new track. It allocates the buffers immediately, because a trace may have many
+// tracks of few spans. The tracks of a trace resemble each other, so the buffers get the sizes that the
+// track like has needed so far.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	size, deep := 16, 8
 	if like != nil {

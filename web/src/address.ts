@@ -27,7 +27,7 @@ export const saveTimer = "address";
  */
 const leftKey = "weft-left-as";
 
-/** AddressView is the part of the page that Address needs, besides App. */
+/** AddressView is the part of the page that Address needs in addition to App. */
 export interface AddressView {
   /** panels returns the ids of the tabs. */
   panels(): readonly string[];

@@ -1,6 +1,6 @@
 // The types of the server's answers about specifications, behaviour and flow.
 
-/** SyntaxProblem is what is wrong with a specification, at a place counted from 1. */
+/** SyntaxProblem is a syntax error in a specification. Its line and column are counted from 1. */
 export interface SyntaxProblem {
   line: number;
   column: number;

@@ -96,7 +96,7 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** ColorMode is what the colours of spans stand for: regions, groups of regions, or rows. */
+/** ColorMode is the meaning of the colours of spans: regions, groups of regions, or rows. */
 export type ColorMode = "region" | "group" | "track";
 
 /**

@@ -48,7 +48,7 @@ export function configuration(app: App): Choice {
 export async function configure(app: App, c: Choice, sync: () => void, cancelSave: () => void): Promise<void> {
   const s = app.store.state,
     attribute = c.color.startsWith(attributePrefix) ? c.color.slice(attributePrefix.length) : "",
-    // the group of a name is what it is coloured by
+    // if an attribute names spans, the mode "group" colours a span by the value of the other attribute
     color: ColorMode =
       c.color === "track"
         ? "track"

@@ -7,14 +7,14 @@ import type { Window } from "./time";
 import { pan, zoom } from "./view";
 import { wheelFactor } from "./wheel";
 
-/** Actions are the effects of the controls, besides moving the window. */
+/** Actions holds the effects of the controls, except for moving the window. */
 export interface Actions {
   /** pick selects a hit. */
   pick(t: Timeline, h: Hit | null): void;
   pickLink(t: Timeline, id: Hit | null): void;
   /** hover shows the tooltip for a point, or hides it. */
   hover(t: Timeline, h: Hit | null, x: number, y: number): void;
-  /** mark sets one end of the measured time; second says which one. */
+  /** mark sets an end of the measured time: the second end if second is set, otherwise the first. */
   mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): void;
   /**
    * range selects an interval of time. An end that has a point snaps to the edge of a span near

@@ -41,7 +41,7 @@ export function saveText(text: string, file: string, type: string): void {
   save(new Blob([text], { type }), file);
 }
 
-/** LegendColor is a colour of the picture with the name of what it stands for. */
+/** LegendColor is a colour of the picture with its meaning. */
 export interface LegendColor {
   label: string;
   color: string;

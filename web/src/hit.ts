@@ -7,7 +7,7 @@ import { type Grid, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, StripKind, type Tile } from "./tile";
 import { floorDiv } from "./time";
 
-/** Hit describes what is under a point of the time line. */
+/** Hit describes the span, instant or curve under a point of the time line. */
 export interface Hit {
   row: Row;
   track: number;

@@ -1,5 +1,5 @@
-// The page while the server indexes a trace: its progress, and what the server says about the trace
-// so far.
+// The page while the server indexes a trace: the progress, and the facts about the trace that the
+// server already knows.
 import type { Overview, TraceEntry, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";

@@ -1,4 +1,4 @@
-// Deferred work: named timers and frames, by which the page can say what is pending.
+// Deferred work: timers and frames. Each has a name, so that the page can list the pending work.
 
 interface Timer {
   what: string;

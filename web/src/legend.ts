@@ -1,4 +1,4 @@
-// The legend: what the colours on the screen stand for, ordered by the area that each fills.
+// The legend: the meanings of the colours on the screen, ordered by the area that each colour fills.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
@@ -31,7 +31,7 @@ export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, 
 }
 
 /**
- * Entry is a colour of the legend with what it stands for: a region, a group of regions, or a row.
+ * Entry is a colour of the legend with its meaning: a region, a group of regions, or a row.
  */
 interface Entry {
   label: string;

@@ -1,5 +1,5 @@
-// Draws over the spans: range, notes, measured time, selection, links and what is under the
-// pointer.
+// Draws over the spans: the range, notes, the measured time, the selection, links, and the highlight
+// under the pointer.
 import type { App } from "./app";
 import { type Arrow, drawSingleEnd, drawArrow, type Segment } from "./arrows";
 import { drawExtraMarks } from "./extras";
@@ -10,7 +10,7 @@ import type { Window } from "./time";
 
 /** Overlay is the state of a time line that drawMarks draws. */
 export interface Overlay {
-  /** hover is what the pointer is over. */
+  /** hover is the hit under the pointer; null if there is none. */
   hover: Hit | null;
   hoverLink: Segment | null;
   /** pointer is the position of the pointer in CSS pixels. */
@@ -24,7 +24,8 @@ export interface Overlay {
 }
 
 /**
- * drawMarks draws the range, notes, measured time, selection, arrows and what is under the pointer.
+ * drawMarks draws the range, notes, measured time, selection, arrows and the highlight under the
+ * pointer.
  */
 export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderingContext2D, dpr: number): void {
   const s = app.store.state,

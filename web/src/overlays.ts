@@ -41,7 +41,7 @@ export class Overlay<T> {
     });
   }
 
-  /** clear removes what is drawn. */
+  /** clear removes the overlay and cancels its request. */
   clear(): void {
     if (this.timer) drop(this.timer);
     this.timer = 0;

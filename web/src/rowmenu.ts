@@ -5,7 +5,7 @@ import type { Lane } from "./lane";
 import { rateKey } from "./rowview";
 import { moreWords, type Node, type Row, levelSteps } from "./rows";
 
-/** showMoreLevels increases the number of levels to what a row needs. */
+/** showMoreLevels increases the number of levels so that all levels of a row are visible. */
 export function showMoreLevels(app: App, r: Row): void {
   const levels = levelSteps.find((n) => n >= r.strips + r.more) ?? levelSteps[levelSteps.length - 1];
   if (levels === app.store.state.levels) {

@@ -379,7 +379,7 @@ export const levelSteps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
  */
 export const mostLevels = levelSteps[levelSteps.length - 1];
 
-/** moreWords describes what a row does not show; "" if it shows everything. */
+/** moreWords describes the levels or lanes that a row does not show; "" if it shows all of them. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
   if (r.deeper)

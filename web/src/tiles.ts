@@ -1,5 +1,5 @@
-// The tiles of one trace: which ones a view needs, which ones are cached, and which ones are drawn
-// until better ones arrive.
+// The tiles of one trace. This file determines the tiles that a view needs, caches tiles, and chooses
+// the tiles that are drawn until better ones arrive.
 import { type Client, isAbort, ranges, errorText } from "./api";
 import { drop, later, now } from "./later";
 import type { Row } from "./rows";

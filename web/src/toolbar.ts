@@ -24,7 +24,7 @@ function onEdges(loose: string): string {
         : "";
 }
 
-/** measured describes the measured time, or what the user has to do next. */
+/** measured describes the measured time, or the user's next step if an end is missing. */
 function measured(app: App): string {
   const n = app.store.state,
     [a, b] = n.marks;

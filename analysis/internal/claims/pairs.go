@@ -51,7 +51,8 @@ func (p *Pairs[T]) Begin(c *trace.Cursor, what T) {
 // is, a begin of no interest may be left out.
 func (p *Pairs[T]) Among(c *trace.Cursor) bool { return len(p.open[keyOf(c)]) > 0 }
 
-// End closes the claim or visit that an event ends, and returns what is known of it. ok is false if none is open.
+// End closes the claim or visit that an event ends, and returns the value that was stored at its begin. ok is
+// false if none is open.
 func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 	key := keyOf(c)
 	list := p.open[key]

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// contents is what a history has of a call.
+// contents holds all data of a call in a history.
 type contents struct {
 	call           Call
 	before, inside []synclog.PathTime
@@ -25,7 +25,7 @@ type contents struct {
 	operations     []Operation
 }
 
-// contentsOf returns what a history has of a call.
+// contentsOf returns all data of a call in a history.
 func contentsOf(h *History, p waitstate.Place) contents {
 	l := h.Locations[p.Location]
 	x := contents{call: *l.Call(p.Number), before: slices.Clone(l.Before(p.Number)),

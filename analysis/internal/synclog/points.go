@@ -73,8 +73,8 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
-// team returns the communicator of a team. If the trace does not record teams, it returns a number
-// for the location's process, which no communicator has.
+// team returns the communicator of a team. If the trace does not record teams, it returns a number that
+// identifies the location's process and differs from all communicators.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
 		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)

@@ -80,11 +80,11 @@ type lane struct {
 	buf      []byte
 	next     Chunk // the chunk that buf becomes
 	chunks   []Chunk
-	sums     []int64    // exclusive times of the packed calls, by node plus 1; set only with Options.Times
-	passed   []nodeTime // exclusive times since the end of the last packed call
-	since    int64      // time up to which passed is complete
-	forks    []openFork // open parallel constructs and visits of teams, the innermost last
-	delayed  []delayed  // calls that are packed once the path of the following parallel region is known
+	sums     []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
+	passed   []nodeTime    // exclusive times since the end of the last packed call
+	since    int64         // time up to which passed is complete
+	forks    []openFork    // open parallel constructs and visits of teams, the innermost last
+	delayed  []delayedCall // calls that are packed once the path of the following parallel region is known
 }
 
 // openFork is a parallel construct that the location has begun, or a team in which it works. The
@@ -105,8 +105,8 @@ const (
 	mostDelayed = 64
 )
 
-// delayed is a call that cannot be packed so far.
-type delayed struct {
+// delayedCall is a call that cannot be packed yet.
+type delayedCall struct {
 	node           int32
 	enter, leave   int64
 	flags          byte
@@ -525,7 +525,7 @@ const (
 // before entries of lane.passed are its times before the call.
 func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
 	before int) error {
-	c := delayed{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
+	c := delayedCall{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
 		before: l.passed[:before], inside: l.passed[before:]}
 	if team != nil {
 		c.team = *team
@@ -549,7 +549,7 @@ func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team 
 }
 
 // write appends a call to the packed calls of a lane.
-func (w *worker) write(l *lane, c *delayed) error {
+func (w *worker) write(l *lane, c *delayedCall) error {
 	b := append(l.buf, c.flags)
 	b = appendNumber(b, uint64(c.node+1))
 	b = binary.AppendVarint(b, c.leave-l.end)

@@ -109,8 +109,8 @@ func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	e.operation(&Operation{Relation: Starts, Members: list, Root: -1})
 }
 
-// judgeAll reports the waits of an operation in which all members wait for all others, with the
-// given patterns. It does not report a pattern that is Patterns.
+// judgeAll reports the waits of an operation in which all members wait for all others. waiting and
+// completion are the patterns of these waits. If a pattern equals Patterns, its waits are not reported.
 func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	if len(o.Members) < 2 {
 		return

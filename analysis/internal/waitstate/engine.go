@@ -172,8 +172,8 @@ type Message struct {
 	Communicator         uint64
 }
 
-// Rendezvous is a send that cannot complete before its receive is posted, either by the definition
-// of the call, or because it has waited for that.
+// Rendezvous is a send that completes only after its receive is posted. Either the definition of the call
+// requires this, or the send has waited for the receive in the trace.
 type Rendezvous struct {
 	Send, Post Place // the call that completes the send, and the call that posts the receive
 	Time       int64 // begin of the call Post in ticks

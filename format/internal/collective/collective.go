@@ -100,8 +100,8 @@ func (x *calls) leave(region uint32) {
 	}
 }
 
-// operation returns the number in OTF2 of an operation: that of the function in which it is called,
-// or else that of the trace's definition.
+// operation returns OTF2's number of a collective operation. The name of the function in which it is called
+// determines the number. If that name is unknown, the name of the trace's operation own determines it.
 func (f *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n

@@ -13,7 +13,10 @@ export interface Defects {
   more: number;
 }
 
-/** DefectCount is a number of defects, also in words. bad is set if any of them is an error. */
+/**
+ * DefectCount is a number of defects. words is a text with this number, and bad is set if any of the
+ * defects is an error.
+ */
 export interface DefectCount {
   count: number;
   words: string;

@@ -183,7 +183,7 @@ export function locations(): Panel {
           },
         },
       );
-      // the balance is that of the busy times
+      // the balance is the mean of the busy times divided by their maximum
       const times = s.rows.map((x) => Number(x.busy)),
         mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length),
         most = times.reduce((a, b) => Math.max(a, b), 0);
