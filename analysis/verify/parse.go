@@ -88,7 +88,7 @@ type parser struct {
 
 // Parse reads a specification. The file's name is used in messages only. An error is a [*SyntaxError].
 // The memory is in proportion to the text, except that quantified formulas and checks count once for each
-// value, at most 100 000 formulas in all.
+// value, at most 100 000 different formulas and 500 000 in the scope of parameters in all.
 func Parse(file string, spec []byte) (*Spec, error) {
 	tokens, err := lex(file, string(spec))
 	if err != nil {

@@ -179,6 +179,8 @@ func TestSyntaxErrors(t *testing.T) {
 		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
 		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
 		"check a : " + strings.Repeat("not ", 20000): "nested at most",
+		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, expected at most 500000",
+		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true":             "1:7: found more formulas, expected at most 500000",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
