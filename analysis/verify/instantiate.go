@@ -179,7 +179,7 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number}, true
+		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number, n.comp.unit}, true
 		id.WriteString(f.Comparison.String())
 	case Next:
 		f.state = true

@@ -605,14 +605,14 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 
 // eachComparison calls f for the states, of some in a row, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
-	i := from
+	i, number := from, e.number(c)
 	for p := range c.Signal.evaluate(e.signal, e.unit) {
 		for ; i < to; i++ {
 			u := e.offset(e.time[i])
 			if p.to < u || p.to == u && !p.last {
 				break
 			}
-			if p.from <= u && holds(p.value(u), c.Op, c.Number) {
+			if p.from <= u && holds(p.value(u), c.Op, number) {
 				f(i)
 			}
 		}
@@ -639,7 +639,7 @@ func (e *evaluator) denseValue(f *Formula) denseValue {
 		v = same(all)
 	case Compare:
 		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
-		v = same(compare(signal, e.domain, f.Comparison.Op, f.Comparison.Number).intersect(all))
+		v = same(compare(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
 	case Not:
 		v = e.denseNot(args[0])
 	case And:
