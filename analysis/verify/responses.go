@@ -340,9 +340,18 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	}
 }
 
-// duration returns a duration in words.
+// duration returns a duration in words, without rounding: a bound that it exceeds by little is not the duration.
 func (x *explainer) duration(ticks uint64) string {
-	return x.defs.Clock.FormatDuration(int64(min(ticks, math.MaxInt64)))
+	c := x.defs.Clock
+	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))
+	_, unit, _ := strings.Cut(text, " ")
+	length := units[strings.Replace(unit, "µ", "u", 1)]
+	if length == nil || !c.Valid() {
+		return text
+	}
+	v := new(big.Rat).SetFrac(new(big.Int).SetUint64(ticks), big.NewInt(1))
+	v.Mul(v, big.NewRat(c.Den, c.Num)).Quo(v, length)
+	return strings.TrimSuffix(strings.TrimRight(v.FloatString(12), "0"), ".") + " " + unit
 }
 
 // objectsOfEvent returns the objects of a row, if the specification needs those of single events.

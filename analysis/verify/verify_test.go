@@ -111,6 +111,24 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestReasonsAreExact checks that no duration in an explanation is rounded to the bound that it exceeds.
+func TestReasonsAreExact(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1_000_000))
+	loc := rec.Location("main")
+	rec.Mark(loc, 0, rec.Region("p"))
+	rec.Mark(loc, 5_000_010, rec.Region("q"))
+	rec.Mark(loc, 10_000_020, rec.Region("q"))
+	for f, want := range map[string]string{
+		"globally if {'name'='p'} then finally by 5 s {'name'='q'}": ", 5.00001 s later",
+		"percentile 100 from {'name'='p'} to {'name'='q'} <= 5 s":   "is 5.00001 s, expected <= 5 s",
+	} {
+		got := verdict(t, format.Recorded(rec), f, Compatible)
+		if got.Verdict != Bad || !strings.Contains(fmt.Sprint(got.Reasons), want) {
+			t.Errorf("%s: %s %v, expected %s", f, got.Verdict, got.Reasons, want)
+		}
+	}
+}
+
 // TestClaims checks propositions about the begins and ends of claims and calls.
 func TestClaims(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
