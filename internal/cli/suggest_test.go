@@ -220,3 +220,16 @@ func TestDecimalIn(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestionsOfManyValues checks that weft verify takes a specification with many properties of many values.
+func TestSuggestionsOfManyValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "objects.etf")
+	weft(t, 0, "generate", "--workload", "cps", "--violations", "3", "--events", "20000", path)
+	text := weft(t, 0, "verify", "--suggest", "--by", "id", "--least", "20", path)
+	if n := strings.Count(text, "\ncheck "); n < 20 {
+		t.Errorf("%d properties, expected at least 20", n)
+	}
+	if _, err := verify.Parse("suggested.etl", []byte(text)); err != nil {
+		t.Error(err)
+	}
+}
