@@ -346,7 +346,7 @@ func (r *recorder) ownAttributes(c *trace.Cursor) {
 // placeAttributes counts the location and the group of the current row. Those of formats whose claims have
 // attributes of their own count these alone.
 func (r *recorder) placeAttributes(c *trace.Cursor) {
-	if r.defs.ClaimLines || !r.defs.Locations.Has(c.Location()) {
+	if r.defs.AttributesAlone() || !r.defs.Locations.Has(c.Location()) {
 		return
 	}
 	l := r.defs.Locations.At(c.Location())
@@ -411,7 +411,7 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 // refAttribute counts the name of the region, or of what else the row refers to, unless claims have attributes of
 // their own.
 func (r *recorder) refAttribute(c *trace.Cursor) {
-	if r.defs.ClaimLines || !r.wants("name") {
+	if r.defs.AttributesAlone() || !r.wants("name") {
 		return
 	}
 	if name, ok := r.defs.RefName(r.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
@@ -433,7 +433,7 @@ func (r *recorder) event(c *trace.Cursor) {
 	r.ownAttributes(c)
 	r.refAttribute(c)
 	r.placeAttributes(c)
-	if k := c.Kind(); !r.defs.ClaimLines {
+	if k := c.Kind(); !r.defs.AttributesAlone() {
 		spec := r.defs.Spec(k)
 		r.attribute("kind", spec.Name)
 		location := func(l uint64) []string {

@@ -181,7 +181,7 @@ func (r *recorder) warnings() []Warning {
 // attributeNames returns the names of the attributes that the trace defines.
 func (r *recorder) attributeNames() []string {
 	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
-	if r.defs.ClaimLines {
+	if r.defs.AttributesAlone() {
 		names = nil
 	}
 	for _, a := range r.defs.Attributes.All() {
