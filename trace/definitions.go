@@ -352,3 +352,7 @@ func (d *Definitions) Property(key string) (Value, bool) {
 	}
 	return Value{}, false
 }
+
+// AttributesAlone reports whether claims and events have no names and places but those among their attributes. A trace
+// of another format has both, even where it is kept in lines of claims.
+func (d *Definitions) AttributesAlone() bool { return d.ClaimLines && d.Origin == d.Format }

@@ -301,7 +301,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
 	claim := c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin
 	operand := -1 // the one whose name is By
-	if !claim && !p.defs.ClaimLines && p.By != "" {
+	if !claim && !p.defs.AttributesAlone() && p.By != "" {
 		operand = slices.IndexFunc(p.defs.Spec(c.Kind()).Operands, func(o trace.Operand) bool { return o.Name == p.By })
 	}
 	same := len(keys) == 0 && operand < 0 // as other events of the kind
@@ -333,7 +333,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 			}
 		}
 	}
-	if !p.defs.ClaimLines {
+	if !p.defs.AttributesAlone() {
 		if s, ok := p.defs.RefName(p.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
 			name(s)
 		}

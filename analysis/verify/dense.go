@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"math"
+	"math/big"
 	"slices"
 )
 
@@ -249,6 +250,17 @@ func (s *times) add(x interval) {
 	} else if x.high == l.high {
 		l.highOpen = l.highOpen && x.highOpen
 	}
+}
+
+// number returns the number that a signal is compared with. Times count in the time unit of the trace.
+func (e *evaluator) number(c *Comparison) float64 {
+	if c.Unit == "" {
+		return c.Number
+	}
+	r := new(big.Rat).SetFloat64(c.Number)
+	one := e.inTicks(Duration{value: big.NewRat(1, 1)})
+	n, _ := r.Quo(e.inTicks(Duration{Unit: c.Unit, value: r}), one).Float64()
+	return n
 }
 
 // compare returns the times of the domain at which the comparison of a signal with k is true.

@@ -170,7 +170,7 @@ func (x *explainer) until(o *origin, end int) int64 {
 
 // after formats the time from an origin to a state.
 func (x *explainer) after(o *origin, j int) string {
-	return x.defs.Clock.FormatDuration(x.time[j] - o.time)
+	return x.duration(uint64(x.time[j]) - uint64(o.time))
 }
 
 // during formats the bound of a formula at an origin.

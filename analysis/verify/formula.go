@@ -89,6 +89,8 @@ type Comparison struct {
 	Signal *SignalExpr
 	Op     string // ">=", ">", "<=", "<", "==" or "!="
 	Number float64
+	// Unit is a unit of time, or "". With a unit the number is a time; signals count times in the time unit of the trace.
+	Unit string
 }
 
 // SignalExpr is a signal or a combination of signals.
@@ -214,7 +216,11 @@ func (b *Bound) String() string {
 
 // String returns the comparison in the syntax of a specification.
 func (c *Comparison) String() string {
-	return c.Signal.String() + " " + c.Op + " " + strconv.FormatFloat(c.Number, 'g', -1, 64)
+	s := c.Signal.String() + " " + c.Op + " " + strconv.FormatFloat(c.Number, 'g', -1, 64)
+	if c.Unit != "" {
+		s += " " + c.Unit
+	}
+	return s
 }
 
 // String returns the expression in the syntax of a specification.

@@ -10,6 +10,10 @@ import (
 // maxFormulas is the greatest number of different formulas of a specification.
 const maxFormulas = 100_000
 
+// maxInstances is the greatest number of formulas in the scope of parameters, counted for each value. Equal ones
+// count, too: the time to make them is bounded as well.
+const maxInstances = 5 * maxFormulas
+
 // instance is a formula with the values of its parameters.
 type instance struct {
 	node *node
@@ -45,6 +49,8 @@ type builder struct {
 	open         map[string]bool // definitions whose bodies are being made, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
+	declared     token // the name of the declaration whose formulas are being made
+	instances    int   // formulas in the scope of parameters so far
 }
 
 // instantiate converts declarations to a specification.
@@ -68,6 +74,7 @@ func instantiate(file string, list []*declaration) (*Spec, error) {
 
 // declare adds a check, and reports errors in a definition that no check uses.
 func (b *builder) declare(d *declaration) error {
+	b.declared = d.name
 	if d.keyword == "signal" {
 		_, err := b.signal(d.name)
 		return err
@@ -134,6 +141,11 @@ func (b *builder) formula(n *node, env *environment) (*Formula, error) {
 	if f := b.done[key]; f != nil {
 		return f, nil
 	}
+	if env != nil {
+		if b.instances++; b.instances > maxInstances {
+			return nil, b.tooMany(maxInstances)
+		}
+	}
 	f, err := b.make(n, env)
 	if err == nil {
 		b.done[key] = f
@@ -167,7 +179,7 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number}, true
+		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number, n.comp.unit}, true
 		id.WriteString(f.Comparison.String())
 	case Next:
 		f.state = true
@@ -191,14 +203,19 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 	return b.add(f, id.String())
 }
 
+// tooMany returns the error for the declaration with which the formulas become more than limit.
+func (b *builder) tooMany(limit int) error {
+	return &SyntaxError{File: b.file, Line: b.declared.line, Column: b.declared.column, Found: "more formulas",
+		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
+}
+
 // add returns the formula with the text id: the earlier one if there is one, or else f.
 func (b *builder) add(f *Formula, id string) (*Formula, error) {
 	if known := b.known[id]; known != nil {
 		return known, nil
 	}
 	if f.index = len(b.spec.formulas); f.index >= maxFormulas {
-		return nil, &SyntaxError{File: b.file, Line: 1, Column: 1, Found: "more formulas",
-			Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", maxFormulas)}
+		return nil, b.tooMany(maxFormulas)
 	}
 	b.spec.formulas = append(b.spec.formulas, f)
 	b.known[id] = f

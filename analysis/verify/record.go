@@ -349,7 +349,7 @@ func (r *recorder) ownAttributes(c *trace.Cursor) {
 // placeAttributes counts the location and the group of the current row as attributes. In formats whose claims
 // have attributes of their own, it counts none.
 func (r *recorder) placeAttributes(c *trace.Cursor) {
-	if r.defs.ClaimLines || !r.defs.Locations.Has(c.Location()) {
+	if r.defs.AttributesAlone() || !r.defs.Locations.Has(c.Location()) {
 		return
 	}
 	l := r.defs.Locations.At(c.Location())
@@ -414,7 +414,7 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 // refAttribute counts the name of the definition that the row refers to, such as its region. It counts nothing
 // in formats whose claims have attributes of their own.
 func (r *recorder) refAttribute(c *trace.Cursor) {
-	if r.defs.ClaimLines || !r.wants("name") {
+	if r.defs.AttributesAlone() || !r.wants("name") {
 		return
 	}
 	if name, ok := r.defs.RefName(r.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
@@ -436,7 +436,7 @@ func (r *recorder) event(c *trace.Cursor) {
 	r.ownAttributes(c)
 	r.refAttribute(c)
 	r.placeAttributes(c)
-	if k := c.Kind(); !r.defs.ClaimLines {
+	if k := c.Kind(); !r.defs.AttributesAlone() {
 		spec := r.defs.Spec(k)
 		r.attribute("kind", spec.Name)
 		location := func(l uint64) []string {

@@ -343,9 +343,19 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	}
 }
 
-// duration formats a duration in ticks.
+// duration formats a duration in ticks without rounding,
+// since a bound that it exceeds by little must differ from it.
 func (x *explainer) duration(ticks uint64) string {
-	return x.defs.Clock.FormatDuration(int64(min(ticks, math.MaxInt64)))
+	c := x.defs.Clock
+	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))
+	_, unit, _ := strings.Cut(text, " ")
+	length := units[strings.Replace(unit, "µ", "u", 1)]
+	if length == nil || !c.Valid() {
+		return text
+	}
+	v := new(big.Rat).SetFrac(new(big.Int).SetUint64(ticks), big.NewInt(1))
+	v.Mul(v, big.NewRat(c.Den, c.Num)).Quo(v, length)
+	return strings.TrimSuffix(strings.TrimRight(v.FloatString(12), "0"), ".") + " " + unit
 }
 
 // objectsOfEvent returns the objects of a row. It returns none if the specification does not need the objects

@@ -183,7 +183,7 @@ func (r *recorder) warnings() []Warning {
 // attributeNames returns the names of the attributes that the trace defines.
 func (r *recorder) attributeNames() []string {
 	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
-	if r.defs.ClaimLines {
+	if r.defs.AttributesAlone() {
 		names = nil
 	}
 	for _, a := range r.defs.Attributes.All() {
@@ -598,14 +598,14 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 
 // eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
-	i := from
+	i, number := from, e.number(c)
 	for p := range c.Signal.evaluate(e.signal, e.unit) {
 		for ; i < to; i++ {
 			u := e.offset(e.time[i])
 			if p.to < u || p.to == u && !p.last {
 				break
 			}
-			if p.from <= u && holds(p.value(u), c.Op, c.Number) {
+			if p.from <= u && holds(p.value(u), c.Op, number) {
 				f(i)
 			}
 		}
@@ -632,7 +632,7 @@ func (e *evaluator) denseValue(f *Formula) denseValue {
 		v = same(all)
 	case Compare:
 		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
-		v = same(compare(signal, e.domain, f.Comparison.Op, f.Comparison.Number).intersect(all))
+		v = same(compare(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
 	case Not:
 		v = e.denseNot(args[0])
 	case And:

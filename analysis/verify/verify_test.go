@@ -111,6 +111,24 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestReasonsAreExact checks that no duration in an explanation is rounded to the bound that it exceeds.
+func TestReasonsAreExact(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1_000_000))
+	loc := rec.Location("main")
+	rec.Mark(loc, 0, rec.Region("p"))
+	rec.Mark(loc, 5_000_010, rec.Region("q"))
+	rec.Mark(loc, 10_000_020, rec.Region("q"))
+	for f, want := range map[string]string{
+		"globally if {'name'='p'} then finally by 5 s {'name'='q'}": ", 5.00001 s later",
+		"percentile 100 from {'name'='p'} to {'name'='q'} <= 5 s":   "is 5.00001 s, expected <= 5 s",
+	} {
+		got := verdict(t, format.Recorded(rec), f, Compatible)
+		if got.Verdict != Bad || !strings.Contains(fmt.Sprint(got.Reasons), want) {
+			t.Errorf("%s: %s %v, expected %s", f, got.Verdict, got.Reasons, want)
+		}
+	}
+}
+
 // TestClaims checks propositions about the begins and ends of claims and calls.
 func TestClaims(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
@@ -179,6 +197,11 @@ func TestSyntaxErrors(t *testing.T) {
 		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
 		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
 		"check a : " + strings.Repeat("not ", 20000): "nested at most",
+		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time, or a formula`,
+		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time, or a formula`,
+		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected def, signal or check`,
+		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, expected at most 500000",
+		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true":              "1:7: found more formulas, expected at most 500000",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
@@ -264,6 +287,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
 	f.Add("signal u : usage {'p'='1'} amount over 2 ms signal t : throughput end {'p'='1'} over 3 us " +
 		"signal w : wip 'p' signal l : latency 'p' over 1 h check c : globally u + derivative(t) - w * 2 + abs(l) >= 0")
+	f.Add("signal min : wip 'p' check c : globally (min <= 1e-3 min and finally by 2 min min > -0.5 h)")
 	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
 		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")

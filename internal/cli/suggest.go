@@ -96,14 +96,29 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 		return &exitError{exitDefects, fmt.Errorf("%s: found no property with %d observations, expected at least one; "+
 			"--least lowers their number", traces[0], flags.suggest.least)}
 	}
-	x := newSuggestions(m, list, traces)
+	x, text := specification(m, list, traces, flags.suggest.least)
 	if flags.asJSON {
 		return a.writeJSON(a.out, x)
 	}
-	var text bytes.Buffer
-	x.write(&text, flags.suggest.least)
-	_, err := a.out.Write(text.Bytes())
+	_, err := a.out.Write(text)
 	return err
+}
+
+// specification returns the properties as JSON and as a specification. Those at the end that would make the
+// specification larger than weft verify takes are left out.
+func specification(m *suggest.Miner, list []suggest.Property, traces []string, least int) (*suggestions, []byte) {
+	for {
+		var text bytes.Buffer
+		x := newSuggestions(m, list, traces)
+		x.write(&text, least)
+		if m.By == "" || len(list) == 1 {
+			return x, text.Bytes()
+		}
+		if _, err := verify.Parse("", text.Bytes()); err == nil {
+			return x, text.Bytes()
+		}
+		list = list[:max(1, len(list)*4/5)]
+	}
 }
 
 // suggestions is the JSON of weft verify --suggest (docs/json.md).

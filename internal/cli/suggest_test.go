@@ -220,3 +220,32 @@ func TestDecimalIn(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestionsOfManyValues checks that weft verify takes a specification with many properties of many values.
+func TestSuggestionsOfManyValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "objects.etf")
+	weft(t, 0, "generate", "--workload", "cps", "--violations", "3", "--events", "20000", path)
+	text := weft(t, 0, "verify", "--suggest", "--by", "id", "--least", "20", path)
+	if n := strings.Count(text, "\ncheck "); n < 20 {
+		t.Errorf("%d properties, expected at least 20", n)
+	}
+	if _, err := verify.Parse("suggested.etl", []byte(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVerifyCarried checks that calls have the same names in another format as in lines of TRACE that carry them.
+func TestVerifyCarried(t *testing.T) {
+	dir := t.TempDir()
+	calls, claims := filepath.Join(dir, "calls.otf2"), filepath.Join(dir, "claims.etf")
+	weft(t, 0, "generate", "--events", "2000", calls)
+	weft(t, 0, "convert", calls, claims)
+	for _, path := range []string{calls, claims} {
+		if text := weft(t, 1, "verify", "--never", "start compute", path); !strings.Contains(text, "start of compute on rank") {
+			t.Errorf("%s: %s", filepath.Base(path), text)
+		}
+		if text := weft(t, 0, "verify", "--suggest", path); !strings.Contains(text, "check response_") {
+			t.Errorf("%s: %s", filepath.Base(path), text)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package verify
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+)
+
+// units are the units of times, in seconds.
+var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
+	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
+
+// bound reads a bound, if there is one. A unit behind the interval counts for both ends.
+func (p *parser) bound() (*Bound, error) {
+	b := &Bound{}
+	var err error
+	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
+	switch {
+	case p.names[first.text] && second.kind != number && !second.is("+") && !second.is("["):
+		return nil, nil // a definition with the name of a keyword
+	case p.accept("by"):
+		b.Low = Duration{Number: "0", value: new(big.Rat)}
+		if b.High, err = p.duration(); err == nil && b.High.Unit == "" {
+			err = p.unknownUnit()
+		}
+		return b, err
+	case p.accept("after"):
+		b.Infinite = true
+		if b.Low, err = p.duration(); err == nil && b.Low.Unit == "" {
+			err = p.unknownUnit()
+		}
+		return b, err
+	case !p.accept("within") && !p.accept("during"):
+		return nil, nil
+	}
+	if b.LowOpen = p.is("("); !b.LowOpen && !p.is("[") {
+		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`)
+	}
+	p.next()
+	if b.Low, err = p.duration(); err != nil {
+		return nil, err
+	}
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	high := p.rest[0]
+	if b.Infinite = p.accept("inf"); !b.Infinite {
+		if b.High, err = p.duration(); err != nil {
+			return nil, err
+		}
+	}
+	if b.HighOpen = p.is(")"); !b.HighOpen && !p.is("]") {
+		return nil, p.fail(p.rest[0], `"]" or ")"`)
+	}
+	p.next()
+	if t := p.rest[0]; p.isUnit() {
+		if b.Low.Unit == "" && b.High.Unit == "" {
+			p.next()
+			b.Low.Unit, b.High.Unit = t.text, t.text
+		}
+	} else if err := p.unknownUnit(); err != nil {
+		return nil, err
+	}
+	if !b.Infinite && (b.Low.Unit == "") == (b.High.Unit == "") && b.Low.inSeconds().Cmp(b.High.inSeconds()) > 0 {
+		return nil, p.fail(high, "a time not before the begin of the interval")
+	}
+	return b, nil
+}
+
+// unknownUnit returns an error if the current token is neither a unit nor the begin of a formula.
+func (p *parser) unknownUnit() error {
+	t := p.rest[0]
+	if t.kind != word || p.names[t.text] || slices.Contains(formulaWords, t.text) ||
+		p.rest[1].kind == symbol && slices.Contains(afterSignal, p.rest[1].text) {
+		return nil
+	}
+	words := append(slices.Sorted(maps.Keys(units)), slices.Sorted(maps.Keys(p.names))...)
+	return p.fail(t, "a unit of time, or a formula", append(words, formulaWords...)...)
+}
+
+// inSeconds returns the duration in seconds, or in units of the trace if it has no unit.
+func (d Duration) inSeconds() *big.Rat {
+	if u := units[d.Unit]; u != nil {
+		return new(big.Rat).Mul(d.value, u)
+	}
+	return d.value
+}
+
+// duration reads a time.
+func (p *parser) duration() (Duration, error) {
+	t := p.rest[0]
+	p.accept("+")
+	if p.rest[0].kind != number {
+		return Duration{}, p.fail(t, "a time, such as 5 or 5 ms")
+	}
+	d := Duration{Number: p.rest[0].text}
+	if len(d.Number) > 40 {
+		return Duration{}, p.fail(t, "a time of at most 40 characters")
+	}
+	if f, err := strconv.ParseFloat(d.Number, 64); err != nil || f > 1e30 || f > 0 && f < 1e-30 {
+		return Duration{}, p.fail(t, "a time of 1e-30 to 1e30")
+	}
+	d.value, _ = new(big.Rat).SetString(p.next().text)
+	if p.isUnit() {
+		d.Unit = p.next().text
+	}
+	return d, nil
+}
+
+// isUnit reports whether the current token is a unit. A definition may have the name of a unit; it is meant where
+// nothing follows that belongs to a formula or an interval.
+func (p *parser) isUnit() bool {
+	u := p.rest[0]
+	if u.kind != word || units[u.text] == nil {
+		return false
+	}
+	if !p.names[u.text] {
+		return true
+	}
+	n := p.rest[1]
+	return n.kind == word && !slices.Contains(declarations, n.text) || n.is("{") || n.is("(") || n.is(",") || n.is("]") ||
+		n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
+}
