@@ -200,8 +200,10 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time, or a formula`,
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time, or a formula`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected def, signal or check`,
-		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, expected at most 500000",
-		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true":              "1:7: found more formulas, expected at most 500000",
+		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
+			"expected at most 500000",
+		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true": "1:7: found more formulas, " +
+			"expected at most 500000",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError

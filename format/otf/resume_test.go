@@ -224,7 +224,8 @@ func TestResumeCarried(t *testing.T) {
 }
 
 // recordStacks records enters and leaves of two locations, and after half of them what add adds.
-func recordStacks(clock trace.Clock, add func(r *trace.Recorder, loc, region uint32)) (r *trace.Recorder, locs []uint32) {
+func recordStacks(clock trace.Clock, add func(r *trace.Recorder, loc, region uint32)) (r *trace.Recorder,
+	locs []uint32) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	r = trace.NewRecorder(clock)
 	locs = []uint32{r.Location("a"), r.Location("b")}

@@ -4,8 +4,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// eventCheck checks the events of a location while the decoder has their bytes in memory. It reports nothing: it ends at
-// the first defect, and [checker.Finish] reads the location again and reports them. A nil eventCheck checks nothing.
+// eventCheck checks the events of a location while the decoder has their bytes in memory. It reports nothing:
+// it ends at the first defect, and [checker.Finish] reads the location again and reports them. A nil
+// eventCheck checks nothing.
 type eventCheck struct {
 	*eventChecker
 	read   func(*eventChecker) // is called after the last event

@@ -126,7 +126,8 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	x.ascending = g.sound() && t.ascending()
 	// Blocks that are read twice are kept: to check the times first, or to find the wanted times.
-	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 || x.sel.Location != nil
+	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 ||
+		x.sel.Location != nil
 	x.r.keeping = x.r.keeping || x.whole != nil
 	defer func() { x.r.keeping = x.whole != nil }()
 	if x.careful {
@@ -151,7 +152,8 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 // also loads it with them.
 func (x *threadReader) load(id threadID) (*Thread, error) {
 	x.whole = nil
-	if x.d.checker.Load() == nil || x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 {
+	if x.d.checker.Load() == nil || x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 ||
+		x.sel.Enough != 0 {
 		return x.d.grammar(id, x.sel.Again)
 	}
 	quiet := *x.d.opt

@@ -241,7 +241,8 @@ func TestVerifyCarried(t *testing.T) {
 	weft(t, 0, "generate", "--events", "2000", calls)
 	weft(t, 0, "convert", calls, claims)
 	for _, path := range []string{calls, claims} {
-		if text := weft(t, 1, "verify", "--never", "start compute", path); !strings.Contains(text, "start of compute on rank") {
+		text := weft(t, 1, "verify", "--never", "start compute", path)
+		if !strings.Contains(text, "start of compute on rank") {
 			t.Errorf("%s: %s", filepath.Base(path), text)
 		}
 		if text := weft(t, 0, "verify", "--suggest", path); !strings.Contains(text, "check response_") {

@@ -188,7 +188,8 @@ func checkWide(t *testing.T, tile *Tile, strip Strip, spans []Span, from, length
 			shown = shown || int(tile.X[k]) <= p && p < int(tile.X[k])+int(tile.N[k])
 		}
 		if !shown {
-			t.Fatalf("track %d, %d+%d in %d columns: the span %v is not drawn at column %d", strip.Track, from, length, width, s, p)
+			t.Fatalf("track %d, %d+%d in %d columns: the span %v is not drawn at column %d", strip.Track, from, length,
+				width, s, p)
 		}
 	}
 }
