@@ -39,6 +39,8 @@ func TestScout(t *testing.T) {
 			switch {
 			case f.Metric == "mpi_wait_indirect_latesender":
 				indirect += f.Value
+			case f.Metric == "delay_ompidle" && f.Value > 0:
+				expected[fmt.Sprint("idle-threads false ", f.Path, " ", f.Location)] = f.Value
 			case ok && f.Value > 0:
 				expected[fmt.Sprint(x.pattern, " ", x.long, " ", f.Path, " ", f.Location)] = f.Value
 			}
@@ -64,6 +66,9 @@ func TestScout(t *testing.T) {
 					}
 				}
 			}
+		}
+		for _, x := range r.IdleThreads {
+			found[fmt.Sprint("idle-threads false ", testtrace.ShownPath(x.Path), " ", x.Location)] = x.Time.Float()
 		}
 		for k, v := range expected {
 			if math.Abs(found[k]-v) > 1 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -55,8 +54,6 @@ func build(t *testing.T, o generate.Options, opt Options) *History {
 // TestSmallMemory checks that a history whose chunks lie in files, and are dropped as soon as
 // possible, has the same contents as one in memory, in any order of reading.
 func TestSmallMemory(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
 	for _, o := range []generate.Options{{Workload: "stencil", Locations: 9}, {Workload: "masterworker", Locations: 5},
 		{Workload: "ring", Locations: 3}, {Workload: "phases", Locations: 4, Threads: 3}} {
 		o.Events, o.Seed = 4000, 2
@@ -99,10 +96,40 @@ func TestSmallMemory(t *testing.T) {
 		if large.Log.First != small.Log.First || !reflect.DeepEqual(large.ExclusiveTimes(), small.ExclusiveTimes()) {
 			t.Errorf("%s: found other exclusive times", o.Workload)
 		}
-		small.Close()
 	}
-	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
-		t.Errorf("found the files %v, expected none", left)
+}
+
+// TestAttached checks that what is attached to calls in any order is found with its call, in the order in
+// which it was attached.
+func TestAttached(t *testing.T) {
+	h := build(t, generate.Options{Workload: "ring", Locations: 2, Events: 200, Seed: 1}, Options{})
+	l := h.Locations[1]
+	calls := l.load(0)
+	p := calls.page
+	p.attached, p.tail, calls.complete = nil, nil, false
+	calls.waits, calls.sources, calls.operations = nil, nil, nil
+	n := p.chunk.Calls
+	for round := range int64(2) {
+		for i := n - 1; i >= 0; i-- {
+			at := waitstate.Place{Location: 1, Number: p.chunk.First + i}
+			h.attach(at, attachedOperation, int64(i)+round*1000)
+			h.attach(at, attachedSource, 0, int64(i), round)
+			h.attach(at, attachedWait, int64(waitstate.Barrier), 5, round+1, 0, 3, 0)
+		}
+		h.store(p)
+	}
+	for i := range n {
+		at := p.chunk.First + i
+		var found, expected []int64
+		l.OperationsOf(at, func(o int32) { found = append(found, int64(o)) })
+		l.Sources(at, func(s *Source) { found = append(found, int64(s.Place.Number), s.Time-p.chunk.Since) })
+		for _, w := range l.Waits(at) {
+			found = append(found, w.Length)
+		}
+		expected = append(expected, int64(i), int64(i)+1000, int64(i), 0, int64(i), 1, 1, 2)
+		if !slices.Equal(found, expected) {
+			t.Fatalf("call %d: found %v, expected %v", at, found, expected)
+		}
 	}
 }
 
@@ -163,6 +190,9 @@ func TestMeetings(t *testing.T) {
 	var all []meeting
 	for i := range int32(1000) {
 		m := meeting{a: i/2 + r.Int32N(40), b: i/3 + r.Int32N(40)}
+		if i%50 == 0 {
+			m.a = r.Int32N(i/2 + 1) // known long after the others of its time
+		}
 		enter, leave := int64(10*m.a+m.b), int64(10*m.a+2*m.b)+r.Int64N(100)
 		h.addMeeting(waitstate.Place{Location: 5, Number: m.b}, waitstate.Place{Location: 2, Number: m.a}, enter, leave+3,
 			enter+1, leave+2)

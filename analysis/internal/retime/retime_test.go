@@ -47,6 +47,11 @@ func histories(t *testing.T) map[string]*history.History {
 		t.Cleanup(func() { d.Close() })
 		all[name] = read(t, d)
 	}
+	threads, err := generate.New(generate.Options{Workload: "phases", Events: 5000, Seed: 3, Locations: 4, Threads: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["phases with threads"] = read(t, threads)
 	for _, w := range generate.Workloads() {
 		name := w.Name
 		g, err := generate.New(generate.Options{Workload: name, Events: 5000, Seed: 3})
@@ -91,5 +96,35 @@ func TestMonotone(t *testing.T) {
 		if ideal := makespan(t, h, retime.Options{}); ideal > h.Log.Last-h.Log.First {
 			t.Errorf("%s: found %d on an ideal network, expected at most %d", name, ideal, h.Log.Last-h.Log.First)
 		}
+	}
+}
+
+// TestLateThread checks that the begin of a fork is kept for a thread that begins its work long after the
+// first thread has gone on: the calls of the first thread between these are in other chunks.
+func TestLateThread(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	lock, work := r.Region("omp_set_lock"), r.Region("work")
+	r.Enter(first, 0, work)
+	r.Event(first, 10, trace.ThreadFork, trace.NoRef, []uint64{2, 0})
+	for i := range int64(20) {
+		at := 20 + 10*i
+		r.Enter(first, at, lock)
+		r.Event(first, at+1, trace.LockAcquire, trace.NoRef, []uint64{uint64(i), 1, 0})
+		r.Leave(first, at+2, lock)
+	}
+	r.Leave(first, 400, work)
+	r.Event(second, 300, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
+	r.Enter(second, 310, work)
+	r.Leave(second, 500, work)
+	h := read(t, format.Recorded(r))
+	if found := makespan(t, h, retime.Options{Transfer: 1}); found != 500 {
+		t.Errorf("found %d, expected 500", found)
+	}
+	// With half of the work, the first thread forks at 5, and the second one begins 290 later and works for 95.
+	half := retime.Options{Transfer: 1, Scale: func(uint32) float64 { return 0.5 }}
+	if found := makespan(t, h, half); found != 5+290+5+95 {
+		t.Errorf("found %d with half of the work, expected 395", found)
 	}
 }
