@@ -126,8 +126,8 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	region := p.values.Get("iterations")
 	opt.Calls = opt.By == ""
 	chosen := 0
-	for _, is := range []bool{opt.By != "", opt.Locations, region != ""} {
-		if is {
+	for _, given := range []bool{opt.By != "", opt.Locations, region != ""} {
+		if given {
 			chosen++
 		}
 	}

@@ -22,6 +22,13 @@ export const tones: Readonly<Record<Tone, { color: string; word: string }>> = {
   plain: { color: "#0072b2", word: "" },
 };
 
+/** forget removes a choice of a panel. The extras that it selects are then no longer shown. */
+export function forget(app: App, choice: string): void {
+  const choices = new Map(app.store.state.choices);
+  choices.delete(choice);
+  app.store.set({ choices });
+}
+
 /** Bar is an interval of a row, in ticks of the lane. Its text describes it. */
 export interface Bar {
   from: bigint;

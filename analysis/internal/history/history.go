@@ -5,7 +5,7 @@
 // A history is packed: it uses about 20 bytes per call, 15 bytes per wait, 10 bytes per message, and 3
 // bytes per member of an operation. It holds 12 MiB of these in memory and more in temporary files. It
 // unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed calls
-// of each. It also uses about 130 bytes per 4 KiB of packed calls, 1 KiB per pair of locations that
+// of each. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair of locations that
 // exchange messages, and 24 bytes per start of threads.
 //
 // A history must not be used by several goroutines at the same time.

@@ -3,7 +3,7 @@ import type { BehaviourClass, Behaviours } from "../answers";
 import type { App } from "../app";
 import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
-import { type Extra, showInterval, type Source } from "../extras";
+import { type Extra, forget, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
 import { chooser, usualChoice } from "./objects";
@@ -67,11 +67,7 @@ export const behaviourSource: Source = {
       usual = r?.classes[r.usual];
     return c && usual ? [explained(lane, c, usual)] : [];
   },
-  remove(app) {
-    const choices = new Map(app.store.state.choices);
-    choices.delete("behaviour.class");
-    app.store.set({ choices });
-  },
+  remove: (app) => forget(app, "behaviour.class"),
 };
 
 /** behaviour creates the panel of classes. */

@@ -4,7 +4,7 @@ import type { Distance } from "../answers";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
-import { type Extra, showInterval, type Source, type Tone } from "../extras";
+import { type Extra, forget, showInterval, type Source, type Tone } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
 import { hasClaims } from "./objects";
@@ -52,11 +52,7 @@ export const distanceSource: Source = {
     });
     return [one(app.lanes[0], d.first, "good", "in the reference"), one(lane, d.second, "bad", "here")];
   },
-  remove(app) {
-    const choices = new Map(app.store.state.choices);
-    choices.delete("distance.trace");
-    app.store.set({ choices });
-  },
+  remove: (app) => forget(app, "distance.trace"),
 };
 
 /** distance creates the panel of distances. */

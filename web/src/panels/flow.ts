@@ -5,7 +5,7 @@ import { ApiError } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
 import type { Panel, Tools } from "../dock";
-import { showInterval, type Source } from "../extras";
+import { forget, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { Overlay } from "../overlays";
 import { exact, short } from "../time";
@@ -82,11 +82,7 @@ export const flowSource: Source = {
       },
     ];
   },
-  remove(app) {
-    const choices = new Map(app.store.state.choices);
-    choices.delete("flow.signals");
-    app.store.set({ choices });
-  },
+  remove: (app) => forget(app, "flow.signals"),
 };
 
 /** six formats a number with six digits, as the command line does. */

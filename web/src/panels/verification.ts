@@ -6,7 +6,7 @@ import type { App } from "../app";
 import { button, count, el, printable, replace, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { saveText } from "../export";
-import { type Extra, type Mark, showInterval, type Source, type Tone, tones } from "../extras";
+import { type Extra, forget, type Mark, showInterval, type Source, type Tone, tones } from "../extras";
 import type { Lane } from "../lane";
 import { mostChoice } from "../store";
 import { exact } from "../time";
@@ -109,11 +109,7 @@ export const verificationSource: Source = {
     const c = (await ask(app, lane, specification(app), signal)).checks.find((x) => x.check === m[2]);
     return c ? [explained(c, lane)] : [];
   },
-  remove(app) {
-    const choices = new Map(app.store.state.choices);
-    choices.delete("verification.check");
-    app.store.set({ choices });
-  },
+  remove: (app) => forget(app, "verification.check"),
 };
 
 /** place returns the offset of a line and column of a text. */
