@@ -42,8 +42,8 @@ func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 }
 
 // Run runs an analysis of the events that sel selects, on several cores. Each worker of the
-// parallel scan has a part of its own, which fresh returns. Run merges all of them into one more
-// part from fresh and returns it, also after an error.
+// parallel scan has a part of its own, which fresh returns. Run merges all of them into the first one and returns
+// it. If the scan fails, Run returns a part without events.
 func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selection, fresh func() P) (P, error) {
 	var mu sync.Mutex
 	var parts []P
@@ -57,12 +57,13 @@ func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selecti
 			return p
 		}
 	})
-	all := fresh()
-	for _, p := range parts {
-		if err != nil {
+	if err != nil || len(parts) == 0 {
+		return fresh(), err
+	}
+	for _, p := range parts[1:] {
+		if err = parts[0].Merge(p); err != nil {
 			break
 		}
-		err = all.Merge(p)
 	}
-	return all, err
+	return parts[0], err
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/usage"
@@ -169,23 +168,19 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 	for _, b := range l.Histogram {
 		a.Latencies.Histogram = append(a.Latencies.Histogram, bucketFact{ticks(b.From), ticks(b.To), b.Count})
 	}
-	add := func(name, unit string, all, counted usage.Signal) {
-		mean, _ := counted.Mean()
-		low, high := counted.Range()
-		f := signalFact{Name: name, Unit: unit, Mean: finite(mean), Min: finite(low), Max: finite(high), pieces: all}
-		low, high = all.Range()
-		f.Low, f.High = finite(low), finite(high)
-		a.Signals = append(a.Signals, f)
+	add := func(name, unit string, s usage.Signal, nonzero bool) {
+		counted, _ := s.Figures(nonzero)
+		all, _ := s.Figures(false)
+		a.Signals = append(a.Signals, signalFact{Name: name, Unit: unit, Mean: finite(counted.Mean),
+			Min: finite(counted.Min), Max: finite(counted.Max), Low: finite(all.Min), High: finite(all.Max), pieces: s})
 	}
-	add("throughput", "per "+per, r.Throughput, r.Throughput)
-	add("work in progress", "", r.WIP, r.WIP)
-	add("latency", per, r.Latency, r.Latency.Nonzero())
+	add("throughput", "per "+per, r.Throughput, false)
+	add("work in progress", "", r.WIP, false)
+	add("latency", per, r.Latency, true)
 	if len(r.Events) > 0 {
-		add("events", "per "+per, r.Events, r.Events)
+		add("events", "per "+per, r.Events, false)
 	}
-	longest := slices.Clone(r.Objects)
-	slices.SortStableFunc(longest, func(x, y usage.Object) int { return cmp.Compare(y.Last-y.First, x.Last-x.First) })
-	for _, o := range longest[:min(len(longest), longestObjects)] {
+	for _, o := range r.Longest(longestObjects) {
 		a.Longest = append(a.Longest, objectFact{o.Value, v.jsonTime(o.First), v.jsonTime(o.Last)})
 	}
 	return a

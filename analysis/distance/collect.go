@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/texts"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -34,10 +35,10 @@ type Options struct {
 type Part struct {
 	defs    *trace.Definitions
 	opt     Options
-	labels  interner
-	objects interner
+	labels  texts.Set
+	objects texts.Set
 	names   []string // of attributes
-	open    map[claims.Key]Claim
+	open    claims.Table[Claim]
 	done    []Claim
 	last    map[uint32]int64 // time of the last event of each location
 	calls   map[uint32]*callStack
@@ -60,29 +61,9 @@ type openVisit struct {
 	leaf   bool // it has called no other region
 }
 
-// interner numbers texts.
-type interner struct {
-	index map[string]uint32
-	list  []string
-}
-
-// number returns the number of a text.
-func (n *interner) number(s string) uint32 {
-	i, ok := n.index[s]
-	if !ok {
-		s = strings.Clone(s) // it may alias the buffer of a batch
-		i = uint32(len(n.list))
-		n.index[s] = i
-		n.list = append(n.list, s)
-	}
-	return i
-}
-
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, labels: interner{index: map[string]uint32{}},
-		objects: interner{index: map[string]uint32{}}, open: map[claims.Key]Claim{}, last: map[uint32]int64{},
-		calls: map[uint32]*callStack{}}
+	return &Part{defs: d, opt: opt, last: map[uint32]int64{}, calls: map[uint32]*callStack{}}
 }
 
 // Links ignores links.
@@ -104,7 +85,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			key := claims.Key{ID: int64(c.Op(0)), Location: loc}
 			p.end(key, t)
 			if x, ok := p.claim(&c); ok {
-				p.open[key] = x
+				p.open.Set(key, x)
 			}
 		case k == trace.ClaimEnd:
 			p.end(claims.Key{ID: int64(c.Op(0)), Location: loc}, t)
@@ -115,10 +96,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 
 // end ends the claim with key k, if it is open.
 func (p *Part) end(k claims.Key, t int64) {
-	if x, ok := p.open[k]; ok {
-		delete(p.open, k)
+	if x := p.open.Remove(k); x != nil {
 		x.End = t
-		p.done = append(p.done, x)
+		p.done = append(p.done, *x)
 	}
 }
 
@@ -156,7 +136,8 @@ func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 	if ops := c.Ops(); len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
 		at = uint32(ops[1])
 	}
-	return Claim{Label: p.labels.number(text), Object: p.objects.number(object), At: at, Start: c.Time()}, true
+	return Claim{Label: p.labels.Number([]byte(text)), Object: p.objects.Number([]byte(object)), At: at,
+		Start: c.Time()}, true
 }
 
 // attribute returns the name of an attribute.
@@ -179,7 +160,7 @@ func (p *Part) call(c *trace.Cursor) {
 			if p.opt.Locations {
 				name = p.location(loc)
 			}
-			s.object = p.objects.number(name)
+			s.object = p.objects.Number([]byte(name))
 		}
 	}
 	if c.Kind() == trace.Enter {
@@ -191,7 +172,7 @@ func (p *Part) call(c *trace.Cursor) {
 		if p.opt.Iterations != nil && s.inside == 0 && p.opt.Iterations(c.Ref()) {
 			s.inside = len(s.open)
 			s.visits++
-			s.object = p.objects.number(fmt.Sprintf("%s, visit %d", p.location(loc), s.visits))
+			s.object = p.objects.Number(fmt.Appendf(nil, "%s, visit %d", p.location(loc), s.visits))
 		}
 		return
 	}
@@ -209,7 +190,7 @@ func (p *Part) call(c *trace.Cursor) {
 		if p.defs.Regions.Has(v.region) {
 			name = p.defs.Regions.At(v.region).Name
 		}
-		p.done = append(p.done, Claim{p.labels.number(name), s.object, loc, v.start, c.Time()})
+		p.done = append(p.done, Claim{p.labels.Number([]byte(name)), s.object, loc, v.start, c.Time()})
 	}
 	if s.inside > i {
 		s.inside = 0
@@ -233,16 +214,16 @@ func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs {
 		return fmt.Errorf("distance: found parts of different traces")
 	}
+	labels, objects := p.labels.Merge(&o.labels), p.objects.Merge(&o.objects)
 	take := func(x Claim) Claim {
-		x.Label = p.labels.number(o.labels.list[x.Label])
-		x.Object = p.objects.number(o.objects.list[x.Object])
+		x.Label, x.Object = labels[x.Label], objects[x.Object]
 		return x
 	}
 	for _, x := range o.done {
 		p.done = append(p.done, take(x))
 	}
-	for k, x := range o.open {
-		p.open[k] = take(x)
+	for k, x := range o.open.All() {
+		p.open.Set(k, take(x))
 	}
 	for l, t := range o.last {
 		p.last[l] = t
@@ -253,14 +234,14 @@ func (p *Part) Merge(o *Part) error {
 // Result returns the claims so far. Claims without an end are closed at the last event of their location.
 // Labels and objects are sorted as texts, but with numbers by value. The part must not be used afterwards.
 func (p *Part) Result() *Set {
-	for k, x := range p.open {
+	for k, x := range p.open.All() {
 		x.End = p.last[k.Location]
 		p.done = append(p.done, x)
 	}
 	s := &Set{Claims: p.done}
 	var labels, objects []uint32
-	s.Labels, labels = sorted(p.labels.list)
-	s.Objects, objects = sorted(p.objects.list)
+	s.Labels, labels = sorted(p.labels.All())
+	s.Objects, objects = sorted(p.objects.All())
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Label, c.Object = labels[c.Label], objects[c.Object]

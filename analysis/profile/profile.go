@@ -445,8 +445,8 @@ func (p *Part) claims(b *trace.Batch) {
 	w := p.opt.Window
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
-		x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
-		if !begun {
+		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
+		if x == nil {
 			continue
 		}
 		row := p.opt.Rows.Of(x.Region)

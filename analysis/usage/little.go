@@ -8,6 +8,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/signals"
+	"github.com/weft-trace/weft/analysis/internal/texts"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -48,17 +49,23 @@ type EventFilter struct {
 type Little struct {
 	defs    *trace.Definitions
 	opt     LittleOptions
-	keys    []string         // names of attributes, by attribute
-	index   map[string]int32 // by value of the attribute: index in objects
-	objects []object
+	keys    []attributeKey // by attribute
+	values  texts.Set      // of the attribute, by number in objects
+	objects objects
 	text    []byte // memory for the value of an attribute
-	open    map[claims.Key]openClaim
+	open    claims.Table[openClaim]
 	// times are the times of the selected events, in ticks.
 	times  []int64
 	last   []lastTime // by location
 	visits map[visitKey][]visit
 	counts map[uint32]int // by location: visits of Options.Visits
 	full   []string       // full names of locations
+}
+
+// attributeKey is the name of an attribute.
+type attributeKey struct {
+	name       string
+	identifies bool // it is LittleOptions.Attribute
 }
 
 // visit is an open visit of a region.
@@ -72,9 +79,37 @@ type visitKey struct{ location, region uint32 }
 
 // object is an object with its time from its first to its last event, in ticks.
 type object struct {
-	value         string
 	first, last   int64
 	begins, ended bool // it has an event of Options.Begin, and one of Options.End
+}
+
+// objects is a list of objects in blocks, so that its growth copies nothing.
+type objects struct {
+	blocks []*[objectBlock]object
+	n      int
+}
+
+// objectBlock is the number of objects of a block.
+const objectBlock = 1024
+
+// at returns the object at an index.
+func (o *objects) at(i uint32) *object { return &o.blocks[i/objectBlock][i%objectBlock] }
+
+// extend appends objects without events until there are n.
+func (o *objects) extend(n int) {
+	for o.n = max(o.n, n); len(o.blocks)*objectBlock < o.n; {
+		o.blocks = append(o.blocks, new([objectBlock]object))
+	}
+}
+
+// clone returns an independent copy of the list.
+func (o *objects) clone() objects {
+	c := objects{slices.Clone(o.blocks), o.n}
+	for i, b := range c.blocks {
+		c.blocks[i] = new([objectBlock]object)
+		*c.blocks[i] = *b
+	}
+	return c
 }
 
 // lastTime is the time of the last event of a location, in ticks, if any is set.
@@ -86,7 +121,7 @@ type lastTime struct {
 // openClaim has the results of [Little.match] for a claim: the index of its object, if has is set, and whether
 // the filters of the options select its attributes.
 type openClaim struct {
-	object   int32
+	object   uint32
 	has      bool
 	selected bool // by Options.Events
 	begins   bool // by Options.Begin
@@ -95,8 +130,7 @@ type openClaim struct {
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
-	return &Little{defs: d, opt: opt, index: map[string]int32{}, open: map[claims.Key]openClaim{},
-		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
+	return &Little{defs: d, opt: opt, visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -108,13 +142,11 @@ func (l *Little) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			x := l.begin(&c)
 			if x.has || x.selected {
-				l.open[claims.Key{ID: int64(c.Op(0)), Location: c.Location()}] = x
+				l.open.Set(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, x)
 			}
 		case trace.ClaimEnd:
-			k := claims.Key{ID: int64(c.Op(0)), Location: c.Location()}
-			if x, ok := l.open[k]; ok {
-				delete(l.open, k)
-				l.end(x, t)
+			if x := l.open.Remove(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}); x != nil {
+				l.end(*x, t)
 			}
 		case trace.Enter, trace.Leave:
 			l.visit(&c)
@@ -199,8 +231,8 @@ func (l *Little) visit(c *trace.Cursor) {
 	if loc < uint32(len(l.full)) {
 		name = l.full[loc]
 	}
-	value := fmt.Sprintf("%s, visit %d", name, l.counts[loc])
-	l.objects[l.number([]byte(value))] = object{value, v.start, c.Time(), true, true}
+	l.text = fmt.Appendf(l.text[:0], "%s, visit %d", name, l.counts[loc])
+	*l.objects.at(l.number(l.text)) = object{v.start, c.Time(), true, true}
 }
 
 // end counts the end, at time t, of a claim with the attributes x.
@@ -216,16 +248,14 @@ func (l *Little) seen(x openClaim, m moment, t int64) {
 	if !x.has || l.opt.Visits != nil {
 		return
 	}
-	l.objects[x.object].extend(object{"", t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
+	l.objects.at(x.object).extend(object{t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
 }
 
 // number returns the index of the object with a value of the attribute.
-func (l *Little) number(value []byte) int32 {
-	i, ok := l.index[string(value)]
-	if !ok {
-		i = int32(len(l.objects))
-		l.objects = append(l.objects, object{value: string(value)})
-		l.index[l.objects[i].value] = i
+func (l *Little) number(value []byte) uint32 {
+	i := l.values.Number(value)
+	if int(i) == l.objects.n {
+		l.objects.extend(l.objects.n + 1)
 	}
 	return i
 }
@@ -259,17 +289,17 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
-				l.keys = append(l.keys, a.Name)
+				l.keys = append(l.keys, attributeKey{a.Name, a.Name == l.opt.Attribute})
 			}
 		}
-		name := l.keys[k]
-		if name == l.opt.Attribute {
+		key := &l.keys[k]
+		if key.identifies {
 			l.text = values[i].Append(l.text[:0])
 			x.object, x.has = l.number(l.text), true
 		}
 		if filtered {
-			named = named || name == nameAttribute
-			fit(name, values[i].String())
+			named = named || key.name == nameAttribute
+			fit(key.name, values[i].String())
 		}
 	}
 	if r := c.Ref(); filtered && !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
@@ -286,16 +316,16 @@ func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
 	}
-	numbers := make([]int32, len(o.objects))
-	for i, x := range o.objects {
-		numbers[i] = l.number([]byte(x.value))
-		l.objects[numbers[i]].extend(x)
+	numbers := l.values.Merge(&o.values)
+	l.objects.extend(l.values.Len())
+	for i, n := range numbers {
+		l.objects.at(n).extend(*o.objects.at(uint32(i)))
 	}
-	for k, x := range o.open {
+	for k, x := range o.open.All() {
 		if x.has {
 			x.object = numbers[x.object]
 		}
-		l.open[k] = x
+		l.open.Set(k, x)
 	}
 	for loc, open := range o.visits {
 		for i := range open {
@@ -352,6 +382,33 @@ type Object struct {
 	Last  int64  `json:"last"`
 }
 
+// Longest returns the n objects that stay longest, or all if n is 0, the longest first. Of equal ones, those that come
+// first, and then those with lesser values, are first.
+func (r *LittleResult) Longest(n int) []Object {
+	if n <= 0 {
+		n = len(r.Objects)
+	}
+	order := func(a, b Object) int {
+		if d := cmp.Compare(b.Last-b.First, a.Last-a.First); d != 0 {
+			return d
+		}
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
+	}
+	var list []Object // the longest n of those seen so far, and some behind them
+	sorted := 0       // number of objects at the begin of list that are sorted
+	for _, o := range r.Objects {
+		if sorted == n && order(o, list[n-1]) >= 0 {
+			continue
+		}
+		if list = append(list, o); len(list) >= 2*n {
+			slices.SortFunc(list, order)
+			list, sorted = list[:n], n
+		}
+	}
+	slices.SortFunc(list, order)
+	return list[:min(n, len(list))]
+}
+
 // Result returns the signals. If window is positive, they are averages over the last window ticks,
 // as [Signal.Window] with shorten computes them. Parameter unit is the time unit of the result in
 // ticks; 0 means one second. Claims without an end are closed at the last event of their location.
@@ -360,8 +417,8 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	if unit <= 0 {
 		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
 	}
-	q := &Little{opt: l.opt, objects: slices.Clone(l.objects), times: slices.Clone(l.times)}
-	for k, x := range l.open {
+	q := &Little{opt: l.opt, objects: l.objects.clone(), times: slices.Clone(l.times)}
+	for k, x := range l.open.All() {
 		q.end(x, l.last[k.Location].time)
 	}
 	if l.opt.Visits == nil {
@@ -371,18 +428,23 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 			}
 		}
 	}
-	r := &LittleResult{Clock: l.defs.Clock, Objects: []Object{}}
-	for _, s := range q.objects {
+	values := l.values.All()
+	r := &LittleResult{Clock: l.defs.Clock, Objects: make([]Object, 0, len(values))}
+	for i := range q.objects.n {
+		s := q.objects.at(uint32(i))
 		if !s.begins || !s.ended || s.last < s.first {
 			r.Incomplete++
 			continue
 		}
-		r.Objects = append(r.Objects, Object{s.value, s.first, s.last})
+		r.Objects = append(r.Objects, Object{values[i], s.first, s.last})
 	}
 	slices.SortFunc(r.Objects, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
+		if a.First != b.First {
+			return cmp.Compare(a.First, b.First)
+		}
+		return cmp.Compare(a.Value, b.Value)
 	})
-	var stays []signals.Stay
+	stays := make([]signals.Stay, 0, len(r.Objects))
 	var first, last int64
 	for i, o := range r.Objects {
 		if i == 0 {

@@ -7,9 +7,7 @@
 package usage
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -34,14 +32,14 @@ type Options struct {
 }
 
 // Part computes the use of the resources of a trace. It needs only the events of each location in
-// order. For each resource it keeps as many levels and steps as the options allow. It uses about 64
+// order. For each resource it keeps as many levels and steps as the options allow. It uses up to 320
 // bytes per open claim.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	book      claims.Book
-	resources map[uint32]*resource
-	last      map[uint32]int64 // time of the last event, by location
+	resources []*resource // by resource; nil for those that were not used
+	last      []int64     // time of the last event, by location; 0 without events
 	// first and end are the time of the first event and the latest end of an event, valid if any is
 	// set.
 	first int64
@@ -53,13 +51,19 @@ type Part struct {
 type resource struct {
 	count int64
 	open  []int64 // time by number of open claims
-	// amounts is the time by lower end of the range of amounts.
-	amounts  map[float64]int64
+	// amounts has the time by lower end of the range of amounts, in ascending order.
+	amounts  []amountTime
 	held     claims.Sum // integral of the amount over time
 	peak     float64
 	width    float64 // width of the ranges of amounts; 0 if each amount is a range of its own
 	steps    []Step
 	shortest int64 // steps up to this length in ticks have been joined
+}
+
+// amountTime is the time in ticks in which an amount of a range was held.
+type amountTime struct {
+	low  float64 // lower end of the range
+	time int64
 }
 
 // New returns an empty part for a trace.
@@ -68,7 +72,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 		opt.Levels = 1000
 	}
 	opt.Levels = max(opt.Levels, 4)
-	return &Part{defs: d, opt: opt, resources: map[uint32]*resource{}, last: map[uint32]int64{}}
+	return &Part{defs: d, opt: opt, last: make([]int64, d.Locations.Len())}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -83,30 +87,41 @@ func (p *Part) Batch(b *trace.Batch) error {
 	p.first, p.end, p.any = first, end, true
 	if b.Loc != trace.MixedLoc {
 		if i := lastEvent(b); i >= 0 {
-			p.last[b.Loc] = b.Time[i]
+			p.setLast(b.Loc, b.Time[i])
 		}
 	} else {
 		for i, loc := range b.Locs[:b.Len()] {
 			if b.Kind[i].IsEvent() {
-				p.last[loc] = b.Time[i]
+				p.setLast(loc, b.Time[i])
 			}
 		}
 	}
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
 		return nil
 	}
-	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
+	if p.book.Step = p.step; w != nil {
+		p.book.Ended = p.endClaim
+	}
 	c := b.Cursor() // outside of the loop, which would copy it each time
 	for c.Next() {
 		if w != nil && !trace.Before(c.Time(), w.To) {
 			continue // open claims are ended at the end of the window
 		}
-		if x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From); begun && x.Resource != trace.NoRef {
+		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
+		if x != nil && x.Resource != trace.NoRef {
 			p.resource(x.Resource).count++
 		}
 	}
 	return nil
+}
+
+// setLast stores the time of the last event of a location.
+func (p *Part) setLast(loc uint32, t int64) {
+	if int(loc) >= len(p.last) {
+		p.last = append(p.last, make([]int64, int(loc)+1-len(p.last))...)
+	}
+	p.last[loc] = t
 }
 
 // lastEvent returns the index of the last row that is an event, or -1.
@@ -123,12 +138,13 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // resource returns the state of a resource, which it creates if needed.
 func (p *Part) resource(i uint32) *resource {
-	r := p.resources[i]
-	if r == nil {
-		r = &resource{amounts: map[float64]int64{}}
-		p.resources[i] = r
+	if int(i) >= len(p.resources) {
+		p.resources = append(p.resources, make([]*resource, int(i)+1-len(p.resources))...)
 	}
-	return r
+	if p.resources[i] == nil {
+		p.resources[i] = &resource{}
+	}
+	return p.resources[i]
 }
 
 // step counts the time from one time to another, in which the open claims of a resource did not
@@ -142,7 +158,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	a := l.Amount()
 	r.held.Add(a * float64(to-from))
 	r.peak = max(r.peak, a)
-	r.amounts[r.low(a)] += to - from
+	r.add(r.low(a), to-from)
 	if len(r.amounts) > p.opt.Levels {
 		r.widen(p.opt.Levels)
 	}
@@ -169,24 +185,40 @@ func (r *resource) low(a float64) float64 {
 	return math.Floor(a/r.width) * r.width
 }
 
+// add adds the time of a range of amounts.
+func (r *resource) add(low float64, time int64) {
+	i, end := 0, len(r.amounts)
+	for i < end {
+		if h := int(uint(i+end) / 2); r.amounts[h].low < low {
+			i = h + 1
+		} else {
+			end = h
+		}
+	}
+	if i == len(r.amounts) || r.amounts[i].low != low {
+		r.amounts = slices.Insert(r.amounts, i, amountTime{low: low})
+	}
+	r.amounts[i].time += time
+}
+
 // widen doubles the width of the ranges of amounts until at most limit/2 are in use.
 func (r *resource) widen(limit int) {
-	least, most := math.Inf(1), math.Inf(-1)
-	for a := range r.amounts {
-		least, most = min(least, a), max(most, a)
-	}
 	if r.width == 0 {
 		// The width is a power of two, so that the bounds of joined ranges are exact.
-		_, e := math.Frexp((most - least) / float64(limit))
+		_, e := math.Frexp((r.amounts[len(r.amounts)-1].low - r.amounts[0].low) / float64(limit))
 		r.width = math.Ldexp(1, e)
 	}
 	for {
-		old := r.amounts
-		r.amounts = map[float64]int64{}
-		for a, t := range old {
-			r.amounts[r.low(a)] += t
+		n := 0 // ranges that are in use now
+		for _, x := range r.amounts {
+			if x.low = r.low(x.low); n > 0 && r.amounts[n-1].low == x.low {
+				r.amounts[n-1].time += x.time
+				continue
+			}
+			r.amounts[n] = x
+			n++
 		}
-		if len(r.amounts) <= limit/2 {
+		if r.amounts = r.amounts[:n]; n <= limit/2 {
 			return
 		}
 		r.width *= 2
@@ -229,8 +261,18 @@ func (p *Part) Merge(o *Part) error {
 		}
 		p.first, p.end, p.any = o.first, o.end, true
 	}
-	maps.Copy(p.resources, o.resources)
-	maps.Copy(p.last, o.last)
+	for i, r := range o.resources {
+		if r == nil {
+			continue
+		}
+		p.resource(uint32(i))
+		p.resources[i] = r
+	}
+	for loc, t := range o.last {
+		if t != 0 {
+			p.setLast(uint32(loc), t)
+		}
+	}
 	return nil
 }
 
@@ -291,11 +333,13 @@ type Step struct {
 
 // Result returns the use so far. The part can process further events.
 func (p *Part) Result() *Result {
-	q := &Part{opt: p.opt, resources: map[uint32]*resource{}}
+	q := &Part{opt: p.opt, resources: make([]*resource, len(p.resources))}
 	for i, r := range p.resources {
-		c := *r
-		c.open, c.amounts, c.steps = slices.Clone(r.open), maps.Clone(r.amounts), slices.Clone(r.steps)
-		q.resources[i] = &c
+		if r != nil {
+			c := *r
+			c.open, c.amounts, c.steps = slices.Clone(r.open), slices.Clone(r.amounts), slices.Clone(r.steps)
+			q.resources[i] = &c
+		}
 	}
 	q.book = p.book.Clone()
 	w := p.opt.Window
@@ -314,12 +358,14 @@ func (p *Part) Result() *Result {
 		}
 	}
 	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })
-	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
-		r := q.resources[i]
-		x := Resource{Resource: i, Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{},
+	for i, r := range q.resources {
+		if r == nil {
+			continue
+		}
+		x := Resource{Resource: uint32(i), Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{},
 			Steps: r.steps}
-		if p.defs.Resources.Has(i) {
-			d := p.defs.Resources.At(i)
+		if p.defs.Resources.Has(uint32(i)) {
+			d := p.defs.Resources.At(uint32(i))
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
 		}
 		free := out.Last - out.First
@@ -334,12 +380,11 @@ func (p *Part) Result() *Result {
 		}
 		x.Open[0] = free
 		if free > 0 {
-			r.amounts[r.low(0)] += free
+			r.add(r.low(0), free)
 		}
-		for a, t := range r.amounts {
-			x.Amounts = append(x.Amounts, Level{trace.Real(a), trace.Real(r.width), t})
+		for _, a := range r.amounts {
+			x.Amounts = append(x.Amounts, Level{trace.Real(a.low), trace.Real(r.width), a.time})
 		}
-		slices.SortFunc(x.Amounts, func(a, b Level) int { return cmp.Compare(a.Amount, b.Amount) })
 		out.Resources = append(out.Resources, x)
 	}
 	return out

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -201,10 +199,9 @@ func (a *app) printFlow(x *flowResult, top int) {
 	})
 	fmt.Fprintln(a.out)
 	a.printSignals(x.signals())
-	longest := slices.Clone(x.Objects)
-	slices.SortStableFunc(longest, func(a, b usage.Object) int { return cmp.Compare(b.Last-b.First, a.Last-a.First) })
+	longest := x.Longest(top)
 	fmt.Fprintln(a.out)
-	printTable(a.out, table.Row{"object", "latency", "from (s)", "to (s)"}, len(longest), top, func(i int) table.Row {
+	printTable(a.out, table.Row{"object", "latency", "from (s)", "to (s)"}, len(longest), 0, func(i int) table.Row {
 		o := longest[i]
 		return table.Row{plain(o.Value), clock.FormatDuration(o.Last - o.First), clock.FormatSeconds(o.First),
 			clock.FormatSeconds(o.Last)}
@@ -216,15 +213,12 @@ func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
 		s := list[i]
-		if s.name == "latency" { // without work in progress there is none
-			s.signal = s.signal.Nonzero()
-		}
-		low, high := s.signal.Range()
+		f, ok := s.signal.Figures(s.name == "latency") // without work in progress there is none
 		mean := ""
-		if m, ok := s.signal.Mean(); ok {
-			mean = number(m)
+		if ok {
+			mean = number(f.Mean)
 		}
-		return table.Row{plain(s.name), mean, number(low), number(high), s.unit}
+		return table.Row{plain(s.name), mean, number(f.Min), number(f.Max), s.unit}
 	})
 }
 

@@ -2,9 +2,7 @@
 package claims
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -34,25 +32,6 @@ func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
 
-// claim returns the claim that a ClaimBegin row begins at time t. ok is false if it has no id. An
-// amount that is missing, or not finite, counts as 0.
-func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
-	ops := e.Ops()
-	if len(ops) == 0 {
-		return c, false
-	}
-	c = Claim{Key: Key{int64(ops[0]), e.Location()}, Region: e.Ref(), Resource: trace.NoRef, Start: t}
-	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
-		c.Resource = uint32(ops[1])
-	}
-	if len(ops) > 2 {
-		if a := math.Float64frombits(ops[2]); a-a == 0 {
-			c.Amount = a
-		}
-	}
-	return c, true
-}
-
 // Sum is a sum of floats that keeps the rounding error in a second number. So subtracting a number
 // gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2.
 type Sum struct{ hi, lo float64 }
@@ -80,65 +59,90 @@ type Level struct {
 	started bool
 }
 
-// Amount returns the total amount of the open claims.
-func (l *Level) Amount() float64 { return l.amount.Value() }
+// Amount returns the total amount of the open claims. A sum that is too large for a float64 is infinite, and not a
+// number never occurs.
+func (l *Level) Amount() float64 {
+	if a := l.amount.Value(); !math.IsNaN(a) {
+		return a
+	}
+	if math.IsInf(l.amount.hi, -1) {
+		return math.Inf(-1)
+	}
+	return math.Inf(1)
+}
 
 // Book has the open claims, and the levels of all resources.
 type Book struct {
-	open   map[Key]Claim
+	open   Table[Claim]
 	levels []Level
 	// Step is called for each interval, in ticks, in which a resource has at least one open claim
 	// and its level l does not change. Intervals of length 0 are skipped.
 	Step func(resource uint32, from, to int64, l *Level)
-	// Ended is called for each claim that ends, with its end in ticks.
+	// Ended is called for each claim that ends, with its end in ticks. Nil calls nothing.
 	Ended func(c Claim, end int64)
 	// Orphans is the number of ends without a begin, and of begins without an id. Reused is the
 	// number of claims that began with the id of an open claim, which ended the open one.
 	Orphans, Reused int64
 }
 
-// Take processes an event. If it begins a claim, Take returns the claim, and begun is true.
-// Parameter t is the time of the event, limited to the window, and before reports whether the event
+// Take processes an event. If it begins a claim, Take returns the claim, which is valid until the next call, and
+// otherwise nil. Parameter t is the time of the event, limited to the window, and before reports whether the event
 // is before the window.
-func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool) {
+func (b *Book) Take(e *trace.Cursor, t int64, before bool) *Claim {
 	switch e.Kind() {
 	case trace.ClaimBegin:
-		if c, begun = claim(e, t); !begun {
-			b.Orphans++
-			break
+		if ops := e.Ops(); len(ops) > 0 {
+			return b.begin(e, ops, t, before)
 		}
-		c.Before = before
-		b.begin(c)
+		b.Orphans++
 	case trace.ClaimEnd:
 		if !b.end(Key{ID: int64(e.Op(0)), Location: e.Location()}, t) {
 			b.Orphans++
 		}
 	}
-	return c, begun
+	return nil
 }
 
-// begin opens a claim. If a claim with the same key is open, begin ends that first.
-func (b *Book) begin(c Claim) {
-	if b.end(c.Key, c.Start) {
+// begin opens the claim that a ClaimBegin row with operands begins. If a claim with the same key is open, begin ends
+// that first. An amount that is missing, or not finite, counts as 0.
+func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim {
+	k := Key{ID: int64(ops[0]), Location: e.Location()}
+	c, reused := b.open.Place(k)
+	if reused {
 		b.Reused++
+		b.ended(c, t)
 	}
-	if b.open == nil {
-		b.open = map[Key]Claim{}
+	// One field after the other: copying a new Claim takes longer than all the rest.
+	c.Key = k
+	c.Region, c.Resource = e.Ref(), trace.NoRef
+	c.Start, c.Amount, c.Before = t, 0, before
+	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
+		c.Resource = uint32(ops[1])
 	}
-	b.open[c.Key] = c
-	b.change(c.Resource, c.Start, 1, c.Amount)
+	if len(ops) > 2 {
+		if a := math.Float64frombits(ops[2]); a-a == 0 {
+			c.Amount = a
+		}
+	}
+	b.change(c.Resource, t, 1, c.Amount)
+	return c
 }
 
 // end ends the claim with key k at time t. ok is false if it is not open.
 func (b *Book) end(k Key, t int64) (ok bool) {
-	c, ok := b.open[k]
-	if !ok {
-		return false
+	c := b.open.Remove(k)
+	if c != nil {
+		b.ended(c, t)
 	}
-	delete(b.open, k)
+	return c != nil
+}
+
+// ended counts the end of a claim at time t.
+func (b *Book) ended(c *Claim, t int64) {
 	b.change(c.Resource, t, -1, -c.Amount)
-	b.Ended(c, t)
-	return true
+	if b.Ended != nil {
+		b.Ended(*c, t)
+	}
 }
 
 // change adds to the number of open claims and to the amount of a resource at time t.
@@ -163,9 +167,7 @@ func (b *Book) change(resource uint32, t, open int64, amount float64) {
 // Close ends all open claims, each at the time that last returns for its location, and returns
 // their number.
 func (b *Book) Close(last func(loc uint32) int64) int64 {
-	keys := slices.SortedFunc(maps.Keys(b.open), func(x, y Key) int {
-		return cmp.Or(cmp.Compare(x.Location, y.Location), cmp.Compare(x.ID, y.ID))
-	})
+	keys := b.open.Keys()
 	for _, k := range keys {
 		b.end(k, last(k.Location))
 	}
@@ -174,7 +176,7 @@ func (b *Book) Close(last func(loc uint32) int64) int64 {
 
 // Clone returns a copy of the book, without its functions.
 func (b *Book) Clone() Book {
-	return Book{open: maps.Clone(b.open), levels: slices.Clone(b.levels)}
+	return Book{open: b.open.Clone(), levels: slices.Clone(b.levels)}
 }
 
 // Merge adds the claims and levels of another book. It returns an error if both have processed
@@ -193,10 +195,7 @@ func (b *Book) Merge(o *Book) error {
 			b.levels[i] = l
 		}
 	}
-	if b.open == nil {
-		b.open = map[Key]Claim{}
-	}
-	maps.Copy(b.open, o.open)
+	b.open.Merge(&o.open)
 	b.Orphans, b.Reused = b.Orphans+o.Orphans, b.Reused+o.Reused
 	return nil
 }

@@ -65,10 +65,13 @@ func (p *Piece) at(t int64) float64 {
 func (s Signal) Integral() float64 {
 	sum := 0.0
 	for _, p := range s {
-		sum += (p.Start + p.End) / 2 * float64(p.To-p.From)
+		sum += p.integral()
 	}
 	return sum
 }
+
+// integral returns the area under the piece.
+func (p *Piece) integral() float64 { return (p.Start + p.End) / 2 * float64(p.To-p.From) }
 
 // Window returns at each time the average over the last w ticks of a step signal, whose pieces are
 // constant. The signal counts as 0 before its begin; with shorten, the average covers only time
@@ -82,30 +85,9 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 		return slices.Clone(s)
 	}
 	first, last := s[0].From, s[len(s)-1].To
-	var times []int64
-	for _, p := range s {
-		times = append(times, p.From)
-		if w < last-p.From {
-			times = append(times, p.From+w)
-		}
-	}
-	times = append(times, last)
-	slices.Sort(times)
-	times = slices.Compact(times)
-	area := make([]float64, len(s)+1) // integral of the signal up to the begin of each piece
-	for i, p := range s {
-		area[i+1] = area[i] + p.Start*float64(p.To-p.From)
-	}
-	upTo := func(t int64) float64 {
-		if t <= first {
-			return 0
-		}
-		i := s.piece(t)
-		if i == len(s) {
-			return area[i]
-		}
-		return area[i] + s[i].Start*float64(t-s[i].From)
-	}
+	out := make(Signal, 0, 2*len(s))
+	// The average changes its slope where a piece enters the window, and where it leaves it again w later.
+	var recent, early integral // up to the present time, and up to the begin of the window
 	average := func(t int64) float64 {
 		n := w
 		if shorten && t-first < w {
@@ -116,39 +98,62 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 		}
 		before := 0.0
 		if t-first > n {
-			before = upTo(t - n)
+			before = early.upTo(s, t-n)
 		}
-		return (upTo(t) - before) / float64(n)
+		return (recent.upTo(s, t) - before) / float64(n)
 	}
-	out := Signal{}
-	for i := 1; i < len(times); i++ {
-		out = append(out, Piece{times[i-1], times[i], average(times[i-1]), average(times[i])})
+	at, value := first, average(first)
+	for enters, leaves := 1, 0; at < last; {
+		next, leaving := last, leaves < len(s) && w < last-s[leaves].From
+		if enters < len(s) {
+			next = s[enters].From
+		}
+		if leaving {
+			next = min(next, s[leaves].From+w)
+		}
+		if enters < len(s) && s[enters].From == next {
+			enters++
+		}
+		if leaving && s[leaves].From+w == next {
+			leaves++
+		}
+		v := average(next)
+		out = append(out, Piece{at, next, value, v})
+		at, value = next, v
 	}
 	return out
 }
 
-// divide returns a / b, computed at the ends of the pieces of both, and 0 where b is 0. Both must
-// cover the same time.
-func divide(a, b Signal) Signal {
-	var times []int64
-	for _, s := range [2]Signal{a, b} {
-		for _, p := range s {
-			times = append(times, p.From, p.To)
-		}
+// integral is the integral of a step signal from its begin.
+type integral struct {
+	whole int     // number of pieces that end before or at the time
+	area  float64 // of these pieces
+}
+
+// upTo returns the integral of s up to time t, which must not be less than in the call before.
+func (x *integral) upTo(s Signal, t int64) float64 {
+	for ; x.whole < len(s) && s[x.whole].To <= t; x.whole++ {
+		p := &s[x.whole]
+		x.area += p.Start * float64(p.To-p.From)
 	}
-	slices.Sort(times)
-	times = slices.Compact(times)
+	if x.whole == len(s) || t <= s[x.whole].From {
+		return x.area
+	}
+	return x.area + s[x.whole].Start*float64(t-s[x.whole].From)
+}
+
+// divide returns a / b, computed at the ends of their pieces, and 0 where b is 0. Both must have pieces of the same
+// times.
+func divide(a, b Signal) Signal {
 	quotient := func(x, y float64) float64 {
 		if y == 0 {
 			return 0
 		}
 		return x / y
 	}
-	out := Signal{}
-	for i := 1; i < len(times); i++ {
-		from, to := times[i-1], times[i]
-		x, y := &a[a.piece(from)], &b[b.piece(from)]
-		out = append(out, Piece{from, to, quotient(x.at(from), y.at(from)), quotient(x.at(to), y.at(to))})
+	out := make(Signal, len(a))
+	for i, p := range a {
+		out[i] = Piece{p.From, p.To, quotient(p.Start, b[i].Start), quotient(p.End, b[i].End)}
 	}
 	return out
 }
@@ -156,65 +161,81 @@ func divide(a, b Signal) Signal {
 // Sweep is a sum of step functions: a list of the times at which values are added and removed.
 type Sweep []edge
 
-// edge is the begin or end of a step function, which changes the sum by by and the number of open
-// functions by open.
+// edge is the begin of a step function with the value by, or the end of one with the value -by.
 type edge struct {
 	time int64
 	by   float64
-	open int
+	end  bool
 }
 
 // Add adds the value v from one time to another.
 func (s *Sweep) Add(from, to int64, v float64) {
-	*s = append(*s, edge{from, v, 1}, edge{to, -v, -1})
+	*s = append(*s, edge{from, v, false}, edge{to, -v, true})
 }
 
 // Signal returns the sum from time first to time last.
 func (s Sweep) Signal(first, last int64) Signal {
+	sum, _ := s.signals(first, last)
+	return sum
+}
+
+// signals returns the sum from time first to time last, and the number of functions that are open, in pieces of the
+// same times.
+func (s Sweep) signals(first, last int64) (sum, open Signal) {
 	slices.SortFunc(s, func(a, b edge) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
+		if a.time != b.time {
+			return cmp.Compare(a.time, b.time)
+		}
+		return cmp.Compare(a.by, b.by)
 	})
-	out := Signal{}
-	at, open := first, 0
+	sum, open = make(Signal, 0, len(s)+1), make(Signal, 0, len(s)+1)
+	at, n := first, 0
 	var v claims.Sum
 	for _, e := range s {
 		if e.time > at {
-			out.Add(at, e.time, v.Value())
+			sum.Add(at, e.time, v.Value())
+			open.Add(at, e.time, float64(n))
 			at = e.time
 		}
 		v.Add(e.by)
+		if e.end {
+			n--
+		} else {
+			n++
+		}
 		// The sum is exactly 0 where no function is open, despite rounding errors.
-		if open += e.open; open == 0 {
+		if n == 0 {
 			v = claims.Sum{}
 		}
 	}
-	out.Add(at, last, 0)
-	return out
+	sum.Add(at, last, 0)
+	open.Add(at, last, 0)
+	return sum, open
 }
 
-// Mean returns the mean of a signal over its time. ok is false if it has no piece.
-func (s Signal) Mean() (mean float64, ok bool) {
-	length := 0.0
-	for _, p := range s {
-		length += float64(p.To - p.From)
-	}
-	return s.Integral() / length, len(s) > 0
-}
+// Figures are the time-weighted mean, the smallest and the greatest value of a signal.
+type Figures struct{ Mean, Min, Max float64 }
 
-// Nonzero returns the pieces of a signal that are not 0 all the time.
-func (s Signal) Nonzero() Signal {
-	return slices.DeleteFunc(slices.Clone(s), func(p Piece) bool { return p.Start == 0 && p.End == 0 })
-}
-
-// Range returns the smallest and the greatest value of the signal, or zeros if it is empty.
-func (s Signal) Range() (low, high float64) {
-	for i, p := range s {
-		if i == 0 {
-			low, high = p.Start, p.Start
+// Figures returns the figures of a signal, or with nonzero those of the time in which it is not 0. ok is false if it
+// has no such time; then the figures are zeros.
+func (s Signal) Figures(nonzero bool) (f Figures, ok bool) {
+	length, integral := 0.0, 0.0
+	for i := range s {
+		p := &s[i]
+		if nonzero && p.Start == 0 && p.End == 0 {
+			continue
 		}
-		low, high = min(low, p.Start, p.End), max(high, p.Start, p.End)
+		if !ok {
+			f.Min, f.Max, ok = p.Start, p.Start, true
+		}
+		length += float64(p.To - p.From)
+		integral += p.integral()
+		f.Min, f.Max = min(f.Min, p.Start, p.End), max(f.Max, p.Start, p.End)
 	}
-	return low, high
+	if ok {
+		f.Mean = integral / length
+	}
+	return f, ok
 }
 
 // Extended returns the signal from time first to time last, with the value 0 where it has none. It must lie between
@@ -240,15 +261,16 @@ type Stay struct{ From, To int64 }
 // averages over the last window ticks, as [Signal.Window] has them.
 func Little(stays []Stay, first, last int64, unit float64, window int64, shorten bool) (wip, throughput,
 	latency Signal) {
-	var open, rate Sweep
+	rate := make(Sweep, 0, 2*len(stays))
 	for _, s := range stays {
 		if s.From < s.To {
-			open.Add(s.From, s.To, 1)
 			rate.Add(s.From, s.To, unit/float64(s.To-s.From))
 		}
 	}
-	wip = open.Signal(first, last).Window(window, shorten)
-	throughput = rate.Signal(first, last).Window(window, shorten)
+	throughput, wip = rate.signals(first, last)
+	if window > 0 {
+		throughput, wip = throughput.Window(window, shorten), wip.Window(window, shorten)
+	}
 	return wip, throughput, divide(wip, throughput)
 }
 

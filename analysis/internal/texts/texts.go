@@ -1,0 +1,111 @@
+// Package texts numbers the different texts of a trace, such as the values of an attribute.
+package texts
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// Set numbers texts in the order of their first occurrences, from 0. It keeps their bytes in one piece of memory,
+// which a garbage collector does not have to search. The zero Set is empty and ready to use.
+type Set struct {
+	seed  maphash.Seed
+	slots []slot // a hash table with linear probing; the length is 0 or a power of two
+	// recent has texts that were found lately, by the last bits of their hashes. A large table does not fit into the
+	// processor's cache, and most texts soon occur again.
+	recent [64]recentText
+	ends   []int // by number: end of the text in bytes; it begins where the text before it ends
+	bytes  []byte
+}
+
+// slot is a place in the hash table.
+type slot struct {
+	hash   uint32 // upper half of the hash of the text
+	number uint32 // of the text, plus 1; 0 if the slot is free
+}
+
+// recentText is a text that was found.
+type recentText struct {
+	hash   uint64
+	number uint32 // plus 1; 0 if there is none
+}
+
+// smallestTable is the number of slots for a single text.
+const smallestTable = 16
+
+// Len returns the number of texts.
+func (s *Set) Len() int { return len(s.ends) }
+
+// text returns the bytes of a text.
+func (s *Set) text(number uint32) []byte {
+	begin := 0
+	if number > 0 {
+		begin = s.ends[number-1]
+	}
+	return s.bytes[begin:s.ends[number]]
+}
+
+// Number returns the number of a text, which it adds if it is new. The set keeps a copy of it.
+func (s *Set) Number(text []byte) uint32 {
+	if 4*(len(s.ends)+1) > 3*len(s.slots) {
+		s.grow()
+	}
+	h := maphash.Bytes(s.seed, text)
+	r := &s.recent[h%uint64(len(s.recent))]
+	if r.hash != h || r.number == 0 || !bytes.Equal(s.text(r.number-1), text) {
+		*r = recentText{h, s.find(h, text) + 1}
+	}
+	return r.number - 1
+}
+
+// find returns the number of a text with the hash h, which it adds if it is new. The table must have a free slot.
+func (s *Set) find(h uint64, text []byte) uint32 {
+	for i := int(h) & (len(s.slots) - 1); ; i = (i + 1) & (len(s.slots) - 1) {
+		x := &s.slots[i]
+		switch {
+		case x.number == 0:
+			s.bytes = append(s.bytes, text...)
+			s.ends = append(s.ends, len(s.bytes))
+			*x = slot{uint32(h >> 32), uint32(len(s.ends))}
+			return x.number - 1
+		case x.hash == uint32(h>>32) && bytes.Equal(s.text(x.number-1), text):
+			return x.number - 1
+		}
+	}
+}
+
+// grow doubles the number of slots.
+func (s *Set) grow() {
+	if len(s.slots) == 0 {
+		s.seed = maphash.MakeSeed()
+	}
+	s.slots = make([]slot, max(smallestTable, 2*len(s.slots)))
+	for n := range s.ends {
+		h := maphash.Bytes(s.seed, s.text(uint32(n)))
+		i := int(h) & (len(s.slots) - 1)
+		for s.slots[i].number != 0 {
+			i = (i + 1) & (len(s.slots) - 1)
+		}
+		s.slots[i] = slot{uint32(h >> 32), uint32(n + 1)}
+	}
+}
+
+// All returns all texts by number. They share one piece of memory.
+func (s *Set) All() []string {
+	list := make([]string, len(s.ends))
+	all, begin := string(s.bytes), 0
+	for n, end := range s.ends {
+		list[n] = all[begin:end]
+		begin = end
+	}
+	return list
+}
+
+// Merge adds the texts of another set. It returns the number that each of them has in s, by its number in o.
+func (s *Set) Merge(o *Set) []uint32 {
+	numbers := make([]uint32, o.Len())
+	for n := range numbers {
+		numbers[n] = s.Number(o.text(uint32(n)))
+	}
+	return numbers
+}
