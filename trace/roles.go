@@ -173,9 +173,16 @@ var otherCalls = []prefixRole{
 	{"!$omp task", TaskRole},
 	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole},
 	{"!$omp", WorksharingRole},
+	{"openmp implicit barrier", ImplicitBarrierRole}, {"openmp barrier", BarrierRole}, {"openmp task wait", TaskWaitRole},
+	{"openmp task", TaskRole}, {"openmp untied", TaskRole}, {"openmp parallel", ForkRole},
+	{"openmp implicit task", ForkRole}, {"openmp critical", LockRole}, {"openmp ordered", LockRole},
+	{"openmp acquire mutex", LockRole}, {"openmp set ", LockRole}, {"openmp unset ", LockRole}, {"openmp test ", LockRole},
+	{"openmp for", WorksharingRole}, {"openmp loop", WorksharingRole}, {"openmp section", WorksharingRole},
+	{"openmp workshare", WorksharingRole},
 	{"omp_set_lock", LockRole}, {"omp_set_nest_lock", LockRole}, {"omp_", ThreadRole},
 	{"pthread_mutex", LockRole}, {"pthread_rwlock", LockRole}, {"pthread_spin", LockRole}, {"pthread_cond", ConditionRole},
 	{"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
+	{"sem_wait", LockRole}, {"sem_timedwait", LockRole}, {"sem_post", LockRole},
 	{"culaunch", LaunchRole}, {"cudalaunch", LaunchRole}, {"hiplaunch", LaunchRole}, {"hipmodulelaunch", LaunchRole},
 	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole},
 	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
@@ -279,8 +286,23 @@ var paradigms = []struct {
 }{
 	{"mpi_", MPI, false}, {"pmpi_", MPI, false}, {"shmem_", SHMEM, false}, {"pvm_", PVM, false},
 	{"mpi", MPI, true}, {"shmem", SHMEM, true}, {"pvm", PVM, true}, {"communication", MessagePassing, true},
-	{"!$omp", OpenMP, false}, {"omp_", OpenMP, false}, {"pthread_", Pthread, false}, {"cuda", CUDA, false},
+	{"!$omp", OpenMP, false}, {"omp_", OpenMP, false}, {"openmp ", OpenMP, false},
+	{"pthread_", Pthread, false}, {"sem_wait", Pthread, false}, {"sem_timedwait", Pthread, false},
+	{"sem_post", Pthread, false}, {"cuda", CUDA, false},
 	{"hip", HIP, false},
+}
+
+// Communicates reports whether a region is a call of a communication library. Barriers of threads are none.
+func (d *Definitions) Communicates(region uint32) bool {
+	role := d.RoleOf(region)
+	if role < SendRole || role > CommunicationRole || role == ImplicitBarrierRole {
+		return false
+	}
+	if role != BarrierRole || !d.Regions.Has(region) {
+		return true
+	}
+	p := d.RegionParadigm(d.Regions.At(region))
+	return p != OpenMP && p != Pthread
 }
 
 // RegionParadigm returns the paradigm of a region, or "" if it cannot be determined.

@@ -157,12 +157,12 @@ func count(h *history.History) *sums {
 	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
 		switch role := d.RoleOf(p.Region); {
-		case role == trace.BarrierRole && d.RegionParadigm(d.Regions.At(p.Region)) == trace.OpenMP,
-			role == trace.ImplicitBarrierRole, role == trace.LockRole && !isBody(d.Regions.At(p.Region)),
-			role == trace.ConditionRole, role == trace.ThreadRole, role == trace.TaskWaitRole:
-			kinds[i] = threadTime
-		case role >= trace.SendRole && role <= trace.CommunicationRole:
+		case d.Communicates(p.Region):
 			kinds[i] = mpiTime
+		case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
+			role == trace.ThreadRole, role == trace.TaskWaitRole,
+			role == trace.LockRole && !isBody(d.Regions.At(p.Region)):
+			kinds[i] = threadTime
 		}
 		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
 	}
@@ -189,9 +189,12 @@ func count(h *history.History) *sums {
 	return c
 }
 
-// isBody reports whether a region is the body of a critical section ("_sblock"), and not its entry
-// or exit.
-func isBody(r *trace.Region) bool { return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") }
+// isBody reports whether a region has the body of a critical section, and not only its entry or exit: a
+// structured block ("_sblock"), or the regions in which EZTrace records the whole section.
+func isBody(r *trace.Region) bool {
+	return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") || r.Name == "OpenMP critical" ||
+		r.Name == "OpenMP Ordered"
+}
 
 // addThread adds the times of a thread to its process. The time outside of all regions is useful,
 // with one exception: a thread that is not the first one of its process, and works in parallel

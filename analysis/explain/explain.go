@@ -315,9 +315,10 @@ func (x *explainer) verdict() {
 // lower returns the title with a small first letter, to continue a sentence with it, unless it
 // begins with the name of a region.
 func lower(s string) string {
-	if i := strings.IndexAny(s, " "); i > 0 && s[:i] == strings.ToUpper(s[:1])+s[1:i] && !strings.ContainsAny(s[:i],
-		"_()") {
-		return strings.ToLower(s[:1]) + s[1:]
+	for _, word := range []string{"A ", "One ", "Communication ", "Messages "} {
+		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {
+			return strings.ToLower(s[:1]) + s[1:]
+		}
 	}
 	return s
 }

@@ -64,7 +64,7 @@ func (x *explainer) late() {
 		if d.cost < leastShare*x.core {
 			break
 		}
-		if x.communicates(d.path) {
+		if x.synchronises(d.path) {
 			continue // the finding about transfer covers it
 		}
 		x.lateIn(d)
@@ -292,6 +292,12 @@ func (x *explainer) location(loc uint32) string {
 
 // communicates reports whether a path ends in a call of a communication library.
 func (x *explainer) communicates(path uint32) bool {
+	return path != synclog.NoPath && x.h.Log.Defs.Communicates(x.h.Log.Paths[path].Region)
+}
+
+// synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads. The
+// threads of a runtime system may sleep in a barrier until there is work.
+func (x *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
 	}

@@ -33,7 +33,7 @@ const fewestIterations = 10
 func (x *explainer) findSeries() []*series {
 	much := make([]float64, len(x.h.Log.Paths))
 	for s, t := range x.own {
-		if int64(s.Path) < int64(len(much)) && !x.communicates(s.Path) {
+		if int64(s.Path) < int64(len(much)) && !x.synchronises(s.Path) {
 			much[s.Path] += float64(t)
 		}
 	}

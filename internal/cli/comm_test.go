@@ -190,9 +190,9 @@ func commMatrix(t *testing.T, path string, x *commResult) map[[2]string]traffic 
 	return got
 }
 
-// tracedProgram runs a program of testdata/programs with a number of ranks under EZTrace. It
-// returns the folder in which the program ran and the trace. It skips the test where this is not
-// possible.
+// tracedProgram runs a program of testdata/programs under EZTrace: with a number of ranks, or if that is 0 as a
+// program with POSIX threads. It returns the folder in which the program ran and the trace. It skips the test where
+// this is not possible.
 func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 	t.Helper()
 	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
@@ -205,8 +205,11 @@ func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	for _, args := range [][]string{{"mpicc", "-o", name, source},
-		{"mpirun", "--oversubscribe", "-np", strconv.Itoa(ranks), "eztrace", "-t", "openmpi", "./" + name}} {
+	launch := []string{"mpirun", "--oversubscribe", "-np", strconv.Itoa(ranks), "eztrace", "-t", "openmpi", "./" + name}
+	if ranks == 0 {
+		launch = []string{"eztrace", "-t", "pthread", "./" + name}
+	}
+	for _, args := range [][]string{{"mpicc", "-pthread", "-o", name, source}, launch} {
 		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")

@@ -113,9 +113,14 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	for _, r := range x.Ran.Regions {
 		regions = append(regions, fmt.Sprintf("%s %s", r.Region, share(r.Share)))
 	}
-	printf(w, "%d processes with %d threads ran for %s. Most time: %s.\n", x.Ran.Processes, x.Ran.Threads,
-		f(x.Ran.Runtime),
-		strings.Join(regions, ", "))
+	number := func(n int, one, many string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, many)
+	}
+	printf(w, "%s with %s ran for %s. Most time: %s.\n", number(x.Ran.Processes, "process", "processes"),
+		number(x.Ran.Threads, "thread", "threads"), f(x.Ran.Runtime), strings.Join(regions, ", "))
 	printf(w, "\n%s\n", x.Verdict)
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,

@@ -77,8 +77,8 @@ func (h *horizon) reached(upTo int64) bool {
 				continue
 			}
 			lanes[uint32(loc)] = l
-			if len(l.visits) > 0 {
-				return false // the members of a team are known only at the end of the trace
+			if len(l.visits) > 0 || len(l.barriers) > 0 {
+				return false // the members of a team or barrier are known only at the end of the trace
 			}
 		}
 	}

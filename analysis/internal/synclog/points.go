@@ -73,11 +73,14 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
+// unknownTeam is set in numbers of teams and barriers that the trace does not identify.
+const unknownTeam = 1 << 63
+
 // team returns the communicator of a team. If the trace does not record teams, it returns a number that
 // identifies the location's process and differs from all communicators.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
-		return 1<<63 | uint64(w.defs.Locations.At(l.loc).Group)
+		return unknownTeam | uint64(w.defs.Locations.At(l.loc).Group)
 	}
 	return communicator
 }
@@ -127,8 +130,15 @@ func (w *worker) addCollective(l *lane, ops [5]uint64, begin, end int64) error {
 // add adds a point to the innermost open call. Without an open call, the point becomes a call of
 // its own.
 func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
+	if k == Acquire || k == Release {
+		w.noteOrder(l, k, ops)
+	}
 	if n := len(l.calls); n > 0 {
 		c := l.calls[n-1]
+		if (k == Acquire || k == Release) && c.recordLock(k, end, ops) {
+			return nil
+		}
+		c.flushHeld(trace.Undefined) // points are in the order of time
 		c.points++
 		c.packed = appendPoint(c.packed, k, uint64(end)-uint64(c.enter), ops)
 		return nil

@@ -75,6 +75,9 @@ type Call struct {
 	// innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
+	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
+	// the barrier, and a location that is in it several times ends each visit before the next one.
+	Unteamed bool
 	// Init and Finalize are set if the call initialises or finalises MPI.
 	Init, Finalize bool
 	// Synchronous is set if a send in the call completes only after its receive is posted.
@@ -131,6 +134,9 @@ type Log struct {
 	// First and Last are the times of the first and last event of the trace, in ticks. Without
 	// events First is greater than Last.
 	First, Last int64
+	// Unordered is set if a location releases a lock with another order than it has acquired it with. Orders of
+	// acquisition then mean nothing.
+	Unordered bool
 
 	lanes []*lane
 	times bool
@@ -228,6 +234,7 @@ func (l *Log) join(workers []*worker) {
 	l.Paths = joinPaths(l.Defs, workers)
 	l.First, l.Last = 1, 0
 	for _, w := range workers {
+		l.Unordered = l.Unordered || w.unordered
 		for _, x := range w.lanes {
 			if x == nil {
 				continue
@@ -258,6 +265,16 @@ func (l *Log) Teams(f func(communicator uint64, location uint32, visits uint64))
 	for _, x := range l.lanes {
 		for c, n := range x.visits {
 			f(c, x.loc, n)
+		}
+	}
+}
+
+// Barriers calls f, in no particular order, with the number of visits by each location of each barrier that
+// [Call.Unteamed] marks.
+func (l *Log) Barriers(f func(barrier uint64, location uint32, visits int64)) {
+	for _, x := range l.lanes {
+		for b, n := range x.barriers {
+			f(b, x.loc, n)
 		}
 	}
 }

@@ -27,6 +27,12 @@ type worker struct {
 	// free has openCalls that can be reused.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
+	// unordered is set if a lock was released with another order than it was acquired with.
+	unordered bool
+	// batch is the batch that is being processed, row the present row of it, and attribute the first entry of its
+	// attributes that may belong to that row.
+	batch          *trace.Batch
+	row, attribute int
 }
 
 // node is a call path of a worker: a region below the node that is its parent. The parent of an
@@ -49,6 +55,7 @@ type regionKind struct {
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
 	kept  bool // the visit is logged even if it has no points
+	lock  lockCall
 
 	init, finalize bool // it initialises or finalises MPI
 	synchronous    bool // its sends complete only after the receive is posted
@@ -72,6 +79,9 @@ type lane struct {
 	visits    map[uint64]uint64
 	sequences map[Sequence]int64
 	regions   map[uint32]int64
+	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
+	barriers map[uint64]int64
+	orders   map[[2]uint64]uint64 // the orders of the locks that the location has, by lock and model
 	// requests has the times at which the incomplete non-blocking collective operations were posted, by
 	// request. It is nil without a window.
 	requests map[uint64]int64
@@ -143,6 +153,11 @@ type openCall struct {
 	points int
 	packed []byte
 	before int // number of entries of lane.passed that belong to the time before it
+
+	held       []heldPoint
+	locks      bool   // events in the call record the acquisition or release of a lock
+	object     uint64 // the lock, condition or barrier of the call, if identified is set
+	identified bool
 }
 
 // openCollective is a collective operation that has begun and not ended.
@@ -199,6 +214,9 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	name := mpiCall(d, region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
+	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
+		k.call = true
+	}
 	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
 	return k
 }
@@ -272,6 +290,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		return nil
 	}
 	refs := w.rows.Map(&w.scratch, b.Ref)
+	w.batch, w.attribute = b, 0
 	var l *lane
 	op := 0
 	for i, k := range b.Kind {
@@ -285,6 +304,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		switch k {
 		case trace.Enter:
 			l.latest = max(l.latest, t)
+			w.row = i
 			if err := w.enter(l, t, refs[i]); err != nil {
 				return err
 			}
@@ -445,7 +465,15 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		}
 	}
 	if k := w.kind(region); k.call || k.kept {
+		if k.lock == releases {
+			if err := w.beginLock(l, t); err != nil {
+				return err
+			}
+		}
 		f.call = w.begin(l, f.node, t, *k)
+		if k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole {
+			f.call.object, f.call.identified = w.object()
+		}
 	}
 	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, f)
@@ -457,7 +485,7 @@ func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	var c *openCall
 	if n := len(w.free); n > 0 {
 		c, w.free = w.free[n-1], w.free[:n-1]
-		*c = openCall{packed: c.packed[:0]}
+		*c = openCall{packed: c.packed[:0], held: c.held[:0]}
 	} else {
 		c = &openCall{}
 	}
@@ -499,12 +527,22 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
+	w.endLock(l, c, t)
 	if c.points == 0 && !c.kind.kept {
 		return nil
 	}
 	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
 	if c.kind.kept && (c.points == 0 || !barrier) {
 		l.regions[w.nodes[c.node].region]++
+	}
+	if barrier && c.points == 0 && (c.identified || !l.inKnownTeam()) {
+		if id, ok := w.threadBarrier(l, c); ok {
+			if l.barriers == nil {
+				l.barriers = map[uint64]int64{}
+			}
+			l.barriers[id]++
+			return w.pack(l, c.node, c.enter, t, unteamed, &teamVisit{communicator: id, barriers: 1}, 0, nil, c.before)
+		}
 	}
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
 		return w.pack(l, c.node, c.enter, t, 0, nil, c.points, c.packed, c.before)
@@ -519,6 +557,7 @@ const (
 	bare = 1 << iota
 	inTeam
 	last
+	unteamed
 )
 
 // pack packs a call, at once or when the path of a following parallel region is known. The first
@@ -554,7 +593,7 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 	b = appendNumber(b, uint64(c.node+1))
 	b = binary.AppendVarint(b, c.leave-l.end)
 	b = appendNumber(b, uint64(c.leave)-uint64(c.enter))
-	if c.flags&inTeam != 0 {
+	if c.flags&(inTeam|unteamed) != 0 {
 		b = binary.AppendUvarint(b, c.team.communicator)
 		b = binary.AppendUvarint(b, c.team.visit)
 		b = binary.AppendUvarint(b, c.team.barriers-1)

@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -13,6 +14,10 @@ type barriers struct {
 	// teams has the members so far of barriers of teams.
 	teams  map[synclog.Team][]Member
 	visits map[uint64][]uint64 // by communicator of a team: the number of visits of each location, ascending
+	// rounds has the latest visits of barriers whose teams are unknown, by barrier, and locations the number of
+	// locations that visit such a barrier.
+	rounds    map[uint64]*round
+	locations map[uint64]int
 	// starts has the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
 	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
@@ -35,11 +40,19 @@ type visitor struct {
 	location uint32
 }
 
+// round has the visits of a barrier that overlap: each location is in the barrier when the first one leaves it.
+type round struct {
+	members []Member
+	leave   int64 // end of the first visit that ended, in ticks
+	pattern Pattern
+}
+
 // init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
-	*b = barriers{map[synclog.Team][]Member{}, map[uint64][]uint64{},
-		map[synclog.Team][]Member{}, map[visitor]uint64{}, map[joinKey][]Member{}, map[visitor]int64{},
-		map[uint32][]int64{}}
+	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
+		locations: map[uint64]int{}, starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{},
+		joins: map[joinKey][]Member{}, next: map[visitor]int64{}, regions: map[uint32][]int64{}}
+	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
 	for _, l := range b.visits {
 		slices.Sort(l)
@@ -79,15 +92,55 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 			return
 		}
 		delete(b.teams, c.Team)
-		k := ExplicitBarrier
-		if c.Role == trace.ImplicitBarrierRole {
-			k = ImplicitBarrier
-		}
 		e.judgeAll(&Operation{Members: list, Communicator: c.Team.Communicator,
-			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, k, Patterns)
+			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, threadBarrier(c), Patterns)
+	case c.Unteamed:
+		e.unteamed(c, m)
 	default:
 		e.Unjudged[UnknownBarrier] += e.members([]Member{m})
 	}
+}
+
+// threadBarrier returns the pattern of the waits in a barrier of threads.
+func threadBarrier(c *synclog.Call) Pattern {
+	switch {
+	case c.Unteamed && c.Team.Identified():
+		return ThreadBarrier
+	case c.Role == trace.ImplicitBarrierRole:
+		return ImplicitBarrier
+	}
+	return ExplicitBarrier
+}
+
+// unteamed processes the visit of a barrier whose team the trace does not record. Calls come in the order of their
+// ends, so that a round is complete at the first visit that begins after another one has ended, or when all
+// locations that ever visit the barrier have been in it.
+func (e *engine) unteamed(c *synclog.Call, m Member) {
+	b := &e.barriers
+	barrier := c.Team.Communicator
+	r := b.rounds[barrier]
+	if r != nil && (m.Enter > r.leave ||
+		slices.ContainsFunc(r.members, func(o Member) bool { return o.Place.Location == m.Place.Location })) {
+		e.endRound(barrier, r)
+		r = nil
+	}
+	if r == nil {
+		r = &round{leave: c.Leave, pattern: threadBarrier(c)}
+		b.rounds[barrier] = r
+	}
+	if r.members = append(r.members, m); len(r.members) == b.locations[barrier] {
+		e.endRound(barrier, r)
+	}
+}
+
+// endRound judges a complete round of a barrier. A single visit has waited for nobody that the trace has.
+func (e *engine) endRound(barrier uint64, r *round) {
+	delete(e.barriers.rounds, barrier)
+	if len(r.members) == 1 {
+		e.Unjudged[IncompleteBarrier] += e.members(r.members)
+		return
+	}
+	e.judgeAll(&Operation{Members: r.members, Communicator: barrier}, r.pattern, Patterns)
 }
 
 // teamBegins processes the begin of a thread's work in a team.
@@ -131,8 +184,12 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	e.operation(o)
 }
 
-// unfinishedBarriers counts the calls of incomplete barriers as unjudged.
+// unfinishedBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
+// barriers as unjudged.
 func (e *engine) unfinishedBarriers() {
+	for _, barrier := range slices.Sorted(maps.Keys(e.barriers.rounds)) {
+		e.endRound(barrier, e.barriers.rounds[barrier])
+	}
 	for _, l := range e.barriers.teams {
 		e.Unjudged[IncompleteBarrier] += e.members(l)
 	}

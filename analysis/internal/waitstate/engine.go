@@ -38,6 +38,7 @@ const (
 	Finalize
 	ImplicitBarrier
 	ExplicitBarrier
+	ThreadBarrier
 	LockContention
 	Patterns // number of patterns
 
@@ -69,6 +70,7 @@ var patterns = [Patterns + 1]struct {
 	Finalize:            {name: "wait-at-finalize"},
 	ImplicitBarrier:     {name: "wait-at-implicit-omp-barrier"},
 	ExplicitBarrier:     {name: "wait-at-explicit-omp-barrier"},
+	ThreadBarrier:       {name: "wait-at-thread-barrier"},
 	LockContention:      {name: "lock-contention"},
 	Reduction:           {name: "reduction"},
 }

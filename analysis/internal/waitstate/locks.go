@@ -16,8 +16,14 @@ type lock struct {
 	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come
 	// waiting has, by order of acquisition, those after whose predecessor the lock has not been released.
 	waiting map[uint64]acquired
-	latest  release // latest release, valid if any is set, for locks without orders
+
+	// For locks without orders: the latest release, valid if any is set; the location that has the lock, if it is
+	// held; and by location the acquisition by another one that came before its release.
+	latest  release
 	any     bool
+	holder  uint32
+	held    bool
+	overdue map[uint32]acquired
 }
 
 // release is a release of a lock, at a time in ticks.
@@ -41,36 +47,71 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 	l := e.locks[k]
 	if l == nil {
-		l = &lock{released: map[uint64]release{}, waiting: map[uint64]acquired{}}
+		l = &lock{released: map[uint64]release{}, waiting: map[uint64]acquired{}, overdue: map[uint32]acquired{}}
 		e.locks[k] = l
 	}
 	order := p.Ops[1]
-	ordered := order != trace.Undefined && order != 0
-	if p.Kind == synclog.Release {
-		h := release{p.Time, at}
-		if a, ok := l.waiting[order+1]; ordered && ok {
-			delete(l.waiting, order+1)
-			e.contention(a, h)
-			return
-		}
-		if ordered {
-			l.released[order] = h
-		}
-		if !l.any || h.time >= l.latest.time {
-			l.any, l.latest = true, h
-		}
+	ordered := order != trace.Undefined && order != 0 && !e.log.Unordered
+	h, a := release{p.Time, at}, acquired{at, c.Path, c.Enter, p.Time}
+	switch {
+	case ordered && p.Kind == synclog.Release:
+		e.releaseOrdered(l, order, h)
+	case ordered:
+		e.acquireOrdered(l, order, a)
+	case p.Kind == synclog.Release:
+		e.release(l, h)
+	default:
+		e.acquire(l, a, p.Ops[3] == 1)
+	}
+}
+
+// releaseOrdered processes a release of a lock whose acquisitions have orders.
+func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
+	if a, ok := l.waiting[order+1]; ok {
+		delete(l.waiting, order+1)
+		e.contention(a, h)
 		return
 	}
-	a := acquired{at, c.Path, c.Enter, p.Time}
-	switch h, ok := l.released[order-1]; {
-	case ordered && ok:
+	l.released[order] = h
+	if !l.any || h.time >= l.latest.time {
+		l.any, l.latest = true, h
+	}
+}
+
+// acquireOrdered processes an acquisition with an order.
+func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
+	if h, ok := l.released[order-1]; ok {
 		delete(l.released, order-1)
 		e.contention(a, h)
-	case ordered && order > 1:
+	} else if order > 1 {
 		l.waiting[order] = a
-	case !ordered && l.any:
+	}
+}
+
+// release processes a release of a lock without orders. A recorder can write the event of a release when another
+// location already has the lock.
+func (e *engine) release(l *lock, h release) {
+	if l.held && l.holder == h.place.Location {
+		l.held = false
+	}
+	if a, ok := l.overdue[h.place.Location]; ok {
+		delete(l.overdue, h.place.Location)
+		e.contention(a, h)
+	}
+	if !l.any || h.time >= l.latest.time {
+		l.any, l.latest = true, h
+	}
+}
+
+// acquire processes an acquisition of a lock without orders. Several locations can have a shared lock.
+func (e *engine) acquire(l *lock, a acquired, shared bool) {
+	switch {
+	case l.held && l.holder != a.place.Location && !shared:
+		l.overdue[l.holder] = a
+	case l.any:
 		e.contention(a, l.latest)
 	}
+	l.held, l.holder = !shared, a.place.Location
 }
 
 // contention reports the wait of an acquisition for the release before it.

@@ -1,0 +1,204 @@
+package synclog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// lockCall is the part that the visits of a region play for a lock, if the trace does not record the
+// acquisitions and releases of locks as events. A recorder of POSIX threads may only record the calls,
+// with the address of the lock as an attribute, and one of OpenMP only the critical sections.
+type lockCall uint8
+
+const (
+	noLockCall lockCall = iota
+	acquires            // the call ends when it has the lock
+	shares              // the same for a lock that several locations can have, a semaphore or a condition
+	releases            // the lock is free, or the condition holds, when the call begins
+	section             // a critical section: the lock is free when it ends
+)
+
+// lockCalls has the calls that acquire and release locks, by their names in lower case.
+var lockCalls = map[string]lockCall{
+	"pthread_mutex_lock": acquires, "pthread_mutex_timedlock": acquires, "pthread_spin_lock": acquires,
+	"pthread_rwlock_wrlock": acquires, "pthread_rwlock_timedwrlock": acquires, "pthread_rwlock_rdlock": shares,
+	"pthread_rwlock_timedrdlock": shares, "pthread_cond_wait": shares, "pthread_cond_timedwait": shares,
+	"sem_wait": shares, "sem_timedwait": shares,
+	"pthread_mutex_unlock": releases, "pthread_spin_unlock": releases, "pthread_rwlock_unlock": releases,
+	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases,
+}
+
+// objectAttributes has the names of attributes that identify the lock, condition or barrier of a call.
+var objectAttributes = []string{"mutex", "lock", "spinlock", "rwlock", "sem", "semaphore", "cond", "condition",
+	"barrier"}
+
+// lockCallOf returns the part that the visits of a region with a role play for a lock.
+func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
+	if !d.Regions.Has(region) {
+		return noLockCall
+	}
+	r := d.Regions.At(region)
+	name := strings.ToLower(r.Name)
+	if role == trace.LockRole && (strings.HasPrefix(name, "!$omp critical") || name == "openmp critical" ||
+		strings.EqualFold(r.Role, "critical")) {
+		return section
+	}
+	return lockCalls[name]
+}
+
+// The operands of points of locks: the lock, the order of acquisition, and the threading model. Points
+// that are derived from calls have no order, and their own models, so that their locks differ from those that
+// events name.
+const (
+	// objectModel is the model of locks that an attribute identifies, and regionModel that of critical sections,
+	// which their region identifies.
+	objectModel = 1 << 32
+	regionModel = objectModel + 1
+)
+
+// heldPoint is an acquisition of a lock that ends with the call in which it is recorded.
+type heldPoint struct {
+	time int64
+	ops  [4]uint64
+}
+
+// object returns the lock, condition or barrier that an attribute of the present row of the batch identifies.
+func (w *worker) object() (id uint64, ok bool) {
+	b, row := w.batch, uint32(w.row)
+	for w.attribute < len(b.AttrRow) && b.AttrRow[w.attribute] < row {
+		w.attribute++
+	}
+	for i := w.attribute; i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
+		k := b.AttrKey[i]
+		if !w.defs.Attributes.Has(k) || !slices.Contains(objectAttributes, w.defs.Attributes.At(k).Name) {
+			continue
+		}
+		if _, whole := b.AttrVal[i].Whole(); whole || b.AttrVal[i].Type == trace.Uint64 {
+			return b.AttrVal[i].Num, true
+		}
+	}
+	return 0, false
+}
+
+// beginLock adds the release of the lock that the present row identifies. It belongs to the outer call, because
+// another location can have the lock before the call that releases it ends.
+func (w *worker) beginLock(l *lane, t int64) error {
+	id, ok := w.object()
+	if !ok {
+		return nil
+	}
+	return w.add(l, Release, t, t, []uint64{id, trace.Undefined, objectModel})
+}
+
+// recordLock processes the acquisition or release of a lock that an event in a call records. It reports
+// whether the acquisition is held back: a call that waits for a lock has it when the call ends, even if the
+// recorder writes the event when the call begins. A critical section, which ends later, releases the lock itself.
+func (c *openCall) recordLock(k Kind, t int64, ops []uint64) (held bool) {
+	if c.kind.role != trace.LockRole {
+		return false
+	}
+	c.locks = true
+	if k == Release {
+		return false
+	}
+	h := heldPoint{time: t}
+	for i := range h.ops {
+		h.ops[i] = operand(ops, i)
+	}
+	c.held = append(c.held, h)
+	return true
+}
+
+// flushHeld adds the acquisitions that were held back: at time t or, if that is trace.Undefined, at the times of their
+// events.
+func (c *openCall) flushHeld(t uint64) {
+	for _, h := range c.held {
+		if t != trace.Undefined {
+			h.time = int64(t)
+		}
+		c.points++
+		c.packed = appendPoint(c.packed, Acquire, uint64(h.time)-uint64(c.enter), h.ops[:])
+	}
+	c.held = c.held[:0]
+}
+
+// endLock adds the points of locks that a call has at its end, at time t.
+func (w *worker) endLock(l *lane, c *openCall, t int64) {
+	c.flushHeld(uint64(t))
+	if c.locks || c.kind.lock == noLockCall || c.kind.lock == releases {
+		return
+	}
+	ops := []uint64{c.object, trace.Undefined, objectModel, 0}
+	kinds := []Kind{Acquire}
+	switch {
+	case c.kind.lock == section:
+		outer := func(o *openCall) bool { return o.kind.lock == section }
+		if slices.ContainsFunc(l.calls, outer) {
+			return // the part of a critical section that has the lock
+		}
+		ops[0], ops[2], kinds = uint64(w.nodes[c.node].region), regionModel, []Kind{Acquire, Release}
+	case !c.identified:
+		return
+	case c.kind.lock == shares:
+		ops[3] = 1
+	}
+	for _, k := range kinds {
+		c.points++
+		c.packed = appendPoint(c.packed, k, uint64(t)-uint64(c.enter), ops)
+	}
+}
+
+// noteOrder compares the order that the release of a lock has with that of its acquisition. They are equal in a
+// valid trace. If they differ, orders tell nothing about who has waited for whom.
+func (w *worker) noteOrder(l *lane, k Kind, ops []uint64) {
+	order := operand(ops, 1)
+	if order == trace.Undefined || order == 0 || w.unordered {
+		return
+	}
+	key := [2]uint64{operand(ops, 0), operand(ops, 2)}
+	if k == Acquire {
+		if l.orders == nil {
+			l.orders = map[[2]uint64]uint64{}
+		}
+		l.orders[key] = order
+		return
+	}
+	if acquired, ok := l.orders[key]; ok {
+		delete(l.orders, key)
+		w.unordered = acquired != order
+	}
+}
+
+// inKnownTeam reports whether the location works in a team that the trace identifies.
+func (l *lane) inKnownTeam() bool {
+	n := len(l.teams)
+	return n > 0 && l.teams[n-1].communicator&unknownTeam == 0
+}
+
+// identified is set in numbers of barriers that an attribute of their calls identifies.
+const identified = 1 << 62
+
+// Identified reports whether an attribute of the calls of the barrier identifies it, as the address of one of POSIX
+// threads does. t must be that of a call for which [Call.Unteamed] is set.
+func (t *Team) Identified() bool { return t.Communicator&identified != 0 }
+
+// threadBarrier returns a number that identifies a barrier whose team the trace does not record: a barrier that
+// an attribute identifies, or all barriers of OpenMP of a process. ok is false for other calls.
+func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
+	region := w.nodes[c.node].region
+	if !c.identified && (!w.defs.Regions.Has(region) ||
+		w.defs.RegionParadigm(w.defs.Regions.At(region)) != trace.OpenMP) {
+		return 0, false
+	}
+	group := uint64(trace.NoRef)
+	if w.defs.Locations.Has(l.loc) {
+		group = uint64(w.defs.Locations.At(l.loc).Group)
+	}
+	if !c.identified {
+		return unknownTeam | group, true
+	}
+	// Addresses of two processes can be equal.
+	return unknownTeam | identified | (c.object^group<<40)&(identified-1), true
+}

@@ -1,0 +1,151 @@
+package waits_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// threadTrace is a trace of a process with threads.
+type threadTrace struct {
+	*trace.Recorder
+}
+
+// newThreads returns a trace of a process with n threads, without events.
+func newThreads(n int) *threadTrace {
+	x := &threadTrace{trace.NewRecorder(trace.Seconds(1e6))}
+	process := x.Process("process", x.Machine("machine"))
+	for i := range n {
+		x.Thread(fmt.Sprint("thread ", i), process)
+	}
+	return x
+}
+
+// call adds a visit of a region. An attribute identifies its object, unless its name is "".
+func (x *threadTrace) call(thread uint32, name string, enter, leave int64, attribute string, object uint64) {
+	x.Enter(thread, enter, x.Region(name), attributesOf(attribute, object)...)
+	x.Leave(thread, leave, x.Region(name))
+}
+
+func attributesOf(name string, object uint64) []trace.Attr {
+	if name == "" {
+		return nil
+	}
+	return []trace.Attr{{Key: name, Value: trace.Value{Num: object, Type: trace.Uint64}}}
+}
+
+// lock adds the acquisition or release of a lock of OpenMP as an event, with an order.
+func (x *threadTrace) lock(thread uint32, t int64, k trace.Kind, order uint64) {
+	const openMP = 3
+	x.Event(thread, t, k, trace.NoRef, []uint64{0, order, openMP})
+}
+
+// TestCallsOfLocks checks waits for locks, conditions and barriers of threads that the trace records as calls. The
+// comments have the times, which are also those of the waits.
+func TestCallsOfLocks(t *testing.T) {
+	const mutex = 0x7f0000001000
+	for _, test := range []struct {
+		name    string
+		threads int
+		events  func(x *threadTrace)
+		want    []string
+	}{
+		// Thread 0 has the mutex from 1 to 20. Thread 1 wants it at 5, and has it at 21, before the call that
+		// releases it ends. Another mutex is free.
+		{"mutex", 3, func(x *threadTrace) {
+			x.call(0, "pthread_mutex_lock", 0, 1, "mutex", mutex)
+			x.call(0, "pthread_mutex_unlock", 20, 22, "mutex", mutex)
+			x.call(1, "pthread_mutex_lock", 5, 21, "mutex", mutex)
+			x.call(1, "pthread_mutex_unlock", 30, 31, "mutex", mutex)
+			x.call(2, "pthread_mutex_lock", 4, 9, "mutex", mutex+64)
+			x.call(2, "pthread_mutex_unlock", 10, 11, "mutex", mutex+64)
+		}, []string{"lock-contention at 1 from 5 for 15, cause 0"}},
+		// Without the attribute nobody knows which mutex it is.
+		{"unknown mutex", 2, func(x *threadTrace) {
+			x.call(0, "pthread_mutex_lock", 0, 1, "", 0)
+			x.call(0, "pthread_mutex_unlock", 20, 22, "", 0)
+			x.call(1, "pthread_mutex_lock", 5, 21, "", 0)
+		}, nil},
+		// Threads 1 and 2 want to read from 3 and 4 on, which thread 0 permits at 10; thread 0 wants to write again
+		// at 12, and both have stopped reading at 16.
+		{"read lock", 3, func(x *threadTrace) {
+			x.call(0, "pthread_rwlock_wrlock", 0, 1, "rwlock", 1)
+			x.call(0, "pthread_rwlock_unlock", 10, 11, "rwlock", 1)
+			x.call(1, "pthread_rwlock_rdlock", 3, 11, "rwlock", 1)
+			x.call(2, "pthread_rwlock_rdlock", 4, 12, "rwlock", 1)
+			x.call(0, "pthread_rwlock_wrlock", 12, 17, "rwlock", 1)
+			x.call(1, "pthread_rwlock_unlock", 14, 15, "rwlock", 1)
+			x.call(2, "pthread_rwlock_unlock", 16, 17, "rwlock", 1)
+		}, []string{"lock-contention at 0 from 12 for 4, cause 2", "lock-contention at 1 from 3 for 7, cause 0",
+			"lock-contention at 2 from 4 for 6, cause 0"}},
+		// The condition holds at 30, the semaphore is positive at 42.
+		{"condition and semaphore", 2, func(x *threadTrace) {
+			x.call(0, "pthread_cond_wait", 10, 31, "cond", 1)
+			x.call(1, "pthread_cond_signal", 30, 32, "cond", 1)
+			x.call(1, "sem_wait", 40, 43, "sem", 2)
+			x.call(0, "sem_post", 42, 44, "sem", 2)
+		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 40 for 2, cause 0"}},
+		// Three threads come to a critical section at 0, 3 and 4. They leave it at 10, 18 and 25, and each begins
+		// when the one before leaves.
+		{"critical section", 3, func(x *threadTrace) {
+			x.call(0, "OpenMP critical", 0, 10, "", 0)
+			x.call(1, "OpenMP critical", 3, 18, "", 0)
+			x.call(2, "OpenMP critical", 4, 25, "", 0)
+		}, []string{"lock-contention at 1 from 3 for 7, cause 0", "lock-contention at 2 from 4 for 14, cause 1"}},
+		// A tool that gets the begin of the wait for a lock as its acquisition, and counts these, so that a
+		// release has the order of the next acquisition. Thread 1 waits from 5 to 20. The event of the release comes
+		// at 21. Thread 0 waits from 25 to 40.
+		{"wrong orders", 2, func(x *threadTrace) {
+			x.Enter(0, 0, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 1, trace.LockAcquire, 1)
+			x.Leave(0, 2, x.Region("OpenMP acquire mutex"))
+			x.Enter(1, 5, x.Region("OpenMP acquire mutex"))
+			x.lock(1, 6, trace.LockAcquire, 2)
+			x.Leave(1, 20, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 21, trace.LockRelease, 2)
+			x.Enter(0, 25, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 26, trace.LockAcquire, 3)
+			x.lock(1, 40, trace.LockRelease, 3)
+			x.Leave(0, 41, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 50, trace.LockRelease, 3)
+		}, []string{"lock-contention at 0 from 25 for 15, cause 1", "lock-contention at 1 from 5 for 15, cause 0"}},
+		// Two rounds of a barrier of two threads, the second one with the other thread last, beside a barrier of
+		// thread 2 alone.
+		{"barrier with an address", 3, func(x *threadTrace) {
+			x.call(0, "pthread_barrier_wait", 0, 8, "barrier", 1)
+			x.call(1, "pthread_barrier_wait", 7, 9, "barrier", 1)
+			x.call(1, "pthread_barrier_wait", 10, 31, "barrier", 1)
+			x.call(0, "pthread_barrier_wait", 30, 32, "barrier", 1)
+			x.call(2, "pthread_barrier_wait", 1, 29, "barrier", 2)
+		}, []string{"wait-at-thread-barrier at 0 from 0 for 7, cause 1",
+			"wait-at-thread-barrier at 1 from 10 for 20, cause 0"}},
+		// Three threads, of which only two come to the second round.
+		{"barrier of an unknown team", 3, func(x *threadTrace) {
+			x.call(0, "OpenMP implicit barrier", 0, 8, "", 0)
+			x.call(1, "OpenMP implicit barrier", 7, 9, "", 0)
+			x.call(2, "OpenMP implicit barrier", 3, 8, "", 0)
+			x.call(1, "OpenMP implicit barrier", 10, 31, "", 0)
+			x.call(0, "OpenMP implicit barrier", 30, 32, "", 0)
+		}, []string{"wait-at-implicit-omp-barrier at 0 from 0 for 7, cause 1",
+			"wait-at-implicit-omp-barrier at 1 from 10 for 20, cause 0",
+			"wait-at-implicit-omp-barrier at 2 from 3 for 4, cause 1"}},
+	} {
+		x := newThreads(test.threads)
+		test.events(x)
+		r := find(t, format.Recorded(x.Recorder), waits.Options{Worst: 10})
+		var found []string
+		for _, p := range r.Patterns {
+			for _, w := range p.Worst {
+				found = append(found, fmt.Sprintf("%s at %d from %d for %d, cause %d", p.Pattern, w.Location, w.Begin, w.Time,
+					w.Cause))
+			}
+		}
+		if slices.Sort(found); !slices.Equal(found, test.want) {
+			t.Errorf("%s: found %q, expected %q", test.name, found, test.want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
+)
+
+// TestLocks compares the waits for a mutex, a condition and a barrier of POSIX threads in a trace of EZTrace with
+// what the traced program has measured itself.
+func TestLocks(t *testing.T) {
+	effort.Long(t)
+	dir, anchor := tracedProgram(t, "locks", 0)
+	text, err := os.ReadFile(filepath.Join(dir, "locks.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var measured [3]float64
+	if _, err := fmt.Sscan(string(text), &measured[0], &measured[1], &measured[2]); err != nil {
+		t.Fatal(err)
+	}
+	var x struct {
+		Patterns []struct {
+			Pattern string
+			Regions []struct {
+				Region string
+				Time   float64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(weft(t, 0, "waits", "-q", "--json", anchor)), &x); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for _, p := range x.Patterns {
+		for _, r := range p.Regions {
+			found[p.Pattern+" in "+r.Region] += r.Time / 1e9 // ticks of EZTrace are nanoseconds
+		}
+	}
+	for i, what := range []string{"lock-contention in pthread_mutex_lock", "lock-contention in pthread_cond_wait",
+		"wait-at-thread-barrier in pthread_barrier_wait"} {
+		if d := math.Abs(found[what] - measured[i]); d > 0.05*measured[i]+0.001 {
+			t.Errorf("%s: found %g s, expected %g s", what, found[what], measured[i])
+		}
+	}
+}
