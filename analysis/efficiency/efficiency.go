@@ -10,6 +10,7 @@ package efficiency
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
@@ -35,7 +36,7 @@ type Result struct {
 	Useful    trace.Ticks `json:"useful"`    // sum of all threads
 	UsefulMax int64       `json:"usefulMax"` // useful time of the thread with most useful time
 	Factors   Factors     `json:"factors"`
-	// Hybrid has the factors of programs with several threads in a process. It is nil for other
+	// Hybrid has the factors of programs with parallel regions of several threads. It is nil for other
 	// programs.
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 }
@@ -116,7 +117,7 @@ func (c *sums) setFactors(r *Result, ideal int64) {
 	mean := c.useful.Float() / float64(r.Threads)
 	most, best := float64(c.most), float64(r.Ideal)
 	r.Factors = Factors{mean / t, mean / most, most / t, most / best, best / t}
-	if r.Threads > r.Processes {
+	if r.Threads > r.Processes && c.parallel {
 		r.Hybrid = c.hybrid(r)
 	}
 }
@@ -136,6 +137,7 @@ type sums struct {
 	useful    trace.Ticks
 	most      int64
 	processes []*process
+	parallel  bool // some path is in a parallel region
 }
 
 // NoRegionTime is the error message for a trace that has no efficiency, since no time lies in
@@ -166,7 +168,7 @@ func count(h *history.History) *sums {
 		}
 		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
 	}
-	c := &sums{}
+	c := &sums{parallel: slices.Contains(parallel, true)}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {

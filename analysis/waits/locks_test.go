@@ -44,6 +44,11 @@ func (x *threadTrace) lock(thread uint32, t int64, k trace.Kind, order uint64) {
 	x.Event(thread, t, k, trace.NoRef, []uint64{0, order, openMP})
 }
 
+// end adds the end of a thread, whose number in a communicator is that of the location.
+func (x *threadTrace) end(thread uint32, t int64, communicator uint64) {
+	x.Event(thread, t, trace.ThreadEnd, trace.NoRef, []uint64{communicator, uint64(thread)})
+}
+
 // TestCallsOfLocks checks waits for locks, conditions and barriers of threads that the trace records as calls. The
 // comments have the times, which are also those of the waits.
 func TestCallsOfLocks(t *testing.T) {
@@ -113,6 +118,21 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 41, x.Region("OpenMP acquire mutex"))
 			x.lock(0, 50, trace.LockRelease, 3)
 		}, []string{"lock-contention at 0 from 25 for 15, cause 1", "lock-contention at 1 from 5 for 15, cause 0"}},
+		// Threads 1 and 2 end at 20 and 30, for which thread 0 waits from 5 and 21 on.
+		{"joins", 3, func(x *threadTrace) {
+			x.call(0, "pthread_join", 5, 21, "", 0)
+			x.end(1, 20, trace.Undefined)
+			x.call(0, "pthread_join", 21, 31, "", 0)
+			x.end(2, 30, trace.Undefined)
+		}, []string{"wait-at-join at 0 from 21 for 9, cause 2", "wait-at-join at 0 from 5 for 15, cause 1"}},
+		// Thread 0 waits from 5 for thread 2, which ends at 30. Thread 1 ends at 31.
+		{"join of a thread that a record names", 3, func(x *threadTrace) {
+			x.Enter(0, 5, x.Region("pthread_join"))
+			x.Event(0, 31, trace.ThreadWait, trace.NoRef, []uint64{0, 2})
+			x.Leave(0, 32, x.Region("pthread_join"))
+			x.end(2, 30, 0)
+			x.end(1, 31, 0)
+		}, []string{"wait-at-join at 0 from 5 for 25, cause 2"}},
 		// Two rounds of a barrier of two threads, the second one with the other thread last, beside a barrier of
 		// thread 2 alone.
 		{"barrier with an address", 3, func(x *threadTrace) {

@@ -44,7 +44,7 @@ product of serialisation efficiency (the loss by waiting for dependences) and tr
 efficiency (the loss by the network). For these two, weft computes all times of the trace
 again for an ideal network that takes no time. A sentence explains each factor below 0.8.
 
-For programs with several threads in a process, the hybrid factors follow: the
+For programs with parallel regions of threads, the hybrid factors follow: the
 multiplicative model divides the parallel efficiency into those of MPI and OpenMP, the
 additive model into those of processes and of threads. Several traces, such as runs with
 more and more processes, are compared with the first one: computation scaling is the useful

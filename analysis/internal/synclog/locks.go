@@ -18,6 +18,7 @@ const (
 	shares              // the same for a lock that several locations can have, a semaphore or a condition
 	releases            // the lock is free, or the condition holds, when the call begins
 	section             // a critical section: the lock is free when it ends
+	joins               // the call ends when a thread of the process has ended
 )
 
 // lockCalls has the calls that acquire and release locks, by their names in lower case.
@@ -27,7 +28,7 @@ var lockCalls = map[string]lockCall{
 	"pthread_rwlock_timedrdlock": shares, "pthread_cond_wait": shares, "pthread_cond_timedwait": shares,
 	"sem_wait": shares, "sem_timedwait": shares,
 	"pthread_mutex_unlock": releases, "pthread_spin_unlock": releases, "pthread_rwlock_unlock": releases,
-	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases,
+	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases, "pthread_join": joins,
 }
 
 // objectAttributes has the names of attributes that identify the lock, condition or barrier of a call.
@@ -56,6 +57,10 @@ const (
 	// which their region identifies.
 	objectModel = 1 << 32
 	regionModel = objectModel + 1
+	// ThreadModel is the model of the ends of threads of a process, and NumberModel that of the end of a thread
+	// that its number identifies. A thread that ends releases a lock for those that wait for its end.
+	ThreadModel = objectModel + 2
+	NumberModel = objectModel + 3
 )
 
 // heldPoint is an acquisition of a lock that ends with the call in which it is recorded.
@@ -96,10 +101,10 @@ func (w *worker) beginLock(l *lane, t int64) error {
 // whether the acquisition is held back: a call that waits for a lock has it when the call ends, even if the
 // recorder writes the event when the call begins. A critical section, which ends later, releases the lock itself.
 func (c *openCall) recordLock(k Kind, t int64, ops []uint64) (held bool) {
+	c.locks = true
 	if c.kind.role != trace.LockRole {
 		return false
 	}
-	c.locks = true
 	if k == Release {
 		return false
 	}
@@ -139,6 +144,8 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 			return // the part of a critical section that has the lock
 		}
 		ops[0], ops[2], kinds = uint64(w.nodes[c.node].region), regionModel, []Kind{Acquire, Release}
+	case c.kind.lock == joins:
+		ops = []uint64{w.process(l), trace.Undefined, ThreadModel, 1}
 	case !c.identified:
 		return
 	case c.kind.lock == shares:
@@ -149,6 +156,30 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 		c.packed = appendPoint(c.packed, k, uint64(t)-uint64(c.enter), ops)
 	}
 }
+
+// process returns the group of a location.
+func (w *worker) process(l *lane) uint64 {
+	if w.defs.Locations.Has(l.loc) {
+		return uint64(w.defs.Locations.At(l.loc).Group)
+	}
+	return uint64(trace.NoRef)
+}
+
+// threadEnd adds the points of the end of a thread: one for calls that wait for any thread of the process, and one for
+// those whose records name the thread.
+func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
+	if err := w.add(l, Release, t, t, []uint64{w.process(l), trace.Undefined, ThreadModel}); err != nil {
+		return err
+	}
+	if operand(ops, 0) == trace.Undefined {
+		return nil
+	}
+	return w.add(l, Release, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel})
+}
+
+// threadNumber returns a number for the thread that the operands of an event identify: by a communicator and a
+// number in it.
+func threadNumber(ops []uint64) uint64 { return operand(ops, 0)<<32 ^ operand(ops, 1) }
 
 // noteOrder compares the order that the release of a lock has with that of its acquisition. They are equal in a
 // valid trace. If they differ, orders tell nothing about who has waited for whom.
@@ -192,10 +223,7 @@ func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
 		w.defs.RegionParadigm(w.defs.Regions.At(region)) != trace.OpenMP) {
 		return 0, false
 	}
-	group := uint64(trace.NoRef)
-	if w.defs.Locations.Has(l.loc) {
-		group = uint64(w.defs.Locations.At(l.loc).Group)
-	}
+	group := w.process(l)
 	if !c.identified {
 		return unknownTeam | group, true
 	}

@@ -50,6 +50,13 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.sequences[Sequence{operand(ops, 1), true}]++
 		delete(l.requests, operand(ops, 5))
 		return w.add(l, CollectiveDone, t, t, ops)
+	case trace.ThreadEnd:
+		return w.threadEnd(l, t, ops)
+	case trace.ThreadWait:
+		if operand(ops, 0) == trace.Undefined {
+			return nil
+		}
+		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, 1})
 	case trace.ThreadTeamBegin:
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)

@@ -40,6 +40,7 @@ const (
 	ExplicitBarrier
 	ThreadBarrier
 	LockContention
+	ThreadJoin
 	Patterns // number of patterns
 
 	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as
@@ -72,6 +73,7 @@ var patterns = [Patterns + 1]struct {
 	ExplicitBarrier:     {name: "wait-at-explicit-omp-barrier"},
 	ThreadBarrier:       {name: "wait-at-thread-barrier"},
 	LockContention:      {name: "lock-contention"},
+	ThreadJoin:          {name: "wait-at-join"},
 	Reduction:           {name: "reduction"},
 }
 

@@ -13,6 +13,7 @@ type lockKey struct {
 
 // lock has the releases and acquisitions of a lock that wait for each other.
 type lock struct {
+	pattern  Pattern            // of the waits
 	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come
 	// waiting has, by order of acquisition, those after whose predecessor the lock has not been released.
 	waiting map[uint64]acquired
@@ -47,7 +48,11 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 	l := e.locks[k]
 	if l == nil {
-		l = &lock{released: map[uint64]release{}, waiting: map[uint64]acquired{}, overdue: map[uint32]acquired{}}
+		l = &lock{pattern: LockContention, released: map[uint64]release{}, waiting: map[uint64]acquired{},
+			overdue: map[uint32]acquired{}}
+		if k.model == synclog.ThreadModel || k.model == synclog.NumberModel {
+			l.pattern = ThreadJoin
+		}
 		e.locks[k] = l
 	}
 	order := p.Ops[1]
@@ -69,7 +74,7 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
 	if a, ok := l.waiting[order+1]; ok {
 		delete(l.waiting, order+1)
-		e.contention(a, h)
+		e.contention(l, a, h)
 		return
 	}
 	l.released[order] = h
@@ -82,7 +87,7 @@ func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
 func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
 	if h, ok := l.released[order-1]; ok {
 		delete(l.released, order-1)
-		e.contention(a, h)
+		e.contention(l, a, h)
 	} else if order > 1 {
 		l.waiting[order] = a
 	}
@@ -96,7 +101,7 @@ func (e *engine) release(l *lock, h release) {
 	}
 	if a, ok := l.overdue[h.place.Location]; ok {
 		delete(l.overdue, h.place.Location)
-		e.contention(a, h)
+		e.contention(l, a, h)
 	}
 	if !l.any || h.time >= l.latest.time {
 		l.any, l.latest = true, h
@@ -109,20 +114,20 @@ func (e *engine) acquire(l *lock, a acquired, shared bool) {
 	case l.held && l.holder != a.place.Location && !shared:
 		l.overdue[l.holder] = a
 	case l.any:
-		e.contention(a, l.latest)
+		e.contention(l, a, l.latest)
 	}
 	l.held, l.holder = !shared, a.place.Location
 }
 
 // contention reports the wait of an acquisition for the release before it.
-func (e *engine) contention(a acquired, h release) {
+func (e *engine) contention(l *lock, a acquired, h release) {
 	if e.counts(a.enter) {
 		e.Judged++
 	}
 	if a.place.Location == h.place.Location {
 		return
 	}
-	e.wait(Wait{LockContention, a.place, a.path, a.enter, min(h.time, a.time) - a.enter, h.place, h.time, 0, false})
+	e.wait(Wait{l.pattern, a.place, a.path, a.enter, min(h.time, a.time) - a.enter, h.place, h.time, 0, false})
 	if e.hooks.Handover != nil {
 		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.time})
 	}
