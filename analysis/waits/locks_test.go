@@ -133,6 +133,15 @@ func TestCallsOfLocks(t *testing.T) {
 			x.end(2, 30, 0)
 			x.end(1, 31, 0)
 		}, []string{"wait-at-join at 0 from 5 for 25, cause 2"}},
+		// Thread 1 comes to the end of a parallel region at 5, and thread 0 at 8. Thread 0 goes on, and begins the
+		// next region at 30, until which thread 1 stays in the barrier.
+		{"threads that sleep in a barrier", 2, func(x *threadTrace) {
+			x.Event(0, 0, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
+			x.call(1, "OpenMP implicit barrier", 5, 31, "", 0)
+			x.call(0, "OpenMP implicit barrier", 8, 9, "", 0)
+			x.Event(0, 10, trace.ThreadTeamEnd, trace.NoRef, []uint64{trace.Undefined})
+			x.Event(0, 30, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
+		}, []string{"wait-at-implicit-omp-barrier at 1 from 5 for 25, cause 0"}},
 		// Two rounds of a barrier of two threads, the second one with the other thread last, beside a barrier of
 		// thread 2 alone.
 		{"barrier with an address", 3, func(x *threadTrace) {

@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -18,6 +19,7 @@ type barriers struct {
 	// locations that visit such a barrier.
 	rounds    map[uint64]*round
 	locations map[uint64]int
+	forks map[uint32]fork // by location: the latest begin of its work in a team
 	// starts has the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
 	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
@@ -47,10 +49,16 @@ type round struct {
 	pattern Pattern
 }
 
+// fork is the begin of a location's work in a team, at a time in ticks.
+type fork struct {
+	place Place
+	time  int64
+}
+
 // init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
 	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
-		locations: map[uint64]int{}, starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{},
+		locations: map[uint64]int{}, forks: map[uint32]fork{}, starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{},
 		joins: map[joinKey][]Member{}, next: map[visitor]int64{}, regions: map[uint32][]int64{}}
 	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
@@ -140,12 +148,35 @@ func (e *engine) endRound(barrier uint64, r *round) {
 		e.Unjudged[IncompleteBarrier] += e.members(r.members)
 		return
 	}
+	if r.pattern == ImplicitBarrier {
+		e.sleep(r)
+	}
 	e.judgeAll(&Operation{Members: r.members, Communicator: barrier}, r.pattern, Patterns)
+}
+
+// sleep reports the waits of threads that stay in the barrier at the end of a parallel region until the next region
+// begins. They wait for the thread that has left first, which then works alone and begins the region.
+func (e *engine) sleep(r *round) {
+	first := slices.MinFunc(r.members, func(a, b Member) int { return cmp.Compare(a.Leave, b.Leave) })
+	f, ok := e.barriers.forks[first.Place.Location]
+	if !ok || f.time <= first.Leave {
+		return
+	}
+	for i := range r.members {
+		m := &r.members[i]
+		if m.asleep = m.Leave >= f.time; m.asleep {
+			e.wait(Wait{r.pattern, m.Place, m.Path, m.Enter, f.time - m.Enter, f.place, f.time, 0, false})
+			if e.hooks.Handover != nil {
+				e.hooks.Handover(&Handover{f.place, m.Place, f.time, m.Leave})
+			}
+		}
+	}
 }
 
 // teamBegins processes the begin of a thread's work in a team.
 func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	b := &e.barriers
+	b.forks[c.Location] = fork{place, p.Time}
 	at := visitor{p.Ops[0], c.Location}
 	team := synclog.Team{Communicator: p.Ops[0], Visit: b.begun[at]}
 	b.begun[at]++
@@ -174,7 +205,7 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	for i := range o.Members {
 		m := &o.Members[i]
-		if waiting != Patterns {
+		if waiting != Patterns && !m.asleep {
 			e.wait(o.waitFor(waiting, m, last))
 		}
 		if completion != Patterns {
