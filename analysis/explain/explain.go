@@ -301,7 +301,14 @@ func (x *explainer) verdict() {
 	if f.Transfer < lowest {
 		name, lowest = "transfer", f.Transfer
 	}
+	waiting := 0.0
+	if x.waits != nil {
+		waiting = x.waits.Waiting.Float() / x.core
+	}
 	switch {
+	case len(x.page.Findings) == 0 && waiting >= leastShare:
+		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
+			percent(waiting), percent(leastShare))
 	case len(x.page.Findings) == 0:
 		text += " No loss exceeds " + percent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:

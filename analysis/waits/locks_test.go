@@ -142,6 +142,13 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Event(0, 10, trace.ThreadTeamEnd, trace.NoRef, []uint64{trace.Undefined})
 			x.Event(0, 30, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
 		}, []string{"wait-at-implicit-omp-barrier at 1 from 5 for 25, cause 0"}},
+		// Thread 0 comes to the barrier at 2, works on a task from 3 to 12, and waits until thread 1 comes at 20.
+		{"a task in a barrier", 2, func(x *threadTrace) {
+			x.Enter(0, 2, x.Region("OpenMP barrier"))
+			x.call(0, "OpenMP task", 3, 12, "", 0)
+			x.Leave(0, 21, x.Region("OpenMP barrier"))
+			x.call(1, "OpenMP barrier", 20, 22, "", 0)
+		}, []string{"wait-at-explicit-omp-barrier at 0 from 2 for 9, cause 1"}},
 		// Two rounds of a barrier of two threads, the second one with the other thread last, beside a barrier of
 		// thread 2 alone.
 		{"barrier with an address", 3, func(x *threadTrace) {

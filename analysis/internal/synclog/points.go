@@ -157,7 +157,9 @@ func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
 	if w.times {
 		l.addTime(end)
 	}
-	return w.pack(l, at, begin, end, bare, nil, 1, appendPoint(nil, k, uint64(end)-uint64(begin), ops), len(l.passed))
+	c := delayedCall{node: at, enter: begin, leave: end, flags: bare, points: 1,
+		packed: appendPoint(nil, k, uint64(end)-uint64(begin), ops)}
+	return w.pack(l, c, len(l.passed))
 }
 
 // appendPoint appends a packed point. Parameter after is the number of ticks since the begin of the

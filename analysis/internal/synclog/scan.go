@@ -162,6 +162,9 @@ func (r *reader) unpack(withPoints bool) {
 		c.Team.Communicator, b = number(b)
 		c.Team.Visit, b = number(b)
 		c.Team.Barrier, b = number(b)
+		var inner uint64
+		inner, b = number(b)
+		c.Inner = int64(inner)
 	}
 	points, b := number(b)
 	if points > 0 {

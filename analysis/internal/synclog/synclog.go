@@ -83,7 +83,10 @@ type Call struct {
 	// Synchronous is set if a send in the call completes only after its receive is posted.
 	Synchronous bool
 	Team        Team
-	Points      []Point // in the order of time
+	// Inner is the time that a location spends in other regions during a barrier of threads, such as tasks, which do not
+	// wait for anything.
+	Inner  int64
+	Points []Point // in the order of time
 	// Before and Inside have the exclusive times of paths since the end of the location's previous
 	// call: Before those up to Enter, and Inside those from Enter to Leave. They are set only with
 	// Options.Times. If the previous call ended after Enter, since it is inside of this one, all

@@ -85,6 +85,7 @@ type lane struct {
 	// requests has the times at which the incomplete non-blocking collective operations were posted, by
 	// request. It is nil without a window.
 	requests map[uint64]int64
+	changed  int64 // time of the last enter or leave of a region
 	end      int64 // end of the last packed call
 	packed   int32 // number of packed calls
 	buf      []byte
@@ -121,6 +122,7 @@ type delayedCall struct {
 	enter, leave   int64
 	flags          byte
 	team           teamVisit
+	inner          int64
 	points         int
 	packed         []byte
 	before, inside []nodeTime
@@ -154,6 +156,7 @@ type openCall struct {
 	packed []byte
 	before int // number of entries of lane.passed that belong to the time before it
 
+	own        int64 // time in which the call was the innermost open region
 	held       []heldPoint
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
@@ -443,6 +446,7 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
 		l.addTime(t)
 	}
+	l.passOwn(t)
 	n := node{l.root, region}
 	if top := len(l.stack) - 1; top >= 0 {
 		n.parent = l.stack[top].node
@@ -480,6 +484,14 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	return nil
 }
 
+// passOwn adds the time since the last enter or leave to the innermost region, if that is a call.
+func (l *lane) passOwn(t int64) {
+	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
+		l.stack[n-1].call.own += t - l.changed
+	}
+	l.changed = t
+}
+
 // begin opens a call.
 func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	var c *openCall
@@ -503,6 +515,7 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	if i < 0 {
 		return nil // the region is not open
 	}
+	l.passOwn(t)
 	if w.times {
 		l.addTime(t)
 	}
@@ -541,15 +554,15 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 				l.barriers = map[uint64]int64{}
 			}
 			l.barriers[id]++
-			return w.pack(l, c.node, c.enter, t, unteamed, &teamVisit{communicator: id, barriers: 1}, 0, nil, c.before)
+			return w.packBarrier(l, c, t, unteamed, &teamVisit{communicator: id, barriers: 1})
 		}
 	}
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
-		return w.pack(l, c.node, c.enter, t, 0, nil, c.points, c.packed, c.before)
+		return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, points: c.points, packed: c.packed}, c.before)
 	}
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++
-	return w.pack(l, c.node, c.enter, t, inTeam, team, 0, nil, c.before)
+	return w.packBarrier(l, c, t, inTeam, team)
 }
 
 // The flags of packed calls.
@@ -560,18 +573,19 @@ const (
 	unteamed
 )
 
+// packBarrier packs a call that is a barrier of threads and ends at time t.
+func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *teamVisit) error {
+	return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flag, team: *team,
+		inner: t - c.enter - c.own}, c.before)
+}
+
 // pack packs a call, at once or when the path of a following parallel region is known. The first
 // before entries of lane.passed are its times before the call.
-func (w *worker) pack(l *lane, node int32, enter, leave int64, flags byte, team *teamVisit, points int, packed []byte,
-	before int) error {
-	c := delayedCall{node: node, enter: enter, leave: leave, flags: flags, points: points, packed: packed,
-		before: l.passed[:before], inside: l.passed[before:]}
-	if team != nil {
-		c.team = *team
-	}
+func (w *worker) pack(l *lane, c delayedCall, before int) error {
+	c.before, c.inside = l.passed[:before], l.passed[before:]
 	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
 	if wait {
-		c.packed, c.before, c.inside = slices.Clone(packed), slices.Clone(c.before), slices.Clone(c.inside)
+		c.packed, c.before, c.inside = slices.Clone(c.packed), slices.Clone(c.before), slices.Clone(c.inside)
 		l.delayed = append(l.delayed, c)
 	} else if err := w.write(l, &c); err != nil {
 		return err
@@ -597,6 +611,7 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 		b = binary.AppendUvarint(b, c.team.communicator)
 		b = binary.AppendUvarint(b, c.team.visit)
 		b = binary.AppendUvarint(b, c.team.barriers-1)
+		b = binary.AppendUvarint(b, uint64(c.inner))
 	}
 	b = appendNumber(b, uint64(c.points))
 	if c.points > 0 {
@@ -672,13 +687,15 @@ func (w *worker) finish() error {
 				return err
 			}
 		}
+		l.passOwn(l.latest)
 		for len(l.calls) > 0 {
 			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
 				return err
 			}
 		}
 		if w.times {
-			if err := w.pack(l, -1, l.latest, l.latest, last, nil, 0, nil, len(l.passed)); err != nil {
+			end := delayedCall{node: -1, enter: l.latest, leave: l.latest, flags: last}
+			if err := w.pack(l, end, len(l.passed)); err != nil {
 				return err
 			}
 		}

@@ -19,7 +19,7 @@ type barriers struct {
 	// locations that visit such a barrier.
 	rounds    map[uint64]*round
 	locations map[uint64]int
-	forks map[uint32]fork // by location: the latest begin of its work in a team
+	forks     map[uint32]fork // by location: the latest begin of its work in a team
 	// starts has the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
 	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
@@ -165,7 +165,7 @@ func (e *engine) sleep(r *round) {
 	for i := range r.members {
 		m := &r.members[i]
 		if m.asleep = m.Leave >= f.time; m.asleep {
-			e.wait(Wait{r.pattern, m.Place, m.Path, m.Enter, f.time - m.Enter, f.place, f.time, 0, false})
+			e.wait(Wait{r.pattern, m.Place, m.Path, m.Enter, f.time - m.Enter - m.inner, f.place, f.time, 0, false})
 			if e.hooks.Handover != nil {
 				e.hooks.Handover(&Handover{f.place, m.Place, f.time, m.Leave})
 			}

@@ -217,7 +217,8 @@ func (e *engine) judge(s *sequence, x *instance) {
 
 // memberOf returns the member for a call that both begins and completes its part in an operation.
 func memberOf(c *synclog.Call, at Place) Member {
-	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave}
+	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave,
+		inner: c.Inner}
 }
 
 // LastToArrive returns the member that arrives last; of several, the first one in the list.
@@ -240,9 +241,11 @@ func FirstLeave(members []Member) int64 {
 	return first
 }
 
-// waitFor returns the wait of member m for the arrival of member cause.
+// waitFor returns the wait of member m for the arrival of member cause. The time in other regions during the call is
+// no wait.
 func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
-	return Wait{p, m.Place, m.Path, m.Enter, min(cause.Arrival, m.Leave) - m.Enter, cause.ArrivalPlace, cause.Arrival,
+	return Wait{p, m.Place, m.Path, m.Enter, min(cause.Arrival, m.Leave) - m.Enter - m.inner, cause.ArrivalPlace,
+		cause.Arrival,
 		o.Communicator, o.HasCommunicator}
 }
 

@@ -137,6 +137,7 @@ type Member struct {
 	// receives is set like sends. bare is Call.Bare of its call.
 	receives bool
 	bare     bool
+	inner    int64 // Call.Inner of its call
 	asleep   bool  // its wait is for the next parallel region, not for the other members
 	call     *call // completes its non-blocking operation; nil if the operation is blocking
 }
