@@ -1,7 +1,6 @@
 package synclog
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -563,114 +562,6 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++
 	return w.packBarrier(l, c, t, inTeam, team)
-}
-
-// The flags of packed calls.
-const (
-	bare = 1 << iota
-	inTeam
-	last
-	unteamed
-)
-
-// packBarrier packs a call that is a barrier of threads and ends at time t.
-func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *teamVisit) error {
-	return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flag, team: *team,
-		inner: t - c.enter - c.own}, c.before)
-}
-
-// pack packs a call, at once or when the path of a following parallel region is known. The first
-// before entries of lane.passed are its times before the call.
-func (w *worker) pack(l *lane, c delayedCall, before int) error {
-	c.before, c.inside = l.passed[:before], l.passed[before:]
-	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
-	if wait {
-		c.packed, c.before, c.inside = slices.Clone(c.packed), slices.Clone(c.before), slices.Clone(c.inside)
-		l.delayed = append(l.delayed, c)
-	} else if err := w.write(l, &c); err != nil {
-		return err
-	}
-	l.passed = l.passed[:0]
-	// It does not fall from outer to inner calls, so that those that have been reset need not be looked at again.
-	for i := len(l.calls) - 1; i >= 0 && l.calls[i].before > 0; i-- {
-		l.calls[i].before = 0
-	}
-	if len(l.delayed) == mostDelayed {
-		return w.giveUp(l)
-	}
-	return nil
-}
-
-// write appends a call to the packed calls of a lane.
-func (w *worker) write(l *lane, c *delayedCall) error {
-	b := append(l.buf, c.flags)
-	b = appendNumber(b, uint64(c.node+1))
-	b = binary.AppendVarint(b, c.leave-l.end)
-	b = appendNumber(b, uint64(c.leave)-uint64(c.enter))
-	if c.flags&(inTeam|unteamed) != 0 {
-		b = binary.AppendUvarint(b, c.team.communicator)
-		b = binary.AppendUvarint(b, c.team.visit)
-		b = binary.AppendUvarint(b, c.team.barriers-1)
-		b = binary.AppendUvarint(b, uint64(c.inner))
-	}
-	b = appendNumber(b, uint64(c.points))
-	if c.points > 0 {
-		b = appendNumber(b, uint64(len(c.packed)))
-		b = append(b, c.packed...)
-	}
-	if w.times {
-		b = l.appendTimes(b, c.before)
-		b = l.appendTimes(b, c.inside)
-	}
-	l.buf, l.end = b, c.leave
-	l.packed++
-	if len(l.buf) < w.chunk {
-		return nil
-	}
-	return w.flush(l)
-}
-
-// appendTimes appends packed exclusive times, and adds them to the sums of the lane.
-func (l *lane) appendTimes(b []byte, list []nodeTime) []byte {
-	list = list[:combine(list)]
-	l.next.Times += int32(len(list))
-	b = appendNumber(b, uint64(len(list)))
-	for _, x := range list {
-		for int(x.node)+1 >= len(l.sums) {
-			l.sums = append(l.sums, 0)
-		}
-		l.sums[x.node+1] += x.time
-		b = appendNumber(b, uint64(x.node+1))
-		b = appendNumber(b, uint64(x.time))
-	}
-	return b
-}
-
-// appendNumber appends a number, which takes one byte if it is below 128.
-func appendNumber(b []byte, x uint64) []byte {
-	if x < 0x80 {
-		return append(b, byte(x))
-	}
-	return binary.AppendUvarint(b, x)
-}
-
-// flush stores the newest packed calls of a lane as a chunk.
-func (w *worker) flush(l *lane) error {
-	if len(l.buf) == 0 {
-		return nil
-	}
-	var taken bool
-	var err error
-	l.next.data, taken, err = w.store.Keep(l.buf)
-	l.next.Calls = l.packed - l.next.First
-	l.chunks = append(l.chunks, l.next)
-	l.next = Chunk{First: l.packed, Since: l.end}
-	if taken {
-		l.buf = make([]byte, 0, w.chunk+64)
-	} else {
-		l.buf = l.buf[:0]
-	}
-	return err
 }
 
 // finish ends the open calls of all locations, and stores their packed calls.

@@ -58,8 +58,8 @@ type fork struct {
 // init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
 	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
-		locations: map[uint64]int{}, forks: map[uint32]fork{}, starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{},
-		joins: map[joinKey][]Member{}, next: map[visitor]int64{}, regions: map[uint32][]int64{}}
+		locations: map[uint64]int{}, forks: map[uint32]fork{}, starts: map[synclog.Team][]Member{},
+		begun: map[visitor]uint64{}, joins: map[joinKey][]Member{}, next: map[visitor]int64{}, regions: map[uint32][]int64{}}
 	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
 	for _, l := range b.visits {
