@@ -2,6 +2,7 @@ package waits_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -69,6 +70,12 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_mutex_lock", 4, 9, "mutex", mutex+64)
 			x.call(2, "pthread_mutex_unlock", 10, 11, "mutex", mutex+64)
 		}, []string{"lock-contention at 1 from 5 for 15, cause 0"}},
+		// Thread 1 wants the mutex at 5, and the trace ends before it has it.
+		{"mutex at the end", 2, func(x *threadTrace) {
+			x.call(0, "pthread_mutex_lock", 0, 1, "mutex", mutex)
+			x.Enter(1, 5, x.Region("pthread_mutex_lock"), attributesOf("mutex", mutex)...)
+			x.call(0, "pthread_mutex_unlock", 20, 22, "mutex", mutex)
+		}, nil},
 		// Without the attribute nobody knows which mutex it is.
 		{"unknown mutex", 2, func(x *threadTrace) {
 			x.call(0, "pthread_mutex_lock", 0, 1, "", 0)
@@ -185,3 +192,74 @@ func TestCallsOfLocks(t *testing.T) {
 		}
 	}
 }
+
+// simulateThreads returns a trace of a random program of POSIX threads, which a recorder has written as calls with
+// addresses, and for each thread the time that it has waited for mutexes.
+func simulateThreads(seed uint64) (rec *trace.Recorder, waited []int64) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	n := 2 + rng.IntN(3)
+	x := newThreads(n)
+	clock, waited := make([]int64, n), make([]int64, n)
+	short := func() int64 { return 1 + rng.Int64N(5) }
+	free := make([]int64, 2) // when each mutex is free
+	for range 60 {
+		i := 0 // the thread that is free first does the next step
+		for k := range clock {
+			if clock[k] < clock[i] {
+				i = k
+			}
+		}
+		thread := uint32(i)
+		switch rng.IntN(8) {
+		case 0: // all threads meet in a barrier
+			last := slices.Max(clock)
+			for k := range clock {
+				leave := last + short()
+				x.call(uint32(k), "pthread_barrier_wait", clock[k], leave, "barrier", 9)
+				clock[k] = leave + 1
+			}
+		case 1, 2, 3:
+			mutex := rng.IntN(len(free))
+			arrive := clock[i]
+			has := max(arrive, free[mutex])
+			waited[i] += has - arrive
+			leave := has + short()
+			x.call(thread, "pthread_mutex_lock", arrive, leave, "mutex", uint64(mutex))
+			release := leave + 1 + rng.Int64N(40)
+			clock[i] = release + 1 + rng.Int64N(6)
+			x.call(thread, "pthread_mutex_unlock", release, clock[i], "mutex", uint64(mutex))
+			free[mutex] = release
+			clock[i]++
+		default:
+			leave := clock[i] + 1 + rng.Int64N(30)
+			x.call(thread, fmt.Sprint("work ", rng.IntN(3)), clock[i], leave, "", 0)
+			clock[i] = leave + 1
+		}
+	}
+	last := slices.Max(clock)
+	for k := range clock {
+		x.call(uint32(k), "work 0", clock[k], last+short(), "", 0)
+	}
+	return x.Recorder, waited
+}
+
+// TestRandomThreads compares the waits for mutexes with those that random programs have had.
+func TestRandomThreads(t *testing.T) {
+	for seed := range uint64(threadPrograms) {
+		rec, want := simulateThreads(seed)
+		found := make([]int64, len(want))
+		for _, p := range find(t, format.Recorded(rec), waits.Options{Worst: 1 << 20}).Patterns {
+			for _, w := range p.Worst {
+				if p.Pattern == "lock-contention" {
+					found[w.Location] += w.Time
+				}
+			}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("seed %d: found waits of %v, expected %v", seed, found, want)
+		}
+	}
+}
+
+// threadPrograms is the number of random programs of POSIX threads that tests use.
+const threadPrograms = 100

@@ -29,6 +29,12 @@ func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events 
 			f(t, rec, format.Recorded(rec))
 		})
 	}
+	for seed := range uint64(threadPrograms / 4) {
+		t.Run(fmt.Sprint("threads ", seed), func(t *testing.T) {
+			rec, _ := simulateThreads(seed)
+			f(t, rec, format.Recorded(rec))
+		})
+	}
 }
 
 // visit is a visit of a region, with times in ticks.

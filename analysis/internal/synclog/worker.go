@@ -580,7 +580,10 @@ func (w *worker) finish() error {
 		}
 		l.passOwn(l.latest)
 		for len(l.calls) > 0 {
-			if err := w.end(l, l.calls[len(l.calls)-1], l.latest); err != nil {
+			c := l.calls[len(l.calls)-1]
+			c.flushHeld(trace.Undefined)
+			c.kind.lock = noLockCall // it has not got the lock
+			if err := w.end(l, c, l.latest); err != nil {
 				return err
 			}
 		}
