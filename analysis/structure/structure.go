@@ -32,6 +32,7 @@ type Part struct {
 	defs      *trace.Definitions
 	rows      *trace.Rows
 	locations []*location // by index, nil where there were no events
+	wanted    []uint32    // by location: the sequence whose occurrences are recorded; nil records none
 }
 
 // location builds the structure of one location.
@@ -45,6 +46,8 @@ type location struct {
 	open        []uint32              // the regions of the open enters, outermost first
 	openIndex   openset.Index[uint32] // index of open
 	total       []Times               // by sequence
+	wanted      uint32                // the sequence whose occurrences are in iterations; 0 records none
+	iterations  []trace.Window
 	count       int64
 	first, last int64
 	orphans     int64
@@ -99,6 +102,9 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 		l = &location{numbers: map[event]uint32{}, first: t}
 		l.builder = grammar.New(MaxLoop, func(e uint32) bool { return l.events[e].kind == trace.Enter }, l.countOccurrence)
 		p.locations[loc] = l
+		if int(loc) < len(p.wanted) {
+			l.wanted = p.wanted[loc]
+		}
 	}
 	return l, nil
 }
@@ -113,6 +119,10 @@ func (l *location) countOccurrence(s uint32, o grammar.Occurrence) error {
 	x.Sum.Add(int64(o.Duration))
 	x.Min, x.Max = min(x.Min, int64(o.Duration)), max(x.Max, int64(o.Duration))
 	x.Blocks += int64(o.Blocks)
+	if s == l.wanted && s > 0 {
+		from := l.first + int64(o.Start)
+		l.iterations = append(l.iterations, trace.Window{From: from, To: trace.Add(from, int64(o.Duration)+1)})
+	}
 	return nil
 }
 

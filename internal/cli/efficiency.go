@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -53,13 +56,14 @@ parallel efficiency. With --weak the work is taken to grow with the number of th
 
 --phase REGION computes the factors of each phase of a run, such as the iterations of a loop.
 Phase N lasts from the first begin of the N-th visit of REGION at a location to the last end of
-one. The factors are those of --window with these times.
+one. The factors are those of --window with these times. --loop does the same for each iteration
+of the outermost loop that weft structure finds: at a location it lasts until the next one begins.
 
 --window, or --from and --to, compute the factors of a part of the time: what is open at its ends
 counts with its time in the part. --location and --group leave only these locations and the
 messages between them. There is no --region: a factor compares the whole time of locations.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
-			"  weft efficiency --phase iteration --csv trace.otf2 > phases.csv\n" +
+			"  weft efficiency --phase iteration --csv trace.otf2 > phases.csv\n  weft efficiency --loop trace.otf2\n" +
 			"  weft efficiency --window 20%..80% --group 'node 0' trace.otf2",
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error { return a.runEfficiency(c, args, &f) },
@@ -70,6 +74,7 @@ messages between them. There is no --region: a factor compares the whole time of
 	f.selection.partFlags(c.Flags())
 	c.Flags().BoolVar(&f.weak, "weak", false, "the work of runs with more threads is larger in proportion")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
+	c.Flags().BoolVar(&f.loop, "loop", false, "compute the factors of each iteration of the outermost loop")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON: an object, of several traces or phases a list")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	return c
@@ -81,15 +86,21 @@ type efficiencyFlags struct {
 	selection           selectionFlags
 	weak, asJSON, asCSV bool
 	phase               string
+	loop                bool
 }
+
+// phased reports whether the factors of the phases of a run are wanted.
+func (f *efficiencyFlags) phased() bool { return f.phase != "" || f.loop }
 
 // runEfficiency computes and prints the factors of the traces in args.
 func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags) error {
 	switch {
 	case f.asJSON && f.asCSV:
 		return usageError("--json and --csv: expected one of them")
-	case f.phase != "" && f.weak:
-		return usageError("--weak: expected no --phase with it, whose phases are not compared with each other")
+	case f.phase != "" && f.loop:
+		return usageError("--phase and --loop: expected one of them")
+	case f.phased() && f.weak:
+		return usageError("--weak: expected no --phase or --loop with it, whose phases are not compared with each other")
 	}
 	var list []*efficiencyResult
 	for _, path := range args {
@@ -99,7 +110,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		}
 		list = append(list, found...)
 	}
-	if first := list[0]; f.phase == "" && first.Missing == "" {
+	if first := list[0]; !f.phased() && first.Missing == "" {
 		for _, x := range list[1:] {
 			if x.Missing == "" {
 				scaling := efficiency.Scale(first.Result, x.Result, f.weak)
@@ -108,7 +119,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		}
 	}
 	if f.asJSON {
-		if len(list) == 1 && f.phase == "" {
+		if len(list) == 1 && !f.phased() {
 			return a.writeJSON(a.out, list[0])
 		}
 		return a.writeJSON(a.out, list)
@@ -117,7 +128,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	switch {
 	case f.asCSV:
 		return a.efficiencyCSV(list)
-	case f.phase != "":
+	case f.phased():
 		a.printPhases(list, len(args) > 1)
 	default:
 		a.printEfficiency(list)
@@ -125,15 +136,19 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	return nil
 }
 
-// efficiencyOf computes the factors of a trace or, with --phase, of its phases.
+// efficiencyOf computes the factors of a trace or, with --phase or --loop, of its phases.
 func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
 	var h heading
 	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
 		func(in *input) (list []*efficiencyResult, ok bool, err error) {
 			h = in.heading()
 			opt := efficiency.Options{Rows: trace.NewRows(in.Defs())}
-			if f.phase != "" {
-				return a.phases(c, in, h, f.phase, opt)
+			if f.phased() {
+				windows, err := a.phaseWindows(c.Context(), in, f)
+				if err != nil {
+					return nil, false, err
+				}
+				return phases(c.Context(), in, h, windows, opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
 			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
@@ -144,28 +159,39 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([
 	return list, err
 }
 
-// phases computes the factors of each visit of a region.
-func (a *app) phases(c *cobra.Command, in *input, h heading, region string, opt efficiency.Options) (
-	list []*efficiencyResult, ok bool, err error) {
-	ctx := c.Context()
+// phaseWindows returns the windows of the visits of a region or, with --loop, of the iterations of a loop.
+func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) ([]trace.Window, error) {
 	if err := in.Events.Prepare(ctx); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	visits, err := choose(in.Defs(), aRegion, []string{region})
+	if f.loop {
+		loop, err := structure.FindLoop(ctx, in.Events, trace.NewRows(in.Defs()))
+		if none := (*structure.NoLoopError)(nil); errors.As(err, &none) {
+			return nil, &exitError{exitDefects, fmt.Errorf("%s: --loop: %w", in.src.Path, err)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return loop.Iterations, nil
+	}
+	visits, err := choose(in.Defs(), aRegion, []string{f.phase})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	windows, err := transform.FindOccurrences(ctx, in.Events, visits)
-	if err != nil {
-		return nil, false, err
-	}
-	if len(windows) == 0 {
+	if err == nil && len(windows) == 0 {
 		why := "found no visit of the region, expected one or more"
-		if near, missing := aRegion.missing(in.Defs(), region); missing {
+		if near, missing := aRegion.missing(in.Defs(), f.phase); missing {
 			why = "the trace has no such region; " + near
 		}
-		return nil, false, &exitError{exitDefects, fmt.Errorf("%s: --phase %s: %s", in.src.Path, region, why)}
+		err = &exitError{exitDefects, fmt.Errorf("%s: --phase %s: %s", in.src.Path, f.phase, why)}
 	}
+	return windows, err
+}
+
+// phases computes the factors of each of the windows.
+func phases(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
+	list []*efficiencyResult, ok bool, err error) {
 	for i, w := range windows {
 		e := transform.CutAt(in.Events, w, nil)
 		if err := e.Prepare(ctx); err != nil {

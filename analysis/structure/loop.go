@@ -1,0 +1,150 @@
+package structure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/grammar"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Loop is the loop in which a run spends its time.
+type Loop struct {
+	// Steps has the names of the steps of an iteration: of the regions of calls, and of the kinds of other events.
+	Steps []string
+	// Iterations has a window for each iteration, from its earliest begin to its latest end at any location. At a
+	// location it ends where the next one begins, and the last one with its last event. Windows of consecutive
+	// iterations can overlap.
+	Iterations []trace.Window
+}
+
+// NoLoopError reports that a trace has no loop that all its locations share.
+type NoLoopError struct{ Reason string }
+
+func (e *NoLoopError) Error() string { return e.Reason }
+
+// FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a location
+// into the calls that take the longest, or if there is none, the longest loop beside these calls. Locations that repeat nothing do not count. The others must have the same
+// number of iterations, or else the error is a [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per
+// iteration and location besides the memory of two parts.
+func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loop, error) {
+	d := events.Defs()
+	p, err := analysis.Run(ctx, events, trace.Events(), func() *Part { return NewRows(d, rows) })
+	if err != nil {
+		return nil, err
+	}
+	wanted := make([]uint32, len(p.locations))
+	loop := &Loop{}
+	for i, l := range p.locations {
+		if l == nil {
+			continue
+		}
+		if err := l.finish(); err != nil {
+			return nil, err
+		}
+		if wanted[i] = l.outermostLoop(); wanted[i] > 0 && loop.Steps == nil {
+			m := merger{p: p, regions: d.RegionNames(rows)}
+			loop.Steps = m.stepNames(l, wanted[i])
+		}
+	}
+	if loop.Steps == nil {
+		return nil, &NoLoopError{"found no calls or events that repeat in succession, expected a loop"}
+	}
+	p, err = analysis.Run(ctx, events, trace.Events(), func() *Part {
+		p := NewRows(d, rows)
+		p.wanted = wanted
+		return p
+	})
+	if err != nil {
+		return nil, err
+	}
+	first := -1
+	for i, l := range p.locations {
+		if l == nil || wanted[i] == 0 {
+			continue
+		}
+		if err := l.finish(); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(l.iterations, func(a, b trace.Window) int { return cmp.Compare(a.From, b.From) })
+		for k := range l.iterations[:max(1, len(l.iterations))-1] {
+			l.iterations[k].To = l.iterations[k+1].From
+		}
+		if first < 0 {
+			first = i
+			loop.Iterations = l.iterations
+			continue
+		}
+		if n := len(l.iterations); n != len(loop.Iterations) {
+			names := d.FullNames()
+			return nil, &NoLoopError{fmt.Sprintf("found loops of %d iterations in %s and of %d in %s, expected one number",
+				len(loop.Iterations), names[first], n, names[i])}
+		}
+		for k, w := range l.iterations {
+			x := &loop.Iterations[k]
+			x.From, x.To = min(x.From, w.From), max(x.To, w.To)
+		}
+	}
+	return loop, nil
+}
+
+// outermostLoop returns the sequence that the outermost loop of a finished location repeats, or 0 if there is none.
+func (l *location) outermostLoop() uint32 {
+	time := func(s uint32) trace.Ticks {
+		if int(s) < len(l.total) {
+			return l.total[s].Sum
+		}
+		return trace.Ticks{}
+	}
+	passed := uint32(0) // the longest loop beside a longer call
+	// A sequence contains only others, so that this ends.
+	for s := uint32(0); ; {
+		var call, loop uint32 // those that take the longest
+		for _, k := range l.sequences[s].Tokens {
+			switch k.Type() {
+			case grammar.Sequence:
+				if i := k.ID(); call == 0 || time(i).Cmp(time(call)) > 0 {
+					call = i
+				}
+			case grammar.Loop:
+				if i := l.loops[k.ID()].Sequence; loop == 0 || time(i).Cmp(time(loop)) > 0 {
+					loop = i
+				}
+			}
+		}
+		if loop > 0 && (call == 0 || time(loop).Cmp(time(call)) >= 0) {
+			return loop
+		}
+		if loop > 0 && (passed == 0 || time(loop).Cmp(time(passed)) > 0) {
+			passed = loop
+		}
+		if call == 0 {
+			return passed
+		}
+		s = call
+	}
+}
+
+// stepNames returns the names of the steps of a sequence.
+func (m *merger) stepNames(l *location, s uint32) []string {
+	if l.sequences[s].Block { // a call that repeats
+		return []string{m.name(l.events[l.sequences[s].Tokens[0].ID()])}
+	}
+	names := []string{}
+	for _, k := range l.sequences[s].Tokens {
+		name := ""
+		for inner := m.sequenceOf(l, k); inner > 0; inner = m.sequenceOf(l, k) {
+			k = l.sequences[inner].Tokens[0]
+		}
+		e := l.events[k.ID()]
+		if name = m.name(e); name == "" {
+			name = m.p.defs.Spec(e.kind).Name
+		}
+		names = append(names, name)
+	}
+	return names
+}

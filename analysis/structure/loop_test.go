@@ -1,0 +1,53 @@
+package structure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/structure"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestFindLoop checks the windows of iterations. Each location calls setup, then work and exchange several times, and
+// then close; the calls of an iteration leave gaps of 1.
+func TestFindLoop(t *testing.T) {
+	record := func(times ...[]int64) format.Events {
+		rec := trace.NewRecorder(trace.Seconds(1))
+		call := func(loc uint32, name string, enter, leave int64) {
+			rec.Enter(loc, enter, rec.Region(name))
+			rec.Leave(loc, leave, rec.Region(name))
+		}
+		for i, begins := range times {
+			loc := rec.Location(string(rune('a' + i)))
+			rec.Enter(loc, 0, rec.Region("main"))
+			call(loc, "setup", 1, 500) // longer than the loop, and without a loop inside
+			for _, t := range begins {
+				call(loc, "work", t, t+5)
+				call(loc, "exchange", t+6, t+8)
+			}
+			call(loc, "close", 900, 901)
+			rec.Leave(loc, 902, rec.Region("main"))
+		}
+		return format.Recorded(rec)
+	}
+	events := record([]int64{600, 610, 630}, []int64{605, 615, 628}, nil)
+	loop, err := structure.FindLoop(context.Background(), events, trace.NewRows(events.Defs()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// At location a iterations last from 600 to 610, 630 and 638; at b from 605 to 615, 628 and 636. The last ends
+	// include the last event.
+	want := []trace.Window{{From: 600, To: 615}, {From: 610, To: 630}, {From: 628, To: 639}}
+	if !slices.Equal(loop.Iterations, want) || !slices.Equal(loop.Steps, []string{"work", "exchange"}) {
+		t.Errorf("found %v of %q, expected %v of work and exchange", loop.Iterations, loop.Steps, want)
+	}
+	for _, other := range []format.Events{record(nil, nil), record([]int64{600, 610, 630}, []int64{605, 615})} {
+		var none *structure.NoLoopError
+		if _, err := structure.FindLoop(context.Background(), other, nil); !errors.As(err, &none) {
+			t.Errorf("found the error %v, expected that there is no loop", err)
+		}
+	}
+}
