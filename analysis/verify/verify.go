@@ -205,7 +205,7 @@ type evaluator struct {
 	packed  []*signalRecord // of signals whose pieces are not in signals
 	// compared has the states at which comparisons are true, by index of the comparison's formula. If it is
 	// nil, comparisons are evaluated from the signals.
-	compared [][]uint32
+	compared []compared
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
@@ -325,8 +325,10 @@ func (e *evaluator) signal(i int) iter.Seq[piece] {
 }
 
 // inTicks returns a duration in ticks.
-func (e *evaluator) inTicks(d Duration) *big.Rat {
-	c := e.defs.Clock
+func (e *evaluator) inTicks(d Duration) *big.Rat { return inTicks(d, e.defs.Clock) }
+
+// inTicks returns a duration in ticks of a clock.
+func inTicks(d Duration, c trace.Clock) *big.Rat {
 	perSecond := big.NewRat(c.Num, c.Den)
 	if d.Unit != "" {
 		return new(big.Rat).Mul(d.inSeconds(), perSecond)
@@ -499,15 +501,7 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 		}
 		v = same(s)
 	case Compare:
-		s := newBitset(e.n)
-		if e.compared == nil {
-			e.eachComparison(f.Comparison, 0, e.n, s.set)
-		} else {
-			for _, i := range e.compared[f.index] {
-				s.set(int(i))
-			}
-		}
-		v = same(s)
+		v = e.comparedStates(f)
 	case Percentile:
 		v = e.percentile(f.Responses)
 	case Not:
@@ -528,6 +522,28 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	}
 	e.keep(f, v)
 	return v, nil
+}
+
+// comparedStates returns the states at which a comparison is true. Where the signals of a trace that grows are not known,
+// it may be true.
+func (e *evaluator) comparedStates(f *Formula) value {
+	s := newBitset(e.n)
+	if e.compared == nil {
+		e.eachComparison(f.Comparison, 0, e.n, s.set)
+		return value{s, s, s}
+	}
+	c := &e.compared[f.index]
+	for _, i := range c.states {
+		s.set(int(i))
+	}
+	if c.known >= e.n {
+		return value{s, s, s}
+	}
+	possible := slices.Clone(s)
+	for i := c.known; i < e.n; i++ {
+		possible.set(i)
+	}
+	return value{s, s, possible}
 }
 
 // keep caches the value of a formula for other formulas that contain it.

@@ -24,17 +24,34 @@ import (
 type followFlags struct {
 	follow bool
 	late   string
+	idle   string
+}
+
+// ticks returns a function that converts the value of a flag to ticks.
+func (*followFlags) ticks(flag, value string) func(trace.Clock) (int64, error) {
+	return func(c trace.Clock) (int64, error) {
+		t, err := c.ParseDuration(value)
+		if err == nil && t < 0 {
+			err = fmt.Errorf("found %q, expected a time of at least 0", value)
+		}
+		if err != nil {
+			err = usageError("%s: %w", flag, err)
+		}
+		return t, err
+	}
 }
 
 func (s *followFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
 		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
 	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
+	f.StringVar(&s.idle, "idle", "",
+		"follow: after how long without an event an object has left the system, such as 10ms; else at the end")
 }
 
 // check reports flags that do not go together.
 func (s *followFlags) check(f *pflag.FlagSet) error {
-	others := []string{"late"}
+	others := []string{"late", "idle"}
 	if s.follow {
 		others = []string{"suggest", "junit", "compat", "window", "from", "to", "location", "group", "clock-correction"}
 	}
@@ -46,9 +63,12 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 			return usageError("--%s: found it without --follow, expected it with --follow", name)
 		}
 	}
-	if s.late != "" {
-		if _, err := trace.Seconds(1e9).ParseDuration(s.late); err != nil {
-			return usageError("--late: %w", err)
+	for flag, value := range map[string]string{"--late": s.late, "--idle": s.idle} {
+		if value == "" {
+			continue
+		}
+		if _, err := s.ticks(flag, value)(trace.Seconds(1e9)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -272,26 +292,17 @@ func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *f
 		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.watch,
 		Finer: func(factor int64) { f.monitor.Finer(factor) }}
 	if late := f.flags.follow.late; late != "" {
-		opt.Late = func(c trace.Clock) (int64, error) {
-			t, err := c.ParseDuration(late)
-			if err == nil && t < 0 {
-				err = fmt.Errorf("found %q, expected a time of at least 0", late)
-			}
-			if err != nil {
-				err = usageError("--late: %w", err)
-			}
-			return t, err
-		}
+		opt.Late = f.flags.follow.ticks("--late", late)
 	}
 	return x, opt, head, nil
 }
 
 // watch returns a monitor for a trace with the definitions d.
 func (f *follower) watch(d *trace.Definitions) (format.Sink, error) {
-	var err error
 	f.defs = d
-	if f.monitor, err = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics)); err != nil {
-		return nil, usageError("--follow: %w", err)
+	f.monitor = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics))
+	if f.flags.follow.idle != "" {
+		f.monitor.Idle(f.flags.follow.ticks("--idle", f.flags.follow.idle))
 	}
 	return f.monitor, nil
 }
