@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,7 +194,7 @@ func TestReference(t *testing.T) {
 		if !lines.Scan() {
 			t.Fatalf("found %d verdicts, expected %d", i, n)
 		}
-		var want [2]any
+		var want [3]any
 		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +204,23 @@ func TestReference(t *testing.T) {
 		}
 		got := map[Semantics]Verdict{}
 		for _, s := range []Semantics{TwoValued, ThreeValued, FourValued} {
-			y, err := Run(context.Background(), x.events, spec, Options{Semantics: s})
+			y, err := Run(context.Background(), x.events, spec, Options{Semantics: s, Robust: s == TwoValued})
 			if err != nil {
 				t.Fatal(err)
 			}
 			got[s] = y.Checks[0].Verdict
+			if s == TwoValued {
+				distance, err := strconv.ParseFloat(want[2].(string), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r := float64(*y.Checks[0].Robustness); r != distance {
+					t.Fatalf("case %d: robustness %g, want %g\n%s", i, r, distance, x.spec)
+				}
+				if distance > 0 && got[s] != IsTrue || distance < 0 && got[s] != IsFalse {
+					t.Fatalf("case %d: robustness %g, but %s\n%s", i, distance, got[s], x.spec)
+				}
+			}
 			if c := y.Checks[0]; c.Verdict.Violated() && len(c.Reasons) == 0 {
 				t.Errorf("%s: no reasons for %s", x.spec, c.Verdict)
 			}

@@ -38,6 +38,8 @@ type Options struct {
 	// Window limits the trace to the events in the window. Nil means the whole trace. A claim that began
 	// before the window counts with its end only.
 	Window *trace.Window
+	// Robust asks for the robustness of checks. It takes about 70 times as long as the verdicts.
+	Robust bool
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
 }
@@ -79,6 +81,8 @@ type CheckResult struct {
 	// continuation of the trace can change that.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
+	// Robustness is nil without [Options.Robust], and for a trace without events.
+	Robustness *Robustness `json:"robustness,omitempty"`
 	// Reasons explain the verdict, the outermost formula first.
 	Reasons []Reason `json:"reasons"`
 }
@@ -397,6 +401,13 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	if !e.any || !isDense && e.n == 0 {
 		return r, nil
 	}
+	if opt.Robust {
+		distance, err := e.robustness(ctx, f)
+		if err != nil {
+			return r, err
+		}
+		r.Robustness = &distance
+	}
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
 	if isDense {
 		x.denseReason(f, r.Holds)
@@ -614,15 +625,25 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 
 // eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
-	i, number := from, e.number(c)
-	for p := range c.Signal.evaluate(e.signal, e.unit) {
+	number := e.number(c)
+	e.eachValue(c.Signal, from, to, func(i int, v float64) {
+		if holds(v, c.Op, number) {
+			f(i)
+		}
+	})
+}
+
+// eachValue calls f for each state i, from <= i < to, at which an expression has a value.
+func (e *evaluator) eachValue(x *SignalExpr, from, to int, f func(i int, v float64)) {
+	i := from
+	for p := range x.evaluate(e.signal, e.unit) {
 		for ; i < to; i++ {
 			u := e.offset(e.time[i])
 			if p.to < u || p.to == u && !p.last {
 				break
 			}
-			if p.from <= u && holds(p.value(u), c.Op, number) {
-				f(i)
+			if p.from <= u {
+				f(i, p.value(u))
 			}
 		}
 		if i == to {
