@@ -353,6 +353,7 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 			addStay(g, e.derived.objectsBy(s.Object).stays[name], e.unit)
 		}
 	}
+	list = make([]piece, 0, g.Lines())
 	g.Until(e.recorder.last, true, func(x signals.Line) { list = append(list, e.linePiece(x)) })
 	if len(list) == 0 { // the trace has a single time
 		return []piece{{last: true}}

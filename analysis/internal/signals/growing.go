@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
@@ -63,6 +62,14 @@ func (g *Growing) Begin(t int64, v float64) { g.edges = append(g.edges, edge{t, 
 // Sweep adds step functions to a signal without any.
 func (g *Growing) Sweep(s Sweep) { g.edges = s }
 
+// Lines returns about how many lines the step functions behind the last call of Until make.
+func (g *Growing) Lines() int {
+	if g.over > 0 {
+		return 2*(len(g.edges)+len(g.set)) + 2
+	}
+	return len(g.edges) + len(g.set) + 1
+}
+
 // End removes a value that began at an earlier time.
 func (g *Growing) End(from, t int64, v float64) {
 	if from < t {
@@ -84,9 +91,7 @@ func (g *Growing) Set(t int64, v float64) { g.set = append(g.set, step{t, [2]flo
 // incomplete, its first line replaces that one: both have the same begin. last is set at the end of the trace. The
 // result is the time up to which the signal is known.
 func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
-	slices.SortFunc(g.edges, func(a, b edge) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
-	})
+	g.edges.sort()
 	i := 0
 	for i < len(g.edges) && g.edges[i].time < t {
 		at := g.edges[i].time
@@ -122,13 +127,14 @@ func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
 		now.v = v
 		return
 	}
+	if g.over <= 0 {
+		*now = step{t, v}
+		return
+	}
 	for i, x := range now.v {
 		g.recent[i] += x * float64(t-now.from)
 	}
 	g.steps = append(g.steps, step{t, v})
-	if g.over <= 0 {
-		g.steps = g.steps[1:]
-	}
 }
 
 // advance delivers the lines up to a time. whole is set if the signal changes there.
