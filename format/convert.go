@@ -80,7 +80,7 @@ func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, s
 	if order == GlobalOrder {
 		var list []Stream
 		for loc := range d.Defs().Locations.Len() {
-			list = append(list, &batchStream{d.r.Batches(uint32(loc))})
+			list = append(list, (&batchStream{d.r.Batches(uint32(loc))}).next)
 		}
 		if err := Merge(ctx, Select(d.Defs(), sel, list), sink); err != nil {
 			return err
@@ -111,8 +111,8 @@ func (d *recorded) ScanParallel(ctx context.Context, sel trace.Selection, begin 
 // batchStream is a stream of given batches.
 type batchStream struct{ list []*trace.Batch }
 
-// Next returns the next batch.
-func (s *batchStream) Next(context.Context) (*trace.Batch, error) {
+// next returns the next batch.
+func (s *batchStream) next(context.Context) (*trace.Batch, error) {
 	if len(s.list) == 0 {
 		return nil, nil
 	}

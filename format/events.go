@@ -243,11 +243,9 @@ func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err 
 	return first, last, first <= last, err
 }
 
-// Stream delivers a sorted sequence of events in batches. Next returns nil after the last batch. A
-// batch is valid until the next call of Next.
-type Stream interface {
-	Next(ctx context.Context) (*trace.Batch, error)
-}
+// Stream delivers a sorted sequence of events in batches. Each call returns the next batch, which is
+// valid until the next call, or nil after the last batch.
+type Stream func(ctx context.Context) (*trace.Batch, error)
 
 // Streamer is implemented by Events whose format stores them in parts that can be read in parallel.
 // Code that needs another order of the events can merge the parts instead of sorting.

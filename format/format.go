@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -28,6 +29,11 @@ type Format interface {
 	// Compat prints the same text as the format's own tool prints for the trace, including the
 	// tool's errors.
 	Compat(ctx context.Context, src Source, opt *ReadOptions, p Printing, w io.Writer) error
+	// Follow reads a text that grows, piece by piece, and delivers the events that each piece completes, in
+	// global time order, before it asks for the next piece. It holds back a last line without a line end. The
+	// end of the pieces is the end of the text; an error among them ends Follow with that error. Follow does
+	// not change a piece, and does not use it after it has asked for the next one.
+	Follow(pieces iter.Seq2[[]byte, error], opt *FollowOptions) error
 }
 
 // Printing are the settings of [Format.Compat].
@@ -67,6 +73,9 @@ func (Unsupported) Compat(context.Context, Source, *ReadOptions, Printing, io.Wr
 	return ErrUnsupported
 }
 
+// Follow returns [ErrUnsupported].
+func (Unsupported) Follow(iter.Seq2[[]byte, error], *FollowOptions) error { return ErrUnsupported }
+
 // About describes a format to users and commands.
 type About struct {
 	Name       string   // short, lower case: "etf"
@@ -75,6 +84,8 @@ type About struct {
 	// SingleText is set if a trace is a single text, so that it can be read from standard input and
 	// written to standard output.
 	SingleText bool
+	// Follows is set if the format implements [Format.Follow].
+	Follows bool
 	// FilesEach is the number of files that a trace has for each location with events; in some formats, for each
 	// location. It is 0 if the number of files does not depend on that of locations.
 	FilesEach int64

@@ -71,7 +71,7 @@ type merger struct {
 func (m *merger) fill(ctx context.Context, i int) error {
 	h := &m.heads[i]
 	for {
-		b, err := m.streams[i].Next(ctx)
+		b, err := m.streams[i](ctx)
 		if err != nil {
 			return err
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// batches is a stream of given batches.
+// batches are the batches of a stream.
 type batches []*trace.Batch
 
-func (s *batches) Next(context.Context) (*trace.Batch, error) {
+func (s *batches) next(context.Context) (*trace.Batch, error) {
 	if len(*s) == 0 {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func stream(number uint32, list ...event) format.Stream {
 		}
 		*s = append(*s, b, &trace.Batch{})
 	}
-	return s
+	return s.next
 }
 
 // TestMerge checks that events with equal times come by their order if both have one, then by

@@ -174,7 +174,7 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 func (x *Reduced) Streams(rows int) []Stream {
 	streams := make([]Stream, len(x.lanes))
 	for i, l := range x.lanes {
-		streams[i] = &reducedReader{lane: l, store: x.store, rows: max(8, min(256, rows/len(x.lanes)))}
+		streams[i] = (&reducedReader{lane: l, store: x.store, rows: max(8, min(256, rows/len(x.lanes)))}).next
 	}
 	return streams
 }
@@ -427,8 +427,8 @@ type reducedReader struct {
 	b     trace.Batch
 }
 
-// Next returns the next events.
-func (r *reducedReader) Next(context.Context) (*trace.Batch, error) {
+// next returns the next events.
+func (r *reducedReader) next(context.Context) (*trace.Batch, error) {
 	if len(r.data) == 0 {
 		if r.chunk == len(r.lane.chunks) {
 			return nil, nil

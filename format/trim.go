@@ -96,7 +96,7 @@ func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Strea
 	}
 	out := make([]Stream, len(streams))
 	for i, x := range streams {
-		out[i] = &selected{selector{defs: d, sel: sel}, x}
+		out[i] = (&selected{selector{defs: d, sel: sel}, x}).next
 	}
 	return out
 }
@@ -107,10 +107,10 @@ type selected struct {
 	from Stream
 }
 
-// Next returns the next batch with selected rows.
-func (s *selected) Next(ctx context.Context) (*trace.Batch, error) {
+// next returns the next batch with selected rows.
+func (s *selected) next(ctx context.Context) (*trace.Batch, error) {
 	for {
-		b, err := s.from.Next(ctx)
+		b, err := s.from(ctx)
 		if b == nil || err != nil {
 			return nil, err
 		}

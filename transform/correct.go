@@ -66,7 +66,7 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	list, closeAll, err := s.Streams(ctx, inner)
 	defer closeAll()
 	for i := range list {
-		list[i] = &corrected{list[i], &correctScan{correct: c}}
+		list[i] = (&corrected{list[i], &correctScan{correct: c}}).next
 	}
 	if err == nil {
 		err = format.Merge(ctx, list, sink)
@@ -114,13 +114,13 @@ func (c *correct) curve(loc uint32) Curve {
 
 // corrected is a stream with corrected times.
 type corrected struct {
-	format.Stream
-	x *correctScan
+	from format.Stream
+	x    *correctScan
 }
 
-// Next returns the next batch.
-func (s *corrected) Next(ctx context.Context) (*trace.Batch, error) {
-	b, err := s.Stream.Next(ctx)
+// next returns the next batch.
+func (s *corrected) next(ctx context.Context) (*trace.Batch, error) {
+	b, err := s.from(ctx)
 	if b == nil || err != nil {
 		return nil, err
 	}

@@ -419,7 +419,7 @@ func (m *MergedTrace) events(ctx context.Context, order format.Order, sink forma
 	for _, x := range m.list {
 		next, stop := iter.Pull2(format.Batches(ctx, x.inner, all, order))
 		defer stop()
-		streams = append(streams, &mergedStream{next, x})
+		streams = append(streams, (&mergedStream{next, x}).batch)
 	}
 	return format.Merge(ctx, streams, sink)
 }
@@ -453,8 +453,8 @@ type mergedStream struct {
 	x    *mergeInput
 }
 
-// Next returns the next batch.
-func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
+// batch returns the next batch.
+func (s *mergedStream) batch(context.Context) (*trace.Batch, error) {
 	b, err, ok := s.next()
 	if !ok || err != nil {
 		return nil, err

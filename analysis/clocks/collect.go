@@ -141,7 +141,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	c.lanes = make([]lane, n)
 	for _, s := range streams {
 		l := lane{stream: s, limit: c.limit}
-		if l.next, err = s.Next(ctx); err != nil {
+		if l.next, err = s(ctx); err != nil {
 			return err
 		}
 		if l.next != nil {
@@ -189,7 +189,7 @@ func (c *collector) advance(ctx context.Context) error {
 		return c.log.err
 	}
 	var err error
-	if l.next, err = l.stream.Next(ctx); err != nil || l.next == nil {
+	if l.next, err = l.stream(ctx); err != nil || l.next == nil {
 		if err == nil {
 			l.members.finish(func(s sequence, o operation) { c.ops.take(l, s, o) })
 		}

@@ -377,7 +377,7 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 			if r, ok := combined(x, y, op); ok && !yield(r) {
 				return
 			}
-			if x.to < y.to {
+			if x.to < y.to || x.to == y.to && !x.last {
 				x, more = nextX()
 			} else {
 				y, also = nextY()
@@ -389,17 +389,19 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 // combined returns the sum, the difference or the product of two pieces. ok is false if they have no time in common.
 func combined(x, y piece, op string) (r piece, ok bool) {
 	from, to := max(x.from, y.from), min(x.to, y.to)
-	if from > to || from == to && (x.from != x.to || y.from != y.to) {
+	ends := func(p *piece) bool { return p.to > to || p.last } // it has a value at the end
+	last := ends(&x) && ends(&y)
+	if from > to || from == to && !last {
 		return r, false
 	}
 	part := func(p *piece) piece {
 		if math.IsInf(p.from, 0) {
-			return piece{from: from, to: to, c: p.c, last: p.last && to == p.to}
+			return piece{c: p.c}
 		}
 		return p.shifted(from, to)
 	}
 	p, q := part(&x), part(&y)
-	r = piece{from: from, to: to, last: p.last || q.last}
+	r = piece{from: from, to: to, last: last}
 	switch op {
 	case "+":
 		r.c, r.b, r.a = p.c+q.c, p.b+q.b, p.a+q.a

@@ -102,9 +102,12 @@ func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error)
 type derived struct {
 	usages   []*usageRecord
 	objects  []*objectRecord
-	last     map[uint32]int64 // time of the last event, by location
-	resource map[uint32][]int // by resource: the indexes in usages whose attributes it has
+	last     map[uint32]lastEvent // by location
+	resource map[uint32][]int     // by resource: the indexes in usages whose attributes it has
 }
+
+// lastEvent has the time of the last event of a location, and its end.
+type lastEvent struct{ at, end int64 }
 
 // usageRecord records the claims of a usage signal. resource has the claims of resources with the signal's
 // attributes. claims has the claims that have these attributes themselves.
@@ -117,22 +120,29 @@ type usageRecord struct {
 // objectRecord has the objects that an attribute names.
 type objectRecord struct {
 	attribute string
-	stays     map[string]signals.Stay
+	stays     map[string]objectStay
+	any       bool // there was an object
+}
+
+// objectStay is the time of an object in the system.
+type objectStay struct {
+	signals.Stay
+	open int // claims of the object that are open, if the trace grows
 }
 
 func newDerived(spec *Spec) derived {
-	d := derived{last: map[uint32]int64{}, resource: map[uint32][]int{}}
+	d := derived{last: map[uint32]lastEvent{}, resource: map[uint32][]int{}}
 	for _, s := range spec.signals {
 		switch {
 		case s.Kind == Usage:
 			d.usages = append(d.usages, &usageRecord{signal: s})
 		case s.Object != "" && d.objectsBy(s.Object) == nil:
-			d.objects = append(d.objects, &objectRecord{s.Object, map[string]signals.Stay{}})
+			d.objects = append(d.objects, &objectRecord{attribute: s.Object, stays: map[string]objectStay{}})
 		}
 	}
 	for _, f := range spec.formulas {
 		if f.Op == Percentile && f.Responses.By != "" && d.objectsBy(f.Responses.By) == nil {
-			d.objects = append(d.objects, &objectRecord{f.Responses.By, map[string]signals.Stay{}})
+			d.objects = append(d.objects, &objectRecord{attribute: f.Responses.By, stays: map[string]objectStay{}})
 		}
 	}
 	return d
@@ -151,13 +161,14 @@ func (d *derived) objectsBy(attribute string) *objectRecord {
 	return nil
 }
 
-// extend extends the stay of an object to a time.
-func (o *objectRecord) extend(object string, t int64) {
+// extend extends the stay of an object to a time, and adds a number to that of its open claims.
+func (o *objectRecord) extend(object string, t int64, open int) {
 	s, ok := o.stays[object]
 	if !ok {
-		s = signals.Stay{From: t, To: t}
+		s.Stay = signals.Stay{From: t, To: t}
 	}
-	o.stays[object] = signals.Stay{From: min(s.From, t), To: max(s.To, t)}
+	s.From, s.To, s.open = min(s.From, t), max(s.To, t), s.open+open
+	o.stays[object], o.any = s, true
 }
 
 // claimObject is an object that a claim belongs to. record holds all objects of the same attribute.
@@ -190,7 +201,7 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 		t = max(t, r.window.From)
 	}
 	for _, x := range r.objectsOf(c) {
-		x.record.extend(x.object, t)
+		x.record.extend(x.object, t, 0)
 	}
 }
 
@@ -213,6 +224,10 @@ func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
 
 // claimEnds adds a claim that ends at time t to the signals.
 func (r *recorder) claimEnds(x *openClaim, t int64) {
+	if r.growth != nil {
+		r.growth.claimEnds(x, t)
+		return
+	}
 	from := x.start
 	if w := r.window; w != nil {
 		if t <= w.From && from < w.From {
@@ -221,8 +236,8 @@ func (r *recorder) claimEnds(x *openClaim, t int64) {
 		from = max(from, w.From)
 	}
 	for _, o := range x.objects {
-		o.record.extend(o.object, from)
-		o.record.extend(o.object, t)
+		o.record.extend(o.object, from, 0)
+		o.record.extend(o.object, t, 0)
 	}
 	if len(r.derived.usages) == 0 || from >= t {
 		return
@@ -287,66 +302,108 @@ func (r *recorder) closeClaims() {
 	r.open.Each(func(location uint32, x *openClaim) {
 		end := r.last
 		if r.window == nil {
-			end = r.derived.last[location]
+			end = r.derived.last[location].end
 		}
 		r.claimEnds(x, end)
 	})
 }
 
-// derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
-func (e *evaluator) derivedPieces(s *Signal) []piece {
-	first, last := e.recorder.first, e.recorder.last
-	average := int64(0)
-	if s.Over != nil {
-		n, _ := floor(new(big.Rat).Add(e.inTicks(*s.Over), big.NewRat(1, 2)))
-		average = math.MaxInt64
-		if n.IsInt64() {
-			average = n.Int64()
-		}
+// growing returns the signal of a derived signal, without claims and objects.
+func (r *recorder) growing(s *Signal) *signals.Growing {
+	over, _ := r.average(s)
+	return signals.NewGrowing(map[SignalKind]signals.Part{WIP: signals.OpenPart, Latency: signals.QuotientPart}[s.Kind],
+		r.first, over)
+}
+
+// average returns the time over which a signal is averaged, in ticks. exact is false if it is no whole number of them.
+func (r *recorder) average(s *Signal) (over int64, exact bool) {
+	if s.Over == nil {
+		return 0, true
 	}
-	var list signals.Signal
+	t := inTicks(*s.Over, r.defs.Clock)
+	n, _ := floor(new(big.Rat).Add(t, big.NewRat(1, 2)))
+	if !n.IsInt64() {
+		return math.MaxInt64, true
+	}
+	return n.Int64(), t.IsInt()
+}
+
+// derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
+func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
+	g := e.growing(s)
 	switch {
 	case s.Kind == Usage:
 		for _, u := range e.derived.usages {
-			if u.signal != s {
-				continue
+			if u.signal == s {
+				sweep := u.claims
+				if e.ofResource(s) {
+					sweep = u.resource
+				}
+				g.Sweep(sweep)
 			}
-			sweep := u.claims
-			if e.ofResource(s) {
-				sweep = u.resource
-			}
-			list = sweep.Signal(first, last).Window(average, false)
 		}
 	case s.Object == "":
-		var at []int64
+		x := eventRate{unit: e.unit}
 		for _, i := range e.matches[s.prop.index] {
-			at = append(at, e.time[i])
+			x.event(g, e.time[i])
 		}
-		list = signals.EventThroughput(at, e.unit).Extended(first, last).Window(average, false)
+		x.end(g)
 	default:
-		var stays []signals.Stay
 		for _, name := range slices.Sorted(maps.Keys(e.derived.objectsBy(s.Object).stays)) {
-			stays = append(stays, e.derived.objectsBy(s.Object).stays[name])
+			addStay(g, e.derived.objectsBy(s.Object).stays[name], e.unit)
 		}
-		wip, throughput, latency := signals.Little(stays, first, last, e.unit, average, false)
-		list = map[SignalKind]signals.Signal{WIP: wip, Throughput: throughput, Latency: latency}[s.Kind]
 	}
+	list = make([]piece, 0, g.Lines())
+	g.Until(e.recorder.last, true, func(x signals.Line) { list = append(list, e.linePiece(x)) })
 	if len(list) == 0 { // the trace has a single time
 		return []piece{{last: true}}
 	}
-	out := make([]piece, len(list))
-	for i, p := range list {
-		q := piece{from: e.offset(p.From), to: e.offset(p.To), c: p.Start, last: i == len(list)-1}
-		q.b = (p.End - p.Start) / (q.to - q.from)
-		out[i] = q
+	list[len(list)-1].last = true
+	return list
+}
+
+// linePiece returns a line as a piece of a signal.
+func (e *evaluator) linePiece(x signals.Line) piece {
+	return piece{from: e.offset(x.From), to: e.offset(x.To), c: x.Start, b: x.Rise / float64(x.Per)}
+}
+
+// addStay adds the stay of an object to a signal: its throughput, which is 1 object in the time of its stay.
+func addStay(g *signals.Growing, s objectStay, unit float64) {
+	if s.From < s.To {
+		v := unit / float64(s.To-s.From)
+		g.Begin(s.From, v)
+		g.End(s.From, s.To, v)
 	}
-	return out
+}
+
+// eventRate counts the events of a throughput. The rate between two events is known at the second one.
+type eventRate struct {
+	unit  float64
+	t     int64 // of the last event
+	count int   // of events at that time
+}
+
+// event adds an event, which is not earlier than those before.
+func (x *eventRate) event(g *signals.Growing, t int64) {
+	if x.count > 0 && t > x.t {
+		g.Set(x.t, float64(x.count)*x.unit/float64(t-x.t))
+		x.count = 0
+	}
+	x.t = t
+	x.count++
+}
+
+// end adds the rate behind the last event.
+func (x *eventRate) end(g *signals.Growing) {
+	if x.count > 0 {
+		g.Set(x.t, 0)
+	}
 }
 
 // derivedWarnings returns a warning for each attribute that derived signals need and no event has.
 func (r *recorder) derivedWarnings() (list []Warning) {
 	for _, o := range r.derived.objects {
-		if len(o.stays) == 0 {
+		if !o.any {
 			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(o.attribute)),
 				Word: o.attribute, Words: r.attributeNames()})
 		}

@@ -19,7 +19,7 @@ import (
 // outermost globally, finally or until does not count, because such an operator is evaluated event by event.
 // If an operator without a bound is inside another one, such as in "globally if A then finally B", the monitor
 // holds the states since the first A without a B. For signals it holds the pieces in the same times. Signals
-// are known up to the time just before the last event.
+// are known up to the time just before the last event; for those of objects, see [Monitor.Idle].
 //
 // The memory is 12 bytes for each state, 4 for each state at which a proposition holds, 3 bits for each
 // operator and state, and some for open claims and signals.
@@ -38,7 +38,7 @@ type Monitor struct {
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
 	comparisons []*Formula
-	compared    [][]uint32 // by index of a comparison's formula: the states held at which it is true
+	compared    []compared // by index of a comparison's formula
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
@@ -80,29 +80,32 @@ func (n *obligation) is(holds, complete bool) bool {
 	return !n.possible
 }
 
-// NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow. It returns an
-// error if a part of the specification needs the whole trace.
-func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) (*Monitor, error) {
+// compared has the states held at which a comparison is true, as far as its signals are known.
+type compared struct {
+	states []uint32
+	known  int // number of states held at which the signals are known
+}
+
+// Idle sets for how many ticks of a clock an object may have no event until it has left the system, unless a claim of it
+// is open. An object with the same name that comes later counts as another one. Without a call of Idle, objects leave at
+// the end of the trace. Idle must be called ahead of the first event.
+func (m *Monitor) Idle(ticks func(c trace.Clock) (int64, error)) { m.growth.idle = ticks }
+
+// NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.
+func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) *Monitor {
 	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s},
-		obligations: map[obligationKey]*obligation{}, compared: make([][]uint32, len(spec.formulas))}
+		obligations: map[obligationKey]*obligation{}, compared: make([]compared, len(spec.formulas))}
+	m.growth = newGrowth(m.recorder)
 	for _, f := range spec.formulas {
-		switch f.Op {
-		case Percentile:
-			return nil, fmt.Errorf("%s needs the whole trace, expected no percentile of response times", f)
-		case Compare:
+		if f.Op == Compare {
 			m.comparisons = append(m.comparisons, f)
-		}
-	}
-	for _, s := range spec.signals {
-		if s.Kind != TraceSignal {
-			return nil, fmt.Errorf("the signal %s : %s needs the whole trace, expected signals of the trace alone", s.Name, s)
 		}
 	}
 	for i, c := range spec.Checks {
 		m.open = append(m.open, i)
 		m.isDense = m.isDense || c.Formula.isDense()
 	}
-	return m, nil
+	return m
 }
 
 // States returns the number of states so far.
@@ -123,7 +126,8 @@ func (m *Monitor) Finer(factor int64) {
 	for i := range m.time {
 		m.time[i] *= factor
 	}
-	m.first, m.last, m.now = m.first*factor, m.last*factor, m.now*factor
+	m.first, m.last, m.now, m.latest = m.first*factor, m.last*factor, m.now*factor, m.latest*factor
+	m.growth.finer(factor)
 	for _, s := range m.signals {
 		for i := range s.pieces {
 			s.pieces[i].from, s.pieces[i].to = s.pieces[i].from*factor, s.pieces[i].to*factor
@@ -147,30 +151,38 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		m.forget(len(m.time))
 		return nil, nil
 	}
-	from, known := m.ready, m.known()
 	if !m.ended {
-		held := known
+		held := len(m.time)
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)
 			}
-		} else if known == from {
-			return nil, nil
+			for _, s := range m.growth.signals {
+				if s != nil {
+					held += len(s.lines)
+				}
+			}
 		}
 		if added := m.rows - m.taken; added == 0 || !now && added < held/4 {
 			return nil, nil
 		}
 	}
-	m.ready, m.taken = known, m.rows
+	m.ready, m.taken = len(m.time), m.rows
 	m.round++
+	if m.ended {
+		m.closeClaims()
+	}
+	if err := m.growth.advance(m.ended); err != nil {
+		return nil, err
+	}
 	e, err := m.evaluator()
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range m.comparisons {
-		e.eachComparison(f.Comparison, from, known, func(i int) {
-			m.compared[f.index] = append(m.compared[f.index], uint32(i))
-		})
+		c, known := &m.compared[f.index], m.known(f.Comparison.Signal)
+		e.eachComparison(f.Comparison, c.known, known, func(i int) { c.states = append(c.states, uint32(i)) })
+		c.known = max(c.known, known)
 	}
 	var list []CheckResult
 	var open []int
@@ -211,8 +223,10 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 			known[i], e.signals[i] = true, e.pieces(s)
 		}
 	}
-	if m.isDense && m.any {
-		e.dense, e.domain = map[*Formula]denseValue{}, m.denseDomain(e)
+	for i, s := range m.growth.signals {
+		if s != nil && m.any {
+			e.signals[i] = m.growth.pieces(e, s, m.ended)
+		}
 	}
 	return e, nil
 }
@@ -258,6 +272,15 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	switch k.f.Op {
 	case Not, And, Or, Implies:
 		return n, m.junction(ctx, e, n)
+	case Percentile: // it is the same at all states, and that of the begin may be forgotten
+		holds, impossible := m.growth.responses[k.f.Responses].holds()
+		n.good, n.holds, n.possible = false, holds, !impossible
+		if impossible {
+			x := &explainer{evaluator: e, ctx: ctx}
+			x.percentileReasons(k.f, false, 0)
+			n.reasons = x.list
+		}
+		return n, nil
 	case Next:
 		if n.good, n.holds, n.possible = false, false, true; k.at+1 < m.passed+m.ready {
 			a, err := m.obligation(ctx, e, obligationKey{k.f.Args[0], k.at + 1})
@@ -280,6 +303,9 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	}
 	i := k.at - m.passed
 	n.good, n.holds, n.possible = v.good.has(i), v.holds.has(i), v.possible.has(i)
+	if !n.isDecided() {
+		return n, nil
+	}
 	x := &explainer{evaluator: e, ctx: ctx}
 	err = x.explain(k.f, i, n.good, 0)
 	n.reasons = x.list
@@ -391,6 +417,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	if len(x.list) >= maxReasons {
 		return nil
 	}
+	complete := x.complete && !n.isDecided() // arguments that are not evaluated any more do not decide it
 	arg := func(i, at int) *obligation { return m.obligations[obligationKey{n.f.Args[i], at}] }
 	switch n.f.Op {
 	case Not:
@@ -398,7 +425,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	case And, Or:
 		one := (n.f.Op == And) != holds // one argument decides it
 		for i := range n.f.Args {
-			if a := arg(i, n.at); a.is(holds, x.complete) {
+			if a := arg(i, n.at); a.is(holds, complete) {
 				if err := m.explain(x, a, holds, depth+1); err != nil || one {
 					return err
 				}
@@ -412,7 +439,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 				return err
 			}
 			return m.explain(x, arg(1, n.at), false, depth+1)
-		case arg(1, n.at).is(true, x.complete):
+		case arg(1, n.at).is(true, complete):
 			return m.explain(x, arg(1, n.at), true, depth+1)
 		}
 		return m.explain(x, arg(0, n.at), false, depth+1)
@@ -428,6 +455,10 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 			r.Depth += depth
 			x.list = append(x.list, r)
 		}
+		return nil
+	}
+	if n.f.Op == Percentile {
+		x.percentileReasons(n.f, holds, depth)
 		return nil
 	}
 	if n.at == dense {
@@ -453,13 +484,14 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	return x.temporal(n.f, args, o, holds, depth)
 }
 
-// known returns the number of states held at which signals are known: the states before the time of the last
-// event. Further events may have the time of the last event.
-func (m *Monitor) known() int {
-	if len(m.comparisons) == 0 || m.ended {
+// known returns the number of states held at which the signals of an expression are known. Signals of the trace are
+// known before the time of the last event, which further events may have.
+func (m *Monitor) known(x *SignalExpr) int {
+	if m.ended {
 		return len(m.time)
 	}
-	return m.ready + sort.Search(len(m.time)-m.ready, func(i int) bool { return m.time[m.ready+i] >= m.now })
+	t := m.growth.signalsKnown(x)
+	return sort.Search(len(m.time), func(i int) bool { return m.time[i] >= t })
 }
 
 // prune removes the states that no open check needs.
@@ -472,6 +504,8 @@ func (m *Monitor) prune() {
 		switch n.f.Op {
 		case Globally, Finally, Until:
 			needed = min(needed, n.origin.next)
+		case Compare:
+			needed = min(needed, n.at)
 		case Next:
 			if n.at+1 >= m.passed+m.ready {
 				needed = min(needed, n.at)
@@ -501,6 +535,12 @@ func (m *Monitor) forgetPieces(t int64) {
 			s.pieces = slices.Delete(s.pieces, 0, n-1)
 		}
 	}
+	for _, s := range m.growth.signals {
+		if s != nil {
+			n := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].From > t })
+			s.lines = slices.Delete(s.lines, 0, max(0, n-1))
+		}
+	}
 }
 
 // forget removes the first n states held.
@@ -510,16 +550,23 @@ func (m *Monitor) forget(n int) {
 	}
 	m.time = m.time[:copy(m.time, m.time[n:])]
 	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
-	for _, lists := range [2][][]uint32{m.matches, m.compared} {
-		for p, list := range lists {
-			i, _ := slices.BinarySearch(list, uint32(n))
-			list = list[:copy(list, list[i:])]
-			for k := range list {
-				list[k] -= uint32(n)
-			}
-			lists[p] = list
-		}
+	for p, list := range m.matches {
+		m.matches[p] = forgetStates(list, n)
+	}
+	for i := range m.compared {
+		c := &m.compared[i]
+		c.states, c.known = forgetStates(c.states, n), max(0, c.known-n)
 	}
 	m.passed += n
 	m.ready = max(0, m.ready-n)
+}
+
+// forgetStates removes the first n states from a list. The others get lower numbers.
+func forgetStates(list []uint32, n int) []uint32 {
+	i, _ := slices.BinarySearch(list, uint32(n))
+	list = list[:copy(list, list[i:])]
+	for k := range list {
+		list[k] -= uint32(n)
+	}
+	return list
 }

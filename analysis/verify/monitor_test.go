@@ -69,10 +69,7 @@ func TestMonitorAgrees(t *testing.T) {
 	for i := range effort.Rounds(1500) {
 		x := newAgreement(t, r, i)
 		n := len(x.prefixes)
-		m, err := NewMonitor(x.spec, x.prefixes[n-1].Defs(), x.semantics)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := NewMonitor(x.spec, x.prefixes[n-1].Defs(), x.semantics)
 		states, seen := 0, map[string]bool{}
 		rest := followed(t, m, x.prefixes[n-1], func(_ int, _ int64, list []CheckResult) {
 			if x.kind == 0 {
@@ -235,10 +232,7 @@ func TestMonitorMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := NewMonitor(spec, e.Defs(), Compatible)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMonitor(spec, e.Defs(), Compatible)
 	var rows *trace.Batch
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		if rows == nil {
@@ -273,23 +267,6 @@ func TestMonitorMemory(t *testing.T) {
 	}
 }
 
-// TestMonitorRefuses checks that what needs the whole trace is refused.
-func TestMonitorRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		"signal u : wip 'id' check c : globally if {'a'='b'} then u > 1": "the signal u : wip 'id' needs the whole trace",
-		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 1":         "needs the whole trace",
-	} {
-		spec, err := Parse("", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = NewMonitor(spec, &trace.Definitions{}, Compatible)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, expected %s", text, err, want)
-		}
-	}
-}
-
 // TestMonitorSignals checks that checks with only signals are decided while the trace grows, and that a monitor
 // holds the horizon of the formula. The signal s is 0, 1, 2, 3, 0, … for a millisecond each, and 9 at the end.
 func TestMonitorSignals(t *testing.T) {
@@ -312,10 +289,7 @@ func TestMonitorSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := format.Recorded(rec)
-	m, err := NewMonitor(spec, e.Defs(), FourValued)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMonitor(spec, e.Defs(), FourValued)
 	at := map[string]int64{}
 	most := 0
 	rest := followed(t, m, e, func(_ int, now int64, list []CheckResult) {
@@ -349,7 +323,7 @@ func TestMonitorSignalsAgree(t *testing.T) {
 	early, late := 0, 0
 	for range effort.Rounds(8000) {
 		c := newCase(r)
-		if !c.Dense || c.Derived != "" {
+		if !c.Dense {
 			continue
 		}
 		a, _ := randomFormula(r, 1, 3)
@@ -363,10 +337,7 @@ func TestMonitorSignalsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := NewMonitor(spec, c.events.Defs(), FourValued)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := NewMonitor(spec, c.events.Defs(), FourValued)
 		take := func(_ int, _ int64, list []CheckResult) {
 			for _, y := range list {
 				early++

@@ -9,18 +9,36 @@ import (
 // the begin of the trace.
 const dense = -1
 
-// denseDomain returns the times at which signals are known: the times before the last event, or at the end of
-// the trace, all times. It leaves out early times that no open obligation needs.
-func (m *Monitor) denseDomain(e *evaluator) interval {
+// denseDomain returns the times at which the signals of a formula are known, or at the end of the trace, all times. It
+// leaves out early times that no open obligation needs.
+func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 	if m.ended {
 		return interval{low: m.denseFrom, high: e.offset(m.last)}
 	}
-	return interval{low: m.denseFrom, high: e.offset(m.now), highOpen: true}
+	t := m.now
+	seen := map[*Formula]bool{}
+	var look func(f *Formula)
+	look = func(f *Formula) {
+		if seen[f] {
+			return
+		}
+		if seen[f] = true; f.Op == Compare {
+			t = min(t, m.growth.signalsKnown(f.Comparison.Signal))
+		}
+		for _, a := range f.Args {
+			look(a)
+		}
+	}
+	look(f)
+	return interval{low: m.denseFrom, high: e.offset(t), highOpen: true}
 }
 
 // denseObligation evaluates a formula of signals at the begin of the trace. The formula must not be a
 // junction.
 func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligation) error {
+	if domain := m.denseDomain(e, n.f); e.dense == nil || domain != e.domain {
+		e.dense, e.domain = map[*Formula]denseValue{}, domain
+	}
 	if e.domain.empty() {
 		return nil
 	}
@@ -111,8 +129,14 @@ func undecided(a, b times, w window, from float64, domain interval) float64 {
 func (m *Monitor) denseNeeded() float64 {
 	from := math.Inf(1)
 	for _, n := range m.obligations {
-		if n.at == dense && n.round == m.round && !n.isDecided() && n.f.isTemporal() {
+		if n.at != dense || n.round != m.round || n.isDecided() {
+			continue
+		}
+		switch n.f.Op {
+		case Globally, Finally, Until:
 			from = min(from, n.from)
+		case Compare:
+			from = 0
 		}
 	}
 	return from

@@ -52,6 +52,9 @@ type recorder struct {
 	// responses has the response times of objects.
 	responses []*objectTimes
 	outside   bool // the current event is before the window
+
+	growth *growth // nil unless the trace grows
+	latest int64   // time of the last state
 }
 
 // neededAttribute is an attribute that propositions need.
@@ -84,6 +87,7 @@ type openClaim struct {
 	resource uint32
 	amount   float64
 	objects  []claimObject
+	usages   []int // indexes of the usage signals that count the claim, if the trace grows
 }
 
 // signalKey identifies a series of values.
@@ -181,18 +185,23 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		}
 		if !r.any {
 			r.first, r.last, r.any = t, t, true
+			if r.growth != nil {
+				r.growth.begin()
+			}
 		}
 		r.rows++
 		r.now, r.last = t, max(r.last, t, end)
 		if r.derived.needsClaims() {
-			r.derived.last[c.Location()] = max(t, end)
+			r.derived.last[c.Location()] = lastEvent{t, max(t, end)}
 		}
 		switch k {
 		case trace.Fragment, trace.Metric, trace.SampleRange:
 			r.signalEvent(&c)
 			r.seeObjects(&c)
 		case trace.Enter, trace.ClaimBegin:
-			r.begin(&c)
+			if err := r.begin(&c); err != nil {
+				return err
+			}
 		case trace.Leave, trace.ClaimEnd:
 			r.end(&c)
 		default:
@@ -218,7 +227,7 @@ func (r *recorder) before(c *trace.Cursor) {
 		defer func() { r.outside = false }()
 		states, labels := len(r.time), len(r.labels)
 		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
-			r.begin(c)
+			r.begin(c) // fails only if the trace grows
 		} else {
 			r.end(c)
 		}
@@ -236,6 +245,7 @@ func (r *recorder) before(c *trace.Cursor) {
 func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	v := r.eventInfo(c)
 	r.events++
+	r.latest = c.Time()
 	r.time = append(r.time, c.Time())
 	r.labels = append(r.labels, v.label)
 	return v
@@ -324,10 +334,17 @@ func (r *recorder) holding() []int32 {
 // objects are the objects of the state.
 func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	state := uint32(r.states() - 1)
+	if r.growth != nil && r.growth.watches {
+		list = slices.DeleteFunc(slices.Clone(list), func(p int32) bool {
+			of := r.spec.propositions[p].Event
+			return of != AnyEvent && of != e
+		})
+		r.growth.matched(list, objects)
+	}
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
-			if len(objects) > 0 && !r.outside {
+			if len(objects) > 0 && !r.outside && r.growth == nil {
 				r.addObjects(p, objects)
 			}
 		}
@@ -383,16 +400,22 @@ func (r *recorder) once(key string, names ...string) {
 }
 
 // begin processes the begin of a claim or visit.
-func (r *recorder) begin(c *trace.Cursor) {
+func (r *recorder) begin(c *trace.Cursor) error {
 	holds := r.claimPropositions(c, r.state(c))
 	r.match(holds, StartEvent, r.objectsOfEvent(c))
 	if len(holds) > 0 || r.open.Among(c) || r.derived.needsClaims() {
 		x := openClaim{holds: slices.Clone(holds)}
 		if r.derived.needsClaims() {
 			r.claimBegins(c, &x)
+			if r.growth != nil {
+				if err := r.growth.claimBegins(&x); err != nil {
+					return err
+				}
+			}
 		}
 		r.open.Begin(c, x)
 	}
+	return nil
 }
 
 // claimPropositions returns the propositions that hold at a claim or visit. It ignores their Event.

@@ -226,14 +226,7 @@ type responseTimes struct {
 
 // responseTimes returns the response times of the trace.
 func (e *evaluator) responseTimes(r *Responses) *responseTimes {
-	x := &responseTimes{most: math.MaxInt64}
-	most, exact := floor(e.inTicks(r.Limit))
-	if exact && r.Op == "<" {
-		most.Sub(most, big.NewInt(1))
-	}
-	if most.IsInt64() {
-		x.most = most.Int64()
-	}
+	x := &responseTimes{most: r.most(e.defs.Clock)}
 	add := func(y response) {
 		last := y.to
 		if last < 0 {
@@ -294,6 +287,16 @@ func (x *responseTimes) within(t uint64) bool { return x.most >= 0 && t <= uint6
 // percentile returns the states at which a comparison of a percentile holds: all states or none. The value is
 // decided only if all response times must be within the limit, and one of them is not.
 func (e *evaluator) percentile(r *Responses) value {
+	if e.growth != nil {
+		holds, impossible := e.growth.responses[r].holds()
+		switch {
+		case impossible:
+			return value{e.none, e.none, e.none}
+		case holds:
+			return value{e.none, e.all, e.all}
+		}
+		return value{e.none, e.none, e.all}
+	}
 	x := e.responseTimes(r)
 	if x.holds {
 		return value{e.none, e.all, e.all}
@@ -310,6 +313,10 @@ const worst = 5
 // percentileReasons explains a percentile: by its value, and by the longest response times.
 func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	r := f.Responses
+	if x.growth != nil {
+		x.grownReasons(f, x.growth.responses[r], holds, depth)
+		return
+	}
 	t := x.responseTimes(r)
 	if len(t.list) == 0 {
 		text := fmt.Sprintf("there is no response time from %s to %s", r.From, r.To)

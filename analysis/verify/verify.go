@@ -38,6 +38,8 @@ type Options struct {
 	// Window limits the trace to the events in the window. Nil means the whole trace. A claim that began
 	// before the window counts with its end only.
 	Window *trace.Window
+	// Robust asks for the robustness of checks. It takes about 70 times as long as the verdicts.
+	Robust bool
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
 }
@@ -79,6 +81,8 @@ type CheckResult struct {
 	// continuation of the trace can change that.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
+	// Robustness is nil without [Options.Robust], and for a trace without events.
+	Robustness *Robustness `json:"robustness,omitempty"`
 	// Reasons explain the verdict, the outermost formula first.
 	Reasons []Reason `json:"reasons"`
 }
@@ -205,7 +209,7 @@ type evaluator struct {
 	packed  []*signalRecord // of signals whose pieces are not in signals
 	// compared has the states at which comparisons are true, by index of the comparison's formula. If it is
 	// nil, comparisons are evaluated from the signals.
-	compared [][]uint32
+	compared []compared
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
@@ -325,8 +329,10 @@ func (e *evaluator) signal(i int) iter.Seq[piece] {
 }
 
 // inTicks returns a duration in ticks.
-func (e *evaluator) inTicks(d Duration) *big.Rat {
-	c := e.defs.Clock
+func (e *evaluator) inTicks(d Duration) *big.Rat { return inTicks(d, e.defs.Clock) }
+
+// inTicks returns a duration in ticks of a clock.
+func inTicks(d Duration, c trace.Clock) *big.Rat {
 	perSecond := big.NewRat(c.Num, c.Den)
 	if d.Unit != "" {
 		return new(big.Rat).Mul(d.inSeconds(), perSecond)
@@ -394,6 +400,13 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	s := r.judge(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
 		return r, nil
+	}
+	if opt.Robust {
+		distance, err := e.robustness(ctx, f)
+		if err != nil {
+			return r, err
+		}
+		r.Robustness = &distance
 	}
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
 	if isDense {
@@ -499,15 +512,7 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 		}
 		v = same(s)
 	case Compare:
-		s := newBitset(e.n)
-		if e.compared == nil {
-			e.eachComparison(f.Comparison, 0, e.n, s.set)
-		} else {
-			for _, i := range e.compared[f.index] {
-				s.set(int(i))
-			}
-		}
-		v = same(s)
+		v = e.comparedStates(f)
 	case Percentile:
 		v = e.percentile(f.Responses)
 	case Not:
@@ -528,6 +533,28 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	}
 	e.keep(f, v)
 	return v, nil
+}
+
+// comparedStates returns the states at which a comparison is true. Where the signals of a trace that grows are not known,
+// it may be true.
+func (e *evaluator) comparedStates(f *Formula) value {
+	s := newBitset(e.n)
+	if e.compared == nil {
+		e.eachComparison(f.Comparison, 0, e.n, s.set)
+		return value{s, s, s}
+	}
+	c := &e.compared[f.index]
+	for _, i := range c.states {
+		s.set(int(i))
+	}
+	if c.known >= e.n {
+		return value{s, s, s}
+	}
+	possible := slices.Clone(s)
+	for i := c.known; i < e.n; i++ {
+		possible.set(i)
+	}
+	return value{s, s, possible}
 }
 
 // keep caches the value of a formula for other formulas that contain it.
@@ -598,15 +625,25 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 
 // eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
-	i, number := from, e.number(c)
-	for p := range c.Signal.evaluate(e.signal, e.unit) {
+	number := e.number(c)
+	e.eachValue(c.Signal, from, to, func(i int, v float64) {
+		if holds(v, c.Op, number) {
+			f(i)
+		}
+	})
+}
+
+// eachValue calls f for each state i, from <= i < to, at which an expression has a value.
+func (e *evaluator) eachValue(x *SignalExpr, from, to int, f func(i int, v float64)) {
+	i := from
+	for p := range x.evaluate(e.signal, e.unit) {
 		for ; i < to; i++ {
 			u := e.offset(e.time[i])
 			if p.to < u || p.to == u && !p.last {
 				break
 			}
-			if p.from <= u && holds(p.value(u), c.Op, number) {
-				f(i)
+			if p.from <= u {
+				f(i, p.value(u))
 			}
 		}
 		if i == to {

@@ -25,8 +25,13 @@ type rowTexts struct {
 
 func (r *rowTexts) Links([]trace.Link) error { return nil }
 
-// Finer makes the ticks of the times so far finer.
-func (r *rowTexts) Finer(factor int64) {
+func (r *rowTexts) begin(d *trace.Definitions) (format.Sink, error) {
+	r.defs = d
+	return r, nil
+}
+
+// finer makes the ticks of the times so far finer.
+func (r *rowTexts) finer(factor int64) {
 	for i := range r.times {
 		r.times[i] *= factor
 	}
@@ -96,8 +101,7 @@ func TestFollow(t *testing.T) {
 	compared := map[bool]int{}
 	for name, text := range texts {
 		f := format.Probe(Formats(), filepath.Base(name), text[:min(len(text), 64<<10)], 1)
-		follower, ok := f.(format.Follower)
-		if !ok {
+		if f == nil || !f.About().Follows {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), filepath.Base(name))
@@ -123,20 +127,18 @@ func TestFollow(t *testing.T) {
 			if waits {
 				opt.Late = func(trace.Clock) (int64, error) { return math.MaxInt64 / 2, nil }
 			}
-			e, err := follower.Follow(opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := &rowTexts{defs: e.Defs()}
-			for rest := bytes.Clone(text); len(rest) > 0 && err == nil; {
-				n := 1 + r.IntN(min(len(rest), 1+r.IntN(2000)))
-				err = e.Add(rest[:n], got)
-				clear(rest[:n]) // the events must not refer to it
-				rest = rest[n:]
-			}
-			if err == nil {
-				err = e.Finish(got)
-			}
+			got := &rowTexts{}
+			opt.Begin, opt.Finer = got.begin, got.finer
+			err := f.Follow(func(yield func([]byte, error) bool) {
+				for rest := bytes.Clone(text); len(rest) > 0; {
+					n := 1 + r.IntN(min(len(rest), 1+r.IntN(2000)))
+					if !yield(rest[:n], nil) {
+						return
+					}
+					clear(rest[:n]) // the events must not refer to it
+					rest = rest[n:]
+				}
+			}, opt)
 			if whole := (*format.FollowError)(nil); errors.As(err, &whole) {
 				continue
 			}
@@ -175,8 +177,7 @@ func FuzzFollow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, x := range Formats() {
-			follower, ok := x.(format.Follower)
-			if !ok {
+			if !x.About().Follows {
 				continue
 			}
 			opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Workers: 1, Report: format.NewReport()}, Name: "text",
@@ -184,19 +185,17 @@ func FuzzFollow(f *testing.F) {
 			if seed%2 == 0 {
 				opt.Late = func(c trace.Clock) (int64, error) { return c.ParseDuration("1s") }
 			}
-			e, err := follower.Follow(opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows := &rowTexts{defs: e.Defs()}
-			for rest := []byte(text); len(rest) > 0 && err == nil; {
-				n := 1 + r.IntN(len(rest))
-				err = e.Add(rest[:n], rows)
-				rest = rest[n:]
-			}
-			if err == nil {
-				err = e.Finish(rows)
-			}
+			rows := &rowTexts{}
+			opt.Begin, opt.Finer = rows.begin, rows.finer
+			err := x.Follow(func(yield func([]byte, error) bool) {
+				for rest := []byte(text); len(rest) > 0; {
+					n := 1 + r.IntN(len(rest))
+					if !yield(rest[:n], nil) {
+						return
+					}
+					rest = rest[n:]
+				}
+			}, opt)
 			if err != nil {
 				continue
 			}

@@ -3,25 +3,25 @@ package etf
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 )
 
-// Follow returns the events of a text that grows. The text must not be of the dialect V0.1, and must not carry
-// another format's trace.
-func (Format) Follow(opt *format.FollowOptions) (format.Following, error) {
+// Follow reads a text that grows. The text must not be of the dialect V0.1, and must not carry another format's
+// trace.
+func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions) error {
 	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
+		return err
 	}
 	d := newDecoder(opt.ReadOptions, &lines.File{Name: opt.Name, Skipped: new(int64)}, func() error { return nil })
 	if err := d.define(nil, false); err != nil {
-		return nil, err
+		return err
 	}
 	d.Model.Native = nil
-	return linetrace.NewFollowing(&d.Text, &growing{decoder: d}, opt,
-		func(s format.Sink) format.Sink { return s }), nil
+	return linetrace.Follow(&d.Text, &growing{decoder: d}, pieces, opt, func(s format.Sink) format.Sink { return s })
 }
 
 // growing reads a text that grows.

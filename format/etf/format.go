@@ -56,6 +56,7 @@ var about = format.About{
 	Title:      "Eclipse TRACE4CPS",
 	Extensions: []string{".etf"},
 	SingleText: true,
+	Follows:    true,
 	Reads:      "all lines; dialect V0.1",
 	Writes:     "all lines, canonically",
 	Seeks:      "time windows by chunk",

@@ -286,7 +286,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 			f.s.ahead.aheadShared, f.s.t.chunk = shared, shared.chunk
 		}
 		f.rows = min(batchRows, shared.rows)
-		streams, open = append(streams, f), append(open, f)
+		streams, open = append(streams, f.Next), append(open, f)
 	}
 	for i := range list {
 		f, err := d.stream(ctx, &list[i], sel)

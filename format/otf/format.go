@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the Open Trace Format, version 1.
-type Format struct{}
+type Format struct{ format.Unsupported }
 
 // About returns the description of the format.
 func (Format) About() format.About { return about }

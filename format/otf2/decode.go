@@ -301,18 +301,18 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		}
 		open = append(open, x.r)
 		x.rows = most
-		list = append(list, x)
+		list = append(list, x.Next)
 	}
 	sorted, err := sorter.Locations(ctx, most)
 	if err != nil {
 		return nil, closeAll, err
 	}
 	for loc, rows := range sorted {
-		list[places[loc]] = rows
+		list[places[loc]] = rows.Next
 	}
 	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // these have no readable event
 	if x := d.markerStream(sel); x != nil {
-		list = append(list, x)
+		list = append(list, x.Next)
 	}
 	return list, closeAll, nil
 }

@@ -141,7 +141,7 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 			open = append(open, whole)
 			r.keeping = true
 		}
-		list = append(list, x)
+		list = append(list, x.Next)
 	}
 	return format.Merge(ctx, format.Select(d.defs, sel, list), sink)
 }

@@ -232,7 +232,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		}
 		if t != nil {
 			open = append(open, t)
-			list = append(list, x)
+			list = append(list, x.Next)
 		}
 	}
 	return list, closeAll, nil

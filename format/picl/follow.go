@@ -1,6 +1,7 @@
 package picl
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -11,24 +12,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Follow returns the events of a text that grows. The text must not be of the old format, and must not carry
+// Follow reads a text that grows. The text must not be of the old format, and must not carry
 // another format's trace. Facts that only later records contain are unknown: the source of a receive that does
 // not state it, and the process of a partner that has had no record yet.
-func (Format) Follow(opt *format.FollowOptions) (format.Following, error) {
+func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions) error {
 	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
+		return err
 	}
 	d := newDecoder(opt.ReadOptions, &lines.File{Name: opt.Name, Continued: true, Skipped: new(int64)},
 		func() error { return nil })
 	if err := d.define(nil, nil, nil, nil); err != nil {
-		return nil, err
+		return err
 	}
 	d.Model.Native, d.renamed = nil, map[uint32]int64{}
 	g := &growing{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
-	return linetrace.NewFollowing(&d.Text, g, opt, func(sink format.Sink) format.Sink {
+	return linetrace.Follow(&d.Text, g, pieces, opt, func(sink format.Sink) format.Sink {
 		g.filter = newReceiveFilter(d, sink)
 		return &pairing{Sink: g.filter, d: d, open: map[procEvent][]uint32{}}
-	}), nil
+	})
 }
 
 // growing reads a text that grows.

@@ -62,6 +62,7 @@ var about = format.About{
 	Title:      "PICL",
 	Extensions: []string{".trf", ".picl"},
 	SingleText: true,
+	Follows:    true,
 	Reads:      "new format, MPICL, old format (compact and verbose)",
 	Writes:     "new format; for ParaGraph on request",
 	Seeks:      "time windows by chunk",

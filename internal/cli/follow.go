@@ -24,19 +24,36 @@ import (
 type followFlags struct {
 	follow bool
 	late   string
+	idle   string
+}
+
+// ticks returns a function that converts the value of a flag to ticks.
+func (*followFlags) ticks(flag, value string) func(trace.Clock) (int64, error) {
+	return func(c trace.Clock) (int64, error) {
+		t, err := c.ParseDuration(value)
+		if err == nil && t < 0 {
+			err = fmt.Errorf("found %q, expected a time of at least 0", value)
+		}
+		if err != nil {
+			err = usageError("%s: %w", flag, err)
+		}
+		return t, err
+	}
 }
 
 func (s *followFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
 		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
 	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
+	f.StringVar(&s.idle, "idle", "",
+		"follow: after how long without an event an object has left the system, such as 10ms; else at the end")
 }
 
 // check reports flags that do not go together.
 func (s *followFlags) check(f *pflag.FlagSet) error {
-	others := []string{"late"}
+	others := []string{"late", "idle"}
 	if s.follow {
-		others = []string{"suggest", "junit", "compat", "window", "from", "to", "location", "group", "clock-correction"}
+		others = []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group", "clock-correction"}
 	}
 	for _, name := range others {
 		if f.Changed(name) {
@@ -46,9 +63,12 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 			return usageError("--%s: found it without --follow, expected it with --follow", name)
 		}
 	}
-	if s.late != "" {
-		if _, err := trace.Seconds(1e9).ParseDuration(s.late); err != nil {
-			return usageError("--late: %w", err)
+	for flag, value := range map[string]string{"--late": s.late, "--idle": s.idle} {
+		if value == "" {
+			continue
+		}
+		if _, err := s.ticks(flag, value)(trace.Seconds(1e9)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -114,7 +134,7 @@ type follower struct {
 	flags   *verifyFlags
 	spec    *verify.Spec
 	in      *input // for messages and headings; its file is nil
-	events  format.Following
+	defs    *trace.Definitions
 	monitor *verify.Monitor
 
 	violated bool
@@ -186,58 +206,58 @@ func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error)
 	return f, st.Mode().IsRegular(), nil
 }
 
-// run processes the pieces of the text until there are no more, or ctx is done.
+// errDecided ends the reading of a text when all checks are decided.
+var errDecided = errors.New("all checks are decided")
+
+// run verifies the pieces of the text until there are no more, or ctx is done.
 func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) error {
 	lasting := context.WithoutCancel(ctx) // the verdicts at the end are printed after an interrupt, too
-	var head []byte
-	for more := true; more; {
-		var p textPiece
+	next := func() (textPiece, bool) {
 		select {
-		case p, more = <-text:
+		case p, more := <-text:
+			return p, more
 		case <-ctx.Done():
-			more = false
-		}
-		if p.err != nil {
-			return p.err
-		}
-		if f.events == nil {
-			head = append(head, p.text...)
-			if ok, err := f.begin(head, !more); err != nil || !ok {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			p.text, head = head, nil
-		}
-		if f.monitor.Open() == 0 {
-			if grows {
-				return nil
-			}
-			continue // the program that writes the pipe goes on
-		}
-		err := f.events.Add(p.text, f.monitor)
-		if err == nil && !more {
-			err = f.events.Finish(f.monitor)
-		}
-		if err != nil {
-			return err
-		}
-		list, err := f.monitor.Decide(lasting, len(text) == 0)
-		if err == nil && !more {
-			var rest []verify.CheckResult
-			rest, err = f.monitor.End(lasting)
-			list = append(list, rest...)
-		}
-		if err != nil {
-			return &exitError{exitDefects, fmt.Errorf("%s: %w", f.in.src.Path, err)}
-		}
-		if err := f.print(list, !more); err != nil {
-			return err
+			return textPiece{}, false
 		}
 	}
-	if f.flags.input.quiet {
+	x, opt, head, err := f.begin(next)
+	if err != nil {
+		return err
+	}
+	err = x.Follow(func(yield func([]byte, error) bool) {
+		for p, more := (textPiece{text: head}), true; more; p, more = next() {
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+			if f.monitor.Open() == 0 {
+				if grows {
+					break
+				}
+				continue // the program that writes the pipe goes on
+			}
+			if !yield(p.text, nil) {
+				return
+			}
+			list, err := f.monitor.Decide(lasting, len(text) == 0)
+			if err = f.print(list, false, err); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		if f.monitor.Open() == 0 {
+			yield(nil, errDecided)
+		}
+	}, opt)
+	switch {
+	case errors.Is(err, errDecided) && grows:
 		return nil
+	case err != nil && !errors.Is(err, errDecided):
+		return err
+	}
+	list, err := f.monitor.End(lasting)
+	if err = f.print(list, true, err); err != nil || f.flags.input.quiet {
+		return err
 	}
 	for _, w := range f.monitor.Warnings() {
 		printf(f.err, "%s: %s%s\n", f.in.src.Path, w.Text, nearest.Hint(w.Word, w.Words))
@@ -248,67 +268,77 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 // headLimit is the length of the beginning of a text from which its format must be clear.
 const headLimit = 64 << 10
 
-// begin finds the format of a text from its beginning. ok is false if it needs more of the text. ended is set
-// if head is the whole text.
-func (f *follower) begin(head []byte, ended bool) (ok bool, err error) {
+// begin finds the format of a text, and returns the settings for it. It also returns the beginning of the text
+// that it has read.
+func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *format.FollowOptions, head []byte,
+	err error) {
+	for more := true; x == nil && more; {
+		var p textPiece
+		if p, more = next(); p.err != nil {
+			return nil, nil, nil, p.err
+		}
+		head = append(head, p.text...)
+		if x, err = f.formatOf(head, !more || len(head) >= headLimit); err != nil {
+			return nil, nil, nil, err
+		}
+	}
 	r := &f.flags.input
-	x, err := f.namedFormat(r)
+	values, err := f.parseOptions(r.options)
 	if err != nil {
-		return false, err
+		return nil, nil, nil, err
+	}
+	f.in.format = x
+	opt = &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
+		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.watch,
+		Finer: func(factor int64) { f.monitor.Finer(factor) }}
+	if late := f.flags.follow.late; late != "" {
+		opt.Late = f.flags.follow.ticks("--late", late)
+	}
+	return x, opt, head, nil
+}
+
+// watch returns a monitor for a trace with the definitions d.
+func (f *follower) watch(d *trace.Definitions) (format.Sink, error) {
+	f.defs = d
+	f.monitor = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics))
+	if f.flags.follow.idle != "" {
+		f.monitor.Idle(f.flags.follow.ticks("--idle", f.flags.follow.idle))
+	}
+	return f.monitor, nil
+}
+
+// formatOf returns the format of a text from its beginning, or nil if it needs more of the text. ended is set if it
+// cannot have more.
+func (f *follower) formatOf(head []byte, ended bool) (format.Format, error) {
+	x, err := f.namedFormat(&f.flags.input)
+	if err != nil {
+		return nil, err
 	}
 	if x == nil {
 		least := 50
-		if ended = ended || len(head) >= headLimit; ended {
+		if ended {
 			least = 1
 		}
 		x = format.Probe(f.formats, f.in.src.Name, head[:bytes.LastIndexByte(head, '\n')+1], least)
 	}
 	switch {
 	case x == nil && !ended:
-		return false, nil
+		return nil, nil
 	case len(bytes.TrimSpace(head)) == 0 && ended:
-		return false, format.EmptyError(f.in.src)
+		return nil, format.EmptyError(f.in.src)
 	case x == nil:
-		return false, fmt.Errorf("%s: %w: found %q", f.in.src.Path, format.ErrUnknown, head[:min(len(head), 24)])
+		return nil, fmt.Errorf("%s: %w: found %q", f.in.src.Path, format.ErrUnknown, head[:min(len(head), 24)])
+	case x.About().Follows:
+		return x, nil
 	}
-	follow, ok := x.(format.Follower)
-	if !ok {
-		var titles []string
-		for _, x := range f.formats {
-			if _, ok := x.(format.Follower); ok {
-				titles = append(titles, x.About().Title)
-			}
-		}
-		return false, usageError("%s: found %s, expected a text of %s, which can be read while it grows", f.in.src.Path,
-			x.About().Title, strings.Join(titles, " or "))
-	}
-	values, err := f.parseOptions(r.options)
-	if err != nil {
-		return false, err
-	}
-	f.in.format = x
-	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
-		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate}
-	if late := f.flags.follow.late; late != "" {
-		opt.Late = func(c trace.Clock) (int64, error) {
-			t, err := c.ParseDuration(late)
-			if err == nil && t < 0 {
-				err = fmt.Errorf("found %q, expected a time of at least 0", late)
-			}
-			if err != nil {
-				err = usageError("--late: %w", err)
-			}
-			return t, err
+	var titles []string
+	for _, x := range f.formats {
+		if x.About().Follows {
+			titles = append(titles, x.About().Title)
 		}
 	}
-	if f.events, err = follow.Follow(opt); err != nil {
-		return false, err
-	}
-	f.monitor, err = verify.NewMonitor(f.spec, f.events.Defs(), verify.Semantics(f.flags.semantics))
-	if err != nil {
-		return false, usageError("--follow: %w", err)
-	}
-	return true, nil
+	return nil, usageError("%s: found %s, expected a text of %s, which can be read while it grows", f.in.src.Path,
+		x.About().Title, strings.Join(titles, " or "))
 }
 
 // mostLate is the number of lines that are reported one by one as too late.
@@ -317,7 +347,7 @@ const mostLate = 10
 // tooLate reports a line that came too late.
 func (f *follower) tooLate(line, t, least int64) error {
 	f.late++
-	c := f.events.Defs().Clock
+	c := f.defs.Clock
 	text := fmt.Sprintf("%s:%d: found a line at %s s, expected at least %s s, behind those before it", f.in.src.Path, line,
 		c.FormatSeconds(t), c.FormatSeconds(least))
 	switch {
@@ -329,12 +359,15 @@ func (f *follower) tooLate(line, t, least int64) error {
 	return nil
 }
 
-// print prints verdicts at once.
-func (f *follower) print(list []verify.CheckResult, ended bool) error {
+// print prints verdicts at once, unless there is an error, which it returns as that of the trace.
+func (f *follower) print(list []verify.CheckResult, ended bool, err error) error {
+	if err != nil {
+		return &exitError{exitDefects, fmt.Errorf("%s: %w", f.in.src.Path, err)}
+	}
 	for _, c := range list {
 		f.violated = f.violated || c.Verdict.Violated()
 		if f.flags.asJSON {
-			h := heading{f.in.src.Path, f.in.format.About().Name, info.NewClock(f.events.Defs().Clock)}
+			h := heading{f.in.src.Path, f.in.format.About().Name, info.NewClock(f.defs.Clock)}
 			e := json.NewEncoder(f.out)
 			e.SetEscapeHTML(false)
 			if err := e.Encode(followedVerdict{h, f.monitor.States(), ended, c}); err != nil {

@@ -29,6 +29,7 @@ type verifyFlags struct {
 	semantics      string
 	asJSON, compat bool
 	junit          bool
+	robust         bool
 	suggest        suggestFlags
 	follow         followFlags
 }
@@ -113,6 +114,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
 		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
 	complete(c, "semantics", semantics...)
+	f.BoolVar(&flags.robust, "robust", false, "also print how far the signals of checks are from the bounds that decide them")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
@@ -147,6 +149,9 @@ type verified struct {
 func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) error {
 	if n := count(flags.asJSON, flags.junit, flags.compat); n > 1 {
 		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
+	}
+	if flags.robust && (flags.junit || flags.compat) {
+		return usageError("--robust: found it with --junit or --compat, which do not print it, expected it without")
 	}
 	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
 		return err
@@ -313,7 +318,8 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		if err != nil {
 			return nil, nil, err
 		}
-		opt := verify.Options{Semantics: verify.Semantics(flags.semantics), Location: sel.Location}
+		opt := verify.Options{Semantics: verify.Semantics(flags.semantics), Robust: flags.robust,
+			Location: sel.Location}
 		var window bounds
 		window, opt.Window = flags.selection.bounds(sel)
 		x, err := verify.Run(ctx, in.Events, spec, opt)
@@ -363,10 +369,17 @@ func (a *app) printVerdicts(x *verify.Result) {
 		fmt.Fprintln(a.out, "The specification has no checks.")
 		return
 	}
-	printTable(a.out, table.Row{"check", "verdict", "formula"}, len(x.Checks), 0, func(i int) table.Row {
-		c := &x.Checks[i]
-		return table.Row{plain(c.Name), c.Verdict, plain(c.Formula)}
-	})
+	if slices.ContainsFunc(x.Checks, func(c verify.CheckResult) bool { return c.Robustness != nil }) {
+		printTable(a.out, table.Row{"check", "verdict", "robustness", "formula"}, len(x.Checks), 0, func(i int) table.Row {
+			c := &x.Checks[i]
+			return table.Row{plain(c.Name), c.Verdict, c.Robustness.String(), plain(c.Formula)}
+		})
+	} else {
+		printTable(a.out, table.Row{"check", "verdict", "formula"}, len(x.Checks), 0, func(i int) table.Row {
+			c := &x.Checks[i]
+			return table.Row{plain(c.Name), c.Verdict, plain(c.Formula)}
+		})
+	}
 	for _, c := range x.Checks {
 		if !c.Verdict.Violated() {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -24,16 +25,15 @@ type Grower interface {
 	MostDigits() int32
 }
 
-// Following delivers the events of a text that grows.
-type Following struct {
+// following delivers the events of a text that grows.
+type following struct {
 	text *Text
 	p    Grower
 	opt  *format.FollowOptions
 	scan Scan
 	asm  Assembler
 	out  Block
-	sink format.Sink // wraps now
-	now  *relay
+	sink format.Sink
 
 	rest      []byte        // the text behind the last whole line
 	seen      int           // bytes of it that have been searched for a line end
@@ -72,26 +72,34 @@ func (h *heldLines) Pop() any {
 	return x
 }
 
-// NewFollowing returns the events of a text without lines. wrap returns the sink for the events of all blocks.
-func NewFollowing(t *Text, p Grower, opt *format.FollowOptions,
-	wrap func(format.Sink) format.Sink) *Following {
+// Follow implements Follow of a [format.Format], for a text without lines. wrap returns the sink for the events of
+// all pieces.
+func Follow(t *Text, p Grower, pieces iter.Seq2[[]byte, error], opt *format.FollowOptions,
+	wrap func(format.Sink) format.Sink) error {
+	sink, err := opt.Begin(t.Model)
+	if err != nil {
+		return err
+	}
 	sel := trace.Events()
 	sel.NoStates = true
-	f := &Following{text: t, p: p, opt: opt, scan: p.Begin(sel), now: &relay{}}
-	f.sink = wrap(f.now)
+	f := &following{text: t, p: p, opt: opt, scan: p.Begin(sel), sink: wrap(sink)}
+	defer f.scan.Close()
 	f.asm = f.scan.Assembler(true)
 	f.out = f.asm.Block()
-	return f
+	for piece, err := range pieces {
+		if err != nil {
+			return err
+		}
+		if err := f.add(piece); err != nil {
+			return err
+		}
+	}
+	return f.finish()
 }
 
-// relay passes events on to the sink of the current call of Add or Finish.
-type relay struct{ format.Sink }
-
-// Defs returns the definitions.
-func (f *Following) Defs() *trace.Definitions { return f.text.Model }
-
-// Add implements [format.Following].
-func (f *Following) Add(text []byte, sink format.FollowSink) error {
+// add adds a piece of the text and delivers the events that are now complete. It holds back a last line without a
+// line end.
+func (f *following) add(text []byte) error {
 	if len(f.rest) > 0 {
 		f.rest = append(f.rest, text...)
 		text = f.rest
@@ -111,7 +119,7 @@ func (f *Following) Add(text []byte, sink format.FollowSink) error {
 		}
 		return nil
 	}
-	err := f.add(text[:whole], sink)
+	err := f.addLines(text[:whole])
 	f.rest = append(f.rest[:0], text[whole:]...)
 	f.seen = len(f.rest)
 	return err
@@ -129,8 +137,8 @@ func lastLineEnd(text []byte) int {
 	}
 }
 
-// add adds a text that consists of whole lines.
-func (f *Following) add(text []byte, sink format.FollowSink) error {
+// addLines adds a text that consists of whole lines.
+func (f *following) addLines(text []byte) error {
 	if f.line == 0 {
 		text = bytes.TrimPrefix(text, []byte(lines.ByteOrderMark))
 	}
@@ -139,7 +147,7 @@ func (f *Following) add(text []byte, sink format.FollowSink) error {
 	if err != nil {
 		return err
 	}
-	if err := f.finer(times, sink); err != nil {
+	if err := f.finer(times); err != nil {
 		return err
 	}
 	late := int64(0)
@@ -155,14 +163,14 @@ func (f *Following) add(text []byte, sink format.FollowSink) error {
 				f.newest, _, _ = times.Last.Ticks(f.text.Digits)
 				f.any = true
 			}
-			return f.parse(b, sink)
+			return f.parse(b)
 		}
 	}
-	return f.order(f.text.File.Walk(b), late, sink)
+	return f.order(f.text.File.Walk(b), late)
 }
 
 // order sorts lines by their times, and delivers the events of the lines that need not be held.
-func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
+func (f *following) order(w lines.Walker, late int64) error {
 	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
 	last := int64(math.MinInt64)
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
@@ -189,22 +197,21 @@ func (f *Following) order(w lines.Walker, late int64, sink format.Sink) error {
 			f.take(x.text, x.number)
 		}
 	}
-	return f.deliver(sink)
+	return f.deliver()
 }
 
 // least returns the least time that a line may have.
-func (f *Following) least(late int64) int64 {
+func (f *following) least(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64
 	}
 	return f.newest - late
 }
 
-// Finish delivers the events that remain.
-func (f *Following) Finish(sink format.FollowSink) error {
-	defer f.scan.Close()
+// finish delivers the events that remain at the end of the text.
+func (f *following) finish() error {
 	if len(f.rest) > 0 {
-		if err := f.add(append(f.rest, '\n'), sink); err != nil {
+		if err := f.addLines(append(f.rest, '\n')); err != nil {
 			return err
 		}
 	}
@@ -213,38 +220,36 @@ func (f *Following) Finish(sink format.FollowSink) error {
 		x := heap.Pop(&f.held).(heldLine)
 		f.take(x.text, x.number)
 	}
-	if err := f.deliver(sink); err != nil {
+	if err := f.deliver(); err != nil {
 		return err
 	}
-	f.now.Sink = sink
 	return f.asm.Finish(f.sink)
 }
 
 // take adds a line to the lines that are ready to be parsed.
-func (f *Following) take(l []byte, number int64) {
+func (f *following) take(l []byte, number int64) {
 	f.ready = append(append(f.ready, l...), '\n')
 	f.numbers = append(f.numbers, number)
 }
 
 // deliver parses the lines that are ready and delivers their events.
-func (f *Following) deliver(sink format.Sink) error {
+func (f *following) deliver() error {
 	if len(f.numbers) == 0 {
 		return nil
 	}
-	return f.parse(&lines.Block{Data: f.ready, Line: f.numbers[0], Numbers: f.numbers}, sink)
+	return f.parse(&lines.Block{Data: f.ready, Line: f.numbers[0], Numbers: f.numbers})
 }
 
 // parse parses a block and delivers its events.
-func (f *Following) parse(b *lines.Block, sink format.Sink) error {
+func (f *following) parse(b *lines.Block) error {
 	if err := f.out.Parse(b, Place{}); err != nil {
 		return err
 	}
-	f.now.Sink = sink
 	return f.asm.Take(f.out, f.sink)
 }
 
 // finer makes the tick fine enough for the times of a block.
-func (f *Following) finer(r *Times, sink format.FollowSink) error {
+func (f *following) finer(r *Times) error {
 	t := f.text
 	if !r.Any {
 		return nil
@@ -281,6 +286,6 @@ func (f *Following) finer(r *Times, sink format.FollowSink) error {
 	if x, ok := f.asm.(interface{ Finer(factor int64) }); ok {
 		x.Finer(factor)
 	}
-	sink.Finer(factor)
+	f.opt.Finer(factor)
 	return nil
 }

@@ -66,7 +66,8 @@ func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order
 	case t.Runs != nil:
 		streams := make([]format.Stream, len(t.Runs))
 		for i, r := range t.Runs {
-			streams[i] = &stream{src: t.File.Chunks(lines.Cut(t.Chunks, r.From, r.To, r.Line)), a: s.Assembler(true)}
+			run := &stream{src: t.File.Chunks(lines.Cut(t.Chunks, r.From, r.To, r.Line)), a: s.Assembler(true)}
+			streams[i] = run.next
 		}
 		err = format.Merge(ctx, streams, sink)
 	default:
@@ -199,8 +200,8 @@ func (s *stream) Batch(b *trace.Batch) error {
 // Links does nothing, because links are delivered after all runs.
 func (s *stream) Links([]trace.Link) error { return nil }
 
-// Next returns the next batch of the run, or nil after the last one.
-func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
+// next returns the next batch of the run, or nil after the last one.
+func (s *stream) next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		if s.ready < len(s.out) {
 			s.ready++

@@ -99,7 +99,7 @@ func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, err
 	return rows, nil
 }
 
-// Rows returns sorted rows. It implements format.Stream.
+// Rows returns sorted rows. It is a [format.Stream].
 type Rows struct {
 	s    *Sorter
 	it   *extsort.Iterator

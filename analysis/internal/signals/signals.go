@@ -173,6 +173,16 @@ func (s *Sweep) Add(from, to int64, v float64) {
 	*s = append(*s, edge{from, v, false}, edge{to, -v, true})
 }
 
+// sort sorts the edges by time. Of those at one time the ends come first.
+func (s Sweep) sort() {
+	slices.SortFunc(s, func(a, b edge) int {
+		if a.time != b.time {
+			return cmp.Compare(a.time, b.time)
+		}
+		return cmp.Compare(a.by, b.by)
+	})
+}
+
 // Signal returns the sum from time first to time last.
 func (s Sweep) Signal(first, last int64) Signal {
 	sum, _ := s.signals(first, last)
@@ -182,12 +192,7 @@ func (s Sweep) Signal(first, last int64) Signal {
 // signals returns the sum from time first to time last, and the number of functions that are open, in pieces of the
 // same times.
 func (s Sweep) signals(first, last int64) (sum, open Signal) {
-	slices.SortFunc(s, func(a, b edge) int {
-		if a.time != b.time {
-			return cmp.Compare(a.time, b.time)
-		}
-		return cmp.Compare(a.by, b.by)
-	})
+	s.sort()
 	sum, open = make(Signal, 0, len(s)+1), make(Signal, 0, len(s)+1)
 	at, n := first, 0
 	var v claims.Sum

@@ -5,10 +5,11 @@ It reads a JSON object per line: the states of a trace ([time, [propositions]]),
 ["and", f, g], ["or", f, g], ["implies", f, g], ["next", f], ["globally", bound, f], ["finally", bound, f] and
 ["until", bound, f, g], where f holds until g does. A bound is null or [low, high, lowOpen, highOpen]; high may be
 null. The signal may be derived of calls instead ("usage" or "wip"). For each line it prints [two-valued, informative
-prefix], the latter "good", "bad" or "none".
+prefix, robustness], the second "good", "bad" or "none".
 All times are whole numbers.
 """
 import json
+import math
 import operator
 import sys
 
@@ -36,11 +37,22 @@ def never(bound):
     return not any(within(d, bound) for d in range(bound[1] + 1))
 
 
+robust = False  # truth values are numbers, and None does not occur
+
+
+def truth(a):
+    return (math.inf if a else -math.inf) if robust else a
+
+
 def k_not(a):
+    if robust:
+        return -a
     return None if a is None else not a
 
 
 def k_and(a, b):
+    if robust:
+        return min(a, b)
     if a is False or b is False:
         return False
     return None if a is None or b is None else True
@@ -60,15 +72,18 @@ class States:
         for n, (start, stop, v) in enumerate(self.signal):
             follows = any(m != n and s[0] == stop for m, s in enumerate(self.signal))
             if start <= t < stop or t == stop and not follows:
+                if robust:
+                    d = v - number
+                    return {"<": -d, "<=": -d, "==": -abs(d), "!=": abs(d)}.get(op, d)
                 return OPS[op](v, number)
-        return False
+        return truth(False)
 
     def at(self, f, i):
         op = f[0]
         if op == "true":
-            return True
+            return truth(True)
         if op == "prop":
-            return f[1] in self.states[i][1]
+            return truth(f[1] in self.states[i][1])
         if op == "signal":
             return self.value(f[1], f[2], self.states[i][0])
         if op == "not":
@@ -86,7 +101,7 @@ class States:
         if op == "globally":
             return k_not(self.at(["finally", f[1], ["not", f[2]]], i))
         bound, holds, goal = f[1], f[2], f[3]
-        result, so_far = False, True
+        result, so_far = truth(False), truth(True)
         over = never(bound)
         for j in range(i, len(self.states)):
             d = self.states[j][0] - self.states[i][0]
@@ -119,7 +134,7 @@ class Dense:
     def find(self, f, t):
         op = f[0]
         if op == "true":
-            return True
+            return truth(True)
         if op == "signal":
             return States([], self.signal, None).value(f[1], f[2], t / 4)
         if op == "not":
@@ -136,7 +151,7 @@ class Dense:
             return k_not(self.at(["finally", f[1], ["not", f[2]]], t))
         bound, holds, goal = f[1], f[2], f[3]
         quarters = bound and [4 * bound[0], None if bound[1] is None else 4 * bound[1], bound[2], bound[3]]
-        result, so_far = False, True
+        result, so_far = truth(False), truth(True)
         for u in range(t, self.last + 1):
             if within(u - t, quarters):
                 here = self.at(goal, u)
@@ -174,10 +189,11 @@ for line in sys.stdin:
     if x["derived"]:
         x["signal"] = derive(x["derived"], x["calls"], x["end"])
     out = []
-    for end in (False, None):
+    for end in (False, None, -math.inf):
+        robust = end not in (False, None)
         if x["dense"]:
             r = Dense(x["signal"], x["end"], end).at(x["formula"], 0)
         else:
             r = States(x["states"], x["signal"], end).at(x["formula"], 0)
         out.append(r)
-    print(json.dumps([out[0], NAMES[out[1]]]))
+    print(json.dumps([out[0], NAMES[out[1]], str(out[2])]))

@@ -1,0 +1,252 @@
+package signals
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+)
+
+// Line is a linear piece of a signal: the value u ticks behind From is Start + Rise·u/Per. Per is above 0.
+type Line struct {
+	From, To    int64
+	Start, Rise float64
+	Per         int64
+}
+
+// Part is a number that a [Growing] makes a signal of.
+type Part int
+
+// The parts.
+const (
+	SumPart      Part = iota // the sum of the step functions
+	OpenPart                 // the number of step functions that are open
+	QuotientPart             // their number divided by their sum, or 0
+)
+
+// Growing makes a signal of step functions while these are still added, or of the averages over the last ticks. It
+// delivers the same lines whatever the times up to which it is asked for them.
+type Growing struct {
+	part  Part
+	over  int64 // 0 means no average
+	first int64
+
+	edges Sweep  // those behind the last call of Until
+	set   []step // as edges, of Set
+	sum   claims.Sum
+	open  int
+
+	at     int64      // the last change of the signal
+	value  [2]float64 // the averages there: of the sum, and of the number that are open
+	steps  []step     // those that the window has not left, and the one before; the last one is the present one
+	recent [2]float64 // areas of all steps but the present one
+	early  [2]float64 // areas of the steps that end before the begin of the window
+	begin  int        // the step in which the window begins
+	leaves int        // the next step whose begin leaves the window
+}
+
+// step is a constant piece of a step function, up to the begin of the next one.
+type step struct {
+	from int64
+	v    [2]float64
+}
+
+// NewGrowing returns the signal without step functions from time first on. If over is positive, the signal has at each
+// time the average over the last over ticks, and counts as 0 before its begin.
+func NewGrowing(part Part, first, over int64) *Growing {
+	return &Growing{part: part, over: over, first: first, at: first, steps: []step{{from: first}}}
+}
+
+// Begin adds a value from a time on.
+func (g *Growing) Begin(t int64, v float64) { g.edges = append(g.edges, edge{t, v, false}) }
+
+// Sweep adds step functions to a signal without any.
+func (g *Growing) Sweep(s Sweep) { g.edges = s }
+
+// Lines returns about how many lines the step functions behind the last call of Until make.
+func (g *Growing) Lines() int {
+	if g.over > 0 {
+		return 2*(len(g.edges)+len(g.set)) + 2
+	}
+	return len(g.edges) + len(g.set) + 1
+}
+
+// End removes a value that began at an earlier time.
+func (g *Growing) End(from, t int64, v float64) {
+	if from < t {
+		g.edges = append(g.edges, edge{t, -v, true})
+		return
+	}
+	for i := len(g.edges) - 1; i >= 0; i-- { // it has no duration
+		if g.edges[i] == (edge{from, v, false}) {
+			g.edges = slices.Delete(g.edges, i, i+1)
+			return
+		}
+	}
+}
+
+// Set sets the value from a time on, instead of Begin and End. Times must increase.
+func (g *Growing) Set(t int64, v float64) { g.set = append(g.set, step{t, [2]float64{v, 1}}) }
+
+// Until delivers the lines up to a time, before which no step function may be added any more. If the last line was
+// incomplete, its first line replaces that one: both have the same begin. last is set at the end of the trace. The
+// result is the time up to which the signal is known.
+func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
+	g.edges.sort()
+	i := 0
+	for i < len(g.edges) && g.edges[i].time < t {
+		at := g.edges[i].time
+		for ; i < len(g.edges) && g.edges[i].time == at; i++ {
+			g.sum.Add(g.edges[i].by)
+			if g.open++; g.edges[i].end {
+				g.open -= 2
+			}
+			// The sum is exactly 0 where no function is open, despite rounding errors.
+			if g.open == 0 {
+				g.sum = claims.Sum{}
+			}
+		}
+		g.change(at, [2]float64{g.sum.Value(), float64(g.open)}, line)
+	}
+	g.edges = slices.Delete(g.edges, 0, i)
+	for len(g.set) > 0 && g.set[0].from < t {
+		g.change(g.set[0].from, g.set[0].v, line)
+		g.set = g.set[1:]
+	}
+	g.advance(t, last, line)
+	if g.part == QuotientPart && g.over > 0 {
+		return g.at // a quotient is linear between two changes, of which the next one is unknown
+	}
+	return t
+}
+
+// change begins a step.
+func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
+	g.advance(t, true, line)
+	now := &g.steps[len(g.steps)-1]
+	if now.from == t {
+		now.v = v
+		return
+	}
+	if g.over <= 0 {
+		*now = step{t, v}
+		return
+	}
+	for i, x := range now.v {
+		g.recent[i] += x * float64(t-now.from)
+	}
+	g.steps = append(g.steps, step{t, v})
+}
+
+// advance delivers the lines up to a time. whole is set if the signal changes there.
+func (g *Growing) advance(t int64, whole bool, line func(Line)) {
+	for g.at < t {
+		next, ends, leaves := t, whole, false
+		if g.over > 0 && g.leaves < len(g.steps) && t-g.steps[g.leaves].from >= g.over {
+			next, ends, leaves = g.steps[g.leaves].from+g.over, true, true
+		}
+		if !g.line(next, ends, line) {
+			return
+		}
+		if g.at = next; leaves {
+			g.leaves++
+		}
+		g.trim()
+	}
+}
+
+// line delivers the line from the last change to time t. ends is set if the signal changes there. The result is false
+// if the line is incomplete.
+func (g *Growing) line(t int64, ends bool, line func(Line)) bool {
+	now := g.steps[len(g.steps)-1].v
+	x := Line{From: g.at, To: t, Per: 1}
+	switch {
+	case g.over <= 0:
+		x.Start = g.of(now)
+	case g.part == QuotientPart:
+		if !ends {
+			return false
+		}
+		value := g.average(t)
+		x.Start, x.Rise, x.Per = g.of(g.value), g.of(value)-g.of(g.value), t-g.at
+		g.value = value
+	default:
+		left := [2]float64{}
+		if g.leaves > 0 {
+			left = g.steps[g.leaves-1].v
+		}
+		x.Start, x.Rise, x.Per = g.of(g.value), g.of(now)-g.of(left), g.over
+		if ends {
+			g.value = g.average(t)
+		}
+	}
+	line(x)
+	return ends
+}
+
+// of returns the value of the signal's part.
+func (g *Growing) of(v [2]float64) float64 {
+	switch {
+	case g.part == SumPart:
+		return v[0]
+	case g.part == OpenPart:
+		return v[1]
+	case v[0] == 0:
+		return 0
+	}
+	return v[1] / v[0]
+}
+
+// average returns the averages over the last ticks at time t.
+func (g *Growing) average(t int64) (v [2]float64) {
+	now := &g.steps[len(g.steps)-1]
+	v = g.recent
+	for i, x := range now.v {
+		v[i] += x * float64(t-now.from)
+	}
+	if t-g.first > g.over {
+		from := t - g.over
+		for g.begin+1 < len(g.steps) && g.steps[g.begin+1].from <= from {
+			s := &g.steps[g.begin]
+			g.begin++
+			for i, x := range s.v {
+				g.early[i] += x * float64(g.steps[g.begin].from-s.from)
+			}
+		}
+		s := &g.steps[g.begin]
+		for i, x := range s.v {
+			v[i] -= g.early[i] + x*float64(from-s.from)
+		}
+	}
+	for i := range v {
+		v[i] /= float64(g.over)
+	}
+	return v
+}
+
+// trim removes steps that the window has left.
+func (g *Growing) trim() {
+	n := min(g.begin, g.leaves-1)
+	if n < 1024 || n < len(g.steps)/2 {
+		return
+	}
+	g.steps = slices.Delete(g.steps, 0, n)
+	g.begin, g.leaves = g.begin-n, g.leaves-n
+}
+
+// Finer multiplies all times by a factor. over is the window in the new ticks.
+func (g *Growing) Finer(factor, over int64) {
+	g.over, g.first, g.at = over, g.first*factor, g.at*factor
+	for i := range g.edges {
+		g.edges[i].time *= factor
+	}
+	for i := range g.set {
+		g.set[i].from *= factor
+	}
+	for i := range g.steps {
+		g.steps[i].from *= factor
+	}
+	for i := range g.recent {
+		g.recent[i] *= float64(factor)
+		g.early[i] *= float64(factor)
+	}
+}

@@ -1,0 +1,301 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-trace/weft/analysis/internal/signals"
+	"github.com/weft-trace/weft/trace"
+)
+
+// growth makes derived signals and response times while a trace grows. The recorder tells it of claims, objects and
+// propositions.
+type growth struct {
+	*recorder
+	idle      func(c trace.Clock) (int64, error) // see [Monitor.Idle]
+	signals   []*grownSignal                     // by index; nil for signals of the trace
+	responses map[*Responses]*grownResponses
+	watches   bool // it needs the states at which propositions hold
+	resources int  // number of the resources at the last look at which of them usage signals count
+}
+
+// grownSignal is a derived signal of a trace that grows.
+type grownSignal struct {
+	*Signal
+	*signals.Growing
+	lines      []signals.Line
+	known      int64 // the signal is known before this time
+	rate       eventRate
+	ofResource bool // it counts claims of resources
+	counted    bool // it has counted claims by their own attributes
+}
+
+func newGrowth(r *recorder) *growth {
+	g := &growth{recorder: r, signals: make([]*grownSignal, len(r.spec.signals)),
+		responses: map[*Responses]*grownResponses{}}
+	for i, s := range r.spec.signals {
+		if s.Kind != TraceSignal {
+			g.signals[i] = &grownSignal{Signal: s}
+			g.watches = g.watches || s.Kind == Throughput
+		}
+	}
+	for _, f := range r.spec.formulas {
+		if f.Op == Percentile {
+			g.watches = true
+			g.responses[f.Responses] = &grownResponses{responses: f.Responses, spans: map[string]grownSpan{}}
+		}
+	}
+	return g
+}
+
+// begin is called at the first event.
+func (g *growth) begin() {
+	for _, s := range g.signals {
+		if s != nil {
+			s.Growing, s.known = g.growing(s.Signal), g.first
+		}
+	}
+}
+
+// matched is called at a state with the propositions that hold there, and the objects of the event.
+func (g *growth) matched(list []int32, objects []claimObject) {
+	for _, p := range list {
+		for _, s := range g.signals {
+			if s != nil && s.Kind == Throughput && s.prop != nil && s.prop.index == int(p) {
+				s.rate.unit = g.defs.Clock.UnitTicks()
+				s.rate.event(s.Growing, g.time[len(g.time)-1])
+			}
+		}
+	}
+	for _, x := range g.responses {
+		x.matched(g.recorder, list, objects)
+	}
+}
+
+// usageClaims returns the usage signals that count a claim, as numbers of derived.usages.
+func (g *growth) usageClaims(x *openClaim) (list []int) {
+	for i, u := range g.derived.usages {
+		s := g.signals[u.signal.index]
+		if g.counts(s, x) {
+			s.counted = s.counted || !s.ofResource
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// counts reports whether a usage signal counts a claim.
+func (g *growth) counts(s *grownSignal, x *openClaim) bool {
+	if !s.ofResource {
+		for _, p := range x.holds {
+			if int(p) == s.prop.index {
+				return true
+			}
+		}
+		return false
+	}
+	return g.defs.Resources.Has(x.resource) && hasAll(g.defs.Resources.At(x.resource), s.Attributes)
+}
+
+// lookAtResources finds out whether usage signals count the claims of resources. Resources may have been defined.
+func (g *growth) lookAtResources() error {
+	n := g.defs.Resources.Len()
+	for ; g.resources < n; g.resources++ {
+		res := g.defs.Resources.At(uint32(g.resources))
+		for _, u := range g.derived.usages {
+			s := g.signals[u.signal.index]
+			if s.ofResource || !hasAll(res, s.Attributes) {
+				continue
+			}
+			if s.ofResource = true; s.counted {
+				return fmt.Errorf("found a resource with %s behind claims with these attributes, expected it ahead of them, as "+
+					"the trace is not read as a whole", attributesString(s.Attributes))
+			}
+		}
+	}
+	return nil
+}
+
+// claimBegins is called at the begin of a claim.
+func (g *growth) claimBegins(x *openClaim) error {
+	if err := g.lookAtResources(); err != nil {
+		return err
+	}
+	for _, o := range x.objects {
+		o.record.extend(o.object, x.start, 1)
+	}
+	x.usages = g.usageClaims(x)
+	for _, i := range x.usages {
+		g.usage(i, x, func(s *grownSignal, v float64) { s.Begin(x.start, v) })
+	}
+	return nil
+}
+
+// usage calls f for a usage signal that counts a claim.
+func (g *growth) usage(i int, x *openClaim, f func(s *grownSignal, v float64)) {
+	s := g.signals[g.derived.usages[i].signal.index]
+	v := 1.0
+	if s.Amount {
+		v = x.amount
+	}
+	f(s, v)
+}
+
+// claimEnds is called at the end of a claim.
+func (g *growth) claimEnds(x *openClaim, t int64) {
+	for _, o := range x.objects {
+		o.record.extend(o.object, t, -1)
+	}
+	for _, i := range x.usages {
+		g.usage(i, x, func(s *grownSignal, v float64) { s.End(x.start, t, v) })
+	}
+}
+
+// advance extends the signals up to the times up to which they are known. ended is set at the end of the trace.
+func (g *growth) advance(ended bool) error {
+	if !g.any {
+		return nil
+	}
+	// An open claim is certain to last until the last event of its location; one that is a line has an end.
+	open := g.now
+	if len(g.derived.usages) > 0 && !g.defs.ClaimLines {
+		g.recorder.open.Each(func(location uint32, x *openClaim) {
+			if len(x.usages) > 0 {
+				open = min(open, g.derived.last[location].at)
+			}
+		})
+	}
+	objects := map[string]int64{} // by attribute: the time from which on objects may still change
+	for _, o := range g.derived.objects {
+		from, err := g.leave(o, ended)
+		if err != nil {
+			return err
+		}
+		objects[o.attribute] = from
+	}
+	for _, x := range g.responses {
+		x.advance(g.recorder)
+	}
+	for _, s := range g.signals {
+		if s == nil {
+			continue
+		}
+		known := g.now
+		switch {
+		case ended:
+			if known = g.last; s.Kind == Throughput && s.Object == "" {
+				s.rate.end(s.Growing)
+			}
+		case s.Kind == Usage:
+			known = open
+		case s.Object != "":
+			known = objects[s.Object]
+		case s.rate.count > 0:
+			known = s.rate.t
+		}
+		if _, exact := g.average(s.Signal); !exact && !ended {
+			continue // later ticks may be finer
+		}
+		s.known = s.Until(max(known, s.known), ended, s.add)
+	}
+	return nil
+}
+
+// leave counts the objects that have left the system, and forgets them. The result is the time from which on objects may
+// still come or change.
+func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
+	if g.idle == nil && !ended {
+		return g.first, nil
+	}
+	limit := int64(0)
+	if !ended {
+		if limit, err = g.idle(g.defs.Clock); err != nil {
+			return 0, err
+		}
+	}
+	from = g.now
+	for name, s := range o.stays {
+		if !ended && (s.open > 0 || uint64(g.now)-uint64(s.To) <= uint64(limit)) {
+			from = min(from, s.From)
+			continue
+		}
+		for _, x := range g.signals {
+			if x != nil && x.Object == o.attribute {
+				addStay(x.Growing, s, g.defs.Clock.UnitTicks())
+			}
+		}
+		for _, x := range g.responses {
+			if x.responses.By == o.attribute {
+				x.leave(g.recorder, name)
+			}
+		}
+		delete(o.stays, name)
+	}
+	return from, nil
+}
+
+// add adds a line. It replaces the last one if that was incomplete.
+func (s *grownSignal) add(x signals.Line) {
+	if n := len(s.lines); n > 0 && s.lines[n-1].From == x.From {
+		s.lines[n-1] = x
+		return
+	}
+	s.lines = append(s.lines, x)
+}
+
+// finer multiplies all times by a factor.
+func (g *growth) finer(factor int64) {
+	for _, s := range g.signals {
+		if s == nil || s.Growing == nil {
+			continue
+		}
+		s.known, s.rate.t = s.known*factor, s.rate.t*factor
+		over, _ := g.average(s.Signal)
+		s.Finer(factor, over)
+		for i := range s.lines {
+			x := &s.lines[i]
+			x.From, x.To, x.Per = x.From*factor, x.To*factor, x.Per*factor
+		}
+	}
+	for _, o := range g.derived.objects {
+		for name, s := range o.stays {
+			s.From, s.To = s.From*factor, s.To*factor
+			o.stays[name] = s
+		}
+	}
+	for location, t := range g.derived.last {
+		g.derived.last[location] = lastEvent{t.at * factor, t.end * factor}
+	}
+	g.recorder.open.Each(func(_ uint32, x *openClaim) { x.start *= factor })
+	for _, x := range g.responses {
+		x.finer(factor)
+	}
+}
+
+// pieces returns the lines of a derived signal as pieces.
+func (g *growth) pieces(e *evaluator, s *grownSignal, ended bool) (list []piece) {
+	for _, x := range s.lines {
+		list = append(list, e.linePiece(x))
+	}
+	if n := len(list); ended && n > 0 {
+		list[n-1].last = true
+	} else if ended {
+		list = []piece{{last: true}} // the trace has a single time
+	}
+	return list
+}
+
+// signalsKnown returns the time before which the signals of an expression are known.
+func (g *growth) signalsKnown(e *SignalExpr) int64 {
+	t := int64(math.MaxInt64)
+	if e.Op == "signal" {
+		t = g.now
+		if s := g.signals[e.Signal.index]; s != nil {
+			t = s.known
+		}
+	}
+	for _, a := range e.Args {
+		t = min(t, g.signalsKnown(a))
+	}
+	return t
+}

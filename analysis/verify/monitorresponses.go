@@ -1,0 +1,288 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/trace"
+)
+
+// grownResponses counts the response times of a trace that grows. Whether a percentile is within the limit follows from
+// how many response times are not, so that it holds only those that are still open, and the longest ones.
+type grownResponses struct {
+	responses *Responses
+	total     int64
+	exceeding int64           // those that are not within the limit
+	longest   []grownResponse // the longest first
+	// waiting has the begins without an answer that may stay within the limit, in time order unless there are objects.
+	// late has the first few of those that cannot, since the last answer.
+	waiting, late []grownState
+
+	spans   map[string]grownSpan // with By, by object
+	begins  []grownBegin         // with By and for all response times: the begins of objects, in time order
+	exceeds bool                 // an object's response time exceeds the limit for certain
+}
+
+// grownState is a state with the index of its label in names.
+type grownState struct {
+	t      int64
+	label  uint32
+	object string
+}
+
+// grownResponse is a response time. If answered is not set, it lasts up to the last state.
+type grownResponse struct {
+	from, to grownState
+	answered bool
+}
+
+// grownSpan has the first begin of an object, and its last answer from there on.
+type grownSpan struct {
+	grownResponse
+	begun bool
+}
+
+// grownBegin is the begin of an object.
+type grownBegin struct {
+	object string
+	t      int64
+}
+
+// most returns the greatest number of ticks within the limit; negative if there is none.
+func (r *Responses) most(c trace.Clock) int64 {
+	most, exact := floor(inTicks(r.Limit, c))
+	if exact && r.Op == "<" {
+		most.Sub(most, big.NewInt(1))
+	}
+	if !most.IsInt64() {
+		return math.MaxInt64
+	}
+	return most.Int64()
+}
+
+// within reports whether the time from one state to another is within a limit in ticks.
+func within(from, to, most int64) bool { return most >= 0 && uint64(to)-uint64(from) <= uint64(most) }
+
+// matched is called at a state with the propositions that hold there, and the objects of the event.
+func (x *grownResponses) matched(r *recorder, list []int32, objects []claimObject) {
+	from := slices.Contains(list, int32(x.responses.From.index))
+	to := slices.Contains(list, int32(x.responses.To.index))
+	if !from && !to {
+		return
+	}
+	s := grownState{t: r.now, label: r.labels[len(r.labels)-1]}
+	most := x.responses.most(r.defs.Clock)
+	if x.responses.By == "" {
+		if from {
+			x.waiting = append(x.waiting, s)
+		}
+		if to {
+			x.answer(s, most)
+		}
+		return
+	}
+	for _, o := range objects {
+		if o.record.attribute != x.responses.By {
+			continue
+		}
+		y := x.spans[o.object]
+		if s.object = o.object; from && !y.begun {
+			y = grownSpan{grownResponse{from: s}, true}
+			if x.responses.millionths == allMillionths {
+				x.begins = append(x.begins, grownBegin{o.object, s.t})
+			}
+		}
+		if to && y.begun {
+			y.to, y.answered = s, true
+			if x.responses.millionths == allMillionths && !within(y.from.t, s.t, most) {
+				x.exceed(y.grownResponse, s.t)
+			}
+		}
+		if y.begun {
+			x.spans[o.object] = y
+		}
+	}
+}
+
+// answer adds the response times of all states that wait for an answer.
+func (x *grownResponses) answer(to grownState, most int64) {
+	for _, from := range x.waiting {
+		x.add(grownResponse{from, to, true}, to.t, most)
+	}
+	for _, from := range x.late {
+		x.list(grownResponse{from, to, true}, to.t)
+	}
+	x.waiting, x.late = x.waiting[:0], x.late[:0]
+}
+
+// add counts a response time. last is the time of the last state.
+func (x *grownResponses) add(y grownResponse, last, most int64) {
+	x.total++
+	if !within(y.from.t, y.end(last), most) {
+		x.exceeding++
+	}
+	if !x.exceeds { // else it may be listed already
+		x.list(y, last)
+	}
+}
+
+// end returns the end of a response time. last is the time of the last state.
+func (y *grownResponse) end(last int64) int64 {
+	if y.answered {
+		return y.to.t
+	}
+	return last
+}
+
+// list adds a response time to the longest ones.
+func (x *grownResponses) list(y grownResponse, last int64) {
+	order := func(a, b grownResponse) int {
+		return cmp.Or(cmp.Compare(uint64(b.end(last))-uint64(b.from.t), uint64(a.end(last))-uint64(a.from.t)),
+			cmp.Compare(a.from.t, b.from.t), cmp.Compare(a.from.object, b.from.object))
+	}
+	i, _ := slices.BinarySearchFunc(x.longest, y, order)
+	if x.longest = slices.Insert(x.longest, i, y); len(x.longest) > worst {
+		x.longest = x.longest[:worst]
+	}
+}
+
+// advance counts the states that have waited for too long.
+func (x *grownResponses) advance(r *recorder) {
+	most := x.responses.most(r.defs.Clock)
+	tooLong := func(s grownState) bool { return !within(s.t, r.latest, most) }
+	count := func(s grownState) {
+		x.total++
+		x.exceeding++
+		if len(x.late) < worst {
+			x.late = append(x.late, s)
+		}
+	}
+	if x.responses.By != "" {
+		x.waiting = slices.DeleteFunc(x.waiting, func(s grownState) bool {
+			if tooLong(s) {
+				count(s)
+			}
+			return tooLong(s)
+		})
+	}
+	n := 0
+	for n < len(x.waiting) && tooLong(x.waiting[n]) {
+		count(x.waiting[n])
+		n++
+	}
+	x.waiting = slices.Delete(x.waiting, 0, n)
+	for len(x.begins) > 0 {
+		y := x.spans[x.begins[0].object]
+		if y.begun && !y.answered {
+			if within(y.from.t, r.latest, most) {
+				return
+			}
+			x.exceed(y.grownResponse, r.latest)
+		}
+		x.begins = x.begins[1:]
+	}
+}
+
+// exceed records that the response time of an object exceeds the limit for certain.
+func (x *grownResponses) exceed(y grownResponse, last int64) {
+	if !x.exceeds {
+		x.list(y, last)
+	}
+	x.exceeds = true
+}
+
+// leave counts the response time of an object that has left the system.
+func (x *grownResponses) leave(r *recorder, object string) {
+	y := x.spans[object]
+	delete(x.spans, object)
+	switch {
+	case !y.begun:
+	case y.answered:
+		x.add(y.grownResponse, y.to.t, x.responses.most(r.defs.Clock))
+	default:
+		x.waiting = append(x.waiting, y.from)
+	}
+}
+
+// holds reports whether the percentile is within the limit, and whether that is impossible for all continuations.
+func (x *grownResponses) holds() (holds, impossible bool) {
+	if x.responses.millionths == allMillionths && (x.exceeds || x.exceeding > 0) {
+		return false, true
+	}
+	return x.total == 0 || x.exceeding <= x.allowed(), false
+}
+
+// allowed returns how many of the response times may exceed the limit.
+func (x *grownResponses) allowed() int64 {
+	return x.total - durations.Rank(x.total, x.responses.millionths, allMillionths)
+}
+
+// finer multiplies all times by a factor.
+func (x *grownResponses) finer(factor int64) {
+	for _, list := range [][]grownState{x.waiting, x.late} {
+		for i := range list {
+			list[i].t *= factor
+		}
+	}
+	for i := range x.longest {
+		x.longest[i].finer(factor)
+	}
+	for object, y := range x.spans {
+		y.finer(factor)
+		x.spans[object] = y
+	}
+	for i := range x.begins {
+		x.begins[i].t *= factor
+	}
+}
+
+func (y *grownResponse) finer(factor int64) { y.from.t, y.to.t = y.from.t*factor, y.to.t*factor }
+
+// grownReasons explains a percentile of a trace that grows: by the number of response times that exceed the limit, and
+// by the longest ones.
+func (x *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, depth int) {
+	r := f.Responses
+	last := x.latest
+	for _, s := range g.late { // they have no answer so far
+		g.list(grownResponse{from: s}, last)
+	}
+	g.late = nil
+	if len(g.longest) == 0 {
+		text := fmt.Sprintf("there is no response time from %s to %s", r.From, r.To)
+		if n := len(g.waiting); n > 0 {
+			text += fmt.Sprintf(" yet; %d wait at the end of the trace", n)
+		}
+		x.addAt(depth, f, holds, x.recorder.first, last, "%s", text)
+		return
+	}
+	text := fmt.Sprintf("a response time from %s to %s is not %s %s", r.From, r.To, r.Op, r.Limit)
+	if !g.exceeds {
+		text = fmt.Sprintf("%d of %d response times from %s to %s are not %s %s; the %s %% percentile allows %d",
+			g.exceeding, g.total, r.From, r.To, r.Op, r.Limit, r.Percent, g.allowed())
+	}
+	x.addAt(depth, f, holds, x.recorder.first, last, "%s", text)
+	at := func(s grownState) string {
+		return x.names[s.label] + " at " + x.defs.Clock.FormatSeconds(s.t) + " s"
+	}
+	most := r.most(x.defs.Clock)
+	for i, y := range g.longest {
+		ok := within(y.from.t, y.end(last), most)
+		if len(x.list) >= maxReasons || i > 0 && ok {
+			return
+		}
+		object := ""
+		if r.By != "" {
+			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.from.object))
+		}
+		long := x.duration(uint64(y.end(last)) - uint64(y.from.t))
+		if !y.answered {
+			x.addAt(depth+1, f, false, y.from.t, last, "%s has no answer%s, %s before the last event", at(y.from), object, long)
+			continue
+		}
+		x.addAt(depth+1, f, ok, y.from.t, y.to.t, "%s is answered by %s%s, %s later", at(y.from), at(y.to), object, long)
+	}
+}

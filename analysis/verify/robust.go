@@ -1,0 +1,298 @@
+package verify
+
+import (
+	"context"
+	"math"
+	"strconv"
+)
+
+// Robustness is how far the signals of a check are from the bounds that decide it: the formula holds, and would still
+// hold if all signals were worse by less than this number. It is negative if the formula does not hold. Not, and,
+// or, globally and finally are the negative, the least and the greatest number. It is infinite if propositions alone
+// decide the formula.
+type Robustness float64
+
+// String returns the number, inf or -inf.
+func (r Robustness) String() string {
+	if math.IsInf(float64(r), 0) {
+		return map[bool]string{true: "inf", false: "-inf"}[r > 0]
+	}
+	return strconv.FormatFloat(float64(r), 'g', -1, 64)
+}
+
+// MarshalJSON returns a number, "inf" or "-inf".
+func (r Robustness) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(r), 0) {
+		return []byte(`"` + r.String() + `"`), nil
+	}
+	return []byte(r.String()), nil
+}
+
+// robustness returns the robustness of a formula at the begin of the trace, which is taken as complete. It is the
+// greatest number that the robustness reaches, found by halving the range of all numbers.
+func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, error) {
+	reaches := func(least float64) (bool, error) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		x := threshold{evaluator: e, ctx: ctx, least: least, states: map[thresholdKey]bitset{},
+			dense: map[thresholdKey]times{}}
+		if f.isDense() {
+			return x.times(f, false).contains(0), nil
+		}
+		s, err := x.statesOf(f, false)
+		return err == nil && s.has(0), err
+	}
+	low, high := order(-math.MaxFloat64), order(math.MaxFloat64)
+	if ok, err := reaches(-math.MaxFloat64); !ok || err != nil {
+		return Robustness(math.Inf(-1)), err
+	}
+	if ok, err := reaches(math.MaxFloat64); ok || err != nil {
+		return Robustness(math.Inf(1)), err
+	}
+	for high-low > 1 || high-low < 0 { // the first difference is too large for an integer
+		middle := low/2 + high/2 + (low&1+high&1)/2
+		ok, err := reaches(unorder(middle))
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	r := unorder(low)
+	if f.isDense() { // the greatest number may not be reached, and crossings are rounded
+		r, _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 14, 64), 64)
+		if math.Abs(r) < 1e-300 {
+			r = 0
+		}
+	}
+	return Robustness(r + 0), nil
+}
+
+// order returns whole numbers that are in the order of the floats.
+func order(x float64) int64 {
+	b := int64(math.Float64bits(x))
+	if b < 0 {
+		return -(b & math.MaxInt64)
+	}
+	return b
+}
+
+// unorder returns the float of a number of order.
+func unorder(n int64) float64 {
+	if n < 0 {
+		return -math.Float64frombits(uint64(-n))
+	}
+	return math.Float64frombits(uint64(n))
+}
+
+// threshold finds where the robustness of formulas is at least a number.
+type threshold struct {
+	*evaluator
+	ctx    context.Context
+	least  float64
+	states map[thresholdKey]bitset
+	dense  map[thresholdKey]times
+	bytes  int // of states
+}
+
+// thresholdKey identifies a question: is the robustness of f at least the number? If negated is set, it is whether it
+// exceeds the negative of the number, to which the negation leads.
+type thresholdKey struct {
+	f       *Formula
+	negated bool
+}
+
+// holds reports whether the robustness r is at least the number, or negated.
+func (x *threshold) holds(r float64, negated bool) bool {
+	if negated {
+		return r > -x.least
+	}
+	return r >= x.least
+}
+
+// statesOf returns the states at which a formula has the robustness.
+func (x *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
+	key := thresholdKey{f, negated}
+	if s, ok := x.states[key]; ok {
+		return s, nil
+	}
+	if err := x.ctx.Err(); err != nil {
+		return nil, err
+	}
+	var args []bitset
+	for i, a := range f.Args {
+		flips := f.Op == Not || f.Op == Implies && i == 0
+		s, err := x.statesOf(a, negated != flips)
+		if err != nil {
+			return nil, err
+		}
+		if flips {
+			s = s.complement(x.n)
+		}
+		args = append(args, s)
+	}
+	until := func(a, b bitset) bitset {
+		w, ok := x.ticks(f.Bound)
+		if !ok {
+			return x.none
+		}
+		return untilStates(x.time[:x.n], a, b, w, false)
+	}
+	switch f.Op {
+	case True:
+		s = x.all
+	case False:
+		s = x.none
+	case Prop:
+		v, err := x.value(x.ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		s = v.holds
+	case Compare:
+		s = newBitset(x.n)
+		number := x.number(f.Comparison)
+		x.eachValue(f.Comparison.Signal, 0, x.n, func(i int, v float64) {
+			if x.holds(distance(v, f.Comparison.Op, number), negated) {
+				s.set(i)
+			}
+		})
+	case Percentile:
+		if s = x.none; x.holds(x.percentileDistance(f.Responses), negated) {
+			s = x.all
+		}
+	case Not:
+		s = args[0]
+	case And, Or, Implies:
+		s = junctionStates(args, f.Op == And)
+	case Globally:
+		s = until(x.all, args[0].complement(x.n)).complement(x.n)
+	case Finally:
+		s = until(x.all, args[0])
+	case Until:
+		s = until(args[0], args[1])
+	case Next:
+		s = nextStates(args[0], x.n, false)
+	}
+	if x.bytes += 8 * len(s); x.bytes > cacheBytes {
+		clear(x.states)
+		x.bytes = 0
+	}
+	x.states[key] = s
+	return s, nil
+}
+
+// junctionStates returns the states in all sets, or those in any.
+func junctionStates(list []bitset, all bool) bitset {
+	r := append(bitset{}, list[0]...)
+	for _, s := range list[1:] {
+		for i := range r {
+			if all {
+				r[i] &= s[i]
+			} else {
+				r[i] |= s[i]
+			}
+		}
+	}
+	return r
+}
+
+// times returns the times at which a formula of signals has the robustness.
+func (x *threshold) times(f *Formula, negated bool) times {
+	key := thresholdKey{f, negated}
+	if s, ok := x.dense[key]; ok {
+		return s
+	}
+	var args []times
+	for i, a := range f.Args {
+		flips := f.Op == Not || f.Op == Implies && i == 0
+		s := x.times(a, negated != flips)
+		if flips {
+			s = s.complement(x.domain)
+		}
+		args = append(args, s)
+	}
+	all := times{x.domain}
+	var s times
+	switch f.Op {
+	case True:
+		s = all
+	case Compare:
+		s = x.compared(f.Comparison, negated).intersect(all)
+	case Not:
+		s = args[0]
+	case And:
+		s = args[0]
+		for _, a := range args[1:] {
+			s = s.intersect(a)
+		}
+	case Or, Implies:
+		var list []interval
+		for _, a := range args {
+			list = append(list, a...)
+		}
+		s = union(list)
+	case Globally:
+		s = until(all, args[0].complement(x.domain), x.window(f.Bound), x.domain, false).complement(x.domain)
+	case Finally:
+		s = until(all, args[0], x.window(f.Bound), x.domain, false)
+	case Until:
+		s = until(args[0], args[1], x.window(f.Bound), x.domain, false)
+	}
+	x.dense[key] = s
+	return s
+}
+
+// distance returns how far a value is from violating a comparison; negative if it violates it.
+func distance(v float64, op string, k float64) float64 {
+	switch op {
+	case ">=", ">":
+		return v - k
+	case "<=", "<":
+		return k - v
+	case "==":
+		return -math.Abs(v - k)
+	}
+	return math.Abs(v - k)
+}
+
+// compared returns the times at which a comparison has the robustness.
+func (x *threshold) compared(c *Comparison, negated bool) times {
+	k, least, more, less := x.number(c), x.least, ">=", "<="
+	if negated {
+		least, more, less = -least, ">", "<"
+	}
+	// The distance from the bound is compared, since the bound plus a small number is the bound.
+	signal := func(yield func(piece) bool) {
+		for p := range c.Signal.evaluate(x.signal, x.unit) {
+			if p.c -= k; !yield(p) {
+				return
+			}
+		}
+	}
+	above, below := func() times { return compare(signal, x.domain, more, least) },
+		func() times { return compare(signal, x.domain, less, -least) }
+	switch c.Op {
+	case ">=", ">":
+		return above()
+	case "<=", "<":
+		return below()
+	case "==":
+		return above().intersect(below())
+	}
+	return union(append([]interval(above()), below()...))
+}
+
+// percentileDistance returns how far a percentile of response times is from its limit, in the time unit of the trace.
+func (e *evaluator) percentileDistance(r *Responses) float64 {
+	x := e.responseTimes(r)
+	if len(x.list) == 0 {
+		return math.Inf(1)
+	}
+	limit, _ := e.inTicks(r.Limit).Float64()
+	return (limit - float64(x.value)) / e.unit
+}

@@ -1,0 +1,102 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestRobustness checks numbers that were found by hand. The counter s is 1 from 0, 4 from 10, and 2.5 from 20 to 30 ms.
+// A comes at 0, 12 and 25 ms, B at 3 and 16 ms. The response times are 3 and 4 ms, and the last A waits for 5 ms.
+func TestRobustness(t *testing.T) {
+	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	for i, v := range []float64{1, 4, 2.5, 2.5} {
+		rec.Value(loc, int64(10*i), s, v)
+	}
+	for _, x := range []struct {
+		at   int64
+		name string
+	}{{0, "A"}, {3, "B"}, {12, "A"}, {16, "B"}, {25, "A"}, {30, "C"}} {
+		rec.Mark(rec.Location("events"), x.at, rec.Region(x.name))
+	}
+	const a, b = "{'name' = 'A'}", "{'name' = 'B'}"
+	for formula, want := range map[string]float64{
+		"globally s <= 5":                                  1,
+		"globally s < 3.5":                                 -0.5,
+		"finally s > 3":                                    1,
+		"finally s >= 6":                                   -2,
+		"globally not s == 3":                              0.5, // 2.5 is next to 3
+		"globally s != 4":                                  0,
+		"finally within [12, 19] s <= 1":                   -3,
+		"s >= 0.5":                                         0.5,
+		"until s > 3 we have that s < 2":                   1, // 4 exceeds 3 by 1, and before that, 1 is 1 below 2
+		"(globally s <= 5 and finally s > 3.75)":           0.25,
+		"globally abs(s - 2) <= 3":                         1,
+		"globally if " + a + " then s <= 3":                -1, // at 12 ms
+		"globally if " + a + " then s <= 4.5":              0.5,
+		"finally (" + b + " and s >= 2)":                   2, // at 16 ms
+		"finally " + a:                                     math.Inf(1),
+		"globally " + a:                                    math.Inf(-1),
+		"percentile 50 from " + a + " to " + b + " < 10":   7, // of 3 and 4 ms, and the last A within the limit
+		"percentile 100 from " + a + " to " + b + " <= 3 ": -2,
+		"percentile 9 from " + b + " to {'x' = 'y'} < 99":  math.Inf(1),
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Semantics: TwoValued, Robust: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := x.Checks[0]
+		if got := float64(*c.Robustness); math.Abs(got-want) > 1e-12 && got != want {
+			t.Errorf("%s: %g, expected %g", formula, got, want)
+		}
+		if (want > 0) != (c.Verdict == IsTrue) && want != 0 {
+			t.Errorf("%s: robustness %g, but %s", formula, want, c.Verdict)
+		}
+	}
+	for r, want := range map[Robustness]string{Robustness(math.Inf(-1)): `"-inf"`, 0.25: "0.25", Robustness(math.Inf(1)): `"inf"`} {
+		if text, err := json.Marshal(r); err != nil || string(text) != want {
+			t.Errorf("%v: %s, %v, expected %s", r, text, err, want)
+		}
+	}
+}
+
+// TestExpressionAtEnd checks that an expression has a value at the last time of a signal. s is 1 from 0 and 5 at 10 ms,
+// the last time; r is 2 from 5 to 8 ms, where s goes on.
+func TestExpressionAtEnd(t *testing.T) {
+	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
+	loc, s, r := rec.Location("main"), rec.Counter("s", ""), rec.Counter("r", "")
+	rec.Value(loc, 0, s, 1)
+	rec.Event(loc, 5, trace.Fragment, r, []uint64{8, trace.FloatValue(2).Num, 0, 0})
+	rec.Value(loc, 10, s, 5)
+	for formula, want := range map[string]bool{
+		"finally within [10, 10] s + 0 == 5":   true,
+		"finally within [10, 10] abs(s) == 5":  true,
+		"globally 2 * s <= 9":                  false,
+		"finally within [8, 8] s + r == 3":     true,
+		"finally after 9 s + r > 0":            false,
+		"globally within [5, 8] r - s == 1":    true,
+		"finally within [0, 4.9] r - s > -9":   false,
+		"globally (s + 0 >= 0 and s - s == 0)": true,
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} signal r : {'name' = 'r'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Semantics: TwoValued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Checks[0].Holds; got != want {
+			t.Errorf("%s: %v, expected %v", formula, got, want)
+		}
+	}
+}
