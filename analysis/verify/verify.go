@@ -81,7 +81,7 @@ type CheckResult struct {
 	// continuation of the trace can change that.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
-	// Robustness is nil without [Options.Robust], and for a trace without events.
+	// Robustness is nil without [Options.Robust].
 	Robustness *Robustness `json:"robustness,omitempty"`
 	// Reasons explain the verdict, the outermost formula first.
 	Reasons []Reason `json:"reasons"`
@@ -399,6 +399,9 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	}
 	s := r.judge(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
+		if opt.Robust { // no signal decides it
+			r.Robustness = infinite(r.Holds)
+		}
 		return r, nil
 	}
 	if opt.Robust {
