@@ -73,7 +73,7 @@ func randomDerived(r *rand.Rand) string {
 // randomLines returns a text of TRACE, in the order of time. Its times get more digits.
 func randomLines(r *rand.Rand) string {
 	var text strings.Builder
-	text.WriteString("TU MILLISECONDS\nR 0 4 true ; name=R0\nR 1 9 true ; name=R1\n")
+	text.WriteString("TU MILLISECONDS\nR 0 4 false ; name=R0\nR 1 9 false ; name=R1\n")
 	at, digits, step := 0, 0, 1000
 	for i := range 1 + r.IntN(14) {
 		if r.IntN(6) == 0 {
@@ -134,6 +134,9 @@ func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) 
 	}, opt)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rules := opt.Report.Rules(); len(rules) > 0 {
+		t.Fatalf("the text has defects: %v\n%s", rules, text)
 	}
 	early = len(all)
 	add(m.End(context.Background()))
@@ -246,7 +249,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 
 // TestMonitorDerivedTimes checks by hand after which line a check is decided.
 func TestMonitorDerivedTimes(t *testing.T) {
-	lines := []string{"TU MILLISECONDS\nR 0 4 true ; name=CPU\n",
+	lines := []string{"TU MILLISECONDS\nR 0 4 false ; name=CPU\n",
 		"C 0 0 4 0 1 ; name=A,id=1\n",        // 0
 		"C 1 1 3 0 2 ; name=A,id=2\n",        // 1
 		"E 0 2 ; name=B,id=1\n",              // 2
@@ -329,7 +332,7 @@ func TestMonitorDerivedMemory(t *testing.T) {
 		for i := range n {
 			line := fmt.Sprintf("C %d %d %d 0 1 ; name=A,id=%d\n", i, i, i+5, i)
 			if i == 0 {
-				line = "TU MILLISECONDS\nR 0 9 true ; name=CPU\n" + line
+				line = "TU MILLISECONDS\nR 0 9 false ; name=CPU\n" + line
 			}
 			if i%10 == 9 {
 				line += fmt.Sprintf("C %d %d %d 0 1 ; name=B,id=%d\n", n+i, i, i, n+i)
@@ -381,7 +384,8 @@ func TestMonitorLateResource(t *testing.T) {
 	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Report: format.NewReport(), Workers: 1}, Name: "text",
 		Begin: func(d *trace.Definitions) (format.Sink, error) { return NewMonitor(spec, d, Compatible), nil }}
 	err = etf.Format{}.Follow(func(yield func([]byte, error) bool) {
-		for _, lines := range []string{"R 0 4 true ; name=CPU\nC 0 0 1 0 1 ; name=A\n", "R 1 4 true ; name=A\nC 1 2 3 1 1 ; name=B\n"} {
+		for _, lines := range []string{"R 0 4 false ; name=CPU\nC 0 0 1 0 1 ; name=A\n",
+			"R 1 4 false ; name=A\nC 1 2 3 1 1 ; name=B\n"} {
 			if !yield([]byte(lines), nil) {
 				return
 			}
