@@ -117,7 +117,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
 		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
 	complete(c, "semantics", semantics...)
-	f.BoolVar(&flags.robust, "robust", false, "also print how far the signals of checks are from the bounds that decide them")
+	f.BoolVar(&flags.robust, "robust", false,
+		"also print how far the signals of checks are from the bounds that decide them")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
