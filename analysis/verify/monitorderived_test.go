@@ -399,3 +399,55 @@ func TestMonitorLateResource(t *testing.T) {
 		t.Errorf("%v, expected an error about the resource A", err)
 	}
 }
+
+// TestMonitorPercentilesInTime checks that a monitor decides percentiles at the event after which Run would.
+func TestMonitorPercentilesInTime(t *testing.T) {
+	effort.Sequential(t)
+	r := rand.New(rand.NewPCG(25, 26))
+	decided := 0
+	for i := range effort.Rounds(500) {
+		var text strings.Builder
+		for c := range 3 {
+			fmt.Fprintf(&text, "check c%d : percentile %d from {'name' = 'A'} to {'name' = 'B'}%s %s %d\n", c,
+				[]int{99, 100, 100}[r.IntN(3)], []string{"", " by 'id'"}[r.IntN(2)], []string{"<", "<="}[r.IntN(2)], r.IntN(8))
+		}
+		spec, err := Parse("", []byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 2 + r.IntN(8)
+		seed := r.Uint64()
+		prefix := func(n int) format.Events {
+			r := rand.New(rand.NewPCG(seed, 1))
+			rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
+			at := int64(0)
+			for range n {
+				rec.Mark(rec.Location("main"), at, rec.Region([]string{"A", "B", "C"}[r.IntN(3)]),
+					trace.Attr{Key: "id", Value: trace.IntValue(r.Int64N(3))})
+				at += r.Int64N(5)
+			}
+			return format.Recorded(rec)
+		}
+		e := prefix(n)
+		m := NewMonitor(spec, e.Defs(), ThreeValued)
+		followed(t, m, e, func(k int, _ int64, list []CheckResult) {
+			decided += len(list)
+			x, err := Run(context.Background(), prefix(k), spec, Options{Semantics: ThreeValued})
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := 0
+			for _, c := range x.Checks {
+				if !c.Decided {
+					open++
+				}
+			}
+			if m.Open() != open {
+				t.Fatalf("case %d, after %d events: %d checks are open, expected %d\n%s", i, k, m.Open(), open, text.String())
+			}
+		})
+	}
+	if decided < 50 {
+		t.Errorf("%d verdicts before the end, expected at least 50", decided)
+	}
+}
