@@ -415,3 +415,60 @@ func combined(x, y piece, op string) (r piece, ok bool) {
 	}
 	return r, true
 }
+
+// denseValue returns the times at which a formula of signals holds.
+func (e *evaluator) denseValue(f *Formula) denseValue {
+	if v, ok := e.dense[f]; ok {
+		return v
+	}
+	var args []denseValue
+	for _, a := range f.Args {
+		args = append(args, e.denseValue(a))
+	}
+	same := func(s times) denseValue { return denseValue{s, s, s} }
+	all := times{e.domain}
+	var v denseValue
+	switch f.Op {
+	case True:
+		v = same(all)
+	case Compare:
+		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
+		v = same(compare(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
+	case Not:
+		v = e.denseNot(args[0])
+	case And:
+		v = args[0]
+		for _, x := range args[1:] {
+			v = denseValue{v.good.intersect(x.good), v.holds.intersect(x.holds), v.possible.intersect(x.possible)}
+		}
+	case Or:
+		for _, x := range args {
+			v = denseOr(v, x)
+		}
+	case Implies:
+		v = denseOr(e.denseNot(args[0]), args[1])
+	case Globally:
+		v = e.denseNot(e.denseUntil(same(all), e.denseNot(args[0]), f.Bound))
+	case Finally:
+		v = e.denseUntil(same(all), args[0], f.Bound)
+	case Until:
+		v = e.denseUntil(args[0], args[1], f.Bound)
+	}
+	e.dense[f] = v
+	return v
+}
+
+func (e *evaluator) denseNot(v denseValue) denseValue {
+	return denseValue{v.possible.complement(e.domain), v.holds.complement(e.domain), v.good.complement(e.domain)}
+}
+
+func denseOr(v, w denseValue) denseValue {
+	join := func(a, b times) times { return union(slices.Concat([]interval(a), []interval(b))) }
+	return denseValue{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
+}
+
+func (e *evaluator) denseUntil(a, b denseValue, bound *Bound) denseValue {
+	w := e.window(bound)
+	return denseValue{until(a.good, b.good, w, e.domain, false), until(a.holds, b.holds, w, e.domain, false),
+		until(a.possible, b.possible, w, e.domain, true)}
+}

@@ -86,9 +86,9 @@ type compared struct {
 	known  int // number of states held at which the signals are known
 }
 
-// Idle sets for how many ticks of a clock an object may have no event until it has left the system, unless a claim of it
-// is open. An object with the same name that comes later counts as another one. Without a call of Idle, objects leave at
-// the end of the trace. Idle must be called ahead of the first event.
+// Idle sets for how many ticks of a clock an object may have no event until it has left the system, unless a
+// claim of it is open. An object with the same name that comes later counts as another one. Without a call of
+// Idle, objects leave at the end of the trace. Idle must be called ahead of the first event.
 func (m *Monitor) Idle(ticks func(c trace.Clock) (int64, error)) { m.growth.idle = ticks }
 
 // NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.

@@ -201,8 +201,8 @@ func (g *growth) advance(ended bool) error {
 	return nil
 }
 
-// leave counts the objects that have left the system, and forgets them. The result is the time from which on objects may
-// still come or change.
+// leave counts the objects that have left the system, and forgets them. The result is the time from which on
+// objects may still come or change.
 func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
 	if g.idle == nil && !ended {
 		return g.first, nil

@@ -18,8 +18,9 @@ import (
 func randomDerived(r *rand.Rand) string {
 	var text strings.Builder
 	kinds := []string{"usage {'name' = 'R0'}", "usage {'name' = 'A'}", "usage {'name' = 'R1'} amount",
-		"usage {'name' = 'B'} amount", "throughput {'name' = 'A'}", "throughput end {'name' = 'B'}", "throughput 'id'", "wip 'id'",
-		"latency 'id'"}
+		"usage {'name' = 'B'} amount", "throughput {'name' = 'A'}",
+		"throughput end {'name' = 'B'}", "throughput 'id'",
+		"wip 'id'", "latency 'id'"}
 	for i := range 2 {
 		over := ""
 		if r.IntN(2) == 0 {
@@ -73,7 +74,7 @@ func randomDerived(r *rand.Rand) string {
 // randomLines returns a text of TRACE, in the order of time. Its times get more digits.
 func randomLines(r *rand.Rand) string {
 	var text strings.Builder
-	text.WriteString("TU MILLISECONDS\nR 0 4 true ; name=R0\nR 1 9 true ; name=R1\n")
+	text.WriteString("TU MILLISECONDS\nR 0 4 false ; name=R0\nR 1 9 false ; name=R1\n")
 	at, digits, step := 0, 0, 1000
 	for i := range 1 + r.IntN(14) {
 		if r.IntN(6) == 0 {
@@ -89,8 +90,8 @@ func randomLines(r *rand.Rand) string {
 		if r.IntN(3) == 0 {
 			fmt.Fprintf(&text, "E %d %s ; name=%s%s\n", i, time(at), name, id)
 		} else {
-			fmt.Fprintf(&text, "C %d %s %s %d %d ; name=%s%s\n", i, time(at), time(at+r.IntN(5)*step), r.IntN(2), 1+r.IntN(3), name,
-				id)
+			end := at + r.IntN(5)*step
+			fmt.Fprintf(&text, "C %d %s %s %d %d ; name=%s%s\n", i, time(at), time(end), r.IntN(2), 1+r.IntN(3), name, id)
 		}
 		at += r.IntN(4) * step
 	}
@@ -99,7 +100,8 @@ func randomLines(r *rand.Rand) string {
 
 // followText verifies a text of TRACE while it grows, line by line. It returns the verdicts, and the number of those
 // before the end.
-func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) (all map[string]CheckResult, early int) {
+func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) (all map[string]CheckResult,
+	early int) {
 	t.Helper()
 	var m *Monitor
 	all = map[string]CheckResult{}
@@ -135,6 +137,11 @@ func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, rule := range opt.Report.Rules() {
+		if rule.Severity == trace.Error {
+			t.Fatalf("the text has defects: %v\n%s", rule, text)
+		}
+	}
 	early = len(all)
 	add(m.End(context.Background()))
 	return all, early
@@ -146,7 +153,7 @@ func TestMonitorDerivedAgrees(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 22))
 	sum := 0
-	for i := range effort.Rounds(1500) {
+	for i := range effort.Rounds(1000) {
 		lines, text := randomLines(r), randomDerived(r)
 		spec, err := Parse("", []byte(text))
 		if err != nil {
@@ -185,7 +192,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 24))
 	early := 0
-	for i := range effort.Rounds(1500) {
+	for i := range effort.Rounds(1000) {
 		rec := trace.NewRecorder(trace.Seconds(1000))
 		type visit struct {
 			location uint32
@@ -246,7 +253,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 
 // TestMonitorDerivedTimes checks by hand after which line a check is decided.
 func TestMonitorDerivedTimes(t *testing.T) {
-	lines := []string{"TU MILLISECONDS\nR 0 4 true ; name=CPU\n",
+	lines := []string{"TU MILLISECONDS\nR 0 4 false ; name=CPU\n",
 		"C 0 0 4 0 1 ; name=A,id=1\n",        // 0
 		"C 1 1 3 0 2 ; name=A,id=2\n",        // 1
 		"E 0 2 ; name=B,id=1\n",              // 2
@@ -329,7 +336,7 @@ func TestMonitorDerivedMemory(t *testing.T) {
 		for i := range n {
 			line := fmt.Sprintf("C %d %d %d 0 1 ; name=A,id=%d\n", i, i, i+5, i)
 			if i == 0 {
-				line = "TU MILLISECONDS\nR 0 9 true ; name=CPU\n" + line
+				line = "TU MILLISECONDS\nR 0 9 false ; name=CPU\n" + line
 			}
 			if i%10 == 9 {
 				line += fmt.Sprintf("C %d %d %d 0 1 ; name=B,id=%d\n", n+i, i, i, n+i)
@@ -381,7 +388,8 @@ func TestMonitorLateResource(t *testing.T) {
 	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Report: format.NewReport(), Workers: 1}, Name: "text",
 		Begin: func(d *trace.Definitions) (format.Sink, error) { return NewMonitor(spec, d, Compatible), nil }}
 	err = etf.Format{}.Follow(func(yield func([]byte, error) bool) {
-		for _, lines := range []string{"R 0 4 true ; name=CPU\nC 0 0 1 0 1 ; name=A\n", "R 1 4 true ; name=A\nC 1 2 3 1 1 ; name=B\n"} {
+		for _, lines := range []string{"R 0 4 false ; name=CPU\nC 0 0 1 0 1 ; name=A\n",
+			"R 1 4 false ; name=A\nC 1 2 3 1 1 ; name=B\n"} {
 			if !yield([]byte(lines), nil) {
 				return
 			}
@@ -389,5 +397,57 @@ func TestMonitorLateResource(t *testing.T) {
 	}, opt)
 	if err == nil || !strings.Contains(err.Error(), "found a resource with {'name' = 'A'} behind claims") {
 		t.Errorf("%v, expected an error about the resource A", err)
+	}
+}
+
+// TestMonitorPercentilesInTime checks that a monitor decides percentiles at the event after which Run would.
+func TestMonitorPercentilesInTime(t *testing.T) {
+	effort.Sequential(t)
+	r := rand.New(rand.NewPCG(25, 26))
+	decided := 0
+	for i := range effort.Rounds(500) {
+		var text strings.Builder
+		for c := range 3 {
+			fmt.Fprintf(&text, "check c%d : percentile %d from {'name' = 'A'} to {'name' = 'B'}%s %s %d\n", c,
+				[]int{99, 100, 100}[r.IntN(3)], []string{"", " by 'id'"}[r.IntN(2)], []string{"<", "<="}[r.IntN(2)], r.IntN(8))
+		}
+		spec, err := Parse("", []byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 2 + r.IntN(8)
+		seed := r.Uint64()
+		prefix := func(n int) format.Events {
+			r := rand.New(rand.NewPCG(seed, 1))
+			rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
+			at := int64(0)
+			for range n {
+				rec.Mark(rec.Location("main"), at, rec.Region([]string{"A", "B", "C"}[r.IntN(3)]),
+					trace.Attr{Key: "id", Value: trace.IntValue(r.Int64N(3))})
+				at += r.Int64N(5)
+			}
+			return format.Recorded(rec)
+		}
+		e := prefix(n)
+		m := NewMonitor(spec, e.Defs(), ThreeValued)
+		followed(t, m, e, func(k int, _ int64, list []CheckResult) {
+			decided += len(list)
+			x, err := Run(context.Background(), prefix(k), spec, Options{Semantics: ThreeValued})
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := 0
+			for _, c := range x.Checks {
+				if !c.Decided {
+					open++
+				}
+			}
+			if m.Open() != open {
+				t.Fatalf("case %d, after %d events: %d checks are open, expected %d\n%s", i, k, m.Open(), open, text.String())
+			}
+		})
+	}
+	if decided < 50 {
+		t.Errorf("%d verdicts before the end, expected at least 50", decided)
 	}
 }

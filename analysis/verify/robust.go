@@ -28,6 +28,15 @@ func (r Robustness) MarshalJSON() ([]byte, error) {
 	return []byte(r.String()), nil
 }
 
+// infinite returns the robustness of a formula that no signal decides.
+func infinite(holds bool) *Robustness {
+	r := Robustness(math.Inf(-1))
+	if holds {
+		r = -r
+	}
+	return &r
+}
+
 // robustness returns the robustness of a formula at the begin of the trace, which is taken as complete. It is the
 // greatest number that the robustness reaches, found by halving the range of all numbers.
 func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRobustness checks numbers that were found by hand. The counter s is 1 from 0, 4 from 10, and 2.5 from 20 to 30 ms.
-// A comes at 0, 12 and 25 ms, B at 3 and 16 ms. The response times are 3 and 4 ms, and the last A waits for 5 ms.
+// TestRobustness checks numbers that were found by hand. The counter s is 1 from 0, 4 from 10, and 2.5 from 20 to
+// 30 ms. A comes at 0, 12 and 25 ms, B at 3 and 16 ms. The response times are 3 and 4 ms, and the last A waits for 5 ms.
 func TestRobustness(t *testing.T) {
 	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
 	loc, s := rec.Location("main"), rec.Counter("s", "")
@@ -62,7 +62,7 @@ func TestRobustness(t *testing.T) {
 			t.Errorf("%s: robustness %g, but %s", formula, want, c.Verdict)
 		}
 	}
-	for r, want := range map[Robustness]string{Robustness(math.Inf(-1)): `"-inf"`, 0.25: "0.25", Robustness(math.Inf(1)): `"inf"`} {
+	for r, want := range map[Robustness]string{*infinite(false): `"-inf"`, 0.25: "0.25", *infinite(true): `"inf"`} {
 		if text, err := json.Marshal(r); err != nil || string(text) != want {
 			t.Errorf("%v: %s, %v, expected %s", r, text, err, want)
 		}

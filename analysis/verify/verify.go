@@ -81,7 +81,7 @@ type CheckResult struct {
 	// continuation of the trace can change that.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
-	// Robustness is nil without [Options.Robust], and for a trace without events.
+	// Robustness is nil without [Options.Robust].
 	Robustness *Robustness `json:"robustness,omitempty"`
 	// Reasons explain the verdict, the outermost formula first.
 	Reasons []Reason `json:"reasons"`
@@ -399,6 +399,9 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	}
 	s := r.judge(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
+		if opt.Robust { // no signal decides it
+			r.Robustness = infinite(r.Holds)
+		}
 		return r, nil
 	}
 	if opt.Robust {
@@ -535,8 +538,8 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// comparedStates returns the states at which a comparison is true. Where the signals of a trace that grows are not known,
-// it may be true.
+// comparedStates returns the states at which a comparison is true. Where the signals of a trace that grows are not
+// known, it may be true.
 func (e *evaluator) comparedStates(f *Formula) value {
 	s := newBitset(e.n)
 	if e.compared == nil {
@@ -650,63 +653,6 @@ func (e *evaluator) eachValue(x *SignalExpr, from, to int, f func(i int, v float
 			break
 		}
 	}
-}
-
-// denseValue returns the times at which a formula of signals holds.
-func (e *evaluator) denseValue(f *Formula) denseValue {
-	if v, ok := e.dense[f]; ok {
-		return v
-	}
-	var args []denseValue
-	for _, a := range f.Args {
-		args = append(args, e.denseValue(a))
-	}
-	same := func(s times) denseValue { return denseValue{s, s, s} }
-	all := times{e.domain}
-	var v denseValue
-	switch f.Op {
-	case True:
-		v = same(all)
-	case Compare:
-		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
-		v = same(compare(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
-	case Not:
-		v = e.denseNot(args[0])
-	case And:
-		v = args[0]
-		for _, x := range args[1:] {
-			v = denseValue{v.good.intersect(x.good), v.holds.intersect(x.holds), v.possible.intersect(x.possible)}
-		}
-	case Or:
-		for _, x := range args {
-			v = denseOr(v, x)
-		}
-	case Implies:
-		v = denseOr(e.denseNot(args[0]), args[1])
-	case Globally:
-		v = e.denseNot(e.denseUntil(same(all), e.denseNot(args[0]), f.Bound))
-	case Finally:
-		v = e.denseUntil(same(all), args[0], f.Bound)
-	case Until:
-		v = e.denseUntil(args[0], args[1], f.Bound)
-	}
-	e.dense[f] = v
-	return v
-}
-
-func (e *evaluator) denseNot(v denseValue) denseValue {
-	return denseValue{v.possible.complement(e.domain), v.holds.complement(e.domain), v.good.complement(e.domain)}
-}
-
-func denseOr(v, w denseValue) denseValue {
-	join := func(a, b times) times { return union(slices.Concat([]interval(a), []interval(b))) }
-	return denseValue{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
-}
-
-func (e *evaluator) denseUntil(a, b denseValue, bound *Bound) denseValue {
-	w := e.window(bound)
-	return denseValue{until(a.good, b.good, w, e.domain, false), until(a.holds, b.holds, w, e.domain, false),
-		until(a.possible, b.possible, w, e.domain, true)}
 }
 
 // record reads a trace.

@@ -53,7 +53,8 @@ func (s *followFlags) flags(f *pflag.FlagSet) {
 func (s *followFlags) check(f *pflag.FlagSet) error {
 	others := []string{"late", "idle"}
 	if s.follow {
-		others = []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group", "clock-correction"}
+		others = []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group",
+			"clock-correction"}
 	}
 	for _, name := range others {
 		if f.Changed(name) {

@@ -72,7 +72,10 @@ it to events with the same value of an attribute.
 
 --follow reads a text that another program still writes, or a pipe (-), and prints each verdict as
 soon as it is decided; the others follow at the end of a pipe, or on Ctrl-C. With --json each is an
-object on a line. Lines must be in the order of time, but for --late TIME.
+object on a line. Lines must be in the order of time, but for --late TIME. Checks of objects (wip,
+latency, by) wait for the end of the trace, unless --idle TIME states when an object has left.
+
+--robust adds how far the signals of each check are from the bounds that decide it.
 
 --window, or --from and --to, --location and --group restrict the trace to a part.
 
@@ -114,7 +117,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
 		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
 	complete(c, "semantics", semantics...)
-	f.BoolVar(&flags.robust, "robust", false, "also print how far the signals of checks are from the bounds that decide them")
+	f.BoolVar(&flags.robust, "robust", false,
+		"also print how far the signals of checks are from the bounds that decide them")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")

@@ -183,12 +183,6 @@ func (s Sweep) sort() {
 	})
 }
 
-// Signal returns the sum from time first to time last.
-func (s Sweep) Signal(first, last int64) Signal {
-	sum, _ := s.signals(first, last)
-	return sum
-}
-
 // signals returns the sum from time first to time last, and the number of functions that are open, in pieces of the
 // same times.
 func (s Sweep) signals(first, last int64) (sum, open Signal) {
@@ -241,20 +235,6 @@ func (s Signal) Figures(nonzero bool) (f Figures, ok bool) {
 		f.Mean = integral / length
 	}
 	return f, ok
-}
-
-// Extended returns the signal from time first to time last, with the value 0 where it has none. It must lie between
-// them.
-func (s Signal) Extended(first, last int64) Signal {
-	var out Signal
-	at := first
-	for _, p := range s {
-		out.Add(at, p.From, 0)
-		out = append(out, p)
-		at = p.To
-	}
-	out.Add(at, last, 0)
-	return out
 }
 
 // Stay is the time of an object in a system, in ticks.
