@@ -6,9 +6,9 @@ import { count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
 import { type Extra, forget, showInterval, type Source, type Tone } from "../extras";
 import type { Lane } from "../lane";
-import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
+import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { hasClaims } from "./objects";
-import { makeTable } from "./table";
+import { type Column, makeTable } from "./table";
 
 /** callsOf reports whether calls are compared instead of claims. */
 function callsOf(app: App): boolean {
@@ -55,6 +55,31 @@ export const distanceSource: Source = {
   remove: (app) => forget(app, "distance.trace"),
 };
 
+/** Row is the distance of a trace from the reference. */
+type Row = Distance & { lane: Lane };
+
+/** number returns a column of numbers. */
+function number(title: string, f: (r: Row) => number): Column<Row> {
+  return { title, show: (r) => count(f(r)), sort: f, csv: f };
+}
+
+/** columns has the columns of the table of traces. */
+const columns: readonly Column<Row>[] = [
+  {
+    title: "trace",
+    text: true,
+    show: (r) => r.lane.title,
+    sort: (r) => r.lane.title,
+    csv: (r) => r.lane.title,
+  },
+  number("claims", (r) => r.claims),
+  number("distance", (r) => r.distance),
+  number("claims only here", (r) => r.difference.second.nodeCount),
+  number("claims only in the reference", (r) => r.difference.first.nodeCount),
+  number("successions only here", (r) => r.difference.second.edgeCount),
+  number("successions only in the reference", (r) => r.difference.first.edgeCount),
+];
+
 /** distance creates the panel of distances. */
 export function distance(): Panel {
   return {
@@ -70,17 +95,6 @@ export function distance(): Panel {
         tools.body.append(el("p", { class: "faint" }, how));
         return;
       }
-      const labels = el("input", {
-        type: "search",
-        placeholder: "all attributes",
-        value: tools.get("label"),
-        title: "Attributes, separated by commas, by which claims are the same",
-        aria: { label: "Claims are the same by" },
-      });
-      labels.addEventListener("change", () => {
-        tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
-        tools.again();
-      });
       tools.bar.append(
         select(
           "What is compared",
@@ -94,7 +108,7 @@ export function distance(): Panel {
             tools.again();
           },
         ),
-        labels,
+        labelField(tools),
       );
       const others = app.lanes.slice(1),
         answers = await Promise.all(others.map((l) => ask(app, l, tools.signal))),
@@ -103,7 +117,6 @@ export function distance(): Panel {
         tools.body.append(el("p", { class: "faint" }, `There is no distance: ${printable(missing)}.`));
         return;
       }
-      type Row = Distance & { lane: Lane };
       const rows = answers.map((a, i): Row => ({ ...a, lane: others[i] })),
         why = el("div", { class: "reasons", aria: { live: "polite" } });
       const explain = (r: Row): void =>
@@ -111,45 +124,21 @@ export function distance(): Panel {
           el("h2", {}, printable(`${r.lane.title}: distance ${r.distance}`)),
           differenceLists(app, r.difference, { lane: app.lanes[0], name: "reference" }, { lane: r.lane, name: "here" }),
         );
-      const number = (title: string, f: (r: Row) => number): Parameters<typeof makeTable<Row>>[0][number] => ({
-        title,
-        show: (r) => count(f(r)),
-        sort: f,
-        csv: f,
-      });
-      const t = makeTable<Row>(
-        [
-          {
-            title: "trace",
-            text: true,
-            show: (r) => r.lane.title,
-            sort: (r) => r.lane.title,
-            csv: (r) => r.lane.title,
-          },
-          number("claims", (r) => r.claims),
-          number("distance", (r) => r.distance),
-          number("claims only here", (r) => r.difference.second.nodeCount),
-          number("claims only in the reference", (r) => r.difference.first.nodeCount),
-          number("successions only here", (r) => r.difference.second.edgeCount),
-          number("successions only in the reference", (r) => r.difference.first.edgeCount),
-        ],
-        rows,
-        {
-          order: 2,
-          memory: tools,
-          run: tools.run,
-          click: (r) => {
-            explain(r);
-            tools.set("trace", String(r.lane.index));
-            const here = timesOf(claimsOf(r.difference.second)),
-              there = timesOf(claimsOf(r.difference.first));
-            if (here) showInterval(app, r.lane, here.from, here.to);
-            else if (there) showInterval(app, app.lanes[0], there.from, there.to);
-            app.announce(`${r.lane.title}: distance ${r.distance}`);
-          },
-          clickHint: "mark what only one of both traces has",
+      const t = makeTable<Row>(columns, rows, {
+        order: 2,
+        memory: tools,
+        run: tools.run,
+        click: (r) => {
+          explain(r);
+          tools.set("trace", String(r.lane.index));
+          const here = timesOf(claimsOf(r.difference.second)),
+            there = timesOf(claimsOf(r.difference.first));
+          if (here) showInterval(app, r.lane, here.from, here.to);
+          else if (there) showInterval(app, app.lanes[0], there.from, there.to);
+          app.announce(`${r.lane.title}: distance ${r.distance}`);
         },
-      );
+        clickHint: "mark what only one of both traces has",
+      });
       const held = rows.find((r) => String(r.lane.index) === tools.get("trace"));
       if (held) explain(held);
       tools.body.append(

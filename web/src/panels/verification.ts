@@ -230,6 +230,81 @@ function verdicts(app: App, { lane }: Scope, tools: Tools, v: Verification, box:
   tools.csv(t.csv);
 }
 
+/** textArea returns the field for the specification. changed is called when the user changes the text. */
+function textArea(text: string, changed: (text: string) => void): HTMLTextAreaElement {
+  const area = el("textarea", {
+    class: "spec",
+    placeholder: "check NAME : globally if start {'name' = 'A'} then finally by 60 ms end {'name' = 'G'}",
+    aria: { label: "Specification" },
+  });
+  area.rows = 9;
+  area.spellcheck = false;
+  area.value = text;
+  area.addEventListener("input", () => {
+    changed(area.value);
+    area.removeAttribute("aria-invalid");
+  });
+  return area;
+}
+
+/** filePicker returns the hidden field for a file with a specification. */
+function filePicker(opened: (text: string) => void): HTMLInputElement {
+  const file = el("input", { type: "file", class: "visuallyhidden", tabindex: -1, aria: { label: "Open a file" } });
+  file.accept = ".etl,text/plain";
+  file.addEventListener("change", () => {
+    const f = file.files?.[0];
+    void f?.text().then(opened);
+  });
+  return file;
+}
+
+/** propertyMenu returns the menu of properties in plain words. A choice adds an example to the text. */
+function propertyMenu(area: HTMLTextAreaElement, put: (text: string) => void): HTMLElement {
+  const add = (kind: string): void => {
+    const example = properties.find(([k]) => k === kind)?.[1] ?? "",
+      before = area.value === "" || area.value.endsWith("\n") ? area.value : area.value + "\n",
+      from = before.length + `--${kind} `.length;
+    put(`${before}--${kind} ${example}`);
+    area.focus();
+    area.setSelectionRange(from, area.value.length);
+  };
+  const adder = select(
+    "Add a property in plain words",
+    [["", "add a property…"], ...properties.map(([k, x]) => [k, `${k}: ${x}`] as const)],
+    "",
+    (kind) => {
+      adder.value = "";
+      add(kind);
+    },
+  );
+  return adder;
+}
+
+/** form returns the field for the specification with its buttons. put changes the text; start verifies it. */
+function form(area: HTMLTextAreaElement, put: (text: string) => void, start: () => void): HTMLElement {
+  const file = filePicker((text) => {
+    put(text);
+    start();
+  });
+  return el(
+    "div",
+    { class: "side form" },
+    el(
+      "div",
+      { class: "crumbs" },
+      button("Verify", "Check whether the properties hold (Ctrl and Enter)", start),
+      " ",
+      button("Open…", "Open a specification, a file NAME.etl", () => file.click()),
+      file,
+      " ",
+      button("Save", "Save the specification as a file", () => saveText(area.value, "spec.etl", "text/plain")),
+      " ",
+      propertyMenu(area, put),
+    ),
+    area,
+  );
+}
+
 /** verification creates the panel of specifications. */
 export function verification(): Panel {
   let draft = "",
@@ -242,18 +317,7 @@ export function verification(): Panel {
     async render(app, scope, tools) {
       const spec = specification(app);
       if (spec !== drafted) draft = drafted = spec;
-      const area = el("textarea", {
-        class: "spec",
-        placeholder: "check NAME : globally if start {'name' = 'A'} then finally by 60 ms end {'name' = 'G'}",
-        aria: { label: "Specification" },
-      });
-      area.rows = 9;
-      area.spellcheck = false;
-      area.value = draft;
-      area.addEventListener("input", () => {
-        draft = area.value;
-        area.removeAttribute("aria-invalid");
-      });
+      const area = textArea(draft, (text) => (draft = text));
       const result = el("div", { class: "side" });
       const evaluate = async (): Promise<void> => {
         const box = el("div", {});
@@ -291,32 +355,6 @@ export function verification(): Panel {
           e.preventDefault();
         }
       });
-      const file = el("input", { type: "file", class: "visuallyhidden", tabindex: -1, aria: { label: "Open a file" } });
-      file.accept = ".etl,text/plain";
-      file.addEventListener("change", () => {
-        const f = file.files?.[0];
-        void f?.text().then((text) => {
-          area.value = draft = text;
-          start();
-        });
-      });
-      const add = (kind: string): void => {
-        const example = properties.find(([k]) => k === kind)?.[1] ?? "",
-          before = area.value === "" || area.value.endsWith("\n") ? area.value : area.value + "\n",
-          from = before.length + `--${kind} `.length;
-        area.value = draft = `${before}--${kind} ${example}`;
-        area.focus();
-        area.setSelectionRange(from, area.value.length);
-      };
-      const adder = select(
-        "Add a property in plain words",
-        [["", "add a property…"], ...properties.map(([k, x]) => [k, `${k}: ${x}`] as const)],
-        "",
-        (kind) => {
-          adder.value = "";
-          add(kind);
-        },
-      );
       tools.bar.append(
         select(
           "What a verdict takes from the end of the trace",
@@ -332,23 +370,7 @@ export function verification(): Panel {
         el(
           "div",
           { class: "split verification" },
-          el(
-            "div",
-            { class: "side form" },
-            el(
-              "div",
-              { class: "crumbs" },
-              button("Verify", "Check whether the properties hold (Ctrl and Enter)", start),
-              " ",
-              button("Open…", "Open a specification, a file NAME.etl", () => file.click()),
-              file,
-              " ",
-              button("Save", "Save the specification as a file", () => saveText(area.value, "spec.etl", "text/plain")),
-              " ",
-              adder,
-            ),
-            area,
-          ),
+          form(area, (text) => (area.value = draft = text), start),
           result,
         ),
       );
