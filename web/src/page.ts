@@ -317,6 +317,7 @@ export class Page implements App {
         filter: s.rowFilter,
         busy: l.busy,
         stripHeight: s.stripHeight,
+        scaled: s.scaled,
         available: Math.max(100, (this.timelines[i]?.height ?? 400) + this.spareSeen / this.lanes.length - 2),
       });
       this.timelines[i]?.rowsChanged();
@@ -628,7 +629,8 @@ export class Page implements App {
       c.has("order") ||
       c.has("levels") ||
       c.has("rowFilter") ||
-      c.has("stripHeight")
+      c.has("stripHeight") ||
+      c.has("scaled")
     ) {
       this.arrange();
       // the pointer is over something else now

@@ -8,6 +8,7 @@ import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { chooser, usualChoice } from "./objects";
 import { type Column, makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** queryOf returns the parameters of a choice of objects; null if it is not complete. */
 function queryOf(choice: string, labels: string): Record<string, string | undefined> | null {
@@ -22,7 +23,11 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | nu
   const c = app.store.state.choices,
     q = queryOf(c.get("behaviour.of") ?? usualChoice(lane, true), c.get("behaviour.label") ?? "");
   return q
-    ? app.client.json<Behaviours>(`traces/${encodeURIComponent(lane.meta.id)}/behaviour`, q, signal)
+    ? app.client.json<Behaviours>(
+        `traces/${encodeURIComponent(lane.meta.id)}/behaviour`,
+        { ...q, ...timeQuery(lane, timeOf(app, "behaviour")) },
+        signal,
+      )
     : Promise.resolve(null);
 }
 
@@ -56,7 +61,9 @@ export const behaviourSource: Source = {
   key(app) {
     const c = app.store.state.choices,
       shown = c.get("behaviour.class");
-    return shown === undefined ? "" : JSON.stringify([shown, c.get("behaviour.of"), c.get("behaviour.label")]);
+    return shown === undefined
+      ? ""
+      : JSON.stringify([shown, c.get("behaviour.of"), c.get("behaviour.label"), timeKey(app, "behaviour")]);
   },
   async load(app, signal) {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("behaviour.class") ?? ""),
@@ -112,8 +119,9 @@ export function behaviour(): Panel {
     id: "behaviour",
     title: "Behaviour",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
-    async render(app, { lane }, tools) {
+    async render(app, { lane, axis }, tools) {
       const of = tools.get("of") || usualChoice(lane, true),
         objects = chooser(lane, of, true, (v) => {
           tools.set("of", v);
@@ -150,6 +158,7 @@ export function behaviour(): Panel {
           filter: (c) => c.names.join(" "),
           click: (c) => {
             explain(c);
+            keepTime(app, "behaviour", axis);
             tools.set("class", `${lane.index} ${c.representative}`);
             const at = timesOf(claimsOf(c.difference.second)) ?? timesOf(c.shown);
             if (at) showInterval(app, lane, at.from, at.to);

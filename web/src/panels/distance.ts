@@ -9,6 +9,7 @@ import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { hasClaims } from "./objects";
 import { type Column, makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** callsOf reports whether calls are compared instead of claims. */
 function callsOf(app: App): boolean {
@@ -18,12 +19,17 @@ function callsOf(app: App): boolean {
 
 /** ask requests the distance of a trace from the first one. */
 function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
+  const time = timeOf(app, "distance"),
+    there = timeQuery(app.lanes[0], time);
   return app.client.json<Distance>(
     `traces/${encodeURIComponent(lane.meta.id)}/distance`,
     {
       reference: app.lanes[0].meta.id,
       calls: callsOf(app) ? "1" : undefined,
       label: app.store.state.choices.get("distance.label"),
+      referenceFrom: there.from,
+      referenceTo: there.to,
+      ...timeQuery(lane, time),
     },
     signal,
   );
@@ -38,7 +44,9 @@ export const distanceSource: Source = {
   key(app) {
     const c = app.store.state.choices,
       shown = c.get("distance.trace");
-    return shown === undefined ? "" : JSON.stringify([shown, c.get("distance.of"), c.get("distance.label")]);
+    return shown === undefined
+      ? ""
+      : JSON.stringify([shown, c.get("distance.of"), c.get("distance.label"), timeKey(app, "distance")]);
   },
   async load(app, signal) {
     const lane = app.lanes[Number(app.store.state.choices.get("distance.trace"))];
@@ -87,8 +95,9 @@ export function distance(): Panel {
     title: "Distance",
     of: "trace",
     both: true,
+    choosesTime: true,
     whole: "the whole traces, whatever the range and the window are",
-    async render(app, _, tools) {
+    async render(app, { axis }, tools) {
       tools.csv(null);
       if (app.lanes.length < 2) {
         const how = "Open two traces or more to compare the order of their claims: weft view REFERENCE B.";
@@ -130,6 +139,7 @@ export function distance(): Panel {
         run: tools.run,
         click: (r) => {
           explain(r);
+          keepTime(app, "distance", axis);
           tools.set("trace", String(r.lane.index));
           const here = timesOf(claimsOf(r.difference.second)),
             there = timesOf(claimsOf(r.difference.first));

@@ -4,13 +4,14 @@ import type { Flow, FlowCurves, FlowObject, FlowSignal } from "../answers";
 import { ApiError } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
-import type { Panel, Tools } from "../dock";
+import type { Panel, Scope, Tools } from "../dock";
 import { forget, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { Overlay } from "../overlays";
 import { exact, short } from "../time";
 import { chooser, usualChoice } from "./objects";
 import { makeTable, type Table } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** units are the time units of throughput and latency. */
 const units = ["ns", "us", "ms", "s", "min", "h"];
@@ -25,6 +26,7 @@ const texts: readonly (readonly [what: string, label: string, example: string])[
 
 /** queryOf returns the parameters for the state's choices; null if no objects are chosen. */
 function queryOf(app: App, lane: Lane): Record<string, string | undefined> | null {
+  const { from, to } = timeQuery(lane, timeOf(app, "flow"));
   const get = (what: string): string | undefined => app.store.state.choices.get(`flow.${what}`),
     m = /^(by|visits) ([\s\S]+)$/.exec(get("of") ?? usualChoice(lane, false));
   return m
@@ -33,6 +35,8 @@ function queryOf(app: App, lane: Lane): Record<string, string | undefined> | nul
         ...Object.fromEntries(texts.map(([what]) => [what, get(what)])),
         per: get("per"),
         shorten: get("shorten"),
+        since: from?.toString(),
+        until: to?.toString(),
       }
     : null;
 }
@@ -50,7 +54,9 @@ export const flowSource: Source = {
   id: "flow",
   key(app) {
     const { lane, names } = shownOf(app);
-    return lane ? JSON.stringify([lane.index, names, queryOf(app, lane)]) : "";
+    return lane
+      ? JSON.stringify([lane.index, names, { ...queryOf(app, lane), since: "", until: "" }, timeKey(app, "flow")])
+      : "";
   },
   async load(app, signal, changed) {
     const { lane, names } = shownOf(app),
@@ -129,11 +135,12 @@ function controls(lane: Lane, tools: Tools): HTMLElement {
 }
 
 /** signalTable lists the signals. A click on a signal shows it on the time line, or removes it. */
-function signalTable(app: App, lane: Lane, tools: Tools, r: Flow): HTMLElement {
+function signalTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): HTMLElement {
   const toggle = (name: string): void => {
     const held = shownOf(app),
       names = held.lane === lane ? held.names : [],
       next = names.includes(name) ? names.filter((x) => x !== name) : [...names, name];
+    keepTime(app, "flow", axis);
     tools.set("signals", next.length > 0 ? `${lane.index} ${next.join(",")}` : "");
     app.announce(`${name}: ${names.includes(name) ? "removed from" : "shown on"} the time line`);
   };
@@ -200,7 +207,7 @@ function histogram(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
 }
 
 /** objectTable returns the table of the objects that stay longest. */
-function objectTable(app: App, lane: Lane, tools: Tools, r: Flow): Table {
+function objectTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): Table {
   const stay = (o: FlowObject): bigint => BigInt(o.to) - BigInt(o.from);
   return makeTable<FlowObject>(
     [
@@ -231,7 +238,10 @@ function objectTable(app: App, lane: Lane, tools: Tools, r: Flow): Table {
         r.objects > r.longest.length
           ? `${count(r.objects - r.longest.length)} objects that stay shorter are left out`
           : "",
-      click: (o) => showInterval(app, lane, BigInt(o.from), BigInt(o.to)),
+      click: (o) => {
+        keepTime(app, "flow", axis);
+        showInterval(app, lane, BigInt(o.from), BigInt(o.to));
+      },
       clickHint: "go to the time of this object",
     },
   );
@@ -243,8 +253,10 @@ export function flow(): Panel {
     id: "flow",
     title: "Flow",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
-    async render(app, { lane }, tools) {
+    async render(app, scope, tools) {
+      const { lane } = scope;
       tools.body.append(controls(lane, tools));
       tools.csv(null);
       const q = queryOf(app, lane);
@@ -270,7 +282,7 @@ export function flow(): Panel {
         ...(r.incomplete > 0 ? [`${count(r.incomplete)} more do not both come and leave`] : []),
         ...(r.instant > 0 ? [`${count(r.instant)} have a single time, and do not count in the signals`] : []),
       ];
-      const longest = objectTable(app, lane, tools, r);
+      const longest = objectTable(app, scope, tools, r);
       tools.bar.append(...(longest.filter ? [longest.filter] : []));
       tools.body.append(
         el("p", {}, `${notes.join("; ")}.`),
@@ -280,7 +292,7 @@ export function flow(): Panel {
           el(
             "div",
             {},
-            signalTable(app, lane, tools, r),
+            signalTable(app, scope, tools, r),
             latencyTable(lane, tools, r.latencies),
             histogram(lane, tools, r.latencies),
           ),

@@ -11,6 +11,7 @@ import type { Lane } from "../lane";
 import { mostChoice } from "../store";
 import { exact } from "../time";
 import { makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** properties has an example for each kind of property in plain words. */
 const properties: readonly (readonly [kind: string, example: string])[] = [
@@ -48,7 +49,10 @@ function specification(app: App): string {
 function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<Verification> {
   return app.client.ask<Verification>(
     `traces/${encodeURIComponent(lane.meta.id)}/verify`,
-    { semantics: app.store.state.choices.get("verification.semantics") },
+    {
+      semantics: app.store.state.choices.get("verification.semantics"),
+      ...timeQuery(lane, timeOf(app, "verification")),
+    },
     text,
     signal,
   );
@@ -100,7 +104,12 @@ export const verificationSource: Source = {
       check = s.choices.get("verification.check");
     return check === undefined
       ? ""
-      : JSON.stringify([check, specification(app), s.choices.get("verification.semantics") ?? ""]);
+      : JSON.stringify([
+          check,
+          specification(app),
+          s.choices.get("verification.semantics") ?? "",
+          timeKey(app, "verification"),
+        ]);
   },
   async load(app, signal) {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("verification.check") ?? ""),
@@ -167,10 +176,11 @@ function reasonList(app: App, lane: Lane, c: Check): HTMLElement {
 }
 
 /** verdicts fills an element with the checks of an answer. */
-function verdicts(app: App, { lane }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
+function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
   const why = el("div", { aria: { live: "polite" } });
   const explain = (c: Check): void => {
     why.replaceChildren(reasonList(app, lane, c));
+    keepTime(app, "verification", axis);
     tools.set("check", `${lane.index} ${c.check}`);
     const t = hull(c, lane);
     if (t) showInterval(app, lane, t.from, t.to);
@@ -313,6 +323,7 @@ export function verification(): Panel {
     id: "verification",
     title: "Verification",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
     async render(app, scope, tools) {
       const spec = specification(app);
