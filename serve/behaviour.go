@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -88,11 +89,17 @@ func (p *params) claimOptions() (opt distance.Options) {
 	return opt
 }
 
-// readClaims returns the claims of a trace. missing is the reason why there are none, or "".
-func readClaims(ctx context.Context, d *reader, opt distance.Options) (s *distance.Set, missing string, err error) {
+// readClaims returns the claims in a window of a trace; a nil window is the whole trace. missing is the
+// reason why there are none, or "".
+func readClaims(ctx context.Context, d *reader, w *trace.Window, opt distance.Options) (s *distance.Set, missing string,
+	err error) {
+	piece, err := cutWindow(ctx, d, w)
+	if err != nil {
+		return nil, "", err
+	}
 	sel := trace.Events()
 	sel.NoStates = true
-	part, err := analysis.Run(ctx, d.Events, sel, func() *distance.Part { return distance.New(d.Defs(), opt) })
+	part, err := analysis.Run(ctx, piece, sel, func() *distance.Part { return distance.New(piece.Defs(), opt) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -134,7 +141,7 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	if chosen != 1 {
 		p.fail("by", "one of by, locations and iterations")
 	}
-	v := p.x
+	window, v := p.selected(), p.x
 	return func(ctx context.Context) (any, error) {
 		a := &behaviourAnswer{Classes: []classFact{}, Usual: -1}
 		err := e.readers.with(ctx, func(d *reader) error {
@@ -146,7 +153,7 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 				}
 				opt.Iterations = func(r uint32) bool { return wanted[r] }
 			}
-			s, missing, err := readClaims(ctx, d, opt)
+			s, missing, err := readClaims(ctx, d, window, opt)
 			if a.Missing = missing; err != nil || missing != "" {
 				return err
 			}
@@ -303,6 +310,9 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 	}
 	x.release()
 	first, second := x.traceView, p.x
+	reference := &params{values: p.values, x: first}
+	windows := [2]*trace.Window{reference.selectedBetween("referenceFrom", "referenceTo"), p.selected()}
+	p.err = cmp.Or(p.err, reference.err)
 	return func(ctx context.Context) (any, error) {
 		none := sideFact{Nodes: []claimFact{}, Edges: []edgeFact{}}
 		a := &distanceAnswer{Difference: differenceFact{none, none}}
@@ -313,7 +323,7 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 			v *traceView
 		}{{other, first}, {e, second}} {
 			err := t.e.readers.with(ctx, func(d *reader) error {
-				s, missing, err := readClaims(ctx, d, opt)
+				s, missing, err := readClaims(ctx, d, windows[i], opt)
 				if err != nil {
 					return err
 				}

@@ -91,8 +91,12 @@ func flow(p *params) storedAnswer {
 		p.fail("average", "a time such as 10ms")
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
+	window := p.selectedBetween("since", "until") // from and to are the columns of /flow/signals
 	name := fmt.Sprintf("flow %q %q %q %q %q %s %s %t", opt.Attribute, visits, p.values.Get("begin"), p.values.Get("end"),
 		p.values.Get("events"), length, per, shorten)
+	if window != nil {
+		name += fmt.Sprintf(" %d %d", window.From, window.To)
+	}
 	return storedAnswer{name, func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 		var a *flowAnswer
 		err := e.readers.with(ctx, func(d *reader) error {
@@ -101,9 +105,13 @@ func flow(p *params) storedAnswer {
 				wanted := regionsNamed(d.Defs(), visits)
 				opt.Visits = func(r uint32) bool { return wanted[r] }
 			}
+			piece, err := cutWindow(ctx, d, window)
+			if err != nil {
+				return err
+			}
 			sel := trace.Events()
 			sel.NoStates = true
-			part, err := analysis.Run(ctx, d.Events, sel, func() *usage.Little { return usage.NewLittle(d.Defs(), opt) })
+			part, err := analysis.Run(ctx, piece, sel, func() *usage.Little { return usage.NewLittle(piece.Defs(), opt) })
 			if err != nil {
 				return err
 			}

@@ -66,31 +66,37 @@ func (p *params) time(name string) int64 {
 	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }
 
-// window reads the parameters from and to, and returns the times on the trace's clock. If both are
-// missing, it returns the window of the whole trace and sets whole.
-func (p *params) window() (from, to int64, whole bool) {
+// window reads the parameters from and to as [params.between] does.
+func (p *params) window() (from, to int64, whole bool) { return p.between("from", "to") }
+
+// between reads the begin and the end of a window from two parameters, and returns the times on the
+// trace's clock. If both are missing, it returns the window of the whole trace and sets whole.
+func (p *params) between(begin, end string) (from, to int64, whole bool) {
 	from, to = p.x.first, trace.Add(p.x.last, 1)
-	whole = p.values.Get("from") == "" && p.values.Get("to") == ""
-	if p.values.Get("from") != "" {
-		from = p.time("from")
+	whole = p.values.Get(begin) == "" && p.values.Get(end) == ""
+	if p.values.Get(begin) != "" {
+		from = p.time(begin)
 	}
-	if s := p.values.Get("to"); s != "" {
+	if s := p.values.Get(end); s != "" {
 		// In a trace that covers the whole range of times, the end of a window may overflow.
 		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
 			to = n // math.MaxInt64 is an open end (see [trace.Before])
 		} else {
-			to = p.time("to")
+			to = p.time(end)
 		}
 	}
 	if !trace.Before(from, to) {
-		p.fail("to", "a time after from")
+		p.fail(end, "a time after "+begin)
 	}
 	return from, to, whole
 }
 
 // selected returns the window of a request, or nil if it covers the whole trace.
-func (p *params) selected() *trace.Window {
-	from, to, whole := p.window()
+func (p *params) selected() *trace.Window { return p.selectedBetween("from", "to") }
+
+// selectedBetween is like selected for other names of the parameters.
+func (p *params) selectedBetween(begin, end string) *trace.Window {
+	from, to, whole := p.between(begin, end)
 	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	e, v := x.e, x.traceView
 	p := &params{values: r.URL.Query(), x: v}
 	opt := verify.Options{Semantics: verify.Semantics(p.choice("semantics", string(verify.Compatible),
-		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued)))}
+		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued))), Window: p.selected()}
 	if p.err != nil {
 		return p.err
 	}
@@ -82,6 +82,9 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := sha256.Sum256([]byte(text))
 	name := fmt.Sprintf("%s %s verify %s %s", e.id, v.tag, opt.Semantics, hex.EncodeToString(h[:]))
+	if opt.Window != nil {
+		name += fmt.Sprintf(" %d %d", opt.Window.From, opt.Window.To)
+	}
 	body, err := s.answers.get(r.Context(), name, func(ctx context.Context) ([]byte, error) {
 		var x *verify.Result
 		err := e.readers.with(ctx, func(d *reader) (err error) {

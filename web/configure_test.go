@@ -25,15 +25,34 @@ func TestConfigure(t *testing.T) {
 			Title      string
 			Attributes [][]string
 		}
+		Heights struct {
+			Lanes                []int
+			Changed, Again, Back bool
+			Link                 string
+		}
 		Link   string
 		Calls  struct{ Rows, Panels []string }
 		Count  int
 		Errors []string
 	}
 	odse, attrs := served(t, "odse"), served(t, "attrs")
-	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "calls": attrs.url + "~;rows=u32"}, &out)
+	// memory M1 of odse.etf has a capacity of 100
+	memory := -1
+	for i, x := range meta(t, odse).Tracks {
+		if x.Capacity == 100 {
+			memory = i
+		}
+	}
+	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "memory": memory, "calls": attrs.url + "~;rows=u32"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
+	}
+	h := out.Heights
+	if len(h.Lanes) < 2 || slices.Min(h.Lanes) != slices.Max(h.Lanes) {
+		t.Errorf("found lanes of the heights %v, expected several of one height", h.Lanes)
+	}
+	if !h.Changed || !h.Again || !h.Back || !strings.Contains(h.Link, "cs=0") {
+		t.Errorf("found %+v, expected other pixels, in the link %q too, and those at first in the end", h, h.Link)
 	}
 	var classes struct{ Classes []struct{ Names []string } }
 	text := runWeft(t, "behaviour", "--json", "--by", "id", "--top", "0", odse.path)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,6 +86,14 @@ type (
 	}
 )
 
+// rangedPanels holds the content of the panels for a range of the trace, as the browser reports it.
+type rangedPanels struct {
+	Scope                                   string
+	Behaviour, Flow, Verification, Distance [][]string
+	Summary, All, Whole                     string
+	Extras, Again                           []extra
+}
+
 // TestObjects compares the panels of behaviour, distance and flow with the commands. The traces
 // begin at 0.
 func TestObjects(t *testing.T) {
@@ -94,9 +103,11 @@ func TestObjects(t *testing.T) {
 		Behaviour behaviourPanel
 		Distance  distancePanel
 		Flow      flowPanel
+		Ranged    rangedPanels
 		Errors    []string
 	}
-	play(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id}, &out)
+	play(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id, "range": []string{"30000", "90000"},
+		"ordered": []string{"0", ordered}, "spec": oneAtATime}, &out)
 	for _, e := range out.Errors {
 		// the browser reports the answer to a wrong proposition
 		if !strings.Contains(e, "status of 400") || !strings.Contains(e, "/flow?") {
@@ -106,6 +117,59 @@ func TestObjects(t *testing.T) {
 	out.Behaviour.compare(t, odse.path)
 	out.Distance.compare(t, one.path, two.path)
 	out.Flow.compare(t, odse.path)
+	out.Ranged.compare(t, odse.path, one.path, two.path)
+}
+
+// oneAtATime is a property of odse.etf, as a specification of the panel.
+const oneAtATime = "--response start A -> end G within 60ms"
+
+// ordered is the end of a range of the traces order-one and order-two with 6 claims of 1000 ticks, whose
+// order is the same in both.
+const ordered = "6000"
+
+// compare compares the panels with the commands for the same window. Ticks of the page are those of
+// the traces, which begin at 0.
+func (r *rangedPanels) compare(t *testing.T, odse, one, two string) {
+	t.Helper()
+	const window = "@30000..@90000"
+	same(t, "scope", strings.HasPrefix(r.Scope, "selected range"), true)
+	var classes struct {
+		Classes []struct {
+			Objects, Claims, Usual int
+			Representative         string
+		}
+	}
+	runJSON(t, &classes, "behaviour", "--json", "--by", "id", "--top", "100", "--window", window, odse)
+	same(t, "classes of the range", len(r.Behaviour), len(classes.Classes))
+	for i, c := range classes.Classes[:min(len(classes.Classes), len(r.Behaviour))] {
+		row := r.Behaviour[i]
+		same(t, "class of the range", append(row[:4:4], row[5]), []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects),
+			fmt.Sprint(c.Claims), fmt.Sprint(c.Usual), c.Representative})
+	}
+	sameTable(t, string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--window", window, odse)), "SIGNAL", r.Flow)
+	verify := func(args ...string) (v verdicts, summary string) {
+		args = append([]string{"verify", "--json", "--response", "start A -> end G within 60ms"}, args...)
+		runJSON(t, &v, append(args, odse)...)
+		return v, fmt.Sprintf("%d of %d checks violated; %d events.", v.Violated, len(v.Checks), v.States)
+	}
+	v, summary := verify("--window", window)
+	same(t, "verdicts of the range", r.Summary, summary)
+	same(t, "verdict of the range", strings.HasSuffix(r.Verification[0][0], v.Checks[0].Verdict), true)
+	_, whole := verify()
+	same(t, "verdicts of the window, which is the whole trace", r.All, whole)
+	same(t, "verdicts of the whole trace", r.Whole, whole)
+	same(t, "what a link shows is the same", reflect.DeepEqual(r.Again, r.Extras), true)
+	same(t, "results on the time line", len(r.Extras), 2)
+	var distances struct {
+		Traces []struct {
+			Claims int
+			sides
+		}
+	}
+	runJSON(t, &distances, "distance", "--json", "--window", "@0..@"+ordered, one, two)
+	d := &distances.Traces[0]
+	same(t, "distance in the range of the command", fmt.Sprint(d.Claims, d.Distance), "6 0")
+	same(t, "distance in the range", r.Distance[0][1:3], []string{fmt.Sprint(d.Claims), fmt.Sprint(d.Distance)})
 }
 
 // runJSON runs weft and decodes its output to v.

@@ -122,6 +122,15 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
     ),
     labels = select("Names in spans", [["", "region"], ...attributes], now.label, (v) => (choice.label = v)),
     rows = select("Rows", [["", "as recorded"], ...attributes], now.rows, (v) => (choice.rows = v)),
+    heights = select(
+      "Heights of claims",
+      [
+        ["amount", "by amount, as a part of the capacity"],
+        ["", "all the same"],
+      ],
+      app.store.state.scaled ? "amount" : "",
+      () => undefined,
+    ),
     filter = el("input", {
       type: "search",
       value: app.store.state.rowFilter,
@@ -132,7 +141,7 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
     el("p", { class: "field" }, el("span", {}, text), input);
   const apply = (): void => {
     d.close();
-    app.store.set({ rowFilter: filter.value });
+    app.store.set({ rowFilter: filter.value, scaled: heights.value === "amount" });
     void configure(app, choice, sync, cancelSave);
   };
   d.append(
@@ -140,6 +149,9 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
     field("Colours of spans", colors),
     field("Names in spans", labels),
     field("Rows", rows),
+    ...(app.lanes.some((l) => l.meta.tracks.some((t) => t.kind === "resource"))
+      ? [field("Heights of claims", heights)]
+      : []),
     field("Only rows whose name contains", filter),
     el(
       "p",

@@ -2,6 +2,7 @@
 import type { App } from "./app";
 import { nextFrame } from "./later";
 import type { Hit } from "./hit";
+import type { State } from "./store";
 import type { Timeline } from "./timeline";
 import type { Window } from "./time";
 import { pan, zoom } from "./view";
@@ -44,10 +45,139 @@ function edgeOf(t: Timeline, range: Window | null, x: number): number {
   return Math.min(...far) > grabReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
+/** local returns the place of the pointer in a time line. */
+function local(t: Timeline, e: MouseEvent): { x: number; y: number } {
+  return { x: e.clientX - t.left, y: e.clientY - t.top };
+}
+
+/** DragMode is what a drag does. */
+type DragMode = "range" | "zoom" | "shift" | "edge" | "pan";
+
+/** dragMode returns what a drag that begins at x does. */
+function dragMode(app: App, t: Timeline, e: PointerEvent, x: number): DragMode {
+  const s = app.store.state;
+  if (e.altKey || (s.mode === "range" && !e.shiftKey)) return "range";
+  if (e.shiftKey) return "zoom";
+  if (e.ctrlKey && app.lanes.length > 1) return "shift";
+  return edgeOf(t, s.range, x) >= 0 && s.mode !== "measure" ? "edge" : "pan";
+}
+
+/** Drag is a drag or a click of the pointer, from its begin to its end. */
+class Drag {
+  private readonly begin: { x: number; y: number };
+  private readonly mode: DragMode;
+  private readonly state: State;
+  private readonly window: Window;
+  private readonly top: number;
+  private readonly time: bigint;
+  /** other is the edge of the range that stays where it is. */
+  private readonly other: bigint;
+  private moved = false;
+  private lastX: number;
+
+  constructor(
+    private readonly app: App,
+    private readonly t: Timeline,
+    private readonly act: Actions,
+    private readonly down: PointerEvent,
+    private readonly dragging: (is: boolean) => void,
+  ) {
+    this.begin = local(t, down);
+    this.state = app.store.state;
+    this.window = this.state.window;
+    this.top = t.scrollTop;
+    this.time = t.timeAt(this.begin.x);
+    this.lastX = this.begin.x;
+    this.mode = dragMode(app, t, down, this.begin.x);
+    const held = this.state.range;
+    this.other = held === null ? 0n : edgeOf(t, held, this.begin.x) === 0 ? held.to : held.from;
+  }
+
+  /** follow follows the pointer until it is released. */
+  follow(): void {
+    const plot = this.t.plot,
+      move = (e: PointerEvent): void => this.move(e);
+    const done = (e: PointerEvent): void => {
+      plot.removeEventListener("pointermove", move);
+      plot.removeEventListener("pointerup", done);
+      plot.removeEventListener("pointercancel", done);
+      plot.classList.remove("grabbing");
+      this.dragging(false);
+      this.act.rubber(null);
+      const p = local(this.t, e);
+      if (this.moved) this.drop(p);
+      else if (e.type === "pointerup") this.click(p);
+    };
+    plot.setPointerCapture(this.down.pointerId);
+    plot.addEventListener("pointermove", move);
+    plot.addEventListener("pointerup", done);
+    plot.addEventListener("pointercancel", done);
+  }
+
+  /** timeAt returns the time at x, or at the nearest place of the time line. */
+  private timeAt(x: number): bigint {
+    return this.t.timeAt(Math.max(0, Math.min(this.t.width, x)));
+  }
+
+  /** stretched returns the range with one edge at x. */
+  private stretched(x: number): Window {
+    const a = this.timeAt(x),
+      { other } = this;
+    return a < other ? { from: a, to: other } : { from: other, to: a > other ? a : other + 1n };
+  }
+
+  /** passed returns the time between the begin of the drag and x. */
+  private passed(x: number): Window {
+    const a = this.timeAt(x);
+    return a > this.time ? { from: this.time, to: a } : { from: a, to: this.time + 1n };
+  }
+
+  private move(e: PointerEvent): void {
+    const { app, t, act, begin, mode } = this,
+      p = local(t, e);
+    if (!this.moved && Math.hypot(p.x - begin.x, p.y - begin.y) < 4) return;
+    if (!this.moved) {
+      this.moved = true;
+      this.dragging(true);
+      act.hover(t, null, 0, 0);
+      if (mode === "pan") t.plot.classList.add("grabbing");
+    }
+    if (mode === "pan") {
+      app.show(pan(this.window, (begin.x - p.x) / Math.max(1, t.width), app.limits()));
+      t.scrollTop = this.top + begin.y - p.y;
+    } else if (mode === "edge") app.store.set({ range: this.stretched(p.x) });
+    else if (mode === "shift") {
+      act.shift(t, t.timeAt(p.x) - t.timeAt(this.lastX));
+      this.lastX = p.x;
+    } else act.rubber(this.passed(p.x));
+  }
+
+  /** drop ends a drag. */
+  private drop(p: { x: number; y: number }): void {
+    const { app, t, act, begin, mode } = this;
+    if (mode === "range") act.range(t, this.passed(p.x), begin.x < p.x ? [begin, p] : [p, begin]);
+    else if (mode === "edge") {
+      const w = this.stretched(p.x);
+      act.range(t, w, w.to === this.other ? [p, null] : [null, p]);
+    } else if (mode === "zoom") app.show(this.passed(p.x));
+  }
+
+  /** click handles the release of a pointer that has not moved. */
+  private click(p: { x: number; y: number }): void {
+    const { t, act, state: s } = this,
+      { shiftKey } = this.down,
+      h = t.hit(p.x, p.y);
+    t.hoverLink = t.linkAt(p.x, p.y, h);
+    if (s.mode === "measure") act.mark(t, h, t.timeAt(p.x), shiftKey);
+    else if (shiftKey && s.selection) act.rangeTo(t, h);
+    else if (t.hoverLink) act.pickLink(t, h);
+    else act.pick(t, h);
+  }
+}
+
 /** attach makes a time line react to the pointer. */
 export function attach(app: App, t: Timeline, act: Actions): void {
   const plot = t.plot;
-  const local = (e: MouseEvent): { x: number; y: number } => ({ x: e.clientX - t.left, y: e.clientY - t.top });
   let dragging = false;
 
   plot.addEventListener(
@@ -62,7 +192,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
       }
       if (sideways || e.shiftKey)
         app.show(pan(s.window, (sideways ? e.deltaX : e.deltaY) / Math.max(1, t.width), app.limits()));
-      else app.show(zoom(s.window, wheelFactor(e), local(e).x / Math.max(1, t.width), app.limits()));
+      else app.show(zoom(s.window, wheelFactor(e), local(t, e).x / Math.max(1, t.width), app.limits()));
     },
     { passive: false },
   );
@@ -70,82 +200,11 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   plot.addEventListener("pointerdown", (e) => {
     if (e.button !== 0 && e.button !== 1) return;
     plot.focus({ preventScroll: true });
-    const p0 = local(e),
-      s = app.store.state,
-      w0 = s.window,
-      top0 = t.scrollTop,
-      time0 = t.timeAt(p0.x);
-    const mode =
-      e.altKey || (s.mode === "range" && !e.shiftKey)
-        ? "range"
-        : e.shiftKey
-          ? "zoom"
-          : e.ctrlKey && app.lanes.length > 1
-            ? "shift"
-            : edgeOf(t, s.range, p0.x) >= 0 && s.mode !== "measure"
-              ? "edge"
-              : "pan";
-    // the other edge stays where it is
-    const held = s.range,
-      other = held === null ? 0n : edgeOf(t, held, p0.x) === 0 ? held.to : held.from;
-    const stretch = (x: number): Window => {
-      const a = t.timeAt(Math.max(0, Math.min(t.width, x)));
-      return a < other ? { from: a, to: other } : { from: other, to: a > other ? a : other + 1n };
-    };
-    let moved = false,
-      lastX = p0.x;
-    plot.setPointerCapture(e.pointerId);
-    const span = (x: number): Window => {
-      const a = t.timeAt(Math.max(0, Math.min(t.width, x)));
-      return a > time0 ? { from: time0, to: a } : { from: a, to: time0 + 1n };
-    };
-    const move = (m: PointerEvent): void => {
-      const p = local(m);
-      if (!moved && Math.hypot(p.x - p0.x, p.y - p0.y) < 4) return;
-      if (!moved) {
-        moved = dragging = true;
-        act.hover(t, null, 0, 0);
-        if (mode === "pan") plot.classList.add("grabbing");
-      }
-      if (mode === "pan") {
-        app.show(pan(w0, (p0.x - p.x) / Math.max(1, t.width), app.limits()));
-        t.scrollTop = top0 + p0.y - p.y;
-      } else if (mode === "edge") app.store.set({ range: stretch(p.x) });
-      else if (mode === "shift") {
-        act.shift(t, t.timeAt(p.x) - t.timeAt(lastX));
-        lastX = p.x;
-      } else act.rubber(span(p.x));
-    };
-    const done = (u: PointerEvent): void => {
-      plot.removeEventListener("pointermove", move);
-      plot.removeEventListener("pointerup", done);
-      plot.removeEventListener("pointercancel", done);
-      plot.classList.remove("grabbing");
-      dragging = false;
-      act.rubber(null);
-      const p = local(u);
-      if (moved) {
-        if (mode === "range") act.range(t, span(p.x), p0.x < p.x ? [p0, p] : [p, p0]);
-        else if (mode === "edge") {
-          const w = stretch(p.x);
-          act.range(t, w, w.to === other ? [p, null] : [null, p]);
-        } else if (mode === "zoom") app.show(span(p.x));
-      } else if (u.type === "pointerup") {
-        const h = t.hit(p.x, p.y);
-        t.hoverLink = t.linkAt(p.x, p.y, h);
-        if (s.mode === "measure") act.mark(t, h, t.timeAt(p.x), e.shiftKey);
-        else if (e.shiftKey && s.selection) act.rangeTo(t, h);
-        else if (t.hoverLink) act.pickLink(t, h);
-        else act.pick(t, h);
-      }
-    };
-    plot.addEventListener("pointermove", move);
-    plot.addEventListener("pointerup", done);
-    plot.addEventListener("pointercancel", done);
+    new Drag(app, t, act, e, (is) => (dragging = is)).follow();
   });
 
   plot.addEventListener("dblclick", (e) => {
-    const p = local(e),
+    const p = local(t, e),
       h = t.hit(p.x, p.y);
     if (h && h.kind === "span" && h.single) {
       const d = t.timeAt(h.x1) - t.timeAt(h.x0),
@@ -156,7 +215,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
 
   plot.addEventListener("pointermove", (e) => {
     if (dragging) return;
-    const p = local(e);
+    const p = local(t, e);
     t.pointer = p;
     t.hover = t.hit(p.x, p.y);
     t.hoverLink = t.linkAt(p.x, p.y, t.hover);

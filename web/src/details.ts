@@ -18,8 +18,8 @@ import { unpack } from "./colors";
 import { button, bytes, count, el, name, replace, titled } from "./dom";
 import type { Lane } from "./lane";
 import { LinkEnds, zoomLink } from "./linkends";
+import { neighbour } from "./neighbour";
 import type { Selection } from "./store";
-import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
 
 /**
@@ -574,9 +574,7 @@ export class Details {
       d = this.span;
     const lane = s ? this.app.lanes[s.lane] : undefined;
     if (!s || !d || !lane) return;
-    const start = BigInt(d.span.start),
-      end = BigInt(d.span.end);
-    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    const start = BigInt(d.span.start);
     const none = (): void =>
       this.app.announce(
         where === "down"
@@ -597,82 +595,10 @@ export class Details {
         else none();
         return;
       }
-      // tiles show where the next span is: a small one first, then one wider than the screen
-      const depth = where === "down" ? s.depth + 1 : s.depth,
-        w = this.app.store.state.window,
-        screen = w.to - w.from,
-        width = end > start ? end - start : 1n;
-      // the callee is searched in the window first, and then in the whole span
-      const seen = lane.cut(w),
-        reach = where === "down" ? [0n, width] : [width, screen, screen * 16n];
-      for (const r of reach) {
-        const from =
-          where === "left"
-            ? start > r
-              ? start - r
-              : 0n
-            : where === "right"
-              ? end
-              : r === 0n && seen.from > start
-                ? seen.from
-                : start;
-        const wide =
-            where === "left"
-              ? start
-              : where === "right"
-                ? end + r
-                : r === 0n && seen.to < end
-                  ? seen.to
-                  : start + width,
-          to = wide > lane.length + 1n ? lane.length + 1n : wide;
-        if (to <= from) continue;
-        const columns = Number(to - from < 2048n ? to - from : 2048n);
-        const t = decodeTile(
-          await this.app.client.binary(path + "tiles", {
-            from,
-            to,
-            width: columns,
-            tracks: s.track,
-            depths: depth + 1,
-          }),
-        );
-        const strip = t.strips.find((x) => x.kind === StripKind.spans && x.depth === depth);
-        if (!strip || strip.count === 0) continue;
-        const i = where === "left" ? strip.first + strip.count - 1 : strip.first,
-          d2 = to - from;
-        const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
-        // a span that is open at the left edge of the window begins before it
-        const open =
-          where === "down" && t.x[i] === 0
-            ? await this.app.client
-                .json<SpanDetails>(path + "span", { track: s.track, depth, time: from })
-                .catch((e: unknown) => {
-                  if (isNoContent(e)) return null;
-                  throw e;
-                })
-            : null;
-        if (open) {
-          this.app.reveal(
-            { lane: s.lane, track: s.track, depth, time: from },
-            BigInt(open.span.start),
-            BigInt(open.span.end),
-          );
-          return;
-        }
-        const r2 = await this.app.client.json<{ span: SpanInfo }>(
-          path + "find",
-          where === "left"
-            ? { region: t.region[i], track: s.track, time: start, direction: "previous" }
-            : { region: t.region[i], track: s.track, time: column(t.x[i]) - 1n, direction: "next" },
-        );
-        this.app.reveal(
-          { lane: s.lane, track: s.track, depth: r2.span.depth, time: BigInt(r2.span.start) },
-          BigInt(r2.span.start),
-          BigInt(r2.span.end),
-        );
-        return;
-      }
-      none();
+      const found = await neighbour(this.app.client, lane, this.app.store.state.window, s, d.span, where);
+      if (!found) none();
+      else
+        this.app.reveal({ lane: s.lane, track: s.track, depth: found.depth, time: found.time }, found.start, found.end);
     } catch (e) {
       if (isNoContent(e)) none();
       else this.app.announce(errorText(e));

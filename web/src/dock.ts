@@ -7,6 +7,7 @@ import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
 import { mostChoice } from "./store";
 import { exact, type Window } from "./time";
+import { followsWindow } from "./panels/times";
 
 /**
  * Scope is the trace and the time that a panel shows. window is in the trace's ticks, axis in
@@ -48,6 +49,11 @@ export interface Panel {
    * the time line.
    */
   wide?: boolean;
+  /**
+   * choosesTime is set for a panel of the whole trace that can show the range or the window instead, by
+   * the user's choice.
+   */
+  choosesTime?: boolean;
   /** whole is the text that describes the scope, for a panel of the whole trace. */
   whole?: string;
   /** outlines is set if a panel of the window marks the range in its content. */
@@ -152,11 +158,17 @@ export class Dock {
     return this.csvMaker ? this.csvMaker() : null;
   }
 
+  /** timeOf returns the time that a panel shows: that of the panel, or that of the user's choice. */
+  private timeOf(p: Panel): Panel["of"] {
+    return p.choosesTime && followsWindow(this.app, p.id) ? "range" : p.of;
+  }
+
   private scope(p: Panel): Scope {
     const s = this.app.store.state,
-      axis = (p.of === "range" ? s.range : null) ?? s.window;
+      of = this.timeOf(p),
+      axis = (of === "range" ? s.range : null) ?? s.window;
     const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
-    return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
+    return { lane, window: lane.cut(axis), axis, ranged: of === "range" && s.range !== null };
   }
 
   /**
@@ -177,14 +189,14 @@ export class Dock {
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
     const time =
-      p.of === "trace"
+      this.timeOf(p) === "trace"
         ? ""
         : p.both
           ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
           : `${c.window.from} ${c.window.to}`;
     const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
     const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
-    setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
+    setText(this.covers, this.timeOf(p) === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
@@ -293,7 +305,8 @@ export class Dock {
   }
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
-    const out: HTMLElement[] = [];
+    const out: HTMLElement[] = [],
+      whole = this.timeOf(p) === "trace";
     if (this.app.lanes.length > 1 && p.both !== true)
       out.push(
         select(
@@ -303,12 +316,27 @@ export class Dock {
           (v) => this.choose(Number(v)),
         ),
       );
+    if (p.choosesTime)
+      out.push(
+        select(
+          "Time of this table",
+          [
+            ["", "whole trace"],
+            ["window", "range or window"],
+          ],
+          whole ? "" : "window",
+          (v) => {
+            this.keep(p.id, "time", v);
+            this.follow(true);
+          },
+        ),
+      );
     out.push(
       el(
         "span",
-        { class: "what", title: p.of !== "trace" ? text : "" },
-        p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? ""),
-        p.whole ? `: ${p.whole}` : "",
+        { class: "what", title: whole ? "" : text },
+        whole ? name(this.app.lanes[this.lane]?.title ?? "") : text,
+        whole && p.whole ? `: ${p.whole}` : "",
       ),
       this.covers,
     );

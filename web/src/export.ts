@@ -118,6 +118,9 @@ function fit(g: Pen, text: string, room: number): string {
   return begin(low);
 }
 
+/** plainFont is the font of names and times in pictures. */
+const plainFont = "11px system-ui, sans-serif";
+
 /**
  * drawPicture draws all time lines as on the screen, together with the title, the axis, the names
  * of rows and the legend.
@@ -130,8 +133,6 @@ function drawPicture(
 ): void {
   const g = paper.pen,
     c = app.colors,
-    dpr = devicePixelRatio,
-    font = "11px system-ui, sans-serif",
     { width, height } = sizeOf(g, app, timelines, legend),
     plot = timelines[0].width,
     s = app.store.state;
@@ -141,7 +142,7 @@ function drawPicture(
     to = s.window.to > end ? end : s.window.to,
     span = `${exact(s.window.from, app.axis)} to ${exact(to, app.axis)}`;
   g.textBaseline = "middle";
-  g.font = font;
+  g.font = plainFont;
   g.fillStyle = c.faint;
   g.textAlign = "right";
   g.fillText(span, labels + plot, titleHeight / 2 + 1);
@@ -167,77 +168,8 @@ function drawPicture(
     }
     line(y - 1);
     const [first, last] = t.visible();
-    paper.within(0, y, labels, t.height, () => {
-      for (let i = first; i < last; i++) {
-        const r = t.lane.rows[i],
-          top = r.y - t.scrollTop,
-          edges = t.edges(r),
-          left = margin + 10 * r.level;
-        if (r.track < 0) {
-          g.fillStyle = c.row;
-          g.fillRect(0, top, labels, r.height - 1);
-        }
-        g.fillStyle = c.line;
-        g.fillRect(0, top + r.height - 1, labels, 1);
-        let taken = 0;
-        if (edges && r.height >= leastEdges) {
-          g.font = "9px system-ui, sans-serif";
-          g.textAlign = "right";
-          g.fillStyle = c.faint;
-          g.textBaseline = "top";
-          g.fillText(edges.high, labels - 5, top + 3);
-          g.textBaseline = "alphabetic";
-          g.fillText(edges.low, labels - 5, top + r.height - 5);
-          taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
-        }
-        g.font = (r.track < 0 ? "600 " : "") + font;
-        g.textBaseline = "middle";
-        g.textAlign = "left";
-        g.fillStyle = c.text;
-        write(
-          g,
-          fit(g, brief(r.label), labels - 6 - left - taken),
-          left,
-          top + r.height / 2,
-          top,
-          r.height - 1,
-          labels - left,
-        );
-      }
-    });
-    paper.within(labels, y, t.width, t.height, () => {
-      const b: Bitmap = {
-        width: Math.round(t.width * dpr),
-        height: Math.round(t.height * dpr),
-        pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)),
-      };
-      t.paint(b, first, last, dpr);
-      const cv = el("canvas");
-      cv.width = b.width;
-      cv.height = b.height;
-      cv.getContext("2d")?.putImageData(
-        new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height),
-        0,
-        0,
-      );
-      paper.image(cv, t.width, t.height);
-      const over = (draw: (o: CanvasRenderingContext2D) => void): void => {
-        const cv = el("canvas"),
-          o = cv.getContext("2d");
-        cv.width = b.width;
-        cv.height = b.height;
-        if (o) {
-          o.scale(dpr, dpr);
-          draw(o);
-          paper.image(cv, t.width, t.height);
-        }
-      };
-      if (s.waits) over((o) => t.drawHatching(o, dpr));
-      g.textAlign = "left";
-      t.drawNames(g, first, last, dpr, s.window);
-      if (s.waits) over((o) => t.drawWaitCauses(o, dpr));
-      over((o) => t.drawMarks(o, dpr));
-    });
+    paper.within(0, y, labels, t.height, () => drawLabels(g, app, t, first, last));
+    paper.within(labels, y, t.width, t.height, () => drawRows(paper, app, t, first, last));
     y += t.height;
     line(y - 1);
     drawExtras(g, app, t, y, labels, (...at) => paper.within(...at));
@@ -246,11 +178,17 @@ function drawPicture(
   g.fillStyle = c.line;
   g.fillRect(labels - 1, titleHeight, 1, y - titleHeight);
   y += 6;
+  drawLegend(g, app, legend, width, y);
+}
+
+/** drawLegend draws the colours with their meaning. */
+function drawLegend(g: Pen, app: App, legend: readonly LegendColor[], width: number, y: number): void {
+  const c = app.colors;
   for (const { x, line: n, of } of lines(g, legend, width)) {
     g.fillStyle = of.color;
     g.fillRect(x, y + n * legendLine + 5, 11, 11);
     g.fillStyle = c.text;
-    g.font = font;
+    g.font = plainFont;
     g.textBaseline = "middle";
     g.textAlign = "left";
     write(
@@ -263,6 +201,85 @@ function drawPicture(
       mostLabel,
     );
   }
+}
+
+/** drawLabels draws the names of the rows from first to last − 1. */
+function drawLabels(g: Pen, app: App, t: Timeline, first: number, last: number): void {
+  const c = app.colors;
+  for (let i = first; i < last; i++) {
+    const r = t.lane.rows[i],
+      top = r.y - t.scrollTop,
+      edges = t.edges(r),
+      left = margin + 10 * r.level;
+    if (r.track < 0) {
+      g.fillStyle = c.row;
+      g.fillRect(0, top, labels, r.height - 1);
+    }
+    g.fillStyle = c.line;
+    g.fillRect(0, top + r.height - 1, labels, 1);
+    let taken = 0;
+    if (edges && r.height >= leastEdges) {
+      g.font = "9px system-ui, sans-serif";
+      g.textAlign = "right";
+      g.fillStyle = c.faint;
+      g.textBaseline = "top";
+      g.fillText(edges.high, labels - 5, top + 3);
+      g.textBaseline = "alphabetic";
+      g.fillText(edges.low, labels - 5, top + r.height - 5);
+      taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
+    }
+    g.font = (r.track < 0 ? "600 " : "") + plainFont;
+    g.textBaseline = "middle";
+    g.textAlign = "left";
+    g.fillStyle = c.text;
+    write(
+      g,
+      fit(g, brief(r.label), labels - 6 - left - taken),
+      left,
+      top + r.height / 2,
+      top,
+      r.height - 1,
+      labels - left,
+    );
+  }
+}
+
+/** drawRows draws the rows from first to last − 1, and the marks over them. */
+function drawRows(paper: PictureTarget, app: App, t: Timeline, first: number, last: number): void {
+  const g = paper.pen,
+    s = app.store.state,
+    dpr = devicePixelRatio;
+  const b: Bitmap = {
+    width: Math.round(t.width * dpr),
+    height: Math.round(t.height * dpr),
+    pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)),
+  };
+  t.paint(b, first, last, dpr);
+  const cv = el("canvas");
+  cv.width = b.width;
+  cv.height = b.height;
+  cv.getContext("2d")?.putImageData(
+    new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height),
+    0,
+    0,
+  );
+  paper.image(cv, t.width, t.height);
+  const over = (draw: (o: CanvasRenderingContext2D) => void): void => {
+    const cv = el("canvas"),
+      o = cv.getContext("2d");
+    cv.width = b.width;
+    cv.height = b.height;
+    if (o) {
+      o.scale(dpr, dpr);
+      draw(o);
+      paper.image(cv, t.width, t.height);
+    }
+  };
+  if (s.waits) over((o) => t.drawHatching(o, dpr));
+  g.textAlign = "left";
+  t.drawNames(g, first, last, dpr, s.window);
+  if (s.waits) over((o) => t.drawWaitCauses(o, dpr));
+  over((o) => t.drawMarks(o, dpr));
 }
 
 /** picture draws the time lines into a canvas, in device pixels. */

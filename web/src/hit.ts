@@ -3,8 +3,8 @@ import type { App } from "./app";
 import { type Row, rowAt } from "./rows";
 import type { RowView } from "./rowview";
 import { pieceAt } from "./stack";
-import { type Grid, rowKey } from "./tiles";
-import { noRegion, RunFlag, runAt, StripKind, type Tile } from "./tile";
+import { type Grid, type Layer, rowKey } from "./tiles";
+import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import { floorDiv } from "./time";
 
 /** Hit describes the span, instant or curve under a point of the time line. */
@@ -77,96 +77,118 @@ export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null
   const { layers } = lane.tiles.layers(key, lane.local(app.store.state.window), width);
   const l = layers[layers.length - 1];
   if (!l) return base;
-  const t = l.entry.tile,
-    column = Math.floor((x * dpr - l.offset) / l.scale);
-  const css = (col: number): number => (col * l.scale + l.offset) / dpr;
-  const py = y * dpr;
-  const middleOf = (x0: number, x1: number): bigint => {
-    const a = Math.max(0, x0),
-      b = Math.min(view.width, x1);
-    return lane.toLocal(view.tickAt((a + b) / 2));
-  };
-  // the pixels of a span may begin before it and end after it, but the server needs a time inside
-  // of the span
-  const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
+  const p: Point = { view, layer: l, base, x, dpr, column: Math.floor((x * dpr - l.offset) / l.scale) },
+    py = y * dpr;
   for (const s of l.entry.strips) {
     const { y: sy, h } = view.stripRect(r, s, dpr);
     if (py < sy || py > sy + h) continue;
-    if (s.kind === StripKind.instants) {
-      const k = runAt(t, s, column, Math.ceil((3 * dpr) / l.scale));
-      const next = k >= 0 && k + 1 < s.first + s.count ? t.x[k + 1] - t.x[k] : 99;
-      if (k >= 0 && (next * l.scale) / dpr > 8)
-        return {
-          ...base,
-          kind: "instant",
-          depth: -1,
-          count: t.share[k],
-          x0: css(t.x[k]),
-          x1: css(t.x[k] + 1),
-          middle: middleOf(css(t.x[k]), css(t.x[k] + 1)),
-        };
-    }
+    const instant = s.kind === StripKind.instants ? instantAt(p, s) : null;
+    if (instant) return instant;
   }
   for (const s of l.entry.strips) {
     const { y: sy, h } = view.stripRect(r, s, dpr);
     if (py < sy - 1 || py > sy + h) continue;
     if (s.kind === StripKind.spans && r.stacked) {
-      if (s.depth > 0) continue;
-      const p = view.pieces(r, l, dpr),
-        q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
-      if (!p || !q) continue;
-      const k = q.run,
-        single = (t.flags[k] & RunFlag.single) !== 0,
-        x0 = css(t.x[k]),
-        x1 = css(t.x[k] + t.n[k]);
-      return {
-        ...base,
-        kind: "span",
-        depth: q.depth,
-        region: t.region[k] === noRegion ? -1 : t.region[k],
-        single,
-        share: t.share[k] / 255,
-        cover: t.cover[k] / 255,
-        x0,
-        x1,
-        begins: (t.flags[k] & RunFlag.begins) !== 0,
-        ends: (t.flags[k] & RunFlag.ends) !== 0,
-        middle: single ? own(k, time) : middleOf(x0, x1),
-        around: view.around(p, k, dpr),
-      };
-    }
-    if (s.kind === StripKind.spans) {
+      const claim = s.depth > 0 ? null : claimAt(p, py);
+      if (claim) return claim;
+    } else if (s.kind === StripKind.spans) {
       if (r.track >= 0 && s.depth >= r.strips) continue;
-      const k = runAt(t, s, column, Math.ceil(dpr / l.scale));
-      if (k < 0) return { ...base, depth: s.depth };
-      const x0 = css(t.x[k]),
-        x1 = css(t.x[k] + t.n[k]);
-      const single = (t.flags[k] & RunFlag.single) !== 0;
-      return {
-        ...base,
-        kind: "span",
-        depth: s.depth,
-        region: t.region[k] === noRegion ? -1 : t.region[k],
-        single,
-        share: t.share[k] / 255,
-        cover: t.cover[k] / 255,
-        x0,
-        x1,
-        begins: (t.flags[k] & RunFlag.begins) !== 0,
-        ends: (t.flags[k] & RunFlag.ends) !== 0,
-        middle: single ? own(k, x >= x0 && x < x1 ? time : middleOf(x0, x1)) : middleOf(x0, x1),
-      };
-    }
-    if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
-      const rate = s.kind === StripKind.curve ? view.rate(r, l, s) : null,
-        values = rate?.tile ?? t,
-        at = rate?.strip ?? s;
-      for (let k = at.first; k < at.first + at.count; k++)
-        if (values.cellX[k] === column)
-          return { ...base, kind: "curve", low: values.min[k], high: values.max[k], rate: rate !== null };
+      return spanAt(p, s);
+    } else if (s.kind !== StripKind.instants && r.extra > 0) {
+      const curve = curveAt(p, s);
+      if (curve) return curve;
     }
   }
   return base;
+}
+
+/**
+ * Point is a point in a row. layer has the tile of the row, and column is the column of the tile at the
+ * point. base is the hit of an empty place.
+ */
+interface Point {
+  view: RowView;
+  layer: Layer;
+  base: Hit;
+  x: number;
+  dpr: number;
+  column: number;
+}
+
+/** edgeAt returns the left edge of a column of the tile in CSS pixels. */
+function edgeAt({ layer, dpr }: Point, column: number): number {
+  return (column * layer.scale + layer.offset) / dpr;
+}
+
+/** middleOf returns the time in the middle of the visible part between two edges. */
+function middleOf({ view }: Point, x0: number, x1: number): bigint {
+  const a = Math.max(0, x0),
+    b = Math.min(view.width, x1);
+  return view.lane.toLocal(view.tickAt((a + b) / 2));
+}
+
+/** instantAt returns the instant at a point; null if there is none, or others are too near. */
+function instantAt(p: Point, s: Strip): Hit | null {
+  const { scale, entry } = p.layer,
+    t = entry.tile,
+    k = runAt(t, s, p.column, Math.ceil((3 * p.dpr) / scale));
+  if (k < 0) return null;
+  const next = k + 1 < s.first + s.count ? t.x[k + 1] - t.x[k] : 99;
+  if ((next * scale) / p.dpr <= 8) return null;
+  const x0 = edgeAt(p, t.x[k]),
+    x1 = edgeAt(p, t.x[k] + 1);
+  return { ...p.base, kind: "instant", depth: -1, count: t.share[k], x0, x1, middle: middleOf(p, x0, x1) };
+}
+
+/** runHit returns the hit of a run of spans. inside is a time at which the span may be open. */
+function runHit(p: Point, k: number, depth: number, inside: (x0: number, x1: number) => bigint): Hit {
+  const { tile: t, grid } = p.layer.entry,
+    single = (t.flags[k] & RunFlag.single) !== 0,
+    x0 = edgeAt(p, t.x[k]),
+    x1 = edgeAt(p, t.x[k] + t.n[k]);
+  return {
+    ...p.base,
+    kind: "span",
+    depth,
+    region: t.region[k] === noRegion ? -1 : t.region[k],
+    single,
+    share: t.share[k] / 255,
+    cover: t.cover[k] / 255,
+    x0,
+    x1,
+    begins: (t.flags[k] & RunFlag.begins) !== 0,
+    ends: (t.flags[k] & RunFlag.ends) !== 0,
+    // the pixels of a span may begin before it and end after it, but the server needs a time inside
+    // of the span
+    middle: single ? within(grid, t, k, inside(x0, x1)) : middleOf(p, x0, x1),
+  };
+}
+
+/** claimAt returns the claim of a stack at a point, or null. */
+function claimAt(p: Point, py: number): Hit | null {
+  const { view, layer, base, x, dpr } = p,
+    shown = view.pieces(base.row, layer, dpr),
+    piece = shown ? pieceAt(shown.pieces, Math.floor(x * dpr), Math.floor(py - shown.box.y)) : null;
+  if (!shown || !piece) return null;
+  return { ...runHit(p, piece.run, piece.depth, () => base.time), around: view.around(shown, piece.run, dpr) };
+}
+
+/** spanAt returns the span of a strip at a point, or the empty place between its spans. */
+function spanAt(p: Point, s: Strip): Hit {
+  const k = runAt(p.layer.entry.tile, s, p.column, Math.ceil(p.dpr / p.layer.scale));
+  if (k < 0) return { ...p.base, depth: s.depth };
+  return runHit(p, k, s.depth, (x0, x1) => (p.x >= x0 && p.x < x1 ? p.base.time : middleOf(p, x0, x1)));
+}
+
+/** curveAt returns the values of a curve at a point, or null. */
+function curveAt({ view, layer, base, column }: Point, s: Strip): Hit | null {
+  const rate = s.kind === StripKind.curve ? view.rate(base.row, layer, s) : null,
+    values = rate?.tile ?? layer.entry.tile,
+    at = rate?.strip ?? s;
+  for (let k = at.first; k < at.first + at.count; k++)
+    if (values.cellX[k] === column)
+      return { ...base, kind: "curve", low: values.min[k], high: values.max[k], rate: rate !== null };
+  return null;
 }
 
 /** hitRect returns the upper edge and the height of a hit in CSS pixels. */

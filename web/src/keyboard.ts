@@ -42,9 +42,7 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       return;
     }
     if (document.querySelector("dialog[open]") || !on.active()) return;
-    const s = app.store.state,
-      details = on.details,
-      t = active();
+    const t = active();
     const onButton =
       target instanceof HTMLButtonElement || (target instanceof HTMLElement && target.closest(".panel") !== null);
     if (e.ctrlKey || e.metaKey) return;
@@ -53,116 +51,162 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       e.preventDefault();
       return;
     }
-    switch (e.key) {
-      case "Home":
-      case "0":
-        app.show(app.limits());
-        break;
-      case "Backspace":
-      case "[":
-        on.back();
-        break;
-      case "]":
-        history.forward();
-        break;
-      case "ArrowLeft":
-      case "ArrowRight":
-        if (onButton && target.closest(".panel")) return;
-        if (details.span && s.selection) void details.move(e.key === "ArrowLeft" ? "left" : "right");
-        else app.show(pan(s.window, e.key === "ArrowLeft" ? -0.2 : 0.2, app.limits()));
-        break;
-      case "ArrowUp":
-      case "ArrowDown":
-        if (onButton && target.closest(".panel")) return;
-        if (details.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down");
-        else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
-        break;
-      case "PageUp":
-      case "PageDown":
-        if (onButton) return;
-        t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height;
-        break;
-      case "Enter":
-        if (onButton) return;
-        if (s.mode === "measure" && s.selection && details.span) {
-          const l = app.lanes[s.selection.lane];
-          app.store.set({
-            marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))],
-            loose: "",
-          });
-          break;
-        }
-        if (s.selection) details.zoom();
-        else on.picker.pickMiddle(t);
-        break;
-      case "z":
-      case "Z":
-        details.zoom();
-        break;
-      case "n":
-        void details.step("next");
-        break;
-      case "N":
-        void details.step("previous");
-        break;
-      case "r":
-      case "R": {
-        const [a, b] = s.marks,
-          measured = a !== null && b !== null && a !== b ? (a < b ? { from: a, to: b } : { from: b, to: a }) : null;
-        app.store.set({
-          range: measured && !(s.range && same(s.range, measured)) ? measured : s.range ? null : s.window,
-        });
-        break;
-      }
-      case "m":
-      case "M":
-        toggleMode(app, "measure");
-        break;
-      case "l":
-      case "L":
-        nextArrows(app);
-        break;
-      case "p":
-      case "P":
-        app.store.set({ path: !s.path });
-        break;
-      case "x":
-      case "X":
-        app.store.set({ waits: !s.waits });
-        break;
-      case "h":
-      case "H":
-        app.highlight(details.span?.span.name ?? null);
-        break;
-      case "c":
-      case "C":
-        app.store.set({ color: s.color === "region" ? "group" : s.color === "group" ? "track" : "region" });
-        break;
-      case "t":
-      case "T":
-        toggleTheme(app);
-        break;
-      case "b":
-      case "B":
-        on.bookmark();
-        break;
-      case "/":
-        on.search.focus();
-        break;
-      case "?":
-        showHelp();
-        break;
-      case "Escape":
-        if (s.mode !== "pan") app.store.set({ mode: "pan" });
-        else if (s.marks[0] !== null) app.store.set({ marks: [null, null], loose: "" });
-        else if (s.place !== null) app.store.set({ place: null });
-        else if (s.range) app.store.set({ range: null });
-        else if (s.selection || s.link) app.store.set({ selection: null, link: null });
-        else if (s.highlight !== null) app.store.set({ highlight: null });
-        break;
-      default:
-        return;
-    }
-    e.preventDefault();
+    const press: Press = { app, on, key: e.key, timeline: t, target: onButton ? target : null };
+    if (go(press) || select(press) || change(press)) e.preventDefault();
   });
+}
+
+/** Press is a key that acts on a time line. target is the button or panel that has the focus. */
+interface Press {
+  app: App;
+  on: KeyTargets;
+  key: string;
+  timeline: Timeline;
+  target: Element | null;
+}
+
+/** arrowKeys has the directions of the arrow keys. */
+const arrowKeys: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+};
+
+/** go handles the keys that move the view; it reports whether the key is one of them. */
+function go({ app, on, key, timeline: t, target }: Press): boolean {
+  const s = app.store.state,
+    details = on.details,
+    arrow = arrowKeys[key];
+  if (arrow) {
+    if (target?.closest(".panel")) return false;
+    if (details.span && s.selection) void details.move(arrow);
+    else if (arrow === "left" || arrow === "right")
+      app.show(pan(s.window, arrow === "left" ? -0.2 : 0.2, app.limits()));
+    else t.scrollTop += arrow === "up" ? -60 : 60;
+    return true;
+  }
+  switch (key) {
+    case "Home":
+    case "0":
+      app.show(app.limits());
+      return true;
+    case "Backspace":
+    case "[":
+      on.back();
+      return true;
+    case "]":
+      history.forward();
+      return true;
+    case "PageUp":
+    case "PageDown":
+      if (target) return false;
+      t.scrollTop += (key === "PageUp" ? -0.9 : 0.9) * t.height;
+      return true;
+  }
+  return false;
+}
+
+/** select handles the keys that act on the selection, and those that select times. */
+function select({ app, on, key, timeline, target }: Press): boolean {
+  const s = app.store.state,
+    details = on.details;
+  switch (key) {
+    case "Enter":
+      if (target) return false;
+      if (s.mode === "measure" && s.selection && details.span) {
+        const l = app.lanes[s.selection.lane];
+        app.store.set({
+          marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))],
+          loose: "",
+        });
+      } else if (s.selection) details.zoom();
+      else on.picker.pickMiddle(timeline);
+      return true;
+    case "z":
+    case "Z":
+      details.zoom();
+      return true;
+    case "n":
+      void details.step("next");
+      return true;
+    case "N":
+      void details.step("previous");
+      return true;
+    case "r":
+    case "R":
+      selectRange(app);
+      return true;
+    case "h":
+    case "H":
+      app.highlight(details.span?.span.name ?? null);
+      return true;
+    case "b":
+    case "B":
+      on.bookmark();
+      return true;
+    case "Escape":
+      leave(app);
+      return true;
+  }
+  return false;
+}
+
+/** selectRange selects the measured time or the window as the range, or removes the range. */
+function selectRange(app: App): void {
+  const s = app.store.state,
+    [a, b] = s.marks,
+    measured = a !== null && b !== null && a !== b ? (a < b ? { from: a, to: b } : { from: b, to: a }) : null;
+  app.store.set({
+    range: measured && !(s.range && same(s.range, measured)) ? measured : s.range ? null : s.window,
+  });
+}
+
+/** leave ends the current mode or, if there is none, removes what was marked or selected last. */
+function leave(app: App): void {
+  const s = app.store.state;
+  if (s.mode !== "pan") app.store.set({ mode: "pan" });
+  else if (s.marks[0] !== null) app.store.set({ marks: [null, null], loose: "" });
+  else if (s.place !== null) app.store.set({ place: null });
+  else if (s.range) app.store.set({ range: null });
+  else if (s.selection || s.link) app.store.set({ selection: null, link: null });
+  else if (s.highlight !== null) app.store.set({ highlight: null });
+}
+
+/** change handles the keys that change what is shown. */
+function change({ app, on, key }: Press): boolean {
+  const s = app.store.state;
+  switch (key) {
+    case "m":
+    case "M":
+      toggleMode(app, "measure");
+      return true;
+    case "l":
+    case "L":
+      nextArrows(app);
+      return true;
+    case "p":
+    case "P":
+      app.store.set({ path: !s.path });
+      return true;
+    case "x":
+    case "X":
+      app.store.set({ waits: !s.waits });
+      return true;
+    case "c":
+    case "C":
+      app.store.set({ color: s.color === "region" ? "group" : s.color === "group" ? "track" : "region" });
+      return true;
+    case "t":
+    case "T":
+      toggleTheme(app);
+      return true;
+    case "/":
+      on.search.focus();
+      return true;
+    case "?":
+      showHelp();
+      return true;
+  }
+  return false;
 }

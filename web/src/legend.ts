@@ -7,6 +7,7 @@ import { drop, later } from "./later";
 import type { Minimap } from "./minimap";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
+import type { Window } from "./time";
 import type { Timeline } from "./timeline";
 
 /** Legend is a line of buttons, one for each colour. */
@@ -44,6 +45,108 @@ interface Entry {
 
 /** mostEntries is the largest number of entries. */
 const mostEntries = 60;
+
+/** rowEntries returns the colours of the visible rows. */
+function rowEntries(timelines: readonly Timeline[], goRow: (lane: number, key: string) => void): Entry[] {
+  return timelines.flatMap((t) => {
+    const [a, b] = t.visible(),
+      lane = t.lane;
+    return lane.rows.slice(a, b).flatMap((r): Entry[] => {
+      const own =
+          rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]),
+        label = r.track >= 0 ? lane.fullName(r.track) : r.label;
+      return own
+        ? [
+            {
+              label,
+              color: unpack(own[0]),
+              weight: 1,
+              title: `${brief(label)}: go to this row`,
+              pressed: null,
+              press: () => goRow(lane.index, r.key),
+            },
+          ]
+        : [];
+    });
+  });
+}
+
+/** visibleStrips calls add for all visible strips of spans, with their visible columns. area is that of a column. */
+function visibleStrips(
+  timelines: readonly Timeline[],
+  window: Window,
+  add: (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number) => void,
+): void {
+  const dpr = devicePixelRatio;
+  for (const t of timelines) {
+    const lane = t.lane,
+      [a, b] = t.visible(),
+      width = Math.round(t.width * dpr),
+      height = Math.round(t.height * dpr),
+      w = lane.local(window);
+    for (let i = a; i < b; i++) {
+      const row = lane.rows[i],
+        k = rowKey(row);
+      if (k === null) continue;
+      const { layers } = lane.tiles.layers(k, w, width),
+        l = layers[layers.length - 1];
+      if (!l) continue;
+      for (const strip of l.entry.strips) {
+        if (strip.kind !== StripKind.spans || (row.track >= 0 && strip.depth >= row.strips)) continue;
+        const { y, h } = t.stripRect(row, strip, dpr),
+          seen = Math.min(height, y + h) - Math.max(0, y);
+        if (seen > 0)
+          add(
+            lane,
+            l.entry.tile,
+            strip,
+            Math.max(0, -l.offset / l.scale),
+            (width - l.offset) / l.scale,
+            l.scale * seen,
+          );
+      }
+    }
+  }
+}
+
+/** regionEntries returns the colours of regions or of their groups, those with the largest areas first. */
+function regionEntries(app: App, timelines: readonly Timeline[], minimap: Minimap): Entry[] {
+  const s = app.store.state,
+    grouped = s.color === "group",
+    entries = new Map<string, Entry>();
+  const entry = (label: string, color: string): Entry => {
+    let e = entries.get(label);
+    if (!e) {
+      e = {
+        label: label === "" ? (grouped ? "no group" : nameless) : label,
+        color,
+        weight: 0,
+        title:
+          `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: ` +
+          `click greys out all others`,
+        pressed: s.highlight === label,
+        press: () => app.highlight(label),
+      };
+      entries.set(label, e);
+    }
+    return e;
+  };
+  const add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
+    for (const [r, columns] of weigh(t, strip, from, to)) {
+      const region = lane.meta.regions[r];
+      if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
+    }
+  };
+  visibleStrips(timelines, s.window, add);
+  for (const m of minimap.strips()) add(m.lane, m.tile, m.strip, 0, m.tile.width, m.area);
+  const h = s.highlight,
+    lane = app.lanes[0];
+  if (h !== null && lane)
+    entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
+  return [...entries.values()].sort(
+    (x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight || (x.label < y.label ? -1 : 1),
+  );
+}
 
 /**
  * makeLegend creates the legend of some time lines and of the mini-map. The legend is updated a
@@ -88,101 +191,11 @@ export function makeLegend(
   };
   new ResizeObserver(room).observe(list);
 
-  const rowEntries = (): Entry[] =>
-    timelines().flatMap((t) => {
-      const [a, b] = t.visible(),
-        lane = t.lane;
-      return lane.rows.slice(a, b).flatMap((r): Entry[] => {
-        const own =
-            rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]),
-          label = r.track >= 0 ? lane.fullName(r.track) : r.label;
-        return own
-          ? [
-              {
-                label,
-                color: unpack(own[0]),
-                weight: 1,
-                title: `${brief(label)}: go to this row`,
-                pressed: null,
-                press: () => goRow(lane.index, r.key),
-              },
-            ]
-          : [];
-      });
-    });
-
-  const regionEntries = (): Entry[] => {
-    const s = app.store.state,
-      grouped = s.color === "group",
-      entries = new Map<string, Entry>();
-    const entry = (label: string, color: string): Entry => {
-      let e = entries.get(label);
-      if (!e) {
-        e = {
-          label: label === "" ? (grouped ? "no group" : nameless) : label,
-          color,
-          weight: 0,
-          title:
-            `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: ` +
-            `click greys out all others`,
-          pressed: s.highlight === label,
-          press: () => app.highlight(label),
-        };
-        entries.set(label, e);
-      }
-      return e;
-    };
-    const dpr = devicePixelRatio,
-      add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
-        for (const [r, columns] of weigh(t, strip, from, to)) {
-          const region = lane.meta.regions[r];
-          if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
-        }
-      };
-    for (const t of timelines()) {
-      const lane = t.lane,
-        [a, b] = t.visible(),
-        width = Math.round(t.width * dpr),
-        height = Math.round(t.height * dpr),
-        w = lane.local(s.window);
-      for (let i = a; i < b; i++) {
-        const row = lane.rows[i],
-          k = rowKey(row);
-        if (k === null) continue;
-        const { layers } = lane.tiles.layers(k, w, width),
-          l = layers[layers.length - 1];
-        if (!l) continue;
-        for (const strip of l.entry.strips) {
-          if (strip.kind !== StripKind.spans || (row.track >= 0 && strip.depth >= row.strips)) continue;
-          const { y, h } = t.stripRect(row, strip, dpr),
-            seen = Math.min(height, y + h) - Math.max(0, y);
-          if (seen > 0)
-            add(
-              lane,
-              l.entry.tile,
-              strip,
-              Math.max(0, -l.offset / l.scale),
-              (width - l.offset) / l.scale,
-              l.scale * seen,
-            );
-        }
-      }
-    }
-    for (const m of minimap.strips()) add(m.lane, m.tile, m.strip, 0, m.tile.width, m.area);
-    const h = s.highlight,
-      lane = app.lanes[0];
-    if (h !== null && lane)
-      entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
-    return [...entries.values()].sort(
-      (x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight || (x.label < y.label ? -1 : 1),
-    );
-  };
-
   const fill = (): void => {
     timer = 0;
     const s = app.store.state,
       rows = byRow(s.color, s.highlight),
-      all = rows ? rowEntries() : regionEntries(),
+      all = rows ? rowEntries(timelines(), goRow) : regionEntries(app, timelines(), minimap),
       top = all.slice(0, mostEntries);
     const next = [s.color, s.highlight, ...top.map((e) => e.label + e.color)].join("\n");
     if (next === key) return;

@@ -15,16 +15,17 @@ import { type Colors, highlighted, regionColors, shareColors, themeColors } from
 import { bookmark } from "./commands";
 import { Connection } from "./connection";
 import { attach } from "./control";
-import { Dock } from "./dock";
-import { button, count, el, printable, setText } from "./dom";
+import { Dock, type Panel } from "./dock";
+import { el, printable, setText } from "./dom";
 import { takeDrops } from "./drop";
 import { exportMenu } from "./export";
 import { Extras } from "./extras";
-import { makeGrip, makeSplitter, RubberBand } from "./handles";
+import { makeSplitter, RubberBand } from "./handles";
 import { listenToKeys } from "./keyboard";
 import { listenToLabels } from "./labels";
 import { Lane } from "./lane";
 import { changes, nextFrame, deferred } from "./later";
+import { defectsButton, factsOf, layOut } from "./layout";
 import { type Legend, makeLegend } from "./legend";
 import { load, serverTimer, showFailure } from "./loading";
 import { Minimap } from "./minimap";
@@ -40,7 +41,7 @@ import { startPage } from "./start";
 import { initial, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, type Window } from "./time";
 import { Timeline } from "./timeline";
-import { makeToolbar } from "./toolbar";
+import { makeToolbar, type Toolbar } from "./toolbar";
 import { Tooltip } from "./tooltip";
 import { cutShort, read } from "./url";
 import { clamp, same } from "./view";
@@ -316,6 +317,7 @@ export class Page implements App {
         filter: s.rowFilter,
         busy: l.busy,
         stripHeight: s.stripHeight,
+        scaled: s.scaled,
         available: Math.max(100, (this.timelines[i]?.height ?? 400) + this.spareSeen / this.lanes.length - 2),
       });
       this.timelines[i]?.rowsChanged();
@@ -463,12 +465,30 @@ export class Page implements App {
     this.store.set({ ...given, traces: metas.map((m) => m.id) });
     const s = this.store.state;
     document.title = this.lanes.map((l) => printable(l.title)).join(" · ") + " – weft";
-    const stats =
-      metas.length === 1
-        ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ` +
-          `${exact(this.lanes[0].length, this.axis)}`
-        : "";
+    const { details, dock, toolbar } = this.assemble(metas, panels);
+    this.store.set({ window: window0 });
+    this.recolor();
+    toolbar.sync();
+    const { selection, link } = this.store.state;
+    void (link && !selection ? details.followLink(link) : details.follow(selection));
+    if (s.order === "busy") void this.busyOrder();
+    this.address.restoreLink();
+    this.address.restoreFollowed();
+    this.address.hint();
+    void this.notes.load(metas.map((m) => m.id)).then(() => {
+      if (this.store.state.panel === "notes") dock.follow(true);
+    });
+    // "back" leads to the first view in the end
+    this.address.saveFirst(window0);
+    this.draw();
+    this.timelines[0].plot.focus({ preventScroll: true });
+  }
 
+  /** assemble makes the parts of the page, shows them, and makes them react to the user. */
+  private assemble(
+    metas: readonly TraceMeta[],
+    panels: readonly Panel[],
+  ): { details: Details; dock: Dock; toolbar: Toolbar } {
     const details = new Details(this, (lane, w) => {
       this.timelines.forEach((t, i) => {
         t.selectedSpan = i === lane ? w : null;
@@ -498,23 +518,8 @@ export class Page implements App {
     const message = el("span", { class: "message", role: "status", aria: { live: "polite" } });
     const tooltip = new Tooltip(this, message);
     const picker = new Picker(this, details);
-    const facts = el("span", { class: "facts", title: stats }, stats);
     const linkText = el("span", { class: "faint" });
-    const defects = button(
-      "",
-      "Open the list of defects",
-      () => {
-        dock.choose(
-          Math.max(
-            0,
-            this.lanes.findIndex((l) => l.meta.defects > 0),
-          ),
-        );
-        this.store.set({ panel: "defects" });
-      },
-      "link defects",
-    );
-    defects.hidden = true;
+    const defects = defectsButton(this, dock);
     const toolbar = makeToolbar(this, metas, {
       timelines: () => this.timelines,
       search: search.element,
@@ -523,29 +528,11 @@ export class Page implements App {
       exportMenu: () => exportMenu(this, this.timelines, legend.shown(), () => dock.csv),
     });
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
-    const grip = makeGrip(this);
-    const lanes = el(
-      "main",
-      { class: "lanes" },
-      ...this.timelines.map((t) => t.element),
-      rubber.element,
-      notice,
-      grip,
-      tooltip.element,
-    );
-    document.body.replaceChildren(
-      toolbar.header,
-      hint,
-      el("section", { aria: { label: "Legend" } }, legend.element),
-      el(
-        "section",
-        { class: "axes", aria: { label: "Rows and time" } },
-        el("div", { class: "top" }, toolbar.rowControls, minimap.element),
-        el("div", { class: "top" }, toolbar.levelControls, ruler.element),
-      ),
-      lanes,
-      dock.element,
-      el("footer", { class: "status" }, message, toolbar.measure, linkText, defects, facts),
+    const lanes = layOut(
+      this,
+      this.timelines,
+      { toolbar, legend, minimap, ruler, rubber, tooltip, dock },
+      { hint, notice, message, linkText, defects, facts: factsOf(this, metas) },
     );
     this.warn = () => void countDefects(this, defects, dock);
     this.parts = {
@@ -563,33 +550,7 @@ export class Page implements App {
       sync: toolbar.sync,
     };
     document.documentElement.style.setProperty("--dock", this.dock + "px");
-    for (const t of this.timelines) {
-      t.shiftField?.addEventListener("change", () => {
-        const v = parse(t.shiftField?.value ?? "", this.axis);
-        if (v === null) {
-          this.announce("a shift is a time, such as 12.5 ms or -3 µs");
-          return;
-        }
-        this.store.set({
-          shift: this.lanes.map((_, i) => (i === t.lane.index ? v : (this.store.state.shift[i] ?? 0n))),
-        });
-      });
-      attach(this, t, {
-        pick: (tl, h) => picker.pick(tl, h),
-        pickLink: (tl) => picker.pickLink(tl),
-        hover: (tl, h, x, y) => tooltip.show(tl, h, x, y),
-        rubber: (w) => rubber.show(w),
-        range: (tl, w, points) => void picker.snap(tl, w, points),
-        rangeTo: (tl, h) => void picker.rangeTo(tl, h),
-        mark: (tl, h, time, second) => void picker.mark(tl, h, time, second),
-        shift: (tl, by) => {
-          const shift = this.lanes.map((_, i) => this.store.state.shift[i] ?? 0n);
-          shift[tl.lane.index] += by;
-          this.store.set({ shift });
-        },
-      });
-      listenToLabels(this, t);
-    }
+    for (const t of this.timelines) this.follow(t, picker, tooltip, rubber);
     new ResizeObserver(() => this.draw()).observe(lanes);
     this.store.listen((c) => this.changed(c));
     this.extras.follow();
@@ -602,22 +563,36 @@ export class Page implements App {
       back: () => this.address.back(),
       bookmark: () => bookmark(this, details, dock),
     });
-    this.store.set({ window: window0 });
-    this.recolor();
-    toolbar.sync();
-    const { selection, link } = this.store.state;
-    void (link && !selection ? details.followLink(link) : details.follow(selection));
-    if (s.order === "busy") void this.busyOrder();
-    this.address.restoreLink();
-    this.address.restoreFollowed();
-    this.address.hint();
-    void this.notes.load(metas.map((m) => m.id)).then(() => {
-      if (this.store.state.panel === "notes") dock.follow(true);
+    return { details, dock, toolbar };
+  }
+
+  /** follow makes the page react to the pointer in a time line, and to its shift. */
+  private follow(t: Timeline, picker: Picker, tooltip: Tooltip, rubber: RubberBand): void {
+    t.shiftField?.addEventListener("change", () => {
+      const v = parse(t.shiftField?.value ?? "", this.axis);
+      if (v === null) {
+        this.announce("a shift is a time, such as 12.5 ms or -3 µs");
+        return;
+      }
+      this.store.set({
+        shift: this.lanes.map((_, i) => (i === t.lane.index ? v : (this.store.state.shift[i] ?? 0n))),
+      });
     });
-    // "back" leads to the first view in the end
-    this.address.saveFirst(window0);
-    this.draw();
-    this.timelines[0].plot.focus({ preventScroll: true });
+    attach(this, t, {
+      pick: (tl, h) => picker.pick(tl, h),
+      pickLink: (tl) => picker.pickLink(tl),
+      hover: (tl, h, x, y) => tooltip.show(tl, h, x, y),
+      rubber: (w) => rubber.show(w),
+      range: (tl, w, points) => void picker.snap(tl, w, points),
+      rangeTo: (tl, h) => void picker.rangeTo(tl, h),
+      mark: (tl, h, time, second) => void picker.mark(tl, h, time, second),
+      shift: (tl, by) => {
+        const shift = this.lanes.map((_, i) => this.store.state.shift[i] ?? 0n);
+        shift[tl.lane.index] += by;
+        this.store.set({ shift });
+      },
+    });
+    listenToLabels(this, t);
   }
 
   private changed(c: ReadonlySet<keyof State>): void {
@@ -654,7 +629,8 @@ export class Page implements App {
       c.has("order") ||
       c.has("levels") ||
       c.has("rowFilter") ||
-      c.has("stripHeight")
+      c.has("stripHeight") ||
+      c.has("scaled")
     ) {
       this.arrange();
       // the pointer is over something else now

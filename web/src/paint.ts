@@ -50,8 +50,19 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
         if (strip.kind === StripKind.amounts && r.extra === 0) continue;
         const { y, h } = view.stripRect(r, strip, dpr);
         const rect = { x: x0, y, w: x1 - x0, h };
+        // a claim that is as high as its lane shows no amount
         if (strip.kind === StripKind.spans)
-          drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m, Math.round(3 * dpr));
+          drawSpans(
+            b,
+            layer.entry.tile,
+            strip,
+            rect,
+            colors,
+            lane.colors.other,
+            rowBG,
+            m,
+            s.scaled ? Math.round(3 * dpr) : h,
+          );
         else if (strip.kind === StripKind.instants) drawInstants(b, layer.entry.tile, strip, rect, mark, m);
         else {
           const t = lane.meta.tracks[r.track],

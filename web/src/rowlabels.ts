@@ -88,69 +88,74 @@ export class RowLabels {
         before = held.nextSibling;
         continue;
       }
-      const r = this.view.lane.rows[i];
-      const edges = r.height >= leastEdges ? this.view.edges(r) : null,
-        arrow = r.expandable
-          ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾")
-          : el("span", { class: "twist" });
-      const values = edges
-        ? el(
-            "span",
-            { class: "range", aria: { hidden: true } },
-            el("span", { data: { text: edges.high } }),
-            el("span", { data: { text: edges.low } }),
-          )
-        : null;
-      const hidden = moreWords(r);
-      const more =
-        hidden === ""
-          ? null
-          : el("span", {
-              class: "more",
-              title:
-                r.more === 0
-                  ? hidden
-                  : r.deeper
-                    ? `${hidden}: click to show ${r.more} of them`
-                    : `${hidden}: click to show them`,
-              data: { text: moreMark(r) },
-              aria: { hidden: true },
-            });
-      const e = el(
-        "div",
-        {
-          class: "label" + (r.track < 0 ? " group" : ""),
-          role: "treeitem",
-          tabindex: i === this.focusRow ? 0 : -1,
-          data: { row: String(i) },
-          title: `${printable(r.label)} (${printable(r.detail)})`,
-          aria: {
-            label: [
-              r.label,
-              r.detail,
-              edges ? (edges.low === "" ? edges.high : `${edges.low} to ${edges.high}`) : "",
-              hidden,
-            ]
-              .filter((x) => x !== "")
-              .map(printable)
-              .join(", "),
-            level: r.level + 1,
-            ...(r.expandable ? { expanded: !r.collapsed } : {}),
-          },
-          style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
-        },
-        arrow,
-        name(r.label, "text"),
-        r.track < 0 ? " " : null,
-        r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null,
-        more,
-        values,
-      );
+      const e = this.labelOfRow(i);
       this.labelOf.set(i, e);
       this.box.insertBefore(e, before);
     }
     if (focused)
       this.element.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
+  }
+
+  /** labelOfRow creates the label of a row. */
+  private labelOfRow(i: number): HTMLElement {
+    const r = this.view.lane.rows[i];
+    const edges = r.height >= leastEdges ? this.view.edges(r) : null,
+      arrow = r.expandable
+        ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾")
+        : el("span", { class: "twist" });
+    const values = edges
+      ? el(
+          "span",
+          { class: "range", aria: { hidden: true } },
+          el("span", { data: { text: edges.high } }),
+          el("span", { data: { text: edges.low } }),
+        )
+      : null;
+    const hidden = moreWords(r);
+    const more =
+      hidden === ""
+        ? null
+        : el("span", {
+            class: "more",
+            title:
+              r.more === 0
+                ? hidden
+                : r.deeper
+                  ? `${hidden}: click to show ${r.more} of them`
+                  : `${hidden}: click to show them`,
+            data: { text: moreMark(r) },
+            aria: { hidden: true },
+          });
+    return el(
+      "div",
+      {
+        class: "label" + (r.track < 0 ? " group" : ""),
+        role: "treeitem",
+        tabindex: i === this.focusRow ? 0 : -1,
+        data: { row: String(i) },
+        title: `${printable(r.label)} (${printable(r.detail)})`,
+        aria: {
+          label: [
+            r.label,
+            r.detail,
+            edges ? (edges.low === "" ? edges.high : `${edges.low} to ${edges.high}`) : "",
+            hidden,
+          ]
+            .filter((x) => x !== "")
+            .map(printable)
+            .join(", "),
+          level: r.level + 1,
+          ...(r.expandable ? { expanded: !r.collapsed } : {}),
+        },
+        style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
+      },
+      arrow,
+      name(r.label, "text"),
+      r.track < 0 ? " " : null,
+      r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null,
+      more,
+      values,
+    );
   }
 
   /** rateEdges updates the values at the edges of rates, which change with the window. */

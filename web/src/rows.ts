@@ -60,6 +60,8 @@ export interface Options {
   order: Order;
   /** levels is the largest number of nested lines of a track. */
   levels: number;
+  /** scaled is set if the height of a claim is its amount as a part of the capacity. */
+  scaled: boolean;
   /**
    * filter keeps tracks whose label, or whose group's label, contains this text in upper or lower
    * case.
@@ -311,7 +313,7 @@ export function layout(
         deeper: t !== undefined && t.depth >= mostLevels,
         stripHeight: 0,
         extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0,
-        stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0,
+        stacked: o.scaled && t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0,
       });
       if (!collapsed) walk(n.children, level + 1, hit);
     }

@@ -100,12 +100,33 @@ export class RulerBar {
   }
 }
 
+/** Box is a text in a box, which stands for a mark of the axis. */
+interface Box {
+  x: number;
+  w: number;
+  y: number;
+  text: string;
+  color: string;
+  background: string;
+}
+
+/** Flag is a note at its place on the axis. */
+interface Flag {
+  at: number;
+  text: string;
+}
+
+/** fonts are those of the axis, of boxes and of notes. */
+const fonts = {
+  axis: "11px system-ui, sans-serif",
+  box: "600 11px system-ui, sans-serif",
+  note: "10px system-ui, sans-serif",
+};
+
 /** paintRuler draws the axis and its marks with a pen, for the page and for exported pictures. */
 export function paintRuler(g: Pen, app: App, width: number, height: number): void {
   const c = app.colors,
-    s = app.store.state,
-    font = "11px system-ui, sans-serif",
-    bold = "600 " + font;
+    s = app.store.state;
   const x = (t: bigint): number => fraction(s.window, t) * width;
   g.textAlign = "left";
   if (s.range) {
@@ -117,9 +138,24 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     }
   }
 
-  // where a box of a mark is drawn, labels of the ruler are left out
-  const boxes: { x: number; w: number; y: number; text: string; color: string; background: string }[] = [];
-  g.font = bold;
+  // where a box of a mark or a note is drawn, labels of the ruler are left out
+  const boxes = paintMarks(g, app, x, width, height),
+    notes = notesOf(app, x, width);
+  g.font = fonts.note;
+  paintTicks(g, app, width, height, [
+    ...boxes,
+    ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) })),
+  ]);
+  paintBoxes(g, boxes);
+  paintNotes(g, notes, c.note);
+}
+
+/** paintMarks draws the place that the user looks at and the measured time. It returns their boxes. */
+function paintMarks(g: Pen, app: App, x: (t: bigint) => number, width: number, height: number): Box[] {
+  const c = app.colors,
+    s = app.store.state,
+    boxes: Box[] = [];
+  g.font = fonts.box;
   const boxed = (middle: number, y: number, text: string, color: string, background: string): void => {
     const w = g.measureText(text).width + 8;
     boxes.push({ x: Math.max(0, Math.min(width - w, middle - w / 2)), w, y, text, color, background });
@@ -140,8 +176,12 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
       boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background);
     }
   }
+  return boxes;
+}
 
-  const notes = app.lanes
+/** notesOf returns the notes that are in the window. */
+function notesOf(app: App, x: (t: bigint) => number, width: number): Flag[] {
+  return app.lanes
     .flatMap((l) =>
       app.notes.of(l.index).map((n) => ({
         at: x(l.toAxis(BigInt(n.from))),
@@ -149,9 +189,12 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
       })),
     )
     .filter((n) => n.at >= 0 && n.at <= width);
-  g.font = "10px system-ui, sans-serif";
-  const taken = [...boxes, ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) }))];
+}
 
+/** paintTicks draws the ticks and their labels, which leave out the places that are taken. */
+function paintTicks(g: Pen, app: App, width: number, height: number, taken: readonly { x: number; w: number }[]): void {
+  const c = app.colors,
+    s = app.store.state;
   const { base, marks } = marksFor(s.window, width, app.axis);
   g.strokeStyle = c.faint;
   g.lineWidth = 1;
@@ -173,11 +216,11 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
   };
   g.fillStyle = c.text;
   if (base !== "" && !marks.some((k) => k.label === base && k.at >= 0 && k.at <= 0.9)) {
-    g.font = bold;
+    g.font = fonts.box;
     write(base, 2);
     free += 4;
   }
-  g.font = font;
+  g.font = fonts.axis;
   // a label is to the right of its line, or for the last line to the left if there is no room
   for (const k of marks)
     if (k.label && k.at >= 0 && k.at <= 1) {
@@ -185,8 +228,11 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
         at = k.at * width + 3;
       write(k.label, at + w > width - 2 ? k.at * width - w - 3 : at);
     }
+}
 
-  g.font = bold;
+/** paintBoxes draws boxes with their texts. */
+function paintBoxes(g: Pen, boxes: readonly Box[]): void {
+  g.font = fonts.box;
   g.textBaseline = "middle";
   for (const b of boxes) {
     g.fillStyle = b.background;
@@ -194,8 +240,12 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     g.fillStyle = b.color;
     g.fillText(b.text, b.x + 4, b.y + 8);
   }
-  g.fillStyle = c.note;
-  g.font = "10px system-ui, sans-serif";
+}
+
+/** paintNotes draws notes as triangles with the begin of their texts. */
+function paintNotes(g: Pen, notes: readonly Flag[], color: string): void {
+  g.fillStyle = color;
+  g.font = fonts.note;
   for (const n of notes) {
     g.beginPath();
     g.moveTo(n.at - 5, 0);

@@ -4,6 +4,38 @@ import type { App } from "./app";
 import { button, el, name, percent } from "./dom";
 import { sizeOf } from "./indexing";
 
+/** stateText describes the state of a trace on the server. */
+function stateText(t: TraceEntry): string {
+  return t.state === "failed"
+    ? "failed: " + t.error
+    : t.state === "indexing"
+      ? "indexing, " + percent(t.progress)
+      : t.state === "ready"
+        ? "ready"
+        : "not opened yet";
+}
+
+/** table returns the table of traces around its body. */
+function table(body: HTMLElement): HTMLElement {
+  const columns = ["Choose", "Name", "Path", "Format", "Size", "State"];
+  return el(
+    "table",
+    {},
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        ...columns.map((h) =>
+          el("th", { class: h === "Size" ? "" : "text" }, el("span", { style: { padding: "2px 8px" } }, h)),
+        ),
+      ),
+    ),
+    body,
+  );
+}
+
 /** startPage lists the traces. The user can open one or several of them. */
 export function startPage(app: App, notice: string): void {
   document.title = "weft";
@@ -20,14 +52,6 @@ export function startPage(app: App, notice: string): void {
     placeholder: "Search name, folder or format",
     aria: { label: "Search traces" },
   });
-  const state = (t: TraceEntry): string =>
-    t.state === "failed"
-      ? "failed: " + t.error
-      : t.state === "indexing"
-        ? "indexing, " + percent(t.progress)
-        : t.state === "ready"
-          ? "ready"
-          : "not opened yet";
   const fill = (): void => {
     const needle = input.value.trim().toLocaleLowerCase();
     const list = app.list.traces.filter(
@@ -58,7 +82,7 @@ export function startPage(app: App, notice: string): void {
             sizeOf(t) === "" ? { title: "not known before it is read: it has several files" } : {},
             sizeOf(t) || "–",
           ),
-          el("td", { class: "text" + (t.state === "failed" ? " error" : "") }, name(state(t))),
+          el("td", { class: "text" + (t.state === "failed" ? " error" : "") }, name(stateText(t))),
         );
       }),
     );
@@ -89,22 +113,7 @@ export function startPage(app: App, notice: string): void {
         together,
         el("span", { class: "faint" }, app.list.version ? "weft " + app.list.version : ""),
       ),
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ...["Choose", "Name", "Path", "Format", "Size", "State"].map((h) =>
-              el("th", { class: h === "Size" ? "" : "text" }, el("span", { style: { padding: "2px 8px" } }, h)),
-            ),
-          ),
-        ),
-        body,
-      ),
+      table(body),
     ),
   );
   fill();

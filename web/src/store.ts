@@ -46,6 +46,8 @@ export interface State {
   top: string;
   levels: number;
   stripHeight: number;
+  /** scaled is set if the height of a claim is its amount as a part of the capacity of its resource. */
+  scaled: boolean;
   rowFilter: string;
   selection: Selection | null;
   /** link is the selected link. If it is set, selection is null. */
@@ -97,6 +99,7 @@ export const initial: State = {
   top: "",
   levels: 8,
   stripHeight: 0,
+  scaled: true,
   rowFilter: "",
   selection: null,
   link: null,

@@ -7,6 +7,7 @@ import { attributePrefix, attributesOf, configuration, configure, showConfigurat
 import { button, el, name, printable, select, spoken } from "./dom";
 import { showHelp } from "./help";
 import { levelSteps } from "./rows";
+import type { State } from "./store";
 import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
@@ -64,9 +65,138 @@ export interface Toolbar {
   sync(): void;
 }
 
+/** colorMenu returns the menu of what colours stand for. */
+function colorMenu(app: App, metas: readonly TraceMeta[], choose: (v: string) => void): HTMLSelectElement {
+  const colorSelect = select(
+    "Colours by",
+    [
+      ["region", "by region"],
+      ["group", "by group"],
+      ["track", "by row"],
+    ],
+    app.store.state.color,
+    choose,
+  );
+  const attributes = attributesOf(metas);
+  if (attributes.length > 0)
+    colorSelect.append(
+      el(
+        "optgroup",
+        { label: "by attribute" },
+        ...attributes.map((a) => {
+          const o = el("option", { value: attributePrefix + a });
+          o.textContent = printable(a);
+          return o;
+        }),
+      ),
+    );
+  if (metas.some((m) => (m.label ?? "") !== "")) colorSelect.options[1].replaceWith(new Option("by name", "name"));
+  return colorSelect;
+}
+
+/** alignMenu returns the menu of how several traces lie on the axis. */
+function alignMenu(app: App, metas: readonly TraceMeta[]): HTMLSelectElement {
+  return select(
+    "How the traces lie on the axis",
+    [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])],
+    app.store.state.align,
+    (v) => app.store.set({ align: v === "clock" ? "clock" : "start" }),
+  );
+}
+
+/** orderMenu returns the menu of orders of rows. */
+function orderMenu(app: App): HTMLSelectElement {
+  return select(
+    "Order of rows",
+    [
+      ["file", "as in file"],
+      ["name", "by name"],
+      ["busy", "busiest first"],
+    ],
+    app.store.state.order,
+    (v) =>
+      app.store.set({
+        order: v === "name" || v === "busy" ? v : "file",
+        orderWindow: v === "busy" ? app.store.state.window : null,
+        top: "",
+      }),
+  );
+}
+
+/** levelMenu returns the menu of levels of nesting. */
+function levelMenu(app: App): HTMLSelectElement {
+  return select(
+    "Levels of nesting",
+    levelSteps.map(
+      (n, i) => [String(n), i === levelSteps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const,
+    ),
+    String(app.store.state.levels),
+    (v) => app.store.set({ levels: Number(v) }),
+  );
+}
+
+/** heightMenu returns the menu of heights of rows. */
+function heightMenu(app: App): HTMLSelectElement {
+  return select(
+    "Height of rows",
+    [
+      ["0", "fit"],
+      ["4", "tiny"],
+      ["8", "small"],
+      ["12", "medium"],
+      ["18", "large"],
+    ],
+    String(app.store.state.stripHeight),
+    (v) => app.store.set({ stripHeight: Number(v) }),
+  );
+}
+
+/** rowFilter returns the field for a part of the names of rows. */
+function rowFilter(app: App): HTMLInputElement {
+  const filter = el("input", {
+    type: "search",
+    placeholder: "rows…",
+    value: app.store.state.rowFilter,
+    aria: { label: "Show only rows whose name contains this" },
+  });
+  filter.addEventListener("input", () => app.store.set({ rowFilter: filter.value }));
+  return filter;
+}
+
+/** showArrows shows on a button which arrows are drawn. */
+function showArrows(arrows: HTMLButtonElement, mode: State["arrows"]): void {
+  const shown = {
+    auto: `shown where there are at most ${maxAutoLinks}`,
+    on: "shown, in bundles where there are many",
+    off: "not shown",
+  };
+  arrows.textContent = "Links: " + mode;
+  arrows.title = arrows.disabled
+    ? "This trace has no links"
+    : `Messages and dependencies as arrows: ${shown[mode]} (L)`;
+  arrows.setAttribute("aria-label", `Links ${mode}. ${arrows.title}`);
+  arrows.setAttribute("aria-pressed", String(mode === "on"));
+}
+
+/** brand returns the name of the program, which leads to the list of traces if there are several. */
+function brand(app: App): HTMLElement {
+  const several = app.list.traces.length > 1;
+  const e = el(
+    several ? "a" : "span",
+    { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) },
+    "weft",
+  );
+  if (several)
+    e.addEventListener("click", (click) => {
+      click.preventDefault();
+      location.hash = "";
+      location.reload();
+    });
+  return e;
+}
+
 /** makeToolbar makes the controls for the given traces. */
 export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTargets): Toolbar {
-  const s = app.store.state;
   const measure = el("span", { class: "measure" });
   const unhide = button("", "Show all hidden rows", () => app.store.set({ hidden: new Set() }));
   const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => {
@@ -90,105 +220,27 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () =>
     toggleMode(app, "measure"),
   );
-  const colorSelect = select(
-    "Colours by",
-    [
-      ["region", "by region"],
-      ["group", "by group"],
-      ["track", "by row"],
-    ],
-    s.color,
+  const colorSelect = colorMenu(
+    app,
+    metas,
     (v) => void configure(app, { ...configuration(app), color: v }, () => sync(), on.cancelSave),
   );
-  const attributes = attributesOf(metas);
-  if (attributes.length > 0)
-    colorSelect.append(
-      el(
-        "optgroup",
-        { label: "by attribute" },
-        ...attributes.map((a) => {
-          const o = el("option", { value: attributePrefix + a });
-          o.textContent = printable(a);
-          return o;
-        }),
-      ),
-    );
-  if (metas.some((m) => (m.label ?? "") !== "")) colorSelect.options[1].replaceWith(new Option("by name", "name"));
   const view = button("View…", "What colours, names and rows stand for", () =>
     showConfiguration(app, () => sync(), on.cancelSave),
   );
   const theme = button("◐", "Light or dark (T)", () => toggleTheme(app));
-  const align =
-    metas.length > 1
-      ? select(
-          "How the traces lie on the axis",
-          [
-            ["start", "aligned at start"],
-            ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : []),
-          ],
-          s.align,
-          (v) => app.store.set({ align: v === "clock" ? "clock" : "start" }),
-        )
-      : null;
-  const order = select(
-    "Order of rows",
-    [
-      ["file", "as in file"],
-      ["name", "by name"],
-      ["busy", "busiest first"],
-    ],
-    s.order,
-    (v) =>
-      app.store.set({
-        order: v === "name" || v === "busy" ? v : "file",
-        orderWindow: v === "busy" ? app.store.state.window : null,
-        top: "",
-      }),
-  );
+  const align = metas.length > 1 ? alignMenu(app, metas) : null,
+    order = orderMenu(app);
   const resort = button("↻", "Sort again by the busy time in what the window shows now", () => {
     app.store.set({ orderWindow: app.store.state.window, top: "" });
     for (const t of on.timelines()) t.restoreTop();
   });
-  const levels = select(
-    "Levels of nesting",
-    levelSteps.map(
-      (n, i) => [String(n), i === levelSteps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const,
-    ),
-    String(s.levels),
-    (v) => app.store.set({ levels: Number(v) }),
-  );
-  const size = select(
-    "Height of rows",
-    [
-      ["0", "fit"],
-      ["4", "tiny"],
-      ["8", "small"],
-      ["12", "medium"],
-      ["18", "large"],
-    ],
-    String(s.stripHeight),
-    (v) => app.store.set({ stripHeight: Number(v) }),
-  );
-  const filter = el("input", {
-    type: "search",
-    placeholder: "rows…",
-    value: s.rowFilter,
-    aria: { label: "Show only rows whose name contains this" },
-  });
-  filter.addEventListener("input", () => app.store.set({ rowFilter: filter.value }));
-  const shown = {
-    auto: `shown where there are at most ${maxAutoLinks}`,
-    on: "shown, in bundles where there are many",
-    off: "not shown",
-  };
+  const levels = levelMenu(app),
+    size = heightMenu(app),
+    filter = rowFilter(app);
   const sync = (): void => {
     const n = app.store.state;
-    arrows.textContent = "Links: " + n.arrows;
-    arrows.title = arrows.disabled
-      ? "This trace has no links"
-      : `Messages and dependencies as arrows: ${shown[n.arrows]} (L)`;
-    arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
-    arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+    showArrows(arrows, n.arrows);
     path.setAttribute("aria-pressed", String(n.path));
     waits.setAttribute("aria-pressed", String(n.waits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
@@ -210,22 +262,10 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     document.body.className = "mode-" + n.mode;
     measure.textContent = measured(app);
   };
-  const several = app.list.traces.length > 1;
-  const brand = el(
-    several ? "a" : "span",
-    { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) },
-    "weft",
-  );
-  if (several)
-    brand.addEventListener("click", (e) => {
-      e.preventDefault();
-      location.hash = "";
-      location.reload();
-    });
   const header = el(
     "header",
     { class: "bar" },
-    brand,
+    brand(app),
     el(
       "h1",
       { class: "title", title: app.lanes.map((l) => printable(l.title)).join("\n") },

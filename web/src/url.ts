@@ -77,6 +77,7 @@ export function write(s: State): string {
   if (s.order === "busy" && s.orderWindow) q.set("ow", `${s.orderWindow.from}~${s.orderWindow.to}`);
   if (s.top !== initial.top) q.set("y", s.top);
   if (s.levels !== initial.levels) q.set("l", String(s.levels));
+  if (!s.scaled) q.set("cs", "0");
   if (s.stripHeight !== initial.stripHeight) q.set("sh", String(s.stripHeight));
   if (s.rowFilter !== "") q.set("f", s.rowFilter);
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
@@ -118,6 +119,7 @@ const keys: Readonly<Record<string, string>> = {
   y: "rows are shown from the top",
   l: `${initial.levels} levels are shown`,
   sh: "rows fit the screen",
+  cs: "the height of a claim is its amount",
   f: "",
   s: "nothing is selected",
   k: "no message is selected",
@@ -200,6 +202,7 @@ export function read(
   out.top = list("y", topOfLane).join(",");
   out.levels = checked("l", whole(1, 255), initial.levels);
   out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
+  out.scaled = checked("cs", one("0"), null) !== "0";
   out.rowFilter = q.get("f") ?? "";
   out.selection = checked(
     "s",

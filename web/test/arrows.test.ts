@@ -126,6 +126,7 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
       hidden: new Set(),
       order: "file",
       levels: 8,
+      scaled: true,
       filter: "",
       busy: new Map(),
       stripHeight: 10,

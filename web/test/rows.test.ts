@@ -92,6 +92,7 @@ const plain: Options = {
   hidden: new Set(),
   order: "file",
   levels: 8,
+  scaled: true,
   filter: "",
   busy: new Map(),
   stripHeight: 10,
@@ -308,6 +309,16 @@ test("stacks give way to rows that would not be seen", () => {
   for (let available = 160; available < 400; available += 5)
     expect(of(available).height, `${available} pixels`).toBeLessThanOrEqual(available);
   expect(Math.min(...of(160).heights)).toBeGreaterThanOrEqual(36);
+});
+
+test("claims that are not scaled have a lane each, with the amount as a curve below", () => {
+  const m = { groups: [], tracks: [track("M1", { kind: "resource", depth: 3, capacity: 9 })] };
+  const of = (scaled: boolean) => {
+    const r = layout(buildTree(m), m, { ...plain, stripHeight: 12, scaled }).rows.find((x) => x.track === 0);
+    return { stacked: r?.stacked, strips: r?.strips, strip: r?.stripHeight, curve: (r?.extra ?? 0) > 0 };
+  };
+  expect(of(true)).toEqual({ stacked: true, strips: 3, strip: 12, curve: true });
+  expect(of(false)).toEqual({ stacked: false, strips: 3, strip: 12, curve: true });
 });
 
 test("rows below the edge are counted, also one that is cut", () => {

@@ -12,6 +12,7 @@ const full: State = {
   top: "0/t17:5,1/g2:0",
   levels: 3,
   stripHeight: 12,
+  scaled: false,
   rowFilter: "rank 1 & <b>",
   selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n },
   range: { from: 5n, to: 17n },

@@ -5,9 +5,10 @@ import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import { type Extra, forget, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
-import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
+import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { chooser, usualChoice } from "./objects";
-import { makeTable } from "./table";
+import { type Column, makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** queryOf returns the parameters of a choice of objects; null if it is not complete. */
 function queryOf(choice: string, labels: string): Record<string, string | undefined> | null {
@@ -22,7 +23,11 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | nu
   const c = app.store.state.choices,
     q = queryOf(c.get("behaviour.of") ?? usualChoice(lane, true), c.get("behaviour.label") ?? "");
   return q
-    ? app.client.json<Behaviours>(`traces/${encodeURIComponent(lane.meta.id)}/behaviour`, q, signal)
+    ? app.client.json<Behaviours>(
+        `traces/${encodeURIComponent(lane.meta.id)}/behaviour`,
+        { ...q, ...timeQuery(lane, timeOf(app, "behaviour")) },
+        signal,
+      )
     : Promise.resolve(null);
 }
 
@@ -56,7 +61,9 @@ export const behaviourSource: Source = {
   key(app) {
     const c = app.store.state.choices,
       shown = c.get("behaviour.class");
-    return shown === undefined ? "" : JSON.stringify([shown, c.get("behaviour.of"), c.get("behaviour.label")]);
+    return shown === undefined
+      ? ""
+      : JSON.stringify([shown, c.get("behaviour.of"), c.get("behaviour.label"), timeKey(app, "behaviour")]);
   },
   async load(app, signal) {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("behaviour.class") ?? ""),
@@ -70,32 +77,58 @@ export const behaviourSource: Source = {
   remove: (app) => forget(app, "behaviour.class"),
 };
 
+/** Row is a class with its index. */
+type Row = BehaviourClass & { index: number };
+
+/** columns has the columns of the table of classes. */
+const columns: readonly Column<Row>[] = [
+  { title: "class", show: (c) => String(c.index + 1), sort: (c) => c.index, csv: (c) => c.index + 1 },
+  { title: "objects", show: (c) => count(c.objects), sort: (c) => c.objects, csv: (c) => c.objects },
+  { title: "claims each", show: (c) => count(c.claims), sort: (c) => c.claims, csv: (c) => c.claims },
+  {
+    title: "from the usual one",
+    hint: "claims and successions that only one of both has",
+    show: (c) => count(c.usual),
+    sort: (c) => c.usual,
+    csv: (c) => c.usual,
+  },
+  {
+    title: "nearest",
+    hint: "the class with the least distance, and that distance",
+    show: (c) => (c.nearest < 0 ? "" : `${c.nearest + 1} (${count(c.distance)})`),
+    sort: (c) => (c.nearest < 0 ? Infinity : c.distance),
+    csv: (c) => (c.nearest < 0 ? "" : c.nearest + 1),
+  },
+  {
+    title: "representative",
+    text: true,
+    show: (c) => c.representative,
+    sort: (c) => c.representative,
+    csv: (c) => c.representative,
+  },
+  {
+    title: "others",
+    text: true,
+    show: (c) => name(c.names.slice(1, 6).join(", ") + (c.objects > Math.min(6, c.names.length) ? ", …" : "")),
+  },
+];
+
 /** behaviour creates the panel of classes. */
 export function behaviour(): Panel {
   return {
     id: "behaviour",
     title: "Behaviour",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
-    async render(app, { lane }, tools) {
+    async render(app, { lane, axis }, tools) {
       const of = tools.get("of") || usualChoice(lane, true),
         objects = chooser(lane, of, true, (v) => {
           tools.set("of", v);
           tools.set("class", "");
           tools.again();
-        }),
-        labels = el("input", {
-          type: "search",
-          placeholder: "all attributes",
-          value: tools.get("label"),
-          title: "Attributes, separated by commas, by which claims are the same",
-          aria: { label: "Claims are the same by" },
         });
-      labels.addEventListener("change", () => {
-        tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
-        tools.again();
-      });
-      tools.bar.append(objects.select, objects.input, objects.list, labels);
+      tools.bar.append(objects.select, objects.input, objects.list, labelField(tools));
       tools.csv(null);
       const r = await ask(app, lane, tools.signal);
       if (!r || r.missing !== "") {
@@ -113,39 +146,8 @@ export function behaviour(): Panel {
           differenceLists(app, c.difference, { lane, name: "usual" }, { lane, name: "here" }),
         );
       };
-      type Row = BehaviourClass & { index: number };
       const t = makeTable<Row>(
-        [
-          { title: "class", show: (c) => String(c.index + 1), sort: (c) => c.index, csv: (c) => c.index + 1 },
-          { title: "objects", show: (c) => count(c.objects), sort: (c) => c.objects, csv: (c) => c.objects },
-          { title: "claims each", show: (c) => count(c.claims), sort: (c) => c.claims, csv: (c) => c.claims },
-          {
-            title: "from the usual one",
-            hint: "claims and successions that only one of both has",
-            show: (c) => count(c.usual),
-            sort: (c) => c.usual,
-            csv: (c) => c.usual,
-          },
-          {
-            title: "nearest",
-            hint: "the class with the least distance, and that distance",
-            show: (c) => (c.nearest < 0 ? "" : `${c.nearest + 1} (${count(c.distance)})`),
-            sort: (c) => (c.nearest < 0 ? Infinity : c.distance),
-            csv: (c) => (c.nearest < 0 ? "" : c.nearest + 1),
-          },
-          {
-            title: "representative",
-            text: true,
-            show: (c) => c.representative,
-            sort: (c) => c.representative,
-            csv: (c) => c.representative,
-          },
-          {
-            title: "others",
-            text: true,
-            show: (c) => name(c.names.slice(1, 6).join(", ") + (c.objects > Math.min(6, c.names.length) ? ", …" : "")),
-          },
-        ],
+        columns,
         r.classes.map((c, index) => ({ ...c, index })),
         {
           order: 0,
@@ -156,6 +158,7 @@ export function behaviour(): Panel {
           filter: (c) => c.names.join(" "),
           click: (c) => {
             explain(c);
+            keepTime(app, "behaviour", axis);
             tools.set("class", `${lane.index} ${c.representative}`);
             const at = timesOf(claimsOf(c.difference.second)) ?? timesOf(c.shown);
             if (at) showInterval(app, lane, at.from, at.to);

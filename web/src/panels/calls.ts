@@ -2,10 +2,10 @@
 import type { SpanDetails, SpanInfo } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
-import type { Panel, Scope } from "../dock";
+import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
-import { makeTable } from "./table";
+import { makeTable, type Table } from "./table";
 
 /** most is the largest number of calls that the panel lists. */
 const most = 1000;
@@ -97,66 +97,113 @@ export function leastOf(text: string, lane: Lane): bigint | null {
   return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
 }
 
+/** controls returns the fields that choose what is listed: the region, the shortest call, and the kind. */
+function controls(lane: Lane, tools: Tools, names: readonly string[], region: string, kind: string): HTMLElement[] {
+  const choose = el("input", {
+    type: "search",
+    value: region,
+    placeholder: "region",
+    aria: { label: "Region whose calls are listed" },
+  });
+  const list = el(
+    "datalist",
+    { id: "regions" },
+    ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })),
+  );
+  choose.setAttribute("list", "regions");
+  choose.addEventListener("change", () => {
+    tools.set("region", choose.value);
+    tools.again();
+  });
+  const threshold = el("input", {
+    value: tools.get("least"),
+    placeholder: "> 1 ms",
+    title: "How long a call has to last in all, also outside of this time",
+    aria: { label: "Shortest call that is listed" },
+  });
+  threshold.addEventListener("change", () => {
+    tools.set("least", threshold.value);
+    tools.again();
+  });
+  const claims = lane.meta.tracks.some((t) => t.kind === "resource");
+  return [
+    choose,
+    list,
+    threshold,
+    ...(claims
+      ? [
+          select(
+            "What is listed",
+            [
+              ["region", "calls"],
+              ["claim", "claims"],
+            ],
+            kind,
+            (v) => {
+              tools.set("kind", v === "claim" ? v : "");
+              tools.again();
+            },
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** callTable returns the table of calls. */
+function callTable(app: App, { lane, window: w, axis }: Scope, tools: Tools, r: Calls): Table {
+  const rows = r.calls.map((c) => ({
+    ...c,
+    a: BigInt(c.start),
+    b: BigInt(c.end),
+    part: (BigInt(c.end) < w.to ? BigInt(c.end) : w.to) - (BigInt(c.start) > w.from ? BigInt(c.start) : w.from),
+    where: lane.fullName(c.track),
+  }));
+  return makeTable(
+    [
+      { title: "start", show: (c) => exact(c.a, lane.clock), sort: (c) => c.a, csv: (c) => c.a, unit: "ticks" },
+      {
+        title: "in this time",
+        hint: "how much of it lies in this time",
+        show: (c) => short(c.part, lane.clock),
+        sort: (c) => c.part,
+        csv: (c) => c.part,
+        unit: "ticks",
+      },
+      {
+        title: "duration",
+        show: (c) => short(c.b - c.a, lane.clock),
+        sort: (c) => c.b - c.a,
+        csv: (c) => c.b - c.a,
+        unit: "ticks",
+      },
+      { title: "row", text: true, show: (c) => c.where, sort: (c) => c.where, csv: (c) => c.where },
+    ],
+    rows,
+    {
+      order: 2,
+      memory: tools,
+      run: tools.run,
+      left: r.more ? `the ${count(most)} longest; there are more` : "",
+      click: (c) => goCall(app, lane, axis, c),
+      clickHint: "go to this call",
+    },
+  );
+}
+
 /** calls creates the panel of the calls of a region. */
 export function calls(): Panel {
   return {
     id: "calls",
     title: "Calls",
     of: "range",
-    async render(app, { lane, window: w, axis }, tools) {
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope;
       const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(),
         s = app.store.state;
       const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""),
         least = leastOf(tools.get("least"), lane);
-      const choose = el("input", {
-        type: "search",
-        value: region,
-        placeholder: "region",
-        aria: { label: "Region whose calls are listed" },
-      });
-      const list = el(
-        "datalist",
-        { id: "regions" },
-        ...names.slice(0, 1000).map((n) => el("option", { value: printable(n) })),
-      );
-      choose.setAttribute("list", "regions");
-      choose.addEventListener("change", () => {
-        tools.set("region", choose.value);
-        tools.again();
-      });
-      const threshold = el("input", {
-        value: tools.get("least"),
-        placeholder: "> 1 ms",
-        title: "How long a call has to last in all, also outside of this time",
-        aria: { label: "Shortest call that is listed" },
-      });
-      threshold.addEventListener("change", () => {
-        tools.set("least", threshold.value);
-        tools.again();
-      });
-      const kind = tools.get("kind") === "claim" ? "claim" : "region",
-        claims = lane.meta.tracks.some((t) => t.kind === "resource");
-      tools.bar.append(
-        choose,
-        list,
-        threshold,
-        ...(claims
-          ? [
-              select(
-                "What is listed",
-                [
-                  ["region", "calls"],
-                  ["claim", "claims"],
-                ],
-                kind,
-                (v) => {
-                  tools.set("kind", v === "claim" ? v : "");
-                  tools.again();
-                },
-              ),
-            ]
-          : []),
-      );
+      const kind = tools.get("kind") === "claim" ? "claim" : "region";
+      tools.bar.append(...controls(lane, tools, names, region, kind));
       tools.csv(null);
       const regions = regionsOf(lane, region);
       if (region === "") {
@@ -182,43 +229,7 @@ export function calls(): Panel {
         { regions, kind, from: w.from, to: w.to, least, limit: most },
         tools.signal,
       );
-      const rows = r.calls.map((c) => ({
-        ...c,
-        a: BigInt(c.start),
-        b: BigInt(c.end),
-        part: (BigInt(c.end) < w.to ? BigInt(c.end) : w.to) - (BigInt(c.start) > w.from ? BigInt(c.start) : w.from),
-        where: lane.fullName(c.track),
-      }));
-      const t = makeTable(
-        [
-          { title: "start", show: (c) => exact(c.a, lane.clock), sort: (c) => c.a, csv: (c) => c.a, unit: "ticks" },
-          {
-            title: "in this time",
-            hint: "how much of it lies in this time",
-            show: (c) => short(c.part, lane.clock),
-            sort: (c) => c.part,
-            csv: (c) => c.part,
-            unit: "ticks",
-          },
-          {
-            title: "duration",
-            show: (c) => short(c.b - c.a, lane.clock),
-            sort: (c) => c.b - c.a,
-            csv: (c) => c.b - c.a,
-            unit: "ticks",
-          },
-          { title: "row", text: true, show: (c) => c.where, sort: (c) => c.where, csv: (c) => c.where },
-        ],
-        rows,
-        {
-          order: 2,
-          memory: tools,
-          run: tools.run,
-          left: r.more ? `the ${count(most)} longest; there are more` : "",
-          click: (c) => goCall(app, lane, axis, c),
-          clickHint: "go to this call",
-        },
-      );
+      const t = callTable(app, scope, tools, r);
       tools.body.append(t.element);
       tools.csv(t.csv);
     },

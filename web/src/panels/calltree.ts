@@ -1,7 +1,8 @@
 // The call tree: time by call path, opened level by level.
 import { type CallNode, type CallTree, type PathsLeft, errorText } from "../api";
 import { button, count, el, percent, titled } from "../dom";
-import type { Panel } from "../dock";
+import type { App } from "../app";
+import type { Panel, Scope, Tools } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
 import { goVisit } from "./calls";
@@ -84,250 +85,337 @@ export function readOpen(text: string): Set<Path> {
   return open;
 }
 
+/** Line is a line of the table: a call path, or the paths that are left out below a path. */
+type Line = { level: number; n: CallNode; path: Path } | { level: number; rest: PathsLeft };
+
+/** OpenPaths holds the open paths of a trace, and their text in the address. */
+interface OpenPaths {
+  open: Set<Path>;
+  text: string;
+}
+
+/** openLongest opens the path with the most time. */
+function openLongest(open: Set<Path>, roots: readonly CallNode[]): void {
+  for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
+    path = below(path, list[0]);
+    open.add(path);
+    list = list[0].children ?? [];
+  }
+}
+
 /**
  * calltree creates the panel of the call tree. Open paths stay open when the window changes, and
  * the address keeps them.
  */
 export function calltree(): Panel {
-  // the open paths of each trace, and their text in the address
-  const opened = new Map<number, { open: Set<Path>; text: string }>();
+  const opened = new Map<number, OpenPaths>(); // by lane
   return {
     id: "calltree",
     title: "Call tree",
     of: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
-      const r = await app.client.json<CallTree>(
+      const tree = await app.client.json<CallTree>(
         `traces/${encodeURIComponent(lane.meta.id)}/calltree`,
         { from: w.from, to: w.to },
         tools.signal,
       );
-      const roots = r.roots ?? [];
-      const apart = leftAtTop(r),
-        total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
-      const part = (t: string): number => (total > 0n ? Number(BigInt(t)) / Number(total) : 0);
-      const place = lane.index > 0 ? `open${lane.index}` : "open",
-        text = tools.get(place);
+      const text = tools.get(placeOf(scope));
       let held = opened.get(lane.index);
       if (held?.text !== text) {
         held = { open: readOpen(text), text };
         opened.set(lane.index, held);
-        // at first, the path with the most time is open
-        if (text === "")
-          for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
-            path = below(path, list[0]);
-            held.open.add(path);
-            list = list[0].children ?? [];
-          }
+        if (text === "") openLongest(held.open, tree.roots ?? []);
       }
-      const { open } = held;
-      let stop = (): void => undefined;
-      const keep = (): void => {
-        const h = opened.get(lane.index);
-        fill();
-        stop();
-        if (h)
-          stop = tools.run(
-            (function* () {
-              h.text = yield* writeOpen(open);
-              tools.set(place, h.text);
-            })(),
-          );
-      };
-      const foot = el("p", { class: "faint" });
-      const lack =
-        r.left.paths > 0
-          ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ` +
-            `${percent(part(r.left.exclusive))} of the time`
-          : "";
-      type Line = { level: number; n: CallNode; path: Path } | { level: number; rest: PathsLeft };
-      let lines: Line[] = [];
-      const flip = (i: number): void => {
-        const l = lines[i];
-        if (!("n" in l)) return;
-        if (!open.delete(l.path)) open.add(l.path);
-        keep();
-        // the rows above have not moved, so that row i is still in the same place
-        body.focus(i);
-      };
-      const longest = (n: CallNode, depth: number): HTMLElement | string => {
-        const text = short(BigInt(n.max), lane.clock),
-          at = n.longest;
-        return at
-          ? linkButton(text, "go to the longest call", () => {
-              goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
-            })
-          : text;
-      };
-      const line = (i: number): HTMLElement => {
-        const l = lines[i],
-          indent = (more: number): HTMLElement =>
-            el(
-              "span",
-              {
-                class: "faint",
-                style: {
-                  display: "inline-block",
-                  "min-width": 16 * Math.min(l.level, mostIndent) + more + "px",
-                  "text-align": "right",
-                },
-              },
-              l.level > mostIndent ? `${count(l.level)} ` : "",
-            );
-        if (!("n" in l))
-          return el(
-            "tr",
-            { class: "faint" },
-            el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`),
-            el("td", {}),
-            el("td", {}, percent(part(l.rest.exclusive))),
-            el("td", {}),
-            el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)),
-            el("td", { colspan: 4 }),
-          );
-        const { n, path } = l,
-          kids = n.children ?? [],
-          is = open.has(path),
-          color =
-            app.store.state.color === "track" ? app.colors.other : (lane.colors.css[n.region] ?? app.colors.other);
-        const tr = el(
-          "tr",
-          {
-            title: "highlight this region",
-            data: { path },
-            aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) },
-          },
-          el(
-            "td",
-            { class: "text" },
-            indent(0),
-            kids.length > 0
-              ? el(
-                  "button",
-                  {
-                    type: "button",
-                    class: "twist",
-                    tabindex: -1,
-                    aria: { label: is ? "close" : "open" },
-                    on: {
-                      click: (e) => {
-                        e.stopPropagation();
-                        flip(i);
-                      },
-                    },
-                  },
-                  is ? "▾" : "▸",
-                )
-              : el("span", { class: "twist", style: { display: "inline-block" } }),
-            swatch(app, lane, n.region),
-            titled(lane.regionLabel(n.region, n.name)),
-          ),
-          el(
-            "td",
-            { class: "barcell" },
-            el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } }),
-          ),
-          el("td", {}, percent(part(n.inclusive))),
-          el("td", {}, short(BigInt(n.inclusive), lane.clock)),
-          el("td", {}, short(BigInt(n.exclusive), lane.clock)),
-          el("td", {}, count(n.count)),
-          el("td", {}, short(BigInt(n.min), lane.clock)),
-          el("td", {}, shortMean(mean(n), lane.clock)),
-          el("td", {}, longest(n, l.level)),
-        );
-        tr.addEventListener("click", () => app.highlight(n.name));
-        tr.addEventListener("keydown", (e) => {
-          if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) flip(i);
-          else if (e.key === "Enter") app.highlight(n.name);
-          else return;
-          e.preventDefault();
-          e.stopPropagation();
-        });
-        return tr;
-      };
-      const body = new Rows(9, line, (i) => "n" in lines[i]);
-      const fill = (): void => {
-        lines = [];
-        const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
-          for (const n of nodes) {
-            const path = below(above, n),
-              kids = n.children ?? [],
-              is = open.has(path);
-            lines.push({ level, n, path });
-            if (is) walk(kids, level + 1, path);
-            if (n.left && (is || kids.length === 0)) lines.push({ level: level + 1, rest: n.left });
-          }
-        };
-        walk(roots, 0, "");
-        if (apart.paths > 0) lines.push({ level: 0, rest: apart });
-        foot.textContent = lack;
-        body.show(lines.length);
-      };
-      fill();
-      const all = (
-        nodes: readonly CallNode[],
-        path: Path,
-        names: string,
-        f: (path: Path, names: string, n: CallNode) => void,
-      ): void => {
-        for (const n of nodes) {
-          const p = below(path, n),
-            s = names + "/" + lane.regionLabel(n.region, n.name);
-          f(p, s, n);
-          all(n.children ?? [], p, s, f);
-        }
-      };
-      tools.bar.append(
-        button("Open all", "Open all call paths", () => {
-          all(roots, "", "", (p) => open.add(p));
-          keep();
-        }),
-        button("Close all", "Close all call paths", () => {
-          open.clear();
-          keep();
-        }),
-      );
-      const head = (t: string, cls = ""): HTMLElement =>
-        el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
-      tools.body.append(
-        roots.length === 0
-          ? el("p", { class: "faint" }, "No calls in this time.")
-          : el(
-              "table",
-              { class: "tree", role: "treegrid" },
-              el(
-                "thead",
-                {},
-                el(
-                  "tr",
-                  {},
-                  head("call path", "text"),
-                  head(""),
-                  head("part"),
-                  head("inclusive"),
-                  head("exclusive"),
-                  head("count"),
-                  head("min"),
-                  head("mean"),
-                  head("max"),
-                ),
-              ),
-              body.body,
-            ),
-        foot,
-      );
-      if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
-      tools.csv(() => {
-        const rows: (string | number)[][] = [];
-        all(roots, "", "", (_, s, n) =>
-          rows.push([s, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]),
-        );
-        if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]);
-        return csv(
-          ["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"],
-          rows,
-        );
-      });
+      new TreeTable(app, scope, tools, tree, held).show();
     },
   };
+}
+
+/** placeOf returns the name under which the state keeps the open paths of a trace. */
+function placeOf({ lane }: Scope): string {
+  return lane.index > 0 ? `open${lane.index}` : "open";
+}
+
+/** TreeTable is the table of call paths. */
+class TreeTable {
+  private readonly roots: readonly CallNode[];
+  private readonly apart: PathsLeft;
+  private readonly total: bigint;
+  private readonly open: Set<Path>;
+  private readonly foot = el("p", { class: "faint" });
+  private readonly body: Rows;
+  private lines: Line[] = [];
+  private stop = (): void => undefined;
+
+  constructor(
+    private readonly app: App,
+    private readonly scope: Scope,
+    private readonly tools: Tools,
+    private readonly tree: CallTree,
+    private readonly held: OpenPaths,
+  ) {
+    this.roots = tree.roots ?? [];
+    this.apart = leftAtTop(tree);
+    this.total = this.roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(this.apart.exclusive));
+    this.open = held.open;
+    this.body = new Rows(
+      9,
+      (i) => this.line(i),
+      (i) => "n" in this.lines[i],
+    );
+  }
+
+  /** show fills the panel. */
+  show(): void {
+    const { tools, open } = this;
+    this.fill();
+    tools.bar.append(
+      button("Open all", "Open all call paths", () => {
+        this.eachPath((p) => open.add(p));
+        this.keep();
+      }),
+      button("Close all", "Close all call paths", () => {
+        open.clear();
+        this.keep();
+      }),
+    );
+    tools.body.append(
+      this.roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : this.table(),
+      this.foot,
+    );
+    if (!this.lack()) tools.bar.append(el("span", { class: "faint" }, paths(this.tree.paths)));
+    tools.csv(() => this.exported());
+  }
+
+  /** part returns a time as a share of the time of all paths. */
+  private part(t: string): number {
+    return this.total > 0n ? Number(BigInt(t)) / Number(this.total) : 0;
+  }
+
+  /** time formats a number of ticks. */
+  private time(ticks: string): string {
+    return short(BigInt(ticks), this.scope.lane.clock);
+  }
+
+  /** lack describes the paths that the server leaves out; "" if there are none. */
+  private lack(): string {
+    const { left, paths: n } = this.tree;
+    return left.paths > 0
+      ? `${count(left.paths)} of ${paths(n)}, those with least time, are left out: ` +
+          `${percent(this.part(left.exclusive))} of the time`
+      : "";
+  }
+
+  /** keep shows the open paths anew, and writes them to the state. */
+  private keep(): void {
+    const { held, open, tools, scope } = this;
+    this.fill();
+    this.stop();
+    this.stop = tools.run(
+      (function* () {
+        held.text = yield* writeOpen(open);
+        tools.set(placeOf(scope), held.text);
+      })(),
+    );
+  }
+
+  /** flip opens a closed path, or closes an open one. */
+  private flip(i: number): void {
+    const l = this.lines[i];
+    if (!("n" in l)) return;
+    if (!this.open.delete(l.path)) this.open.add(l.path);
+    this.keep();
+    // the rows above have not moved, so that row i is still in the same place
+    this.body.focus(i);
+  }
+
+  /** fill lists the visible lines. */
+  private fill(): void {
+    this.lines = [];
+    const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
+      for (const n of nodes) {
+        const path = below(above, n),
+          kids = n.children ?? [],
+          is = this.open.has(path);
+        this.lines.push({ level, n, path });
+        if (is) walk(kids, level + 1, path);
+        if (n.left && (is || kids.length === 0)) this.lines.push({ level: level + 1, rest: n.left });
+      }
+    };
+    walk(this.roots, 0, "");
+    if (this.apart.paths > 0) this.lines.push({ level: 0, rest: this.apart });
+    this.foot.textContent = this.lack();
+    this.body.show(this.lines.length);
+  }
+
+  /** eachPath calls f for all listed paths, open or not. names has the names of its regions. */
+  private eachPath(f: (path: Path, names: string, n: CallNode) => void): void {
+    const { lane } = this.scope;
+    const walk = (nodes: readonly CallNode[], above: Path, namesAbove: string): void => {
+      for (const n of nodes) {
+        const path = below(above, n),
+          names = namesAbove + "/" + lane.regionLabel(n.region, n.name);
+        f(path, names, n);
+        walk(n.children ?? [], path, names);
+      }
+    };
+    walk(this.roots, "", "");
+  }
+
+  /** longest returns the duration of the longest call of a path, which leads to that call. */
+  private longest(n: CallNode, depth: number): HTMLElement | string {
+    const { app, scope } = this,
+      text = this.time(n.max),
+      at = n.longest;
+    return at
+      ? linkButton(text, "go to the longest call", () => {
+          goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
+        })
+      : text;
+  }
+
+  /** line returns the row of a line. */
+  private line(i: number): HTMLElement {
+    const l = this.lines[i];
+    return "n" in l ? this.pathRow(i, l.n, l.path, l.level) : this.restRow(l.rest, l.level);
+  }
+
+  /** restRow returns the row of paths that are left out. */
+  private restRow(rest: PathsLeft, level: number): HTMLElement {
+    return el(
+      "tr",
+      { class: "faint" },
+      el("td", { class: "text" }, indent(level, 18), `… ${paths(rest.paths)} with less time`),
+      el("td", {}),
+      el("td", {}, percent(this.part(rest.exclusive))),
+      el("td", {}),
+      el("td", {}, this.time(rest.exclusive)),
+      el("td", { colspan: 4 }),
+    );
+  }
+
+  /** pathRow returns the row of a call path. */
+  private pathRow(i: number, n: CallNode, path: Path, level: number): HTMLElement {
+    const { app } = this,
+      { lane } = this.scope,
+      hasKids = (n.children ?? []).length > 0,
+      is = this.open.has(path),
+      color = app.store.state.color === "track" ? app.colors.other : (lane.colors.css[n.region] ?? app.colors.other);
+    const tr = el(
+      "tr",
+      {
+        title: "highlight this region",
+        data: { path },
+        aria: { level: level + 1, ...(hasKids ? { expanded: is } : {}) },
+      },
+      el(
+        "td",
+        { class: "text" },
+        indent(level, 0),
+        hasKids ? this.twist(i, is) : el("span", { class: "twist", style: { display: "inline-block" } }),
+        swatch(app, lane, n.region),
+        titled(lane.regionLabel(n.region, n.name)),
+      ),
+      el(
+        "td",
+        { class: "barcell" },
+        el("span", { class: "bar", style: { width: `${100 * this.part(n.inclusive)}%`, background: color } }),
+      ),
+      el("td", {}, percent(this.part(n.inclusive))),
+      el("td", {}, this.time(n.inclusive)),
+      el("td", {}, this.time(n.exclusive)),
+      el("td", {}, count(n.count)),
+      el("td", {}, this.time(n.min)),
+      el("td", {}, shortMean(mean(n), lane.clock)),
+      el("td", {}, this.longest(n, level)),
+    );
+    tr.addEventListener("click", () => app.highlight(n.name));
+    tr.addEventListener("keydown", (e) => {
+      if ((e.key === "ArrowRight" && !is && hasKids) || (e.key === "ArrowLeft" && is)) this.flip(i);
+      else if (e.key === "Enter") app.highlight(n.name);
+      else return;
+      e.preventDefault();
+      e.stopPropagation();
+    });
+    return tr;
+  }
+
+  /** twist returns the button that opens or closes a path. */
+  private twist(i: number, isOpen: boolean): HTMLElement {
+    return el(
+      "button",
+      {
+        type: "button",
+        class: "twist",
+        tabindex: -1,
+        aria: { label: isOpen ? "close" : "open" },
+        on: {
+          click: (e) => {
+            e.stopPropagation();
+            this.flip(i);
+          },
+        },
+      },
+      isOpen ? "▾" : "▸",
+    );
+  }
+
+  /** table returns the table with its head. */
+  private table(): HTMLElement {
+    const head = (t: string, cls = ""): HTMLElement =>
+      el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
+    return el(
+      "table",
+      { class: "tree", role: "treegrid" },
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          head("call path", "text"),
+          head(""),
+          head("part"),
+          head("inclusive"),
+          head("exclusive"),
+          head("count"),
+          head("min"),
+          head("mean"),
+          head("max"),
+        ),
+      ),
+      this.body.body,
+    );
+  }
+
+  /** exported returns the table as CSV. */
+  private exported(): string {
+    const rows: (string | number)[][] = [],
+      lack = this.lack();
+    this.eachPath((_, names, n) =>
+      rows.push([names, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]),
+    );
+    if (lack) rows.push([lack, "", "", this.tree.left.exclusive, "", "", ""]);
+    return csv(
+      ["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"],
+      rows,
+    );
+  }
+}
+
+/** indent returns the space before the name of a path, in its level and some more pixels. */
+function indent(level: number, more: number): HTMLElement {
+  return el(
+    "span",
+    {
+      class: "faint",
+      style: {
+        display: "inline-block",
+        "min-width": 16 * Math.min(level, mostIndent) + more + "px",
+        "text-align": "right",
+      },
+    },
+    level > mostIndent ? `${count(level)} ` : "",
+  );
 }

@@ -2,6 +2,7 @@
 import type { ClaimPlace, Difference, Side } from "../answers";
 import type { App } from "../app";
 import { count, el, printable } from "../dom";
+import type { Tools } from "../dock";
 import { type Bar, type Mark, showInterval, type Tone } from "../extras";
 import type { Lane } from "../lane";
 import { linkButton } from "./parts";
@@ -92,4 +93,20 @@ export function differenceLists(
     ),
   ];
   return el("ul", {}, ...lines(first, d.first), ...lines(second, d.second));
+}
+
+/** labelField returns the field for the attributes by which claims are the same. */
+export function labelField(tools: Tools): HTMLElement {
+  const labels = el("input", {
+    type: "search",
+    placeholder: "all attributes",
+    value: tools.get("label"),
+    title: "Attributes, separated by commas, by which claims are the same",
+    aria: { label: "Claims are the same by" },
+  });
+  labels.addEventListener("change", () => {
+    tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
+    tools.again();
+  });
+  return labels;
 }

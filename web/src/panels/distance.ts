@@ -6,9 +6,10 @@ import { count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
 import { type Extra, forget, showInterval, type Source, type Tone } from "../extras";
 import type { Lane } from "../lane";
-import { barsOf, claimsOf, differenceLists, marksOf, timesOf } from "./differences";
+import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { hasClaims } from "./objects";
-import { makeTable } from "./table";
+import { type Column, makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** callsOf reports whether calls are compared instead of claims. */
 function callsOf(app: App): boolean {
@@ -18,12 +19,17 @@ function callsOf(app: App): boolean {
 
 /** ask requests the distance of a trace from the first one. */
 function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
+  const time = timeOf(app, "distance"),
+    there = timeQuery(app.lanes[0], time);
   return app.client.json<Distance>(
     `traces/${encodeURIComponent(lane.meta.id)}/distance`,
     {
       reference: app.lanes[0].meta.id,
       calls: callsOf(app) ? "1" : undefined,
       label: app.store.state.choices.get("distance.label"),
+      referenceFrom: there.from,
+      referenceTo: there.to,
+      ...timeQuery(lane, time),
     },
     signal,
   );
@@ -38,7 +44,9 @@ export const distanceSource: Source = {
   key(app) {
     const c = app.store.state.choices,
       shown = c.get("distance.trace");
-    return shown === undefined ? "" : JSON.stringify([shown, c.get("distance.of"), c.get("distance.label")]);
+    return shown === undefined
+      ? ""
+      : JSON.stringify([shown, c.get("distance.of"), c.get("distance.label"), timeKey(app, "distance")]);
   },
   async load(app, signal) {
     const lane = app.lanes[Number(app.store.state.choices.get("distance.trace"))];
@@ -55,6 +63,31 @@ export const distanceSource: Source = {
   remove: (app) => forget(app, "distance.trace"),
 };
 
+/** Row is the distance of a trace from the reference. */
+type Row = Distance & { lane: Lane };
+
+/** number returns a column of numbers. */
+function number(title: string, f: (r: Row) => number): Column<Row> {
+  return { title, show: (r) => count(f(r)), sort: f, csv: f };
+}
+
+/** columns has the columns of the table of traces. */
+const columns: readonly Column<Row>[] = [
+  {
+    title: "trace",
+    text: true,
+    show: (r) => r.lane.title,
+    sort: (r) => r.lane.title,
+    csv: (r) => r.lane.title,
+  },
+  number("claims", (r) => r.claims),
+  number("distance", (r) => r.distance),
+  number("claims only here", (r) => r.difference.second.nodeCount),
+  number("claims only in the reference", (r) => r.difference.first.nodeCount),
+  number("successions only here", (r) => r.difference.second.edgeCount),
+  number("successions only in the reference", (r) => r.difference.first.edgeCount),
+];
+
 /** distance creates the panel of distances. */
 export function distance(): Panel {
   return {
@@ -62,25 +95,15 @@ export function distance(): Panel {
     title: "Distance",
     of: "trace",
     both: true,
+    choosesTime: true,
     whole: "the whole traces, whatever the range and the window are",
-    async render(app, _, tools) {
+    async render(app, { axis }, tools) {
       tools.csv(null);
       if (app.lanes.length < 2) {
         const how = "Open two traces or more to compare the order of their claims: weft view REFERENCE B.";
         tools.body.append(el("p", { class: "faint" }, how));
         return;
       }
-      const labels = el("input", {
-        type: "search",
-        placeholder: "all attributes",
-        value: tools.get("label"),
-        title: "Attributes, separated by commas, by which claims are the same",
-        aria: { label: "Claims are the same by" },
-      });
-      labels.addEventListener("change", () => {
-        tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
-        tools.again();
-      });
       tools.bar.append(
         select(
           "What is compared",
@@ -94,7 +117,7 @@ export function distance(): Panel {
             tools.again();
           },
         ),
-        labels,
+        labelField(tools),
       );
       const others = app.lanes.slice(1),
         answers = await Promise.all(others.map((l) => ask(app, l, tools.signal))),
@@ -103,7 +126,6 @@ export function distance(): Panel {
         tools.body.append(el("p", { class: "faint" }, `There is no distance: ${printable(missing)}.`));
         return;
       }
-      type Row = Distance & { lane: Lane };
       const rows = answers.map((a, i): Row => ({ ...a, lane: others[i] })),
         why = el("div", { class: "reasons", aria: { live: "polite" } });
       const explain = (r: Row): void =>
@@ -111,45 +133,22 @@ export function distance(): Panel {
           el("h2", {}, printable(`${r.lane.title}: distance ${r.distance}`)),
           differenceLists(app, r.difference, { lane: app.lanes[0], name: "reference" }, { lane: r.lane, name: "here" }),
         );
-      const number = (title: string, f: (r: Row) => number): Parameters<typeof makeTable<Row>>[0][number] => ({
-        title,
-        show: (r) => count(f(r)),
-        sort: f,
-        csv: f,
-      });
-      const t = makeTable<Row>(
-        [
-          {
-            title: "trace",
-            text: true,
-            show: (r) => r.lane.title,
-            sort: (r) => r.lane.title,
-            csv: (r) => r.lane.title,
-          },
-          number("claims", (r) => r.claims),
-          number("distance", (r) => r.distance),
-          number("claims only here", (r) => r.difference.second.nodeCount),
-          number("claims only in the reference", (r) => r.difference.first.nodeCount),
-          number("successions only here", (r) => r.difference.second.edgeCount),
-          number("successions only in the reference", (r) => r.difference.first.edgeCount),
-        ],
-        rows,
-        {
-          order: 2,
-          memory: tools,
-          run: tools.run,
-          click: (r) => {
-            explain(r);
-            tools.set("trace", String(r.lane.index));
-            const here = timesOf(claimsOf(r.difference.second)),
-              there = timesOf(claimsOf(r.difference.first));
-            if (here) showInterval(app, r.lane, here.from, here.to);
-            else if (there) showInterval(app, app.lanes[0], there.from, there.to);
-            app.announce(`${r.lane.title}: distance ${r.distance}`);
-          },
-          clickHint: "mark what only one of both traces has",
+      const t = makeTable<Row>(columns, rows, {
+        order: 2,
+        memory: tools,
+        run: tools.run,
+        click: (r) => {
+          explain(r);
+          keepTime(app, "distance", axis);
+          tools.set("trace", String(r.lane.index));
+          const here = timesOf(claimsOf(r.difference.second)),
+            there = timesOf(claimsOf(r.difference.first));
+          if (here) showInterval(app, r.lane, here.from, here.to);
+          else if (there) showInterval(app, app.lanes[0], there.from, there.to);
+          app.announce(`${r.lane.title}: distance ${r.distance}`);
         },
-      );
+        clickHint: "mark what only one of both traces has",
+      });
       const held = rows.find((r) => String(r.lane.index) === tools.get("trace"));
       if (held) explain(held);
       tools.body.append(

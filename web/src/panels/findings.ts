@@ -7,7 +7,7 @@ import type { Panel, Scope } from "../dock";
 import { short } from "../time";
 import { goLongest, regionsOf } from "./calls";
 import { programOf } from "./parts";
-import { makeTable } from "./table";
+import { type Column, makeTable } from "./table";
 
 /** Source is a panel with the numbers behind a finding, and the choices to set in it. */
 interface Source {
@@ -51,6 +51,71 @@ async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
   }
 }
 
+/** Row is a finding with its number. */
+type Row = Finding & { number: number };
+
+/** columns returns the columns of the table of findings. */
+function columns(app: App, scope: Scope): Column<Row>[] {
+  const { lane } = scope;
+  const where = (f: Finding): string =>
+    f.path.length === 0 ? "" : [f.path.join(" > "), ...f.tracks.map((t) => lane.fullName(t))].join(", ");
+  return [
+    { title: "#", show: (f) => String(f.number), sort: (f) => f.number, csv: (f) => f.number },
+    {
+      title: "finding",
+      text: true,
+      wrap: true,
+      show: (f) =>
+        el(
+          "div",
+          {},
+          el("b", {}, printable(f.title)),
+          ...[where(f), f.evidence.join("; "), f.advice]
+            .filter((x) => x !== "")
+            .map((x) => el("div", {}, printable(x))),
+        ),
+      sort: (f) => f.title,
+      csv: (f) => f.title,
+    },
+    {
+      title: "loss",
+      hint: "of the time of all threads",
+      show: (f) => percent(f.lossShare),
+      sort: (f) => f.lossShare,
+      csv: (f) => f.lossShare,
+    },
+    {
+      title: "gain",
+      hint: "by how much the run would be shorter without the loss: a bound, computed by timing it anew",
+      show: (f) => `${percent(f.gainShare)} (${short(BigInt(f.gain), lane.clock)})`,
+      sort: (f) => BigInt(f.gain),
+      csv: (f) => f.gain,
+      unit: "ticks",
+    },
+    {
+      title: "confidence",
+      text: true,
+      show: (f) => f.confidence,
+      sort: (f) => f.confidence,
+      csv: (f) => f.confidence,
+    },
+    {
+      title: "figures",
+      text: true,
+      show: (f) => {
+        const b = button(
+          sources[f.id].title,
+          `open the panel ${sources[f.id].title}, which has the figures`,
+          () => goSource(app, scope, f),
+          "link",
+        );
+        b.addEventListener("click", (x) => x.stopPropagation());
+        return b;
+      },
+    },
+  ];
+}
+
 /** findings creates the panel of findings. */
 export function findings(): Panel {
   return {
@@ -87,70 +152,10 @@ export function findings(): Panel {
             `${r.ran.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ")}.`,
         ),
       );
-      const rows = r.findings.map((f, i) => ({ ...f, number: i + 1 }));
-      type Row = (typeof rows)[number];
-      const where = (f: Finding): string =>
-        f.path.length === 0 ? "" : [f.path.join(" > "), ...f.tracks.map((t) => lane.fullName(t))].join(", ");
-      const nowhere = "It is about the run as a whole; its panel has the figures.";
-      const placed = (f: Finding): boolean => f.path.length > 0 || f.tracks.length > 0;
-      if (rows.length > 0) {
+      if (r.findings.length > 0) {
         const t = makeTable<Row>(
-          [
-            { title: "#", show: (f) => String(f.number), sort: (f) => f.number, csv: (f) => f.number },
-            {
-              title: "finding",
-              text: true,
-              wrap: true,
-              show: (f) =>
-                el(
-                  "div",
-                  {},
-                  el("b", {}, printable(f.title)),
-                  ...[where(f), f.evidence.join("; "), f.advice]
-                    .filter((x) => x !== "")
-                    .map((x) => el("div", {}, printable(x))),
-                ),
-              sort: (f) => f.title,
-              csv: (f) => f.title,
-            },
-            {
-              title: "loss",
-              hint: "of the time of all threads",
-              show: (f) => percent(f.lossShare),
-              sort: (f) => f.lossShare,
-              csv: (f) => f.lossShare,
-            },
-            {
-              title: "gain",
-              hint: "by how much the run would be shorter without the loss: a bound, computed by timing it anew",
-              show: (f) => `${percent(f.gainShare)} (${short(BigInt(f.gain), lane.clock)})`,
-              sort: (f) => BigInt(f.gain),
-              csv: (f) => f.gain,
-              unit: "ticks",
-            },
-            {
-              title: "confidence",
-              text: true,
-              show: (f) => f.confidence,
-              sort: (f) => f.confidence,
-              csv: (f) => f.confidence,
-            },
-            {
-              title: "figures",
-              text: true,
-              show: (f) => {
-                const b = button(
-                  sources[f.id].title,
-                  `open the panel ${sources[f.id].title}, which has the figures`,
-                  () => goSource(app, scope, f),
-                  "link",
-                );
-                b.addEventListener("click", (x) => x.stopPropagation());
-                return b;
-              },
-            },
-          ],
-          rows,
+          columns(app, scope),
+          r.findings.map((f, i) => ({ ...f, number: i + 1 })),
           {
             order: 0,
             ascending: true,
@@ -158,7 +163,10 @@ export function findings(): Panel {
             run: tools.run,
             click: (f) => void goPlace(app, scope, f),
             clickHint: "go to the longest of these calls",
-            idle: (f) => (placed(f) ? "" : nowhere),
+            idle: (f) =>
+              f.path.length > 0 || f.tracks.length > 0
+                ? ""
+                : "It is about the run as a whole; its panel has the figures.",
           },
         );
         tools.body.append(t.element);

@@ -4,13 +4,14 @@ import type { Flow, FlowCurves, FlowObject, FlowSignal } from "../answers";
 import { ApiError } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
-import type { Panel, Tools } from "../dock";
+import type { Panel, Scope, Tools } from "../dock";
 import { forget, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { Overlay } from "../overlays";
 import { exact, short } from "../time";
 import { chooser, usualChoice } from "./objects";
-import { makeTable } from "./table";
+import { makeTable, type Table } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** units are the time units of throughput and latency. */
 const units = ["ns", "us", "ms", "s", "min", "h"];
@@ -25,6 +26,7 @@ const texts: readonly (readonly [what: string, label: string, example: string])[
 
 /** queryOf returns the parameters for the state's choices; null if no objects are chosen. */
 function queryOf(app: App, lane: Lane): Record<string, string | undefined> | null {
+  const { from, to } = timeQuery(lane, timeOf(app, "flow"));
   const get = (what: string): string | undefined => app.store.state.choices.get(`flow.${what}`),
     m = /^(by|visits) ([\s\S]+)$/.exec(get("of") ?? usualChoice(lane, false));
   return m
@@ -33,6 +35,8 @@ function queryOf(app: App, lane: Lane): Record<string, string | undefined> | nul
         ...Object.fromEntries(texts.map(([what]) => [what, get(what)])),
         per: get("per"),
         shorten: get("shorten"),
+        since: from?.toString(),
+        until: to?.toString(),
       }
     : null;
 }
@@ -43,12 +47,16 @@ function shownOf(app: App): { lane: Lane | undefined; names: string[] } {
   return { lane: app.lanes[Number(m?.[1] ?? -1)], names: m ? m[2].split(",") : [] };
 }
 
+type Latencies = NonNullable<Flow["latencies"]>;
+
 /** flowSource shows signals as rows. */
 export const flowSource: Source = {
   id: "flow",
   key(app) {
     const { lane, names } = shownOf(app);
-    return lane ? JSON.stringify([lane.index, names, queryOf(app, lane)]) : "";
+    return lane
+      ? JSON.stringify([lane.index, names, { ...queryOf(app, lane), since: "", until: "" }, timeKey(app, "flow")])
+      : "";
   },
   async load(app, signal, changed) {
     const { lane, names } = shownOf(app),
@@ -127,11 +135,12 @@ function controls(lane: Lane, tools: Tools): HTMLElement {
 }
 
 /** signalTable lists the signals. A click on a signal shows it on the time line, or removes it. */
-function signalTable(app: App, lane: Lane, tools: Tools, r: Flow): HTMLElement {
+function signalTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): HTMLElement {
   const toggle = (name: string): void => {
     const held = shownOf(app),
       names = held.lane === lane ? held.names : [],
       next = names.includes(name) ? names.filter((x) => x !== name) : [...names, name];
+    keepTime(app, "flow", axis);
     tools.set("signals", next.length > 0 ? `${lane.index} ${next.join(",")}` : "");
     app.announce(`${name}: ${names.includes(name) ? "removed from" : "shown on"} the time line`);
   };
@@ -161,14 +170,93 @@ function signalTable(app: App, lane: Lane, tools: Tools, r: Flow): HTMLElement {
   ).element;
 }
 
+/** latencyTable returns the table with the percentiles of the latency. */
+function latencyTable(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
+  const time = (t: string): string => short(BigInt(t), lane.clock);
+  return makeTable(
+    [
+      ...(["min", "mean", "median", "p90", "p99", "max"] as const).map((k) => ({
+        title: k === "p90" ? "90 %" : k === "p99" ? "99 %" : k === "min" ? "latency: min" : k,
+        show: () => time(k === "mean" ? String(Math.round(l.mean)) : l[k]),
+      })),
+    ],
+    [l],
+    { order: -1, run: tools.run },
+  ).element;
+}
+
+/** histogram returns the table of how many objects have which latency. */
+function histogram(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
+  const time = (t: string): string => short(BigInt(t), lane.clock);
+  const most = l.histogram.reduce((n, b) => Math.max(n, b.count), 1);
+  return makeTable<(typeof l.histogram)[number]>(
+    [
+      { title: "latency from", show: (b) => time(b.from) },
+      { title: "to", show: (b) => time(b.to) },
+      { title: "objects", show: (b) => count(b.count) },
+      {
+        title: "",
+        bar: true,
+        show: (b) =>
+          el("span", { class: "bar", style: { width: `${(100 * b.count) / most}%`, background: "#0072b2" } }),
+      },
+    ],
+    l.histogram,
+    { order: -1, run: tools.run },
+  ).element;
+}
+
+/** objectTable returns the table of the objects that stay longest. */
+function objectTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): Table {
+  const stay = (o: FlowObject): bigint => BigInt(o.to) - BigInt(o.from);
+  return makeTable<FlowObject>(
+    [
+      { title: "object", text: true, show: (o) => o.object, sort: (o) => o.object, csv: (o) => o.object },
+      { title: "latency", show: (o) => short(stay(o), lane.clock), sort: stay, csv: stay, unit: "ticks" },
+      {
+        title: "from",
+        show: (o) => exact(BigInt(o.from), lane.clock),
+        sort: (o) => BigInt(o.from),
+        csv: (o) => o.from,
+        unit: "ticks",
+      },
+      {
+        title: "to",
+        show: (o) => exact(BigInt(o.to), lane.clock),
+        sort: (o) => BigInt(o.to),
+        csv: (o) => o.to,
+        unit: "ticks",
+      },
+    ],
+    r.longest,
+    {
+      order: 1,
+      memory: tools,
+      run: tools.run,
+      filter: (o) => o.object,
+      left:
+        r.objects > r.longest.length
+          ? `${count(r.objects - r.longest.length)} objects that stay shorter are left out`
+          : "",
+      click: (o) => {
+        keepTime(app, "flow", axis);
+        showInterval(app, lane, BigInt(o.from), BigInt(o.to));
+      },
+      clickHint: "go to the time of this object",
+    },
+  );
+}
+
 /** flow creates the panel of flow. */
 export function flow(): Panel {
   return {
     id: "flow",
     title: "Flow",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
-    async render(app, { lane }, tools) {
+    async render(app, scope, tools) {
+      const { lane } = scope;
       tools.body.append(controls(lane, tools));
       tools.csv(null);
       const q = queryOf(app, lane);
@@ -189,80 +277,25 @@ export function flow(): Panel {
         tools.body.append(el("p", { class: "faint" }, `There is no flow: ${printable(r.missing)}.`));
         return;
       }
-      const l = r.latencies,
-        time = (t: string): string => short(BigInt(t), lane.clock),
-        stay = (o: FlowObject): bigint => BigInt(o.to) - BigInt(o.from);
       const notes = [
         `${count(r.objects)} objects, from ${exact(BigInt(r.first), lane.clock)} to ${exact(BigInt(r.last), lane.clock)}`,
         ...(r.incomplete > 0 ? [`${count(r.incomplete)} more do not both come and leave`] : []),
         ...(r.instant > 0 ? [`${count(r.instant)} have a single time, and do not count in the signals`] : []),
       ];
-      const latencies = makeTable(
-        [
-          ...(["min", "mean", "median", "p90", "p99", "max"] as const).map((k) => ({
-            title: k === "p90" ? "90 %" : k === "p99" ? "99 %" : k === "min" ? "latency: min" : k,
-            show: () => time(k === "mean" ? String(Math.round(l.mean)) : l[k]),
-          })),
-        ],
-        [l],
-        { order: -1, run: tools.run },
-      );
-      const most = l.histogram.reduce((n, b) => Math.max(n, b.count), 1),
-        histogram = makeTable<(typeof l.histogram)[number]>(
-          [
-            { title: "latency from", show: (b) => time(b.from) },
-            { title: "to", show: (b) => time(b.to) },
-            { title: "objects", show: (b) => count(b.count) },
-            {
-              title: "",
-              bar: true,
-              show: (b) =>
-                el("span", { class: "bar", style: { width: `${(100 * b.count) / most}%`, background: "#0072b2" } }),
-            },
-          ],
-          l.histogram,
-          { order: -1, run: tools.run },
-        );
-      const longest = makeTable<FlowObject>(
-        [
-          { title: "object", text: true, show: (o) => o.object, sort: (o) => o.object, csv: (o) => o.object },
-          { title: "latency", show: (o) => short(stay(o), lane.clock), sort: stay, csv: stay, unit: "ticks" },
-          {
-            title: "from",
-            show: (o) => exact(BigInt(o.from), lane.clock),
-            sort: (o) => BigInt(o.from),
-            csv: (o) => o.from,
-            unit: "ticks",
-          },
-          {
-            title: "to",
-            show: (o) => exact(BigInt(o.to), lane.clock),
-            sort: (o) => BigInt(o.to),
-            csv: (o) => o.to,
-            unit: "ticks",
-          },
-        ],
-        r.longest,
-        {
-          order: 1,
-          memory: tools,
-          run: tools.run,
-          filter: (o) => o.object,
-          left:
-            r.objects > r.longest.length
-              ? `${count(r.objects - r.longest.length)} objects that stay shorter are left out`
-              : "",
-          click: (o) => showInterval(app, lane, BigInt(o.from), BigInt(o.to)),
-          clickHint: "go to the time of this object",
-        },
-      );
+      const longest = objectTable(app, scope, tools, r);
       tools.bar.append(...(longest.filter ? [longest.filter] : []));
       tools.body.append(
         el("p", {}, `${notes.join("; ")}.`),
         el(
           "div",
           { class: "tables" },
-          el("div", {}, signalTable(app, lane, tools, r), latencies.element, histogram.element),
+          el(
+            "div",
+            {},
+            signalTable(app, scope, tools, r),
+            latencyTable(lane, tools, r.latencies),
+            histogram(lane, tools, r.latencies),
+          ),
           longest.element,
         ),
       );

@@ -1,8 +1,10 @@
 // A row for each location: work, communication, waiting and messages. Sorting finds the slowest
 // one.
 import type { LocationRow, States } from "../api";
+import type { App } from "../app";
 import { bytes, count, el, nameless, percent, printable } from "../dom";
-import type { Panel } from "../dock";
+import type { Panel, Scope } from "../dock";
+import type { Lane } from "../lane";
 import { short } from "../time";
 import { parts, type State, stateColors, states } from "./parts";
 import { type Column, makeTable } from "./table";
@@ -13,156 +15,176 @@ const hints: Record<State, string> = {
   idle: "time of waiting as the trace tells it, before the first event and behind the last one, as weft states has it",
 };
 
+/** rowsOf returns a row for each location. */
+function rowsOf(lane: Lane, rows: readonly LocationRow[], s: States) {
+  const stateOf = new Map(s.rows.map((x) => [x.track, x]));
+  return rows.map((x) => ({
+    ...x,
+    time: BigInt(x.busy),
+    label: lane.fullName(x.track),
+    state: stateOf.get(x.track),
+    parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })),
+  }));
+}
+
+/** Row is a location with its times. */
+type Row = ReturnType<typeof rowsOf>[number];
+
+/** stateBar returns a bar of the times of work, communication and waiting. */
+function stateBar(x: Row): HTMLElement {
+  const p = x.state && parts(x.state);
+  return el(
+    "span",
+    { class: "stack" },
+    ...(p
+      ? states.map((k) =>
+          el("span", {
+            title: `${k} ${percent(p[k])}`,
+            style: { width: `${100 * p[k]}%`, background: stateColors[k] },
+          }),
+        )
+      : []),
+  );
+}
+
+/** stateColumns returns the columns of the times of work, communication and waiting. */
+function stateColumns(lane: Lane): Column<Row>[] {
+  const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
+  return [
+    ...states.map((k): Column<Row> => ({
+      title: k,
+      hint: hints[k],
+      show: (x) =>
+        x.state ? el("span", { title: percent(parts(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock)) : "–",
+      sort: (x) => ticks(x, k),
+      csv: (x) => x.state?.[k] ?? "",
+      unit: "ticks",
+    })),
+    { title: "", bar: true, show: stateBar },
+  ];
+}
+
+/** regionBar returns a bar of the exclusive times of regions, as parts of the whole time. */
+function regionBar(app: App, lane: Lane, whole: number, x: Row): HTMLElement {
+  return el(
+    "span",
+    { class: "stack" },
+    ...x.parts.map((p) =>
+      el("span", {
+        title: `${printable(lane.regionLabel(p.region, "")) || nameless}: ${short(p.ticks, lane.clock)}`,
+        style: {
+          width: `${(100 * Number(p.ticks)) / whole}%`,
+          background: lane.colors.css[p.region] ?? app.colors.other,
+        },
+      }),
+    ),
+  );
+}
+
+/** regionColumns returns the columns of the times in regions, and of the number of spans. */
+function regionColumns(app: App, { lane, window: w }: Scope, rows: readonly Row[]): Column<Row>[] {
+  const whole = Number(w.to - w.from) || 1,
+    resources = !rows.some(
+      (x) => lane.meta.tracks[x.track]?.kind === "location" && lane.meta.tracks[x.track].spans > 0,
+    );
+  const largest = (x: Row): string => {
+    const r = x.parts[0]?.region ?? -1;
+    return lane.meta.regions[r] ? lane.regionLabel(r, "") || nameless : "";
+  };
+  const what = printable(lane.spanWord),
+    high = app.store.state.highlight;
+  const ofHighlight = (x: Row): bigint => x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
+  return [
+    {
+      title: resources ? "claimed" : "in regions",
+      hint: "time in any region, whatever it does; of a resource the time that anything was claimed",
+      show: (x) => short(x.time, lane.clock),
+      sort: (x) => x.time,
+      csv: (x) => x.time,
+      unit: "ticks",
+    },
+    {
+      title: "most in",
+      hint: `the ${what} with most exclusive time`,
+      text: true,
+      show: largest,
+      sort: largest,
+      csv: largest,
+    },
+    { title: `exclusive by ${what}`, bar: true, show: (x) => regionBar(app, lane, whole, x) },
+    ...(high !== null
+      ? [
+          {
+            title: printable(high).slice(0, 24),
+            hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`,
+            show: (x: Row) => short(ofHighlight(x), lane.clock),
+            sort: ofHighlight,
+            csv: ofHighlight,
+            unit: "ticks",
+          },
+        ]
+      : []),
+    {
+      title: resources ? "claims" : "spans",
+      show: (x) => count(x.spans),
+      sort: (x) => x.spans,
+      csv: (x) => x.spans,
+    },
+  ];
+}
+
+/** messageColumns has the columns of messages. */
+const messageColumns: readonly Column<Row>[] = [
+  {
+    title: "sent",
+    hint: "messages sent in this time",
+    show: (x) => `${count(x.sent)}`,
+    sort: (x) => x.sent,
+    csv: (x) => x.sent,
+  },
+  {
+    title: "sent bytes",
+    show: (x) => bytes(x.sentBytes),
+    sort: (x) => x.sentBytes,
+    csv: (x) => x.sentBytes,
+  },
+  {
+    title: "received",
+    hint: "messages received in this time",
+    show: (x) => `${count(x.received)}`,
+    sort: (x) => x.received,
+    csv: (x) => x.received,
+  },
+  {
+    title: "received bytes",
+    hint: "of messages received in this time, as their sends have it",
+    show: (x) => bytes(x.receivedBytes),
+    sort: (x) => x.receivedBytes,
+    csv: (x) => x.receivedBytes,
+  },
+];
+
 /** locations creates the panel of locations. */
 export function locations(): Panel {
   return {
     id: "locations",
     title: "Locations",
     of: "range",
-    async render(app, { lane, window: w }, tools) {
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope;
       const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
         time = { from: w.from, to: w.to };
       const [r, s] = await Promise.all([
         app.client.json<{ rows: LocationRow[] | null }>(path + "locations", time, tools.signal),
         app.client.json<States>(path + "states", time, tools.signal),
       ]);
-      const whole = Number(w.to - w.from) || 1,
-        stateOf = new Map(s.rows.map((x) => [x.track, x]));
-      const rows = (r.rows ?? []).map((x) => ({
-        ...x,
-        time: BigInt(x.busy),
-        label: lane.fullName(x.track),
-        state: stateOf.get(x.track),
-        parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })),
-      }));
-      type Row = (typeof rows)[number];
-      const resources = !rows.some(
-          (x) => lane.meta.tracks[x.track]?.kind === "location" && lane.meta.tracks[x.track].spans > 0,
-        ),
-        known = rows.some((x) => x.state);
-      const bar = (x: Row): HTMLElement =>
-        el(
-          "span",
-          { class: "stack" },
-          ...x.parts.map((p) =>
-            el("span", {
-              title: `${printable(lane.regionLabel(p.region, "")) || nameless}: ${short(p.ticks, lane.clock)}`,
-              style: {
-                width: `${(100 * Number(p.ticks)) / whole}%`,
-                background: lane.colors.css[p.region] ?? app.colors.other,
-              },
-            }),
-          ),
-        );
-      const stateBar = (x: Row): HTMLElement => {
-        const p = x.state && parts(x.state);
-        return el(
-          "span",
-          { class: "stack" },
-          ...(p
-            ? states.map((k) =>
-                el("span", {
-                  title: `${k} ${percent(p[k])}`,
-                  style: { width: `${100 * p[k]}%`, background: stateColors[k] },
-                }),
-              )
-            : []),
-        );
-      };
-      const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
-      const largest = (x: Row): string => {
-        const r = x.parts[0]?.region ?? -1;
-        return lane.meta.regions[r] ? lane.regionLabel(r, "") || nameless : "";
-      };
-      const what = printable(lane.spanWord),
-        high = app.store.state.highlight;
-      const ofHighlight = (x: Row): bigint =>
-        x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
+      const rows = rowsOf(lane, r.rows ?? [], s);
       const t = makeTable<Row>(
         [
           { title: "location", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
-          ...(known
-            ? [
-                ...states.map((k): Column<Row> => ({
-                  title: k,
-                  hint: hints[k],
-                  show: (x) =>
-                    x.state
-                      ? el("span", { title: percent(parts(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock))
-                      : "–",
-                  sort: (x) => ticks(x, k),
-                  csv: (x) => x.state?.[k] ?? "",
-                  unit: "ticks",
-                })),
-                { title: "", bar: true, show: stateBar },
-              ]
-            : []),
-          {
-            title: resources ? "claimed" : "in regions",
-            hint: "time in any region, whatever it does; of a resource the time that anything was claimed",
-            show: (x) => short(x.time, lane.clock),
-            sort: (x) => x.time,
-            csv: (x) => x.time,
-            unit: "ticks",
-          },
-          {
-            title: "most in",
-            hint: `the ${what} with most exclusive time`,
-            text: true,
-            show: largest,
-            sort: largest,
-            csv: largest,
-          },
-          { title: `exclusive by ${what}`, bar: true, show: bar },
-          ...(high !== null
-            ? [
-                {
-                  title: printable(high).slice(0, 24),
-                  hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`,
-                  show: (x: Row) => short(ofHighlight(x), lane.clock),
-                  sort: ofHighlight,
-                  csv: ofHighlight,
-                  unit: "ticks",
-                },
-              ]
-            : []),
-          {
-            title: resources ? "claims" : "spans",
-            show: (x) => count(x.spans),
-            sort: (x) => x.spans,
-            csv: (x) => x.spans,
-          },
-          ...(lane.meta.links === 0
-            ? []
-            : ([
-                {
-                  title: "sent",
-                  hint: "messages sent in this time",
-                  show: (x) => `${count(x.sent)}`,
-                  sort: (x) => x.sent,
-                  csv: (x) => x.sent,
-                },
-                {
-                  title: "sent bytes",
-                  show: (x) => bytes(x.sentBytes),
-                  sort: (x) => x.sentBytes,
-                  csv: (x) => x.sentBytes,
-                },
-                {
-                  title: "received",
-                  hint: "messages received in this time",
-                  show: (x) => `${count(x.received)}`,
-                  sort: (x) => x.received,
-                  csv: (x) => x.received,
-                },
-                {
-                  title: "received bytes",
-                  hint: "of messages received in this time, as their sends have it",
-                  show: (x) => bytes(x.receivedBytes),
-                  sort: (x) => x.receivedBytes,
-                  csv: (x) => x.receivedBytes,
-                },
-              ] satisfies Column<Row>[])),
+          ...(rows.some((x) => x.state) ? stateColumns(lane) : []),
+          ...regionColumns(app, scope, rows),
+          ...(lane.meta.links === 0 ? [] : messageColumns),
         ],
         rows,
         {

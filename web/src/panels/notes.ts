@@ -1,14 +1,114 @@
 // Bookmarks: places and windows with a text.
 import { type Note, errorText } from "../api";
+import type { App } from "../app";
 import { button, el, name, spoken } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
+import type { Lane } from "../lane";
 import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
 /** mostLines is the largest number of lines of a note that are visible. */
 const mostLines = 12;
+
+/** Store keeps the notes of a trace. */
+type Store = (n: Note[]) => void;
+
+/** filePicker returns the hidden field for a file with notes, which are added to those of the trace. */
+function filePicker(app: App, lane: Lane, store: Store): HTMLInputElement {
+  const pick = el("input", { type: "file", hidden: true, aria: { label: "File with notes" } });
+  pick.addEventListener("change", () => {
+    const f = pick.files?.[0];
+    if (f)
+      void f
+        .text()
+        .then((t) => {
+          const known = new Set(app.notes.of(lane.index).map((n) => n.id));
+          store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
+        })
+        .catch((e: unknown) => app.announce("import: " + errorText(e)));
+  });
+  return pick;
+}
+
+/** addButton returns the button that adds a note. Its text names the time that the note is about. */
+function addButton(app: App, add: () => void): HTMLElement {
+  const adds = button("", "Add a note for the range, else the window", add);
+  const label = (): void => {
+    adds.textContent = "Add for " + (app.store.state.range ? "range" : "window");
+    adds.setAttribute("aria-label", spoken(adds.textContent, adds.title));
+  };
+  const off = app.store.listen((c) => {
+    if (c.has("range")) {
+      label();
+      if (!adds.isConnected) off();
+    }
+  });
+  label();
+  return adds;
+}
+
+/** textField returns the field for the text of a note, as high as its lines. */
+function textField(n: Note): HTMLTextAreaElement {
+  const area = el("textarea", { aria: { label: "Text of the note" } });
+  area.value = n.text;
+  // grow the field to the number of lines
+  const grow = (): void => {
+    area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
+    area.style.height = "";
+    if (area.isConnected && area.rows < mostLines && area.scrollHeight > area.clientHeight)
+      area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`;
+  };
+  area.addEventListener("input", grow);
+  grow();
+  return area;
+}
+
+/** noteRow returns the row of a note. */
+function noteRow(app: App, lane: Lane, n: Note, signal: AbortSignal, store: Store): HTMLElement {
+  const from = BigInt(n.from),
+    to = BigInt(n.to);
+  const area = textField(n);
+  // text that the user types next goes into the note
+  const begin = (): void => {
+    if (area.isConnected) {
+      app.notes.fresh = "";
+      area.focus();
+      area.select();
+    } else if (!signal.aborted) nextFrame("text of the note", begin);
+  };
+  if (n.id === app.notes.fresh) begin();
+  area.addEventListener("change", () =>
+    store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))),
+  );
+  const go = (): void => {
+    const a = lane.toAxis(from),
+      b = lane.toAxis(to),
+      m = (b - a) / 20n;
+    app.show({ from: a - m, to: (b > a ? b : a + 100n) + m });
+    const i = lane.rowOf.get(n.track);
+    if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to);
+  };
+  return el(
+    "tr",
+    {},
+    el(
+      "td",
+      { class: "text" },
+      el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)),
+      " ",
+      el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : ""),
+    ),
+    el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""),
+    el("td", { class: "text", style: { width: "60%" } }, area),
+    el(
+      "td",
+      {},
+      button("Delete", "Delete this note", () => store(app.notes.of(lane.index).filter((x) => x.id !== n.id))),
+    ),
+  );
+}
 
 /** notes creates the panel of bookmarks. */
 export function notes(): Panel {
@@ -44,32 +144,9 @@ export function notes(): Panel {
           },
         ]);
       };
-      const pick = el("input", { type: "file", hidden: true, aria: { label: "File with notes" } });
-      pick.addEventListener("change", () => {
-        const f = pick.files?.[0];
-        if (f)
-          void f
-            .text()
-            .then((t) => {
-              const known = new Set(app.notes.of(lane.index).map((n) => n.id));
-              store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
-            })
-            .catch((e: unknown) => app.announce("import: " + errorText(e)));
-      });
-      const adds = button("", "Add a note for the range, else the window", add);
-      const label = (): void => {
-        adds.textContent = "Add for " + (app.store.state.range ? "range" : "window");
-        adds.setAttribute("aria-label", spoken(adds.textContent, adds.title));
-      };
-      const off = app.store.listen((c) => {
-        if (c.has("range")) {
-          label();
-          if (!adds.isConnected) off();
-        }
-      });
-      label();
+      const pick = filePicker(app, lane, store);
       tools.bar.append(
-        adds,
+        addButton(app, add),
         " ",
         button("Export", "Save the notes as JSON", () =>
           saveText(
@@ -89,65 +166,7 @@ export function notes(): Panel {
           el(
             "table",
             { class: "notes" },
-            el(
-              "tbody",
-              {},
-              ...list.map((n) => {
-                const from = BigInt(n.from),
-                  to = BigInt(n.to);
-                const area = el("textarea", { aria: { label: "Text of the note" } });
-                area.value = n.text;
-                // grow the field to the number of lines
-                const grow = (): void => {
-                  area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
-                  area.style.height = "";
-                  if (area.isConnected && area.rows < mostLines && area.scrollHeight > area.clientHeight)
-                    area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`;
-                };
-                area.addEventListener("input", grow);
-                grow();
-                // text that the user types next goes into the note
-                const begin = (): void => {
-                  if (area.isConnected) {
-                    app.notes.fresh = "";
-                    area.focus();
-                    area.select();
-                  } else if (!tools.signal.aborted) nextFrame("text of the note", begin);
-                };
-                if (n.id === app.notes.fresh) begin();
-                area.addEventListener("change", () =>
-                  store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))),
-                );
-                const go = (): void => {
-                  const a = lane.toAxis(from),
-                    b = lane.toAxis(to),
-                    m = (b - a) / 20n;
-                  app.show({ from: a - m, to: (b > a ? b : a + 100n) + m });
-                  const i = lane.rowOf.get(n.track);
-                  if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to);
-                };
-                return el(
-                  "tr",
-                  {},
-                  el(
-                    "td",
-                    { class: "text" },
-                    el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)),
-                    " ",
-                    el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : ""),
-                  ),
-                  el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""),
-                  el("td", { class: "text", style: { width: "60%" } }, area),
-                  el(
-                    "td",
-                    {},
-                    button("Delete", "Delete this note", () =>
-                      store(app.notes.of(lane.index).filter((x) => x.id !== n.id)),
-                    ),
-                  ),
-                );
-              }),
-            ),
+            el("tbody", {}, ...list.map((n) => noteRow(app, lane, n, tools.signal, store))),
           ),
         );
       tools.csv(() =>

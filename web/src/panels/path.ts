@@ -2,12 +2,140 @@
 // faster regions would gain.
 import type { CriticalPath } from "../api";
 import { count, el, percent, printable } from "../dom";
-import type { Panel } from "../dock";
+import type { App } from "../app";
+import type { Panel, Tools } from "../dock";
+import type { Lane } from "../lane";
 import { exact, short } from "../time";
-import { type Column, makeTable } from "./table";
+import { type Column, makeTable, type Table } from "./table";
 
 /** outside is the name for times in which no region is open. */
 const outside = "(outside of all regions)";
+
+type Region = CriticalPath["regions"][number];
+type Location = CriticalPath["locations"][number];
+type Gain = CriticalPath["gains"][number];
+type Piece = CriticalPath["pieces"][number];
+
+/** part returns a time as a part of another one. */
+function part(time: string, of: string): number {
+  return BigInt(of) > 0n ? Number(BigInt(time)) / Number(BigInt(of)) : 0;
+}
+
+/** timeColumn returns a column of times. */
+function timeColumn<R>(lane: Lane, title: string, hint: string, f: (x: R) => bigint): Column<R> {
+  return { title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" };
+}
+
+/** summary describes the path in a sentence. */
+function summary(lane: Lane, r: CriticalPath): string {
+  const time = (t: string): string => short(BigInt(t), lane.clock);
+  return r.claims
+    ? `A longest path takes ${time(r.length)}; ${count(r.count)} of ${count(r.claims.claims)} claims are critical, by ` +
+        `${count(r.claims.dependencies)} dependencies of the trace and ${count(r.claims.inferred)} inferred ones.`
+    : `${time(r.length)}, from ${exact(BigInt(r.begin), lane.clock)} to ${exact(BigInt(r.end), lane.clock)}, in ` +
+        `${count(r.count)} pieces; the run takes ${time(r.runtime)}.`;
+}
+
+/** regionTable returns the table of regions or, for a path of claims, of activities. */
+function regionTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
+  return makeTable<Region>(
+    [
+      {
+        title: r.claims ? "activity" : "region",
+        text: true,
+        show: (x) => x.name || outside,
+        sort: (x) => x.name,
+        csv: (x) => x.name || outside,
+      },
+      timeColumn(lane, "time", "on the critical path", (x) => BigInt(x.time)),
+      { title: "%", hint: "of the path", show: (x) => percent(part(x.time, r.length)) },
+      r.claims
+        ? { title: "claims", show: (x) => count(x.claims), sort: (x) => x.claims, csv: (x) => x.claims }
+        : timeColumn(
+            lane,
+            "imbalance",
+            "the part of the time by which it exceeds the mean of all locations, without waits",
+            // fractions of ticks are cut off, as in the command line
+            (x) => BigInt(Math.trunc(x.imbalance)),
+          ),
+    ],
+    r.regions,
+    { order: 1, memory: tools, run: tools.run },
+  );
+}
+
+/** locationTable returns the table of locations. */
+function locationTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
+  return makeTable<Location>(
+    [
+      {
+        title: "location",
+        text: true,
+        show: (x) => (x.track < 0 ? "unknown" : lane.fullName(x.track)),
+        sort: (x) => x.track,
+      },
+      timeColumn(lane, "time", "on the critical path", (x) => BigInt(x.time)),
+      { title: "%", hint: "of the path", show: (x) => percent(part(x.time, r.length)) },
+    ],
+    r.locations,
+    { order: 1, run: tools.run },
+  );
+}
+
+/** gainTable returns the table of what faster regions would gain. */
+function gainTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
+  return makeTable<Gain>(
+    [
+      { title: "with half of", text: true, show: (x) => x.region, sort: (x) => x.region },
+      timeColumn(lane, "gain", "by how much the run would be shorter", (x) => BigInt(x.half)),
+      { title: "%", hint: "of the run", show: (x) => percent(part(x.half, r.runtime)) },
+      ...r.factors.map((f, i): Column<Gain> => ({
+        title: `× ${f}`,
+        hint: `the runtime if the region took ${f} of its time`,
+        show: (x) => short(BigInt(x.curve[i] ?? "0"), lane.clock),
+        sort: (x) => BigInt(x.curve[i] ?? "0"),
+      })),
+    ],
+    r.gains,
+    { order: 1, run: tools.run },
+  );
+}
+
+/** pieceTable returns the table of the pieces of the path. */
+function pieceTable(app: App, lane: Lane, tools: Tools, r: CriticalPath): Table {
+  return makeTable<Piece>(
+    [
+      timeColumn(lane, r.claims ? "claim" : "piece", "how long it is", (x) => BigInt(x.to) - BigInt(x.from)),
+      { title: "from", show: (x) => exact(BigInt(x.from), lane.clock), sort: (x) => BigInt(x.from) },
+      { title: "to", show: (x) => exact(BigInt(x.to), lane.clock), sort: (x) => BigInt(x.to) },
+      {
+        title: "row",
+        text: true,
+        show: (x) => (x.track < 0 ? "unknown" : lane.fullName(x.track)),
+        sort: (x) => x.track,
+      },
+      { title: r.claims ? "activity" : "reached by", text: true, show: (x) => x.by, sort: (x) => x.by },
+    ],
+    r.pieces,
+    {
+      order: 0,
+      run: tools.run,
+      left: r.count > r.pieces.length ? `the ${count(r.pieces.length)} longest of ${count(r.count)}` : "",
+      clickHint: "go to this piece",
+      click: (x) => {
+        app.store.set({ path: true });
+        // a piece of the path need not be a span, so that none is selected
+        if (x.track >= 0) app.uncover(lane.index, x.track);
+        app.reveal(
+          { lane: lane.index, track: x.track, depth: lane.meta.tracks[x.track].depth, time: BigInt(x.from) },
+          BigInt(x.from),
+          BigInt(x.to),
+        );
+      },
+      idle: (x) => (x.track < 0 ? "its row is unknown" : ""),
+    },
+  );
+}
 
 /** path creates the panel of the critical path. */
 export function path(): Panel {
@@ -27,118 +155,12 @@ export function path(): Panel {
         tools.body.append(el("p", { class: "faint" }, printable(r.missing)));
         return;
       }
-      const time = (t: string | bigint): string => short(BigInt(t), lane.clock),
-        length = BigInt(r.length),
-        runtime = BigInt(r.runtime),
-        part = (t: bigint, of: bigint): number => (of > 0n ? Number(t) / Number(of) : 0),
-        // fractions of ticks are cut off, as in the command line
-        ticks = (x: number): bigint => BigInt(Math.trunc(x));
+      const regions = regionTable(lane, tools, r),
+        locations = locationTable(lane, tools, r),
+        gains = gainTable(lane, tools, r),
+        pieces = pieceTable(app, lane, tools, r);
       tools.body.append(
-        el(
-          "p",
-          {},
-          r.claims
-            ? `A longest path takes ${time(length)}; ${count(r.count)} of ${count(r.claims.claims)} claims are critical, by ` +
-                `${count(r.claims.dependencies)} dependencies of the trace and ${count(r.claims.inferred)} inferred ones.`
-            : `${time(length)}, from ${exact(BigInt(r.begin), lane.clock)} to ${exact(BigInt(r.end), lane.clock)}, in ` +
-                `${count(r.count)} pieces; the run takes ${time(runtime)}.`,
-        ),
-      );
-      type Region = CriticalPath["regions"][number];
-      const timeColumn = <R>(title: string, hint: string, f: (x: R) => bigint): Column<R> => ({
-        title,
-        hint,
-        show: (x) => time(f(x)),
-        sort: f,
-        csv: f,
-        unit: "ticks",
-      });
-      const regions = makeTable<Region>(
-        [
-          {
-            title: r.claims ? "activity" : "region",
-            text: true,
-            show: (x) => x.name || outside,
-            sort: (x) => x.name,
-            csv: (x) => x.name || outside,
-          },
-          timeColumn("time", "on the critical path", (x) => BigInt(x.time)),
-          { title: "%", hint: "of the path", show: (x) => percent(part(BigInt(x.time), length)) },
-          r.claims
-            ? { title: "claims", show: (x) => count(x.claims), sort: (x) => x.claims, csv: (x) => x.claims }
-            : timeColumn(
-                "imbalance",
-                "the part of the time by which it exceeds the mean of all locations, without waits",
-                (x) => ticks(x.imbalance),
-              ),
-        ],
-        r.regions,
-        { order: 1, memory: tools, run: tools.run },
-      );
-      const locations = makeTable<CriticalPath["locations"][number]>(
-        [
-          {
-            title: "location",
-            text: true,
-            show: (x) => (x.track < 0 ? "unknown" : lane.fullName(x.track)),
-            sort: (x) => x.track,
-          },
-          timeColumn("time", "on the critical path", (x) => BigInt(x.time)),
-          { title: "%", hint: "of the path", show: (x) => percent(part(BigInt(x.time), length)) },
-        ],
-        r.locations,
-        { order: 1, run: tools.run },
-      );
-      type Gain = CriticalPath["gains"][number];
-      const gains = makeTable<Gain>(
-        [
-          { title: "with half of", text: true, show: (x) => x.region, sort: (x) => x.region },
-          timeColumn("gain", "by how much the run would be shorter", (x) => BigInt(x.half)),
-          { title: "%", hint: "of the run", show: (x) => percent(part(BigInt(x.half), runtime)) },
-          ...r.factors.map((f, i): Column<Gain> => ({
-            title: `× ${f}`,
-            hint: `the runtime if the region took ${f} of its time`,
-            show: (x) => time(x.curve[i] ?? "0"),
-            sort: (x) => BigInt(x.curve[i] ?? "0"),
-          })),
-        ],
-        r.gains,
-        { order: 1, run: tools.run },
-      );
-      type Piece = CriticalPath["pieces"][number];
-      const pieces = makeTable<Piece>(
-        [
-          timeColumn(r.claims ? "claim" : "piece", "how long it is", (x) => BigInt(x.to) - BigInt(x.from)),
-          { title: "from", show: (x) => exact(BigInt(x.from), lane.clock), sort: (x) => BigInt(x.from) },
-          { title: "to", show: (x) => exact(BigInt(x.to), lane.clock), sort: (x) => BigInt(x.to) },
-          {
-            title: "row",
-            text: true,
-            show: (x) => (x.track < 0 ? "unknown" : lane.fullName(x.track)),
-            sort: (x) => x.track,
-          },
-          { title: r.claims ? "activity" : "reached by", text: true, show: (x) => x.by, sort: (x) => x.by },
-        ],
-        r.pieces,
-        {
-          order: 0,
-          run: tools.run,
-          left: r.count > r.pieces.length ? `the ${count(r.pieces.length)} longest of ${count(r.count)}` : "",
-          clickHint: "go to this piece",
-          click: (x) => {
-            app.store.set({ path: true });
-            // a piece of the path need not be a span, so that none is selected
-            if (x.track >= 0) app.uncover(lane.index, x.track);
-            app.reveal(
-              { lane: lane.index, track: x.track, depth: lane.meta.tracks[x.track].depth, time: BigInt(x.from) },
-              BigInt(x.from),
-              BigInt(x.to),
-            );
-          },
-          idle: (x) => (x.track < 0 ? "its row is unknown" : ""),
-        },
-      );
-      tools.body.append(
+        el("p", {}, summary(lane, r)),
         el(
           "div",
           { class: "tables" },

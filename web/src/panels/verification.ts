@@ -11,6 +11,7 @@ import type { Lane } from "../lane";
 import { mostChoice } from "../store";
 import { exact } from "../time";
 import { makeTable } from "./table";
+import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** properties has an example for each kind of property in plain words. */
 const properties: readonly (readonly [kind: string, example: string])[] = [
@@ -48,7 +49,10 @@ function specification(app: App): string {
 function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<Verification> {
   return app.client.ask<Verification>(
     `traces/${encodeURIComponent(lane.meta.id)}/verify`,
-    { semantics: app.store.state.choices.get("verification.semantics") },
+    {
+      semantics: app.store.state.choices.get("verification.semantics"),
+      ...timeQuery(lane, timeOf(app, "verification")),
+    },
     text,
     signal,
   );
@@ -100,7 +104,12 @@ export const verificationSource: Source = {
       check = s.choices.get("verification.check");
     return check === undefined
       ? ""
-      : JSON.stringify([check, specification(app), s.choices.get("verification.semantics") ?? ""]);
+      : JSON.stringify([
+          check,
+          specification(app),
+          s.choices.get("verification.semantics") ?? "",
+          timeKey(app, "verification"),
+        ]);
   },
   async load(app, signal) {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("verification.check") ?? ""),
@@ -167,10 +176,11 @@ function reasonList(app: App, lane: Lane, c: Check): HTMLElement {
 }
 
 /** verdicts fills an element with the checks of an answer. */
-function verdicts(app: App, { lane }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
+function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
   const why = el("div", { aria: { live: "polite" } });
   const explain = (c: Check): void => {
     why.replaceChildren(reasonList(app, lane, c));
+    keepTime(app, "verification", axis);
     tools.set("check", `${lane.index} ${c.check}`);
     const t = hull(c, lane);
     if (t) showInterval(app, lane, t.from, t.to);
@@ -230,6 +240,81 @@ function verdicts(app: App, { lane }: Scope, tools: Tools, v: Verification, box:
   tools.csv(t.csv);
 }
 
+/** textArea returns the field for the specification. changed is called when the user changes the text. */
+function textArea(text: string, changed: (text: string) => void): HTMLTextAreaElement {
+  const area = el("textarea", {
+    class: "spec",
+    placeholder: "check NAME : globally if start {'name' = 'A'} then finally by 60 ms end {'name' = 'G'}",
+    aria: { label: "Specification" },
+  });
+  area.rows = 9;
+  area.spellcheck = false;
+  area.value = text;
+  area.addEventListener("input", () => {
+    changed(area.value);
+    area.removeAttribute("aria-invalid");
+  });
+  return area;
+}
+
+/** filePicker returns the hidden field for a file with a specification. */
+function filePicker(opened: (text: string) => void): HTMLInputElement {
+  const file = el("input", { type: "file", class: "visuallyhidden", tabindex: -1, aria: { label: "Open a file" } });
+  file.accept = ".etl,text/plain";
+  file.addEventListener("change", () => {
+    const f = file.files?.[0];
+    void f?.text().then(opened);
+  });
+  return file;
+}
+
+/** propertyMenu returns the menu of properties in plain words. A choice adds an example to the text. */
+function propertyMenu(area: HTMLTextAreaElement, put: (text: string) => void): HTMLElement {
+  const add = (kind: string): void => {
+    const example = properties.find(([k]) => k === kind)?.[1] ?? "",
+      before = area.value === "" || area.value.endsWith("\n") ? area.value : area.value + "\n",
+      from = before.length + `--${kind} `.length;
+    put(`${before}--${kind} ${example}`);
+    area.focus();
+    area.setSelectionRange(from, area.value.length);
+  };
+  const adder = select(
+    "Add a property in plain words",
+    [["", "add a property…"], ...properties.map(([k, x]) => [k, `${k}: ${x}`] as const)],
+    "",
+    (kind) => {
+      adder.value = "";
+      add(kind);
+    },
+  );
+  return adder;
+}
+
+/** form returns the field for the specification with its buttons. put changes the text; start verifies it. */
+function form(area: HTMLTextAreaElement, put: (text: string) => void, start: () => void): HTMLElement {
+  const file = filePicker((text) => {
+    put(text);
+    start();
+  });
+  return el(
+    "div",
+    { class: "side form" },
+    el(
+      "div",
+      { class: "crumbs" },
+      button("Verify", "Check whether the properties hold (Ctrl and Enter)", start),
+      " ",
+      button("Open…", "Open a specification, a file NAME.etl", () => file.click()),
+      file,
+      " ",
+      button("Save", "Save the specification as a file", () => saveText(area.value, "spec.etl", "text/plain")),
+      " ",
+      propertyMenu(area, put),
+    ),
+    area,
+  );
+}
+
 /** verification creates the panel of specifications. */
 export function verification(): Panel {
   let draft = "",
@@ -238,22 +323,12 @@ export function verification(): Panel {
     id: "verification",
     title: "Verification",
     of: "trace",
+    choosesTime: true,
     whole: "the whole trace, whatever the range and the window are",
     async render(app, scope, tools) {
       const spec = specification(app);
       if (spec !== drafted) draft = drafted = spec;
-      const area = el("textarea", {
-        class: "spec",
-        placeholder: "check NAME : globally if start {'name' = 'A'} then finally by 60 ms end {'name' = 'G'}",
-        aria: { label: "Specification" },
-      });
-      area.rows = 9;
-      area.spellcheck = false;
-      area.value = draft;
-      area.addEventListener("input", () => {
-        draft = area.value;
-        area.removeAttribute("aria-invalid");
-      });
+      const area = textArea(draft, (text) => (draft = text));
       const result = el("div", { class: "side" });
       const evaluate = async (): Promise<void> => {
         const box = el("div", {});
@@ -291,32 +366,6 @@ export function verification(): Panel {
           e.preventDefault();
         }
       });
-      const file = el("input", { type: "file", class: "visuallyhidden", tabindex: -1, aria: { label: "Open a file" } });
-      file.accept = ".etl,text/plain";
-      file.addEventListener("change", () => {
-        const f = file.files?.[0];
-        void f?.text().then((text) => {
-          area.value = draft = text;
-          start();
-        });
-      });
-      const add = (kind: string): void => {
-        const example = properties.find(([k]) => k === kind)?.[1] ?? "",
-          before = area.value === "" || area.value.endsWith("\n") ? area.value : area.value + "\n",
-          from = before.length + `--${kind} `.length;
-        area.value = draft = `${before}--${kind} ${example}`;
-        area.focus();
-        area.setSelectionRange(from, area.value.length);
-      };
-      const adder = select(
-        "Add a property in plain words",
-        [["", "add a property…"], ...properties.map(([k, x]) => [k, `${k}: ${x}`] as const)],
-        "",
-        (kind) => {
-          adder.value = "";
-          add(kind);
-        },
-      );
       tools.bar.append(
         select(
           "What a verdict takes from the end of the trace",
@@ -332,23 +381,7 @@ export function verification(): Panel {
         el(
           "div",
           { class: "split verification" },
-          el(
-            "div",
-            { class: "side form" },
-            el(
-              "div",
-              { class: "crumbs" },
-              button("Verify", "Check whether the properties hold (Ctrl and Enter)", start),
-              " ",
-              button("Open…", "Open a specification, a file NAME.etl", () => file.click()),
-              file,
-              " ",
-              button("Save", "Save the specification as a file", () => saveText(area.value, "spec.etl", "text/plain")),
-              " ",
-              adder,
-            ),
-            area,
-          ),
+          form(area, (text) => (area.value = draft = text), start),
           result,
         ),
       );

@@ -3,11 +3,12 @@
 import type { WaitInfo, WaitPattern, WaitShare, WaitShares, Waits } from "../api";
 import type { App } from "../app";
 import { count, el, percent, printable, select } from "../dom";
-import type { Panel, Scope } from "../dock";
+import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
+import type { Lane } from "../lane";
 import { goCall } from "./calls";
 import { linkButton } from "./parts";
-import { type Column, makeTable } from "./table";
+import { type Column, makeTable, type Table } from "./table";
 
 type By = "regions" | "paths" | "locations" | "communicators" | "pairs";
 
@@ -40,6 +41,177 @@ export function goWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
   });
 }
 
+/** Share is the part of a pattern's time that belongs to label. */
+type Share = WaitShare & { of: WaitPattern; label: string };
+
+/** Worst is a long wait of a pattern. */
+type Worst = WaitInfo & { of: WaitPattern };
+
+/** rowName returns the name of a row. */
+function rowName(lane: Lane, track: number | undefined): string {
+  return track === undefined || track < 0 ? "unknown" : lane.fullName(track);
+}
+
+/** notesOf describes the waiting time as a whole, and what limits the answer. */
+function notesOf(lane: Lane, r: Waits): string[] {
+  const time = BigInt(r.time),
+    waiting = BigInt(r.waiting);
+  return [
+    `Waiting: ${short(waiting, lane.clock)}, ${percent(part(waiting, time))} of the time of ${count(r.locations)} ` +
+      "locations.",
+    r.clocks.messages + r.clocks.operations > 0
+      ? `Clocks differ: ${count(r.clocks.messages)} messages are received before they are sent, ` +
+        `${count(r.clocks.operations)} operations left before all have come, by up to ` +
+        `${short(BigInt(r.clocks.worst), lane.clock)}; waits are not to be trusted; see weft align.`
+      : "",
+    ...r.unjudged.map((u) => `Not judged: ${count(u.count)} ${u.what}: ${u.reason}.`),
+  ].filter((x) => x !== "");
+}
+
+/** patternTable returns the table of patterns. */
+function patternTable(
+  lane: Lane,
+  tools: Tools,
+  r: Waits,
+  chosen: WaitPattern | undefined,
+  choose: (pattern: string) => void,
+): Table {
+  const time = BigInt(r.time);
+  const ofTime = (title: string, f: (p: WaitPattern) => bigint): Column<WaitPattern> => ({
+    title,
+    show: (p) => short(f(p), lane.clock),
+    sort: f,
+    csv: f,
+    unit: "ticks",
+  });
+  const mean = (p: WaitPattern): ReturnType<typeof meanOf> => meanOf(BigInt(p.time), Math.max(1, p.count));
+  return makeTable<WaitPattern>(
+    [
+      {
+        title: "pattern",
+        text: true,
+        show: (p) => (p.partOf === "" ? p.pattern : el("span", { title: `part of ${p.partOf}` }, "└ " + p.pattern)),
+        sort: (p) => p.pattern,
+      },
+      { title: "waits", show: (p) => count(p.count), sort: (p) => p.count },
+      ofTime("time", (p) => BigInt(p.time)),
+      { title: "%", hint: "of the time of all locations", show: (p) => percent(part(BigInt(p.time), time)) },
+      { title: "mean", show: (p) => shortMean(mean(p), lane.clock), sort: (p) => meanOrder(mean(p)) },
+      ofTime("median", (p) => BigInt(p.median)),
+      ofTime("max", (p) => BigInt(p.max)),
+    ],
+    r.patterns,
+    {
+      order: -1,
+      run: tools.run,
+      click: (p) => choose(p === chosen ? all : p.pattern),
+      clickHint: "show only this pattern, or all again",
+      chosen: (p) => p === chosen,
+    },
+  );
+}
+
+/** shareTable returns the table of the parts of some patterns. */
+function shareTable(lane: Lane, tools: Tools, listed: readonly WaitPattern[], by: (typeof breakdowns)[number]): Table {
+  const row = (track: number | undefined): string => rowName(lane, track);
+  const name = (s: WaitShare): string =>
+    s.cause !== undefined
+      ? `${row(s.track)} for ${row(s.cause)}`
+      : s.track !== undefined
+        ? row(s.track)
+        : (s.path?.join(" > ") ?? s.name ?? "unknown");
+  const shares = listed.flatMap((p) => p[by[0]].rows.map((s): Share => ({ ...s, of: p, label: name(s) })));
+  const left = listed.reduce((n, p) => n + (p[by[0]] satisfies WaitShares).left.rows, 0);
+  return makeTable<Share>(
+    [
+      {
+        title: "pattern",
+        text: true,
+        show: (s) => s.of.pattern,
+        sort: (s) => s.of.pattern,
+        csv: (s) => s.of.pattern,
+      },
+      { title: by[1], text: true, show: (s) => s.label, sort: (s) => s.label, csv: (s) => s.label },
+      { title: "waits", show: (s) => count(s.count), sort: (s) => s.count, csv: (s) => s.count },
+      {
+        title: "time",
+        show: (s) => short(BigInt(s.time), lane.clock),
+        sort: (s) => BigInt(s.time),
+        csv: (s) => s.time,
+        unit: "ticks",
+      },
+      { title: "%", hint: "of the pattern", show: (s) => percent(part(BigInt(s.time), BigInt(s.of.time))) },
+    ],
+    shares,
+    {
+      order: 3,
+      memory: tools,
+      run: tools.run,
+      filter: (s) => `${s.of.pattern} ${s.label}`,
+      left: left > 0 ? `${count(left)} rows with less time are left out` : "",
+    },
+  );
+}
+
+/** worstTable returns the table of the longest waits. */
+function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Worst[]): Table {
+  const { lane, axis } = scope,
+    row = (track: number): string => rowName(lane, track);
+  return makeTable<Worst>(
+    [
+      { title: "longest", show: (x) => short(BigInt(x.time), lane.clock), sort: (x) => BigInt(x.time) },
+      { title: "at", show: (x) => exact(BigInt(x.begin), lane.clock), sort: (x) => BigInt(x.begin) },
+      { title: "row", text: true, show: (x) => row(x.track), sort: (x) => row(x.track) },
+      {
+        title: "in",
+        text: true,
+        show: (x) => el("span", { title: printable(x.path.join(" > ")) }, printable(x.path.at(-1) ?? "")),
+        sort: (x) => x.path.at(-1) ?? "",
+      },
+      {
+        title: "for",
+        text: true,
+        show: (x) =>
+          linkButton(
+            printable(row(x.cause)),
+            `go to what it waits for, at ${exact(BigInt(x.causeTime), lane.clock)}`,
+            () =>
+              goCall(app, lane, axis, {
+                track: x.cause,
+                depth: Math.max(0, x.causeDepth),
+                start: x.causeTime,
+                end: x.causeTime,
+              }),
+          ),
+        sort: (x) => row(x.cause),
+      },
+      { title: "pattern", text: true, show: (x) => x.of.pattern, sort: (x) => x.of.pattern },
+    ],
+    longest,
+    { order: 0, run: tools.run, click: (x) => goWait(app, scope, x), clickHint: "go to this wait" },
+  );
+}
+
+/** lateTable returns the table of the locations that come last to operations of all. */
+function lateTable(lane: Lane, tools: Tools, rows: Waits["late"]): Table {
+  const row = (track: number): string => rowName(lane, track);
+  return makeTable<Waits["late"][number]>(
+    [
+      { title: "last to come", text: true, show: (x) => row(x.track), sort: (x) => row(x.track) },
+      { title: "communicator", text: true, show: (x) => x.communicator, sort: (x) => x.communicator },
+      { title: "operations", show: (x) => count(x.operations), sort: (x) => x.operations },
+      { title: "of", hint: "all operations of the communicator", show: (x) => count(x.of), sort: (x) => x.of },
+      {
+        title: "others lost",
+        show: (x) => short(BigInt(x.lost), lane.clock),
+        sort: (x) => BigInt(x.lost),
+      },
+    ],
+    rows,
+    { order: 4, run: tools.run },
+  );
+}
+
 /** waits creates the panel of wait states. */
 export function waits(): Panel {
   return {
@@ -47,7 +219,7 @@ export function waits(): Panel {
     title: "Waits",
     of: "range",
     async render(app, scope, tools) {
-      const { lane, window: w, axis } = scope;
+      const { lane, window: w } = scope;
       const r = await app.client.json<Waits>(
         `traces/${encodeURIComponent(lane.meta.id)}/waits`,
         { from: w.from, to: w.to },
@@ -58,21 +230,7 @@ export function waits(): Panel {
         tools.body.append(el("p", { class: "faint" }, printable(r.missing)));
         return;
       }
-      const time = BigInt(r.time),
-        waiting = BigInt(r.waiting),
-        row = (track: number | undefined): string =>
-          track === undefined || track < 0 ? "unknown" : lane.fullName(track);
-      const notes = [
-        `Waiting: ${short(waiting, lane.clock)}, ${percent(part(waiting, time))} of the time of ${count(r.locations)} ` +
-          "locations.",
-        r.clocks.messages + r.clocks.operations > 0
-          ? `Clocks differ: ${count(r.clocks.messages)} messages are received before they are sent, ` +
-            `${count(r.clocks.operations)} operations left before all have come, by up to ` +
-            `${short(BigInt(r.clocks.worst), lane.clock)}; waits are not to be trusted; see weft align.`
-          : "",
-        ...r.unjudged.map((u) => `Not judged: ${count(u.count)} ${u.what}: ${u.reason}.`),
-      ].filter((x) => x !== "");
-      tools.body.append(...notes.map((x) => el("p", {}, printable(x))));
+      tools.body.append(...notesOf(lane, r).map((x) => el("p", {}, printable(x))));
       if (r.patterns.length === 0) {
         tools.body.append(el("p", { class: "faint" }, "Nothing waits in this time."));
         return;
@@ -102,132 +260,15 @@ export function waits(): Panel {
         tools.set("pattern", pattern === all ? "" : pattern);
         tools.again();
       };
-      const ofTime = (title: string, f: (p: WaitPattern) => bigint): Column<WaitPattern> => ({
-        title,
-        show: (p) => short(f(p), lane.clock),
-        sort: f,
-        csv: f,
-        unit: "ticks",
-      });
-      const mean = (p: WaitPattern): ReturnType<typeof meanOf> => meanOf(BigInt(p.time), Math.max(1, p.count));
-      const patterns = makeTable<WaitPattern>(
-        [
-          {
-            title: "pattern",
-            text: true,
-            show: (p) => (p.partOf === "" ? p.pattern : el("span", { title: `part of ${p.partOf}` }, "└ " + p.pattern)),
-            sort: (p) => p.pattern,
-          },
-          { title: "waits", show: (p) => count(p.count), sort: (p) => p.count },
-          ofTime("time", (p) => BigInt(p.time)),
-          { title: "%", hint: "of the time of all locations", show: (p) => percent(part(BigInt(p.time), time)) },
-          { title: "mean", show: (p) => shortMean(mean(p), lane.clock), sort: (p) => meanOrder(mean(p)) },
-          ofTime("median", (p) => BigInt(p.median)),
-          ofTime("max", (p) => BigInt(p.max)),
-        ],
-        r.patterns,
-        {
-          order: -1,
-          run: tools.run,
-          click: (p) => choose(p === chosen ? all : p.pattern),
-          clickHint: "show only this pattern, or all again",
-          chosen: (p) => p === chosen,
-        },
-      );
-
-      type Share = WaitShare & { of: WaitPattern; label: string };
-      const name = (s: WaitShare): string =>
-        s.cause !== undefined
-          ? `${row(s.track)} for ${row(s.cause)}`
-          : s.track !== undefined
-            ? row(s.track)
-            : (s.path?.join(" > ") ?? s.name ?? "unknown");
-      const shares = listed.flatMap((p) => p[by[0]].rows.map((s): Share => ({ ...s, of: p, label: name(s) })));
-      const left = listed.reduce((n, p) => n + (p[by[0]] satisfies WaitShares).left.rows, 0);
-      const broken = makeTable<Share>(
-        [
-          {
-            title: "pattern",
-            text: true,
-            show: (s) => s.of.pattern,
-            sort: (s) => s.of.pattern,
-            csv: (s) => s.of.pattern,
-          },
-          { title: by[1], text: true, show: (s) => s.label, sort: (s) => s.label, csv: (s) => s.label },
-          { title: "waits", show: (s) => count(s.count), sort: (s) => s.count, csv: (s) => s.count },
-          {
-            title: "time",
-            show: (s) => short(BigInt(s.time), lane.clock),
-            sort: (s) => BigInt(s.time),
-            csv: (s) => s.time,
-            unit: "ticks",
-          },
-          { title: "%", hint: "of the pattern", show: (s) => percent(part(BigInt(s.time), BigInt(s.of.time))) },
-        ],
-        shares,
-        {
-          order: 3,
-          memory: tools,
-          run: tools.run,
-          filter: (s) => `${s.of.pattern} ${s.label}`,
-          left: left > 0 ? `${count(left)} rows with less time are left out` : "",
-        },
-      );
+      const patterns = patternTable(lane, tools, r, chosen, choose),
+        broken = shareTable(lane, tools, listed, by);
       tools.bar.append(...(broken.filter ? [broken.filter] : []));
-
       // the waits of a pattern that is part of another one are listed with that
-      type Worst = WaitInfo & { of: WaitPattern };
       const longest = (chosen ? [chosen] : r.patterns.filter((p) => p.partOf === "")).flatMap((p) =>
         p.worst.map((x): Worst => ({ ...x, of: p })),
       );
-      const worst = makeTable<Worst>(
-        [
-          { title: "longest", show: (x) => short(BigInt(x.time), lane.clock), sort: (x) => BigInt(x.time) },
-          { title: "at", show: (x) => exact(BigInt(x.begin), lane.clock), sort: (x) => BigInt(x.begin) },
-          { title: "row", text: true, show: (x) => row(x.track), sort: (x) => row(x.track) },
-          {
-            title: "in",
-            text: true,
-            show: (x) => el("span", { title: printable(x.path.join(" > ")) }, printable(x.path.at(-1) ?? "")),
-            sort: (x) => x.path.at(-1) ?? "",
-          },
-          {
-            title: "for",
-            text: true,
-            show: (x) =>
-              linkButton(
-                printable(row(x.cause)),
-                `go to what it waits for, at ${exact(BigInt(x.causeTime), lane.clock)}`,
-                () =>
-                  goCall(app, lane, axis, {
-                    track: x.cause,
-                    depth: Math.max(0, x.causeDepth),
-                    start: x.causeTime,
-                    end: x.causeTime,
-                  }),
-              ),
-            sort: (x) => row(x.cause),
-          },
-          { title: "pattern", text: true, show: (x) => x.of.pattern, sort: (x) => x.of.pattern },
-        ],
-        longest,
-        { order: 0, run: tools.run, click: (x) => goWait(app, scope, x), clickHint: "go to this wait" },
-      );
-      const late = makeTable<Waits["late"][number]>(
-        [
-          { title: "last to come", text: true, show: (x) => row(x.track), sort: (x) => row(x.track) },
-          { title: "communicator", text: true, show: (x) => x.communicator, sort: (x) => x.communicator },
-          { title: "operations", show: (x) => count(x.operations), sort: (x) => x.operations },
-          { title: "of", hint: "all operations of the communicator", show: (x) => count(x.of), sort: (x) => x.of },
-          {
-            title: "others lost",
-            show: (x) => short(BigInt(x.lost), lane.clock),
-            sort: (x) => BigInt(x.lost),
-          },
-        ],
-        r.late,
-        { order: 4, run: tools.run },
-      );
+      const worst = worstTable(app, scope, tools, longest),
+        late = lateTable(lane, tools, r.late);
       tools.body.append(
         el(
           "div",

@@ -22,12 +22,39 @@ async function panels(w) {
   return out;
 }
 
+/** heights returns the heights of what a memory shows, in both ways, and whether a link shows the same. */
+async function heights(w, open, input, choose) {
+  const see = async (x) => {
+    await x.ready();
+    const row = (await x.layout()).rows.find((r) => r.track === input.memory),
+      spans = row.strips.filter((s) => s.kind === 0);
+    return { spans: spans.map((s) => s.height), pixels: (await x.pixels()).data };
+  };
+  const by = await see(w);
+  await choose([["Heights of claims", ""]], "", false);
+  const same = await see(w),
+    link = await w.page.evaluate(() => location.hash);
+  await w.shot("heights");
+  const other = await open("configure-heights", input.url.split("#")[0] + link),
+    again = await see(other);
+  await other.close();
+  await choose([["Heights of claims", "amount"]], "", false);
+  const back = await see(w);
+  return {
+    lanes: same.spans,
+    changed: same.pixels !== by.pixels,
+    link,
+    again: again.pixels === same.pixels,
+    back: back.pixels === by.pixels,
+  };
+}
+
 export async function run(input, open) {
   const w = await open("configure", input.url);
   await w.ready();
   const out = { before: await see(w), whole: await w.view() };
   const opener = w.page.getByRole("button", { name: /^View/ }),
-    choose = async (choices, filter = "") => {
+    choose = async (choices, filter = "", loads = choices.length > 0) => {
       // with the keyboard alone
       await opener.focus();
       await w.page.keyboard.press("Enter");
@@ -35,7 +62,7 @@ export async function run(input, open) {
         await w.page.getByRole("dialog").getByLabel(label, { exact: true }).selectOption(option);
       if (filter !== "") await w.page.getByLabel("Only rows whose name contains").last().fill(filter);
       await w.shot("dialog");
-      const anew = choices.length > 0 ? w.page.waitForEvent("load") : null;
+      const anew = loads ? w.page.waitForEvent("load") : null;
       await w.page.getByRole("button", { name: "Apply" }).press("Enter");
       await anew;
       await w.ready();
@@ -71,6 +98,8 @@ export async function run(input, open) {
   ]);
   await w.page.getByLabel("Show only rows").fill("");
   out.back = await see(w);
+  // claims of memory M1 as high as their amounts, and all as high as their lanes
+  out.heights = await heights(w, open, input, choose);
   // calls in rows by an attribute, from a link
   const calls = await open("configure-calls", input.calls);
   await calls.ready();

@@ -106,6 +106,52 @@ async function flow(w, open, url) {
   return out;
 }
 
+/** choose shows the range of a page in a panel. */
+async function choose(w, title) {
+  await panel(w, title);
+  await w.page.getByLabel("Time of this table").selectOption("window");
+  await w.ready();
+}
+
+/** ranged looks at the panels for a range of the trace, and at what a click and a link make of it. */
+async function ranged(open, input) {
+  const w = await open("objects-range", `${input.url}&r=${input.range.join("~")}`);
+  await w.ready();
+  await choose(w, "Behaviour");
+  const out = { scope: await w.page.locator(".scope .what").innerText(), behaviour: await rows(w) };
+  await press(w, 0, 0);
+  await choose(w, "Flow");
+  await w.page.getByLabel("Time unit of throughput").selectOption("ms");
+  await w.ready();
+  out.flow = await rows(w, 0);
+  await press(w, 0, 1);
+  await choose(w, "Verification");
+  await w.page.getByRole("textbox", { name: "Specification" }).fill(input.spec);
+  await w.page.getByRole("button", { name: /^Verify/ }).click();
+  await w.ready();
+  out.verification = await rows(w);
+  out.summary = await w.page.locator(".panel .verdict").first().innerText();
+  await w.shot("range");
+  out.extras = await extras(w);
+  out.again = await again(w, open, input.url);
+  // without a range the panel follows the window, and the whole trace is a choice, too
+  await w.page.getByRole("button", { name: "use window" }).click();
+  await w.page.keyboard.press("Home");
+  await w.ready();
+  out.all = await w.page.locator(".panel .verdict").first().innerText();
+  await w.page.getByLabel("Time of this table").selectOption("");
+  await w.ready();
+  out.whole = await w.page.locator(".panel .verdict").first().innerText();
+  const two = await open("objects-range-two", `${input.two}&r=${input.ordered.join("~")}`);
+  await two.ready();
+  await choose(two, "Distance");
+  out.distance = await rows(two);
+  out.errors = [...w.errors, ...two.errors];
+  await w.close();
+  await two.close();
+  return out;
+}
+
 export async function run(input, open) {
   const w = await open("objects", input.url);
   await w.ready();
@@ -113,7 +159,8 @@ export async function run(input, open) {
   const two = await open("objects-two", input.two);
   await two.ready();
   out.distance = await distance(two, open, input.two);
-  out.errors = [...w.errors, ...two.errors];
+  out.ranged = await ranged(open, input);
+  out.errors = [...w.errors, ...two.errors, ...out.ranged.errors];
   await w.close();
   await two.close();
   return out;
