@@ -30,7 +30,7 @@ func (s step) addVisit(loc uint32, begin, end int64) {
 	if s.tree == nil {
 		return
 	}
-	s.tree.step(s.number).extend(begin, end, loc)
+	s.tree.at(s.number).extend(begin, end, loc)
 }
 
 // operations holds the collective operations on a communicator as a tree. A path from the root is a
@@ -46,8 +46,8 @@ type operations struct {
 // place while the tree grows.
 const blockSteps = 1 << 10
 
-// step returns the operation with a number.
-func (o *operations) step(number int32) *operation {
+// at returns the node with the given number, as add returns it. Number 0 is the root.
+func (o *operations) at(number int32) *operation {
 	return &o.blocks[number/blockSteps][number%blockSteps]
 }
 
@@ -177,16 +177,16 @@ func (c *Checker) isIntercommunicator(comm uint32) bool {
 // follow returns the number of the child of operation from with the kind and root of to. It adds
 // the locations and times of to to that child, or adds to as a new child.
 func (o *operations) follow(from int32, to *operation) int32 {
-	for i := o.step(from).child; i != 0; i = o.step(i).next {
-		if x := o.step(i); x.kind == to.kind && x.root == to.root {
+	for i := o.at(from).child; i != 0; i = o.at(i).next {
+		if x := o.at(i); x.kind == to.kind && x.root == to.root {
 			x.locations += to.locations
 			x.least = min(x.least, to.least)
 			x.extend(to.begun, to.left, to.leaver)
 			return i
 		}
 	}
-	x := o.step(o.add(to))
-	i, parent := o.count-1, o.step(from)
+	x := o.at(o.add(to))
+	i, parent := o.count-1, o.at(from)
 	x.child, x.next = 0, parent.child
 	parent.child = i
 	return i
@@ -197,8 +197,8 @@ func (o *operations) merge(other *operations) {
 	ours := make([]int32, other.count) // by number in other: our number
 	for i := range other.count {
 		// Children have greater numbers than their parents, so that ours[i] is set.
-		for k := other.step(i).child; k != 0; k = other.step(k).next {
-			ours[k] = o.follow(ours[i], other.step(k))
+		for k := other.at(i).child; k != 0; k = other.at(k).next {
+			ours[k] = o.follow(ours[i], other.at(k))
 		}
 	}
 	for loc, m := range other.members {
@@ -228,18 +228,18 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 	// Where the sequences of members differ, the one that most members have is taken as correct; of
 	// several, that of the member that comes first in the definitions.
 	usual := map[int32]bool{0: true}
-	for at, n := int32(0), 1; o.step(at).child != 0; n++ {
-		best := o.step(at).child
-		for i := best; i != 0; i = o.step(i).next {
-			if x, y := o.step(i), o.step(best); x.locations > y.locations || x.locations == y.locations && x.least < y.least {
+	for at, n := int32(0), 1; o.at(at).child != 0; n++ {
+		best := o.at(at).child
+		for i := best; i != 0; i = o.at(i).next {
+			if x, y := o.at(i), o.at(best); x.locations > y.locations || x.locations == y.locations && x.least < y.least {
 				best = i
 			}
 		}
-		for i := o.step(at).child; i != 0; i = o.step(i).next {
+		for i := o.at(at).child; i != 0; i = o.at(i).next {
 			if i == best {
 				continue
 			}
-			x, y := o.step(i), o.step(best)
+			x, y := o.at(i), o.at(best)
 			if err := c.reportCount(rule, place{loc: x.least}, int64(x.locations),
 				fmt.Sprintf("%s as number %d on %s", x, n, name),
 				fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
@@ -302,7 +302,7 @@ func (c *Checker) earlyOperations(comm uint32, o *operations) error {
 	all, early, most := int64(0), int64(0), uint64(0)
 	var first *operation
 	for i := int32(1); i < o.count; i++ {
-		x := o.step(i)
+		x := o.at(i)
 		if name, ok := c.defs.OperationName(x.kind); !ok || !collectives.WaitsForAll(name) || x.locations < 2 {
 			continue
 		}

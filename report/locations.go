@@ -156,7 +156,8 @@ func meanOfMax(s *spread) string {
 func (s *spread) mean() float64 { return s.sum.Float() / float64(max(1, s.n)) }
 
 // barParts returns the exclusive times of a location's regions as parts of a bar, the longest
-// first. The bar stands for whole ticks. Regions that would be too narrow to see are left out.
+// first. The length of the bar stands for a time of whole ticks. Regions that would be too narrow to see are
+// left out.
 func (r *Report) barParts(list []profile.Region, whole int64) (out []barPart) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b profile.Region) int { return b.Exclusive.Cmp(a.Exclusive) })

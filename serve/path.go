@@ -71,8 +71,8 @@ type pieceFact struct {
 	By    string `json:"by"` // how the path reaches the piece, or the activity of its claim
 }
 
-// criticalPath computes the critical path. The stored answer has its numbers as the head, and all
-// pieces as intervals.
+// criticalPath computes the critical path. The head of the stored answer is the JSON with its length, shares and
+// longest pieces. The intervals of the answer are the pieces.
 var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}

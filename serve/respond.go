@@ -171,7 +171,7 @@ func (m mean) append(b []byte) []byte {
 	}
 	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // the common case
 		x := (2000*n + m.n) / (2 * m.n)
-		return appendPart(strconv.AppendInt(b, x/1000, 10), x%1000)
+		return appendFraction(strconv.AppendInt(b, x/1000, 10), x%1000)
 	}
 	x, n := m.sum.Big(), big.NewInt(m.n)
 	negative := x.Sign() < 0
@@ -180,13 +180,14 @@ func (m mean) append(b []byte) []byte {
 		b = append(b, '-')
 	}
 	whole, part := new(big.Int).QuoRem(x, big.NewInt(1000), new(big.Int))
-	return appendPart(whole.Append(b, 10), part.Int64())
+	return appendFraction(whole.Append(b, 10), part.Int64())
 }
 
-// appendPart appends thousandths, unless they are zero.
-func appendPart(b []byte, part int64) []byte {
-	if part > 0 {
-		b = append(b, strings.TrimRight(fmt.Sprintf(".%03d", part), "0")...)
+// appendFraction appends a decimal point and a number of thousandths, without trailing zeros. It appends
+// nothing if the number is 0.
+func appendFraction(b []byte, thousandths int64) []byte {
+	if thousandths > 0 {
+		b = append(b, strings.TrimRight(fmt.Sprintf(".%03d", thousandths), "0")...)
 	}
 	return b
 }

@@ -102,8 +102,8 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 // maxReasons is the largest number of files for which noTraceError gives the reason.
 const maxReasons = 3
 
-// noTraceError returns an error that says why no file of a folder is a trace. The reasons are those
-// of the commands.
+// noTraceError returns an error that says why no file of a folder is a trace. It gives the same reasons
+// as the commands give for such a file.
 func (s *Server) noTraceError(dir string, names []string) error {
 	var why []string
 	for _, name := range names[:min(len(names), maxReasons)] {

@@ -90,7 +90,7 @@ func (r *anonymized) Prepare(ctx context.Context) error {
 	if err := r.inner.Prepare(ctx); err != nil {
 		return err
 	}
-	r.definer.all()
+	r.definer.copyAll()
 	return nil
 }
 

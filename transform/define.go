@@ -41,7 +41,8 @@ type definer struct {
 	index  [tableCount][]uint32 // by index in src: index in the target, or unmapped
 	ids    map[int64]uint32     // by the file's own number: locations of src
 	series map[string]uint32    // by id: groups of time series of src
-	alone  map[string]string    // by id in src: new ids of groups of time series that have no definition
+	// undefinedGroups has the new ids of the groups of time series without a definition, by id in src.
+	undefinedGroups map[string]string
 	// edit changes the copy of an entry before an equal entry of the target is searched. Nil
 	// changes nothing.
 	edit func(v any)
@@ -95,8 +96,8 @@ func tablesOf(d *trace.Definitions) tables {
 // length returns the current number of entries in a table of src.
 func (m *definer) length(t table) int { return m.tables[t].Len() }
 
-// all copies all entries that have not been copied, in the order of the tables.
-func (m *definer) all() {
+// copyAll copies all entries that have not been copied yet, in the order of the tables.
+func (m *definer) copyAll() {
 	for t := groups; t < tableCount; t++ {
 		for i := range m.length(t) {
 			m.lookup(t, uint32(i))
@@ -251,7 +252,7 @@ func (m *definer) seriesID(id string) string {
 		return id
 	}
 	if m.series == nil {
-		m.series, m.alone = map[string]uint32{}, map[string]string{}
+		m.series, m.undefinedGroups = map[string]uint32{}, map[string]string{}
 		for i := range m.src.Groups.Len() {
 			if g := m.src.Groups.At(uint32(i)); g.Kind == "time series" {
 				m.series[g.ID] = uint32(i)
@@ -261,10 +262,10 @@ func (m *definer) seriesID(id string) string {
 	if i, ok := m.series[group]; ok {
 		return m.into.defs.Groups.At(m.lookup(groups, i)).ID + "/" + series
 	}
-	if _, ok := m.alone[group]; !ok {
-		m.alone[group] = m.into.unused(groups, "", group)
+	if _, ok := m.undefinedGroups[group]; !ok {
+		m.undefinedGroups[group] = m.into.unused(groups, "", group)
 	}
-	return m.alone[group] + "/" + series
+	return m.undefinedGroups[group] + "/" + series
 }
 
 // unused returns an id that is not in use: id itself, or the text before with the number after the

@@ -74,7 +74,7 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// begin prepares for the other ends of the messages in transit.
+// begin creates an empty ring for each flow that has messages in transit, once all rows are counted.
 func (m *flows) begin() {
 	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {

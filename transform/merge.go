@@ -194,7 +194,7 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 func (x *MergedTrace) copyGlobals() {
 	for i, p := range x.list {
 		src := p.src
-		p.definer.all()
+		p.definer.copyAll()
 		x.copyProperties(src, i+1)
 		switch {
 		case x.defs.Encoding == trace.UnknownEncoding:

@@ -22,7 +22,7 @@ func (m *definedTrace) Prepare(ctx context.Context) error {
 	if err := m.repair.Prepare(ctx); err != nil {
 		return err
 	}
-	m.definer.all()
+	m.definer.copyAll()
 	if !m.complete {
 		m.complete = true
 		m.defineGroups()
@@ -107,7 +107,7 @@ func (m *definedTrace) nameAttributes() {
 	}
 }
 
-// reportUnnamed reports, once for all attributes, that they get a key.
+// reportUnnamed reports that the repair gives a key to attributes without one. It reports this only once.
 func (r *repair) reportUnnamed() {
 	if !r.hasUnnamed {
 		r.hasUnnamed = true

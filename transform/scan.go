@@ -32,7 +32,7 @@ type transform interface {
 	begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error)
 }
 
-// transformed is the events of a trace after a transform.
+// transformed implements [format.Events] for the events of a trace after a transform.
 type transformed struct{ transform }
 
 // Scan delivers the events after the transform.
@@ -48,8 +48,8 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel delivers the events after the transform in several goroutines if they can have stages of their own,
-// and otherwise in one.
+// ScanParallel delivers the events after the transform. It uses several goroutines if the transform is a
+// [localTransform] and no links are selected, and otherwise one.
 func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	t, ok := x.transform.(localTransform)
 	if !ok || sel.Links != trace.NoLinks {
@@ -69,8 +69,8 @@ func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begi
 	})
 }
 
-// localTransform is implemented by transforms whose stages keep nothing but the state of single locations while no
-// links are selected. Such stages can process different locations in several goroutines.
+// localTransform is implemented by transforms whose stages process each location independently of the others if no
+// links are selected. Several goroutines can then process different locations, each with a stage of its own.
 type localTransform interface {
 	// beginLocal is like transform.begin.
 	beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection)

@@ -52,8 +52,8 @@ type key struct {
 	operation      string
 }
 
-// sums are the sums of the transfers of a key. Only those with a known end count in time, which is
-// in ticks.
+// sums holds the sums of the transfers of a key. time holds the durations in ticks of the transfers whose end was
+// recorded.
 type sums struct {
 	count int64
 	bytes uint64

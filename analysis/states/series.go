@@ -91,7 +91,7 @@ func (x *Times) Series(processors int) *Series {
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
 
-// Merge adds the sums of other times, which must be for the same window.
+// Merge adds the times that were summed in o, which must be for the same window.
 func (x *Times) Merge(o *Times) {
 	for s := range x.part {
 		for c, v := range o.part[s] {

@@ -313,7 +313,7 @@ func (p *Part) Result() (*Result, error) {
 		}
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
 		total.Add(l.last - l.first)
-		m.location(uint32(i), l)
+		m.addLocation(uint32(i), l)
 		p.locations[i] = nil // free its memory; the result has copies
 	}
 	for i := range r.Sequences {
@@ -337,8 +337,8 @@ type merger struct {
 	key     []byte   // scratch
 }
 
-// location adds the structure of a location to the result.
-func (m *merger) location(loc uint32, l *location) {
+// addLocation adds the structure of a location to the result.
+func (m *merger) addLocation(loc uint32, l *location) {
 	places := make([]int, len(l.sequences)) // index of each sequence in the result plus 1; 0 if not there yet
 	steps, key := m.steps(l, 0, places)
 	d := m.p.defs.Locations.At(loc)

@@ -144,7 +144,7 @@ func (m *Miner) whole(value string) (bool, error) {
 	if ok, known := m.values[value]; known {
 		return ok, nil
 	}
-	n, ok := number(value)
+	n, ok := parseWhole(value)
 	m.values[strings.Clone(value)] = ok
 	if !ok {
 		m.Other++
@@ -161,8 +161,8 @@ func (m *Miner) whole(value string) (bool, error) {
 	return true, nil
 }
 
-// number parses a whole number. ok is false if the text is not in the form that a specification uses.
-func number(s string) (n int64, ok bool) {
+// parseWhole parses a whole number. ok is false if the text is not in the form that a specification uses.
+func parseWhole(s string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
@@ -404,7 +404,7 @@ func (p *part) place(c *trace.Cursor) []string {
 		}
 	}
 	return slices.DeleteFunc(list, func(s string) bool {
-		_, ok := number(s)
+		_, ok := parseWhole(s)
 		return !ok
 	})
 }

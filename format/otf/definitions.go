@@ -47,8 +47,8 @@ type model struct {
 	unified    bool              // equal definitions of several streams are one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
-	// marksLeaves requests an attribute of leaves that name no function, where others do. The encoder of the same
-	// trace sets it.
+	// marksLeaves is set by an encoder that writes the trace as OTF again. Leaves that name no function then get an
+	// attribute, if other leaves of the trace name one, so that the encoder can tell them apart.
 	marksLeaves bool
 	// Locations by process. Processes that the master file does not name are also in index, by stream.
 	locations map[uint64]uint32

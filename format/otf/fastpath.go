@@ -409,8 +409,8 @@ func (l *lane) visit(time int64, v *visitText) {
 	l.n++
 }
 
-// nest updates the open regions by the last row. If that row is a leave without a region, nest sets
-// the region that it leaves.
+// nest applies the row that was added last to the stack of open regions. If the row is a leave that names
+// no region, nest sets its region to the one that was entered last.
 func (l *lane) nest() {
 	i := (l.n - 1) & (trace.BatchRows - 1)
 	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {

@@ -191,7 +191,7 @@ func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 	}
 	from := x.start
 	if from >= 0 && x.time > p.last {
-		// The time and process lines before it in the text are the ones that it needs here.
+		// The time and process lines of the event precede it in the text, and are copied with it.
 		p.last, p.process = x.time, uint64(x.process)
 	} else {
 		from = x.from

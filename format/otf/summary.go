@@ -182,9 +182,10 @@ func (q *sumQuery) statisticsAt(t uint64) (*State, error) {
 	return s, nil
 }
 
-// statistics restores the sums of time t. complete is false if they lack something: otfaux can write
-// sums of function groups and file groups only, and other tools write sums of messages by peer. If a
-// process has no statistics, either nothing has happened yet or its file is missing.
+// statistics reads the statistics records at time t into s. complete is false if there are none, or if s
+// cannot be computed from them: otfaux can write sums of function groups and file groups without those of
+// functions and files, and other tools divide the sums of messages by peer. If a process has no statistics,
+// either nothing has happened yet or its file is missing.
 func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
 	var n [NumTypes]int
 	split := false

@@ -461,7 +461,7 @@ func (x *locationReader) addMetric(e *Event, now int64) error {
 	return nil
 }
 
-// addParameter adds the value of a parameter.
+// addParameter adds the value of a parameter event to the current row, as an attribute.
 func (x *locationReader) addParameter(e *Event) error {
 	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
 	switch e.ID {

@@ -38,9 +38,9 @@ func partsOf(native *trace.SourceTraces) (parts []*source) {
 	return parts
 }
 
-// at returns the index in the written trace of entry i of a table of the part, which is identified by its
-// address, or NoRef.
-func (p *source) at(table any, i uint32) uint32 {
+// writtenIndex returns the index in the written trace of entry i of a table of the source, or NoRef if the entry
+// is not written. table is the address of the table.
+func (p *source) writtenIndex(table any, i uint32) uint32 {
 	if p.index == nil {
 		return i
 	}

@@ -143,9 +143,9 @@ func (o *original) definitions(do func(r *Record)) {
 func (e *encoder) defineMarkers(p *source) error {
 	o, index := e.original, map[string]uint32{}
 	for i, x := range p.m.defs.Markers.All() {
-		index[x.ID] = p.at(&p.m.defs.Markers, uint32(i))
+		index[x.ID] = p.writtenIndex(&p.m.defs.Markers, uint32(i))
 	}
-	if at := p.at(&p.m.defs.Locations, p.m.marked); len(p.m.markers) > 0 && at != trace.NoRef {
+	if at := p.writtenIndex(&p.m.defs.Locations, p.m.marked); len(p.m.markers) > 0 && at != trace.NoRef {
 		o.marked[at] = p
 	}
 	used := map[uint64]bool{}

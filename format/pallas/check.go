@@ -455,8 +455,8 @@ func (w *fileWindow) block(x *Block) ([]byte, error) {
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
-// bytes returns n bytes at an offset of the file, which belong to the block at another. They are
-// valid until the next call.
+// bytes returns the n bytes at the offset at of the file. They are valid until the next call. An error
+// gives the offset block, at which the block with these bytes begins.
 func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
 		return w.b[at-w.from : at-w.from+n], nil

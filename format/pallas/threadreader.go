@@ -501,7 +501,7 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 	return nil
 }
 
-// reportLate reports events whose times exceed those of the common model.
+// reportLate reports n events whose times are too large for the common model. first is the first such time.
 func (x *threadReader) reportLate(n int, first uint64) error {
 	return x.opt().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
 		Position: trace.Position{File: x.t.path},

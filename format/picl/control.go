@@ -250,7 +250,7 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 			if i >= len(l) {
 				break
 			}
-			v, length, ok := d.read(l[i:])
+			v, length, ok := d.readValue(l[i:])
 			if !ok || !c.mayEnd(k, rep == n-1, length, l[i+length:]) {
 				i = skipBlanks(l, i)
 				v, length = readWord(l[i:])
@@ -327,8 +327,8 @@ func (d *directive) within(l []byte) []byte {
 	return l
 }
 
-// read reads one value from the beginning of l. ok is false if there is none.
-func (d *directive) read(l []byte) (v trace.Value, n int, ok bool) {
+// readValue reads one value from the beginning of l and returns it with its length. ok is false if there is none.
+func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 	limit := len(d.within(l))
 	switch d.verb {
 	case 'c':

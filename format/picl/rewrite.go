@@ -56,8 +56,8 @@ func (e *encoder) rewrite(o *original) {
 	maps.Copy(e.rewriter.out.sets, d.defs.sets) // subsets hold in the whole file
 }
 
-// read returns a line and reads its record. ok is false if there is none. bad is true if the record has a
-// defect.
+// read returns the line with the given number, and parses its record into w. ok is false if the line has no
+// record. bad is true if the record has a defect.
 func (w *rewriter) read(number int64, res *descriptorResolver) (l []byte, bad, ok bool, err error) {
 	if l, err = w.lines.At(number); err != nil {
 		return nil, false, false, err

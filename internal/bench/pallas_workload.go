@@ -18,7 +18,7 @@ type pallasPattern struct {
 	events     func(c *calls, n int)
 }
 
-// pallasPatterns lists the patterns.
+// pallasPatterns lists the programs that the benchmark of Pallas records.
 var pallasPatterns = []pallasPattern{
 	{"regular", "a loop of six calls, which take 100 to 106 ns", false, func(c *calls, n int) {
 		c.loop(n, func() uint64 { return 100 + c.time%7 })

@@ -104,8 +104,8 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 	return err
 }
 
-// specification returns the properties as JSON and as a specification. Those at the end that would make the
-// specification larger than weft verify takes are left out.
+// specification returns the properties as JSON and as a specification. It leaves out the last properties if the
+// specification would otherwise be larger than weft verify accepts.
 func specification(m *suggest.Miner, list []suggest.Property, traces []string, least int) (*suggestions, []byte) {
 	for {
 		var text bytes.Buffer
@@ -241,7 +241,8 @@ func suggestionComment(p *suggest.Property, by string) string {
 	return s + "."
 }
 
-// suggestionFormula returns the formula of a property. In one for objects the parameter i is the value of an attribute.
+// suggestionFormula returns the formula of a property. by is the attribute that identifies objects, or "". The formula
+// of a property of objects has a parameter i, which stands for the value of that attribute.
 func suggestionFormula(p *suggest.Property, by string) string {
 	proposition := func(n suggest.Name) string {
 		e := [...]verify.Event{suggest.Plain: verify.AnyEvent, suggest.Start: verify.StartEvent,
@@ -263,7 +264,7 @@ func suggestionFormula(p *suggest.Property, by string) string {
 	}
 	unit := unitOf(p.Max)
 	low, high := decimalIn(p.Min, unit, false), decimalIn(p.Max, unit, true)
-	// The last A has no next one.
+	// The second operand of "or" holds at the last A, which no other A follows.
 	const pattern = "globally if %s then (globally within (0, %s) %s not %s\n" +
 		"\tand (finally within [%s, %s] %s %s or globally within (0, inf) not %s))"
 	return fmt.Sprintf(pattern, a, low, unit.name, a, low, high, unit.name, a, a)

@@ -85,8 +85,8 @@ func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	return &Rows{s: s, it: it, loc: loc, most: trace.BatchRows}, nil
 }
 
-// Locations ends the adding of rows, and returns the rows of each location, in order. A batch has
-// at most most rows. The results can be read independently of each other.
+// Locations ends the adding of rows, and returns the rows of each location, in order. most is the
+// largest number of rows in a batch. The results can be read independently of each other.
 func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, error) {
 	groups, err := s.sorter.Groups(ctx)
 	if err != nil {

@@ -359,8 +359,8 @@ type joiner struct {
 	slots []int32 // by hash of a pair: 1 + the index of its bundle; all 0 between calls
 }
 
-// join combines the bundles of a list that is sorted by buckets, and returns the shorter list. It
-// reuses the memory of list.
+// join combines the bundles of each bucket that are between the same locations, and returns the shorter
+// list. list must be sorted by buckets; join reuses its memory.
 func (j *joiner) join(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
