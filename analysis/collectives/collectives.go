@@ -26,6 +26,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/inside"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -35,6 +36,9 @@ type Options struct {
 	// begins in it. Nil means the whole trace. The part needs all events before the end of the
 	// window, and later ones until [Part.Complete] returns true.
 	Window *trace.Window
+	// Regions limits the result to calls that begin in a visit of a region for which it returns true, and to
+	// operations with such a call. Nil means all. The part then needs Enter and Leave events, too.
+	Regions func(region uint32) bool
 	// Locations reports whether the part gets the events of a location. Nil means that it gets those
 	// of all locations. The part itself leaves no events out.
 	Locations func(location uint32) bool
@@ -57,6 +61,7 @@ type call struct {
 	begin, end                    int64
 	known                         bool // begin is the time of a record, and not merely that of the end
 	posted                        bool // the operation is non-blocking
+	wanted                        bool // it begins in a visit of one of the wanted regions
 	matching                      uint64
 	// done is set for a non-blocking call that is complete, or whose request number was reused
 	// before.
@@ -94,6 +99,7 @@ type operation struct {
 	// first and last are the earliest and latest begin, and firstEnd is the earliest end.
 	first, last int64
 	firstEnd    int64
+	wanted      bool // a call begins in a visit of one of the wanted regions
 }
 
 // matched sums the matched operations of one name on a communicator: how many, how many of them
@@ -135,13 +141,14 @@ type Part struct {
 	orphans   int64           // ends in the window without a begin
 	lost      int64           // requests of the window whose number was reused before they were complete
 
+	visits        *inside.Visits
 	communicators communicators
 }
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[callKey]*sums{},
-		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}}
+		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}, visits: inside.New(opt.Regions)}
 }
 
 // Links ignores links.
@@ -158,38 +165,40 @@ func Needs(k trace.Kind) bool {
 
 // Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
-	if !slices.ContainsFunc(b.Kind, Needs) {
+	if p.visits == nil && !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
 	}
 	for c := b.Cursor(); c.Next(); {
 		if !Needs(c.Kind()) {
+			p.visits.Take(&c)
 			continue
 		}
 		loc, t := c.Location(), c.Time()
+		wanted := p.visits.At(loc)
 		p.seen[loc] = true
 		switch c.Kind() {
 		case trace.CollectiveBegin:
 			x := callOf(&c)
-			x.begin, x.known, x.matching = t, true, c.Op(5)
+			x.begin, x.known, x.matching, x.wanted = t, true, c.Op(5), wanted
 			p.open[loc] = append(p.open[loc], x)
 		case trace.CollectiveEnd:
 			p.endCall(loc, t, &c)
 		case trace.Collective:
 			x := callOf(&c)
-			x.begin, x.end, x.known = t, t, true
+			x.begin, x.end, x.known, x.wanted = t, t, true, wanted
 			if d := c.Op(5); d != trace.Undefined {
 				x.end = addDuration(t, d)
 			}
 			p.addCall(loc, x)
 		case trace.CollectiveRequest:
-			if begin, lost := p.queue(loc).post(c.Op(0), t); lost && p.opt.Window.Has(begin) {
+			if old, lost := p.queue(loc).post(c.Op(0), t, wanted); lost && p.counts(&old) {
 				p.lost++
 			}
 		case trace.CollectiveComplete:
 			x := callOf(&c)
-			x.end, x.posted, x.done = t, true, true
+			x.end, x.posted, x.done, x.wanted = t, true, true, wanted
 			q := p.queue(loc)
-			if !q.complete(c.Op(5), x) && p.opt.Window.Has(t) {
+			if !q.complete(c.Op(5), x) && wanted && p.opt.Window.Has(t) {
 				p.orphans++
 			}
 			p.countCompleted(loc, q, false)
@@ -197,6 +206,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 	}
 	return nil
 }
+
+// counts reports whether a call begins in the window, in a visit of one of the wanted regions.
+func (p *Part) counts(x *call) bool { return x.wanted && p.opt.Window.Has(x.begin) }
 
 // addDuration returns t + d, clamped to the greatest time.
 func addDuration(t int64, d uint64) int64 {
@@ -224,10 +236,10 @@ func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
 	}
 	x := callOf(c)
 	if i < 0 {
-		if p.opt.Window.Has(t) {
+		x.begin, x.end, x.wanted = t, t, p.visits.At(loc)
+		if p.counts(&x) {
 			p.orphans++
 		}
-		x.begin, x.end = t, t
 		p.addCall(loc, x)
 		return
 	}
@@ -236,7 +248,7 @@ func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
 	if x.operation == trace.Undefined { // in OTF only the begin has the operation
 		x = b
 	}
-	x.begin, x.end, x.known = b.begin, t, true
+	x.begin, x.end, x.known, x.wanted = b.begin, t, true, b.wanted
 	p.addCall(loc, x)
 }
 
@@ -250,17 +262,17 @@ func (p *Part) queue(loc uint32) *queue {
 	return q
 }
 
-// post appends a call with a request number that begins at time t. It reports whether an open call
-// had the same number, and when that one began. The open call is then lost: it never completes.
-func (q *queue) post(request uint64, t int64) (begin int64, lost bool) {
+// post appends a call with a request number that begins at time t. wanted reports whether that is in a visit of one of
+// the wanted regions. If an open call had the same number, post returns it. It is then lost: it never completes.
+func (q *queue) post(request uint64, t int64, wanted bool) (old call, lost bool) {
 	n, lost := q.open[request]
 	if lost {
 		x := &q.calls[n-q.first]
-		begin, x.done, x.lost = x.begin, true, true
+		old, x.done, x.lost = *x, true, true
 	}
 	q.open[request] = q.first + int64(len(q.calls))
-	q.calls = append(q.calls, call{begin: t, known: true, posted: true})
-	return begin, lost
+	q.calls = append(q.calls, call{begin: t, known: true, posted: true, wanted: wanted})
+	return old, lost
 }
 
 // complete sets the open call of a request to x, but for its begin, and reports whether there was
@@ -274,7 +286,7 @@ func (q *queue) complete(request uint64, x call) bool {
 	}
 	delete(q.open, request)
 	at := &q.calls[n-q.first]
-	x.begin, x.known = at.begin, true
+	x.begin, x.known, x.wanted = at.begin, true, at.wanted
 	*at = x
 	return true
 }
@@ -295,7 +307,7 @@ func (p *Part) countCompleted(loc uint32, q *queue, end bool) {
 // communicator.
 func (p *Part) addCall(loc uint32, x call) {
 	x.communicator = p.firstEqual(x.communicator)
-	if p.opt.Window.Has(x.begin) {
+	if p.counts(&x) {
 		k := callKey{x.communicator, x.operation, x.posted}
 		s := p.sums[k]
 		if s == nil {
@@ -320,7 +332,8 @@ func (p *Part) addCall(loc uint32, x call) {
 	}
 	n := s.counts[loc]
 	s.counts[loc]++
-	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end}
+	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end,
+		wanted: x.wanted}
 	if p.connectsGroups(x.communicator) {
 		o.root = trace.Undefined // the two groups record different roots
 	}
@@ -371,6 +384,7 @@ func (s *sequence) add(n int64, o operation) {
 	default:
 		x.members, x.known = x.members+o.members, x.known+o.known
 		x.first, x.last, x.firstEnd = min(x.first, o.first), max(x.last, o.last), min(x.firstEnd, o.firstEnd)
+		x.wanted = x.wanted || o.wanted
 	}
 }
 
@@ -391,9 +405,9 @@ func (p *Part) countMatched(s *sequence, members int) {
 }
 
 // countOperation counts an operation with all members, unless its first member began outside the
-// window.
+// window, or no call is in a visit of one of the wanted regions.
 func (p *Part) countOperation(to map[uint64]*matched, o *operation) {
-	if !p.opt.Window.Has(o.first) {
+	if !o.wanted || !p.opt.Window.Has(o.first) {
 		return
 	}
 	m := to[o.operation]
@@ -585,14 +599,14 @@ func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
 		for _, x := range l {
-			if p.opt.Window.Has(x.begin) {
+			if p.counts(&x) {
 				r.Unclosed++
 			}
 		}
 	}
 	for loc, q := range p.queues {
 		for _, x := range q.calls {
-			if !x.done && p.opt.Window.Has(x.begin) {
+			if !x.done && p.counts(&x) {
 				r.Unclosed++
 			}
 		}

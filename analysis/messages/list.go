@@ -30,6 +30,7 @@ type openMessage struct {
 	// number orders messages by their first record.
 	number int64
 	waits  bool // a non-blocking send that is not complete so far
+	wanted bool // an end is in a visit of one of the wanted regions
 	ended  bool // both ends are known, or the other end cannot be found
 }
 
@@ -53,7 +54,7 @@ func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	l := &p.listing
 	l.number++
 	m := &openMessage{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: c.Op(3), Send: NoTime,
-		SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
+		SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number, wanted: n.wanted}
 	id := request{c.Location(), c.Op(4)}
 	known := len(c.Ops()) > 4 && id.id != trace.Undefined
 	if c.Kind().IsSend() {
@@ -112,6 +113,7 @@ func (p *Part) pair(send, recv *openMessage) error {
 	}
 	delete(p.listing.open, recv.number)
 	send.RecvBegin, send.Recv, send.ended = recv.RecvBegin, recv.Recv, true
+	send.wanted = send.wanted || recv.wanted
 	if send.Bytes == trace.Undefined {
 		send.Bytes = recv.Bytes
 	}
@@ -140,7 +142,7 @@ func (m *openMessage) at() int64 {
 }
 
 func (p *Part) put(m *openMessage) error {
-	if !p.opt.Window.Has(m.at()) {
+	if !m.wanted || !p.opt.Window.Has(m.at()) {
 		return nil
 	}
 	return p.opt.List(&m.Message)

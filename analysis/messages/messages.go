@@ -29,6 +29,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/inside"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -44,6 +45,10 @@ type Options struct {
 	// true, since events outside of the window can determine the pairs. With a window, the greatest
 	// number of pending messages is unknown.
 	Window *trace.Window
+	// Regions limits the counts, the list and the sums to messages that are sent, or whose receive completes, in a
+	// visit of a region for which it returns true. Nil means all messages. The part then needs Enter and Leave events,
+	// too. The greatest number of pending messages is unknown.
+	Regions func(region uint32) bool
 	// Bins is the number of parts of equal length of the window for which sends and receives are
 	// also counted separately. It requires a window.
 	Bins int
@@ -106,6 +111,7 @@ type Part struct {
 	sizes      sizes
 	bins       []Bin
 	listing    listing
+	visits     *inside.Visits
 	latencies  *latencies // nil unless requested
 
 	intervals []interval
@@ -119,7 +125,8 @@ type Part struct {
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	p := &Part{defs: d, opt: opt, conversations: map[channel]*conversation{}, matrix: map[pair]*cell{}, ordered: true}
+	p := &Part{defs: d, opt: opt, conversations: map[channel]*conversation{}, matrix: map[pair]*cell{}, ordered: true,
+		visits: inside.New(opt.Regions)}
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
@@ -141,6 +148,7 @@ func Needs(k trace.Kind) bool {
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
+		p.visits.Take(&c)
 		if !k.IsSend() && !k.IsRecv() {
 			if p.opt.List != nil {
 				if err := p.phase(&c); err != nil {
@@ -150,7 +158,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			continue
 		}
 		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none,
-			unsized: c.Op(3) == trace.Undefined}
+			unsized: c.Op(3) == trace.Undefined, wanted: p.visits.At(c.Location())}
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
@@ -181,12 +189,20 @@ func (p *Part) Links([]trace.Link) error { return nil }
 // send counts a send, and pairs it or queues it.
 func (p *Part) send(at channel, n *node) error {
 	c := p.conversation(at, false)
+	if n.wanted {
+		p.countSend(c, n)
+	}
+	return p.meet(c, n, false)
+}
+
+// countSend counts a send if it is in the window.
+func (p *Part) countSend(c *conversation, n *node) {
 	if p.opt.Window.Has(n.time) {
 		p.sent.add(n.bytes)
 		if c.sent == nil {
-			if c.sent = p.matrix[at.pair]; c.sent == nil {
+			if c.sent = p.matrix[c.at.pair]; c.sent == nil {
 				c.sent = &cell{}
-				p.matrix[at.pair] = c.sent
+				p.matrix[c.at.pair] = c.sent
 			}
 		}
 		c.sent.add(n.bytes)
@@ -200,11 +216,18 @@ func (p *Part) send(at channel, n *node) error {
 			b.SentBytes = durations.SumBytes(b.SentBytes, n.bytes)
 		}
 	}
-	return p.meet(c, n, false)
 }
 
 // recv counts a receive, and pairs it or queues it.
 func (p *Part) recv(at channel, n *node) error {
+	if n.wanted {
+		p.countReceive(n)
+	}
+	return p.meet(p.conversation(at, true), n, true)
+}
+
+// countReceive counts a receive if it is in the window.
+func (p *Part) countReceive(n *node) {
 	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
 		if n.unsized {
@@ -215,7 +238,6 @@ func (p *Part) recv(at channel, n *node) error {
 			b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, n.bytes)
 		}
 	}
-	return p.meet(p.conversation(at, true), n, true)
 }
 
 // add counts a message of a size.
@@ -252,10 +274,17 @@ func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
 // match counts a pair.
 func (p *Part) match(c *conversation, send, recv *node) error {
-	if p.opt.Window.Has(recv.time) {
+	wanted := send.wanted || recv.wanted
+	switch {
+	case send.wanted && !recv.wanted:
+		p.countReceive(recv)
+	case !send.wanted && recv.wanted:
+		p.countSend(c, send)
+	}
+	if wanted && p.opt.Window.Has(recv.time) {
 		p.partners++
 	}
-	if p.opt.Window.Has(send.time) {
+	if wanted && p.opt.Window.Has(send.time) {
 		p.matched.add(send.bytes)
 		if send.unsized {
 			p.unsized.matched++
@@ -422,7 +451,7 @@ func (p *Part) Result() *Result {
 		SendsUnmatched:    p.sent.count - p.matched.count,
 		ReceivesUnmatched: p.received.count - p.partners, Early: p.early, SizeMismatches: p.mismatched,
 		PendingKnown: (p.ordered || p.opt.Intervals) &&
-			p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}
+			p.opt.Window == nil && p.opt.Regions == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}
 	if !r.PendingKnown {
 	} else if p.opt.Intervals {
 		r.MaxPending, r.MaxBytes = greatestPending(p.intervals)

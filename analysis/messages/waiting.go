@@ -24,6 +24,7 @@ type node struct {
 	seq               int64
 	message           *openMessage // nil unless messages are listed
 	unsized           bool         // the number of bytes is unknown
+	wanted            bool         // in a visit of one of the wanted regions
 }
 
 // list has the indices of the first and last node of a linked list.

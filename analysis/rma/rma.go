@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/inside"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	// Window limits the result to the transfers that begin in it. Nil means the whole trace. The
 	// part needs all events in the window, and later ones until [Part.Complete] returns true.
 	Window *trace.Window
+	// Regions limits the result to the transfers that begin in a visit of a region for which it returns true. Nil
+	// means all. The part then needs Enter and Leave events, too.
+	Regions func(region uint32) bool
 }
 
 // The operations of remote memory access, as the field Operation of [Transfers] names them.
@@ -80,11 +84,14 @@ type Part struct {
 	opt  Options
 	sums map[key]*sums
 	open map[pending]transfer
+
+	visits *inside.Visits
 }
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, sums: map[key]*sums{}, open: map[pending]transfer{}}
+	return &Part{defs: d, opt: opt, sums: map[key]*sums{}, open: map[pending]transfer{},
+		visits: inside.New(opt.Regions)}
 }
 
 // Links ignores links.
@@ -92,11 +99,12 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // Batch processes events of one location, or a mixed batch. Each location must be in time order.
 func (p *Part) Batch(b *trace.Batch) error {
-	if !slices.ContainsFunc(b.Kind, Needs) {
+	if p.visits == nil && !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
 	}
 	for c := b.Cursor(); c.Next(); {
 		if !Needs(c.Kind()) {
+			p.visits.Take(&c)
 			continue
 		}
 		at := pending{location: c.Location(), window: c.Ref(), communicator: trace.Undefined}
@@ -131,7 +139,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 		target = uint32(remote)
 	}
 	delete(p.open, at) // a transfer whose number is reused has no end
-	if !p.opt.Window.Has(t) {
+	if !p.opt.Window.Has(t) || !p.visits.At(at.location) {
 		return
 	}
 	k := key{at.location, target, operation}

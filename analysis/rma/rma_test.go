@@ -60,12 +60,12 @@ func TestTransfers(t *testing.T) {
 		}, "0-1 put 2/6 2(41 20 21) 2/6"},
 	} {
 		d := testtrace.Defs(2, 0, 0)
-		whole, merged := New(d, Options{test.window}), New(d, Options{test.window})
+		whole, merged := New(d, Options{Window: test.window}), New(d, Options{Window: test.window})
 		if err := whole.Batch(testtrace.Mixed(d, test.rows)); err != nil {
 			t.Fatal(err)
 		}
 		for loc := range uint32(2) {
-			part := New(d, Options{test.window})
+			part := New(d, Options{Window: test.window})
 			var own []testtrace.Row
 			for _, r := range test.rows {
 				if r.Loc == loc {

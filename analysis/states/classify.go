@@ -23,11 +23,13 @@ const (
 	// Gap is time in which nothing was recorded, such as from an entry to an exit of PICL's full
 	// buffers.
 	Gap
+	// outside is time outside of the visits of wanted regions. It is in no result.
+	outside
 )
 
 // String returns the state's name as in JSON and documents.
 func (s State) String() string {
-	return [...]string{"default", "busy", "overhead", "idle", "gap"}[min(s, Gap)]
+	return [...]string{"default", "busy", "overhead", "idle", "gap", "outside"}[min(s, outside)]
 }
 
 // Options are the settings of an analysis: they map regions to states. The zero value is the
@@ -60,6 +62,9 @@ type Options struct {
 	// Classify, if it is not nil, returns the state inside a region. The rules above apply if it
 	// returns Default.
 	Classify func(r *trace.Region) State
+	// Regions limits the times of a processor to those in visits of regions for which it returns true, at one of its
+	// locations. Nil means all times. It must not be combined with Series.
+	Regions func(region uint32) bool
 	// Changes keeps each change of a state in memory, 24 bytes each. Then batches can come in any
 	// order of locations, and parts that processed different processors can be merged. Without it,
 	// memory is bounded, and batches must come in global time order.

@@ -23,15 +23,18 @@ type engine struct {
 	processors []processor
 	byNumber   map[int64]int32
 	places     map[uint32]*locationState
-	at         [Gap + 1]int64 // number of processors in each state
+	at         [outside + 1]int64 // number of processors in each state
 	// settled has the times before the latest event of all working processors, by number of busy
 	// ones and by number of those in overhead.
-	settled     [2]histogram
-	working     histogram // the same times, by number of processors that are busy, in overhead or in a gap
-	first, last int32     // first and last processor of the list
+	settled [2]histogram
+	// working has the same times, by number of processors that are busy, in overhead or in a gap, or if only time in
+	// wanted regions counts, by number of idle ones.
+	working     histogram
+	first, last int32 // first and last processor of the list
 	orphans     int64
 	bins        *Times        // nil unless a series is requested
 	window      *trace.Window // nil counts all the time
+	limited     bool          // only time in visits of wanted regions counts
 }
 
 // histogram has at index k the time, in ticks, in which k processors were in a state.
@@ -49,10 +52,11 @@ type processor struct {
 	number int64
 	state  State
 	since  int64 // time in the current state is counted up to this time
-	ticks  [Gap + 1]int64
-	open   [Gap + 1]int64 // number of open regions by state
-	alive  int64          // number of its locations that have started and not finished
-	gaps   int64          // number of its locations in a gap
+	ticks  [outside + 1]int64
+	open   [outside + 1]int64 // number of open regions by state
+	alive  int64              // number of its locations that have started and not finished
+	gaps   int64              // number of its locations in a gap
+	inside int64              // number of open visits of wanted regions
 	// prev and next are its neighbours in the list, valid if listed is set.
 	prev, next int32
 	listed     bool
@@ -61,11 +65,12 @@ type processor struct {
 	packed     int     // len(times) after the last call of pack
 }
 
-// share is a time in ticks in which the given numbers of processors were busy, in overhead and in a
-// gap.
+// share is a time in ticks in which the given numbers of processors were busy, in overhead, and in a
+// gap. If only time in wanted regions counts, rest is the number of idle ones instead: then all others are
+// outside.
 type share struct {
-	busy, overhead, gap int32
-	ticks               int64
+	busy, overhead, rest int32
+	ticks                int64
 }
 
 // locationState is the state of a location of a processor.
@@ -112,7 +117,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	e.change(pl, c, x)
 	e.unlist(pl.processor)
-	if s := p.stateNow(); s != p.state {
+	if s := e.stateNow(p); s != p.state {
 		p.ticks[p.state] += clippedLength(e.window, p.since, e.now)
 		if e.bins != nil {
 			e.bins.Add(p.state, p.since, e.now)
@@ -121,7 +126,7 @@ func (e *engine) take(c change, number int64, x class) {
 		e.at[s]++
 		p.state, p.since = s, e.now
 	}
-	if p.state != Idle {
+	if p.state != e.resting() {
 		e.list(pl.processor)
 	}
 }
@@ -131,9 +136,9 @@ func (e *engine) processor(number int64) int32 {
 	i, ok := e.byNumber[number]
 	if !ok {
 		i = int32(len(e.processors))
-		e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
+		e.processors = append(e.processors, processor{number: number, state: e.resting(), since: e.start})
 		e.byNumber[number] = i
-		e.at[Idle]++
+		e.at[e.resting()]++
 	}
 	return i
 }
@@ -152,6 +157,9 @@ func (e *engine) change(pl *locationState, c change, x class) {
 			p.setAlive(pl, true)
 		}
 		p.open[x.state]++
+		if x.wanted {
+			p.inside++
+		}
 	case leave:
 		i := pl.among.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
 		if i < 0 {
@@ -161,6 +169,9 @@ func (e *engine) change(pl *locationState, c change, x class) {
 		} else {
 			pl.open = openset.Close(&pl.among, pl.open, i, c.region)
 			p.open[x.state]--
+			if x.wanted {
+				p.inside--
+			}
 		}
 		if x.bracket {
 			if i >= 0 {
@@ -183,9 +194,27 @@ func (p *processor) setAlive(pl *locationState, alive bool) {
 	}
 }
 
-// stateNow returns the state that follows from the open regions and gaps.
-func (p *processor) stateNow() State {
+// resting returns the state of a processor before its first event and after its last one.
+func (e *engine) resting() State {
+	if e.limited {
+		return outside
+	}
+	return Idle
+}
+
+// rest returns the state that the field rest of shares counts.
+func (e *engine) rest() State {
+	if e.limited {
+		return Idle
+	}
+	return Gap
+}
+
+// stateNow returns the state of a processor that follows from its open regions and gaps.
+func (e *engine) stateNow(p *processor) State {
 	switch {
+	case e.limited && (p.inside == 0 || p.alive == 0):
+		return outside
 	case p.open[Gap] > 0 && p.alive > 0:
 		return Gap
 	case p.open[Idle] > 0 && p.gaps == 0 || p.alive == 0:
@@ -199,7 +228,7 @@ func (p *processor) stateNow() State {
 
 // advance counts the time up to t in the current states.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[Gap]), clippedLength(e.window, e.now, t)}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[e.rest()]), clippedLength(e.window, e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -214,7 +243,11 @@ func (e *engine) advance(t int64) {
 func (e *engine) settle(s share) {
 	e.settled[0].add(int64(s.busy), s.ticks)
 	e.settled[1].add(int64(s.overhead), s.ticks)
-	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.gap), s.ticks)
+	if e.limited {
+		e.working.add(int64(s.rest), s.ticks)
+		return
+	}
+	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.rest), s.ticks)
 }
 
 // pack joins equal shares if there are at least 64, and twice as many as after its last call.
@@ -223,11 +256,11 @@ func (p *processor) pack() {
 		return
 	}
 	slices.SortFunc(p.times, func(a, b share) int {
-		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead), cmp.Compare(a.gap, b.gap))
+		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead), cmp.Compare(a.rest, b.rest))
 	})
 	n := 0
 	for _, s := range p.times[1:] {
-		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead && t.gap == s.gap {
+		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead && t.rest == s.rest {
 			t.ticks += s.ticks
 		} else {
 			n++
@@ -306,27 +339,28 @@ func (e *engine) result() *Result {
 			}
 		}
 	}
-	ticks := make([][Gap + 1]int64, len(e.processors))
+	ticks := make([][outside + 1]int64, len(e.processors))
 	for i := range e.processors {
 		p := &e.processors[i]
 		ticks[i] = p.ticks
 		ticks[i][p.state] += clippedLength(e.window, p.since, e.now)
 	}
 	end := engine{
+		limited: e.limited,
 		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
 		working: slices.Clone(e.working),
 	}
-	// The listed processors can have had their last event. If so, each of them is idle from that
-	// event on, which makes one idle processor more.
-	var idle [Gap + 1]int32
+	// The listed processors can have had their last event. If so, each of them is idle, or outside, from that
+	// event on, and no longer in its state.
+	var ended [outside + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
-		idle[p.state]++
+		ended[p.state]++
 		rest := clippedLength(e.window, p.heard, e.now)
 		ticks[i][p.state] -= rest
-		ticks[i][Idle] += rest
+		ticks[i][e.resting()] += rest
 		for _, s := range p.times {
-			end.settle(share{s.busy - idle[Busy], s.overhead - idle[Overhead], s.gap - idle[Gap], s.ticks})
+			end.settle(share{s.busy - ended[Busy], s.overhead - ended[Overhead], s.rest - ended[e.rest()], s.ticks})
 		}
 	}
 	n := int64(len(e.processors))
@@ -341,7 +375,11 @@ func (e *engine) result() *Result {
 		r.Profile[k].Overhead = t
 	}
 	for k, t := range end.working {
-		r.Profile[n-int64(k)].Idle = t
+		if e.limited {
+			r.Profile[k].Idle = t
+		} else {
+			r.Profile[n-int64(k)].Idle = t
+		}
 	}
 	for i := range e.processors {
 		r.Processors = append(r.Processors, Processor{

@@ -78,13 +78,14 @@ const (
 // class is the effect of a region on the state.
 type class struct {
 	state   State
+	wanted  bool // the region is one of Options.Regions
 	bracket bool // the region marks the time in which tracing is on (PICL's -901)
 	known   bool
 }
 
 // changes reports whether enters and leaves of a region of this class change the state of a
 // processor.
-func (c class) changes() bool { return c.bracket || c.state != Busy }
+func (c class) changes() bool { return c.bracket || c.wanted || c.state != Busy }
 
 // counts reports whether an event of kind k shows that a processor is active.
 func counts(k trace.Kind) bool {
@@ -97,7 +98,7 @@ const none = -1
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}, bracketed: brackets(d)}
-	p.engine.window = opt.Window
+	p.engine.window, p.engine.limited = opt.Window, opt.Regions != nil
 	if opt.Waits != nil {
 		p.waits = opt.Waits.changes
 	}
@@ -198,7 +199,8 @@ func (p *Part) class(region uint32) class {
 		p.classes = append(p.classes, make([]class, n-len(p.classes))...)
 	}
 	r := p.defs.Regions.At(region)
-	c := class{p.opt.StateIn(p.defs, r), p.defs.RegionRole(r) == trace.TracingRole, true}
+	c := class{state: p.opt.StateIn(p.defs, r), bracket: p.defs.RegionRole(r) == trace.TracingRole, known: true,
+		wanted: p.opt.Regions != nil && p.opt.Regions(region)}
 	p.classes[region] = c
 	return c
 }
@@ -273,15 +275,15 @@ type Result struct {
 	Profile []Level `json:"profile"`
 	// Series is nil unless Options.Series is set.
 	Series *Series `json:"series,omitempty"`
-	// Unclosed is the number of enters without a leave, of regions that mean overhead or idle, or of
-	// tracing. It does not count those of locations that have an event after the window.
+	// Unclosed is the number of enters without a leave, of regions that mean overhead or idle, of
+	// tracing, or of Options.Regions. It does not count those of locations that have an event after the window.
 	Unclosed int64 `json:"unclosed"`
 	// Orphans is the number of leaves of such regions without an enter, in the window.
 	Orphans int64 `json:"orphans"`
 }
 
 // Processor has the time of a processor in each state, in ticks. All processors have the times from
-// Result.First to Result.Last.
+// Result.First to Result.Last, unless Options.Regions is set.
 type Processor struct {
 	// Number is the processor number in PICL, or the index of the location in other traces.
 	Number   int64  `json:"number"`
@@ -296,7 +298,7 @@ type Processor struct {
 }
 
 // Level has the times in ticks in which exactly Count processors were in each state. A processor in
-// a gap is in none of them.
+// a gap, or outside of the regions of Options.Regions, is in none of them.
 type Level struct {
 	Count    int64 `json:"count"`
 	Busy     int64 `json:"busy"`
@@ -362,7 +364,7 @@ func (p *Part) replay() *engine {
 		}
 		return 0
 	})
-	e := &engine{window: p.opt.Window}
+	e := &engine{window: p.opt.Window, limited: p.opt.Regions != nil}
 	if p.opt.Series != nil {
 		e.bins = NewTimes(*p.opt.Series)
 	}

@@ -161,7 +161,11 @@ func TestAgainstReference(t *testing.T) {
 			w = &trace.Window{From: rnd.Int64N(120) - 10}
 			w.To = w.From + 1 + rnd.Int64N(60)
 		}
-		p := New(d, Options{Window: w})
+		opt := Options{Window: w}
+		if round%3 == 0 { // two regions, of which one means busy
+			opt.Regions = func(region uint32) bool { return region == user || region == bcast }
+		}
+		p := New(d, opt)
 		if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
@@ -174,17 +178,17 @@ func TestAgainstReference(t *testing.T) {
 		for k := range profile {
 			profile[k].Count = int64(k)
 		}
-		ticks := map[int64]*[Gap + 1]int64{}
+		ticks := map[int64]*[outside + 1]int64{}
 		for loc := range met {
-			ticks[int64(loc)] = &[Gap + 1]int64{}
+			ticks[int64(loc)] = &[outside + 1]int64{}
 		}
 		for at := first; at < last; at++ {
 			if w != nil && (at < w.From || at >= w.To) {
 				continue
 			}
-			var in [Gap + 1]int64
+			var in [outside + 1]int64
 			for loc := range met {
-				s := slowState(d, rows, loc, at)
+				s := slowState(d, opt.Regions, rows, loc, at)
 				in[s]++
 				ticks[int64(loc)][s]++
 			}
@@ -201,9 +205,9 @@ func TestAgainstReference(t *testing.T) {
 				t.Fatalf("processor %d: found %+v, expected %v", x.Number, x, *want)
 			}
 		}
-		merged := New(d, Options{Changes: true, Window: w})
+		merged := New(d, Options{Changes: true, Window: w, Regions: opt.Regions})
 		for i, b := range testtrace.PerLocation(d, rows) {
-			one := New(d, Options{Changes: true, Window: w})
+			one := New(d, Options{Changes: true, Window: w, Regions: opt.Regions})
 			if err := one.Batch(b); err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +225,8 @@ func TestAgainstReference(t *testing.T) {
 }
 
 // slowState returns the state of a location just after time at, computed from all earlier rows.
-func slowState(d *trace.Definitions, rows []testtrace.Row, loc uint32, at int64) State {
+func slowState(d *trace.Definitions, wanted func(region uint32) bool, rows []testtrace.Row, loc uint32,
+	at int64) State {
 	var open []uint32
 	seen, later := false, false
 	for _, r := range rows {
@@ -243,6 +248,9 @@ func slowState(d *trace.Definitions, rows []testtrace.Row, loc uint32, at int64)
 				break
 			}
 		}
+	}
+	if wanted != nil && (!later || !slices.ContainsFunc(open, wanted)) {
+		return outside
 	}
 	if !seen || !later {
 		return Idle

@@ -29,6 +29,8 @@ type Options struct {
 	// before it, which determine the claims that are open at its begin, and at least one event after
 	// it of each location that has one: what [trace.Selection.Surrounding] selects.
 	Window *trace.Window
+	// Regions limits the result to claims that name a region for which it returns true. Nil means all claims.
+	Regions func(region uint32) bool
 }
 
 // Part computes the use of the resources of a trace. It needs only the events of each location in
@@ -72,7 +74,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 		opt.Levels = 1000
 	}
 	opt.Levels = max(opt.Levels, 4)
-	return &Part{defs: d, opt: opt, last: make([]int64, d.Locations.Len())}
+	return &Part{defs: d, opt: opt, book: claims.Book{Regions: opt.Regions}, last: make([]int64, d.Locations.Len())}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -249,7 +251,7 @@ func (r *resource) join(limit int) {
 // Merge adds another part of the same trace. Both must have the same options and have processed
 // different locations and different resources. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || p.opt != o.opt {
+	if p.defs != o.defs || p.opt.Levels != o.opt.Levels || p.opt.Steps != o.opt.Steps || p.opt.Window != o.opt.Window {
 		return fmt.Errorf("usage: found parts of different traces or options")
 	}
 	if err := p.book.Merge(&o.book); err != nil {

@@ -66,8 +66,9 @@ the rules of all formats.
 
 --window, or --from and --to, --location and --group restrict the check to defects at
 these times and locations. Defects without a time or location, such as damaged records, are
-always shown. The whole trace is read all the same: they may be anywhere, and so may the send
-of a receive, the other members of a collective operation and the sums of statistics.
+always shown. There is no --region: many defects belong to no call. The whole trace is read all the
+same: they may be anywhere, and so may the send of a receive, the other members of a collective
+operation and the sums of statistics.
 
 The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
 stops at the first defect. If a trace cannot be read, weft still checks the others; the
@@ -120,6 +121,7 @@ exit code is the highest of all.`,
 	r.clockFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
+	refuseRegion(c.Flags(), "many defects belong to no call; --location and --window choose defects by place and time")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")

@@ -88,7 +88,11 @@ target, with the time from begin to completion.
 as sender or receiver, origin or target, or member. --window, or --from and --to, counts
 only communication in a window; a message belongs to the time at which it is sent. weft then
 reads the trace up to the end of the window, and on until the other sides of what is in the
-window are found. weft messages lists the messages one by one, and counts them over time.`,
+window are found. --region counts what is called in visits of these regions: messages of which the
+send or the receive is in one, collective operations of which a call begins in one, and transfers that
+begin in one; with --location, the call of one of these locations.
+
+weft messages lists the messages one by one, and counts them over time.`,
 		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n" +
 			"  weft comm --csv --show sizes trace.trf > sizes.csv\n" +
 			"  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
@@ -127,8 +131,7 @@ window are found. weft messages lists the messages one by one, and counts them o
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
+	s.stateFlags(c.Flags())
 	c.Flags().StringSliceVar(&show, "show", nil,
 		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	complete(c, "show", commTables...)
@@ -150,11 +153,11 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window
 	x.bounds, window = s.bounds(sel)
-	m := messages.New(d, messages.Options{Latency: true, Window: window})
-	o := collectives.New(d, collectives.Options{Window: window, Locations: sel.Location})
+	m := messages.New(d, messages.Options{Latency: true, Window: window, Regions: sel.Region})
+	o := collectives.New(d, collectives.Options{Window: window, Regions: sel.Region, Locations: sel.Location})
 	// The partners of messages and operations in the window can be outside of it.
-	needs := func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
-	t := rma.New(d, rma.Options{Window: window})
+	needs := kindsFor(&sel, messages.Needs, collectives.Needs, rma.Needs)
+	t := rma.New(d, rma.Options{Window: window, Regions: sel.Region})
 	err = in.inOrder(ctx, window, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, part := range []format.Sink{m, o, t} {
 			if err := part.Batch(b); err != nil {

@@ -72,6 +72,7 @@ messages between them. There is no --region: a factor compares the whole time of
 	f.input.clockFlag(c.Flags())
 	f.input.rolesFlag(c.Flags())
 	f.selection.partFlags(c.Flags())
+	refuseRegion(c.Flags(), "a factor compares the whole time of locations; --phase takes the visits of a region")
 	c.Flags().BoolVar(&f.weak, "weak", false, "the work of runs with more threads is larger in proportion")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
 	c.Flags().BoolVar(&f.loop, "loop", false, "compute the factors of each iteration of the outermost loop")

@@ -78,6 +78,7 @@ the regions against each other.`,
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
 	s.partFlags(c.Flags())
+	refuseRegion(c.Flags(), "the page weighs the regions against each other; weft waits and profile have --region")
 	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
 	markInputFlag(c.Flags(), "baseline")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")

@@ -41,7 +41,9 @@ of pending messages.
 --location and --group count the messages that one of these locations sends or receives.
 --window, or --from and --to, count what is sent, and what is received, in a window; a message
 belongs to the time at which it is sent. weft then reads the trace up to the end of the window,
-and on until the other sides of these messages are found. --bins N divides the window, or the
+and on until the other sides of these messages are found. --region counts, and lists, the messages
+that are sent or received in visits of these regions; with --location, by one of these locations. So a
+message counts in the region of its sender and in that of its receiver. --bins N divides the window, or the
 trace, into N parts and counts each. --sizes counts the messages by size. --list shows the
 messages instead, each with the times of its phases, in the order in which all
 their times are known. weft comm sums up messages with their latencies and sizes, and collective
@@ -72,13 +74,14 @@ operations.`,
 			}
 			in.keepInvolving(sel.Location)
 			if o.list {
-				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
+				err = a.listMessages(c.Context(), in, &o, &sel, window, r.quiet)
 				in.bar.done()
 				a.reportDefectsBut(err, in, r.quiet)
 				return err
 			}
-			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
-			if err := in.inOrder(c.Context(), window, format.KindReduction(messages.Needs), p, p.Complete); err != nil {
+			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins, Regions: sel.Region})
+			needs := format.KindReduction(kindsFor(&sel, messages.Needs))
+			if err := in.inOrder(c.Context(), window, needs, p, p.Complete); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -98,8 +101,7 @@ operations.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	o.timeFlags(c.Flags())
-	o.placeFlags(c.Flags())
+	o.stateFlags(c.Flags())
 	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
@@ -240,7 +242,8 @@ type listedMessage struct {
 }
 
 // listMessages prints each message as soon as both of its ends are known.
-func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *trace.Window, quiet bool) error {
+func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, sel *trace.Selection,
+	window *trace.Window, quiet bool) error {
 	d := in.Defs()
 	w := bufio.NewWriter(a.out)
 	rows := csv.NewWriter(w)
@@ -274,7 +277,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		}
 		return "", ""
 	}
-	p := messages.New(d, messages.Options{Window: window, List: func(m *messages.Message) error {
+	p := messages.New(d, messages.Options{Window: window, Regions: sel.Region, List: func(m *messages.Message) error {
 		x, size := listedMessage{Tag: m.Tag}, ""
 		if m.Bytes != trace.Undefined {
 			x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
@@ -306,7 +309,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
-	if err := in.inOrder(ctx, window, format.KindReduction(messages.Needs), p, p.Complete); err != nil {
+	if err := in.inOrder(ctx, window, format.KindReduction(kindsFor(sel, messages.Needs)), p, p.Complete); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

@@ -83,6 +83,7 @@ func (f *pathFlags) register(c *cobra.Command) {
 	f.input.clockFlag(c.Flags())
 	f.input.rolesFlag(c.Flags())
 	f.selection.partFlags(c.Flags())
+	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
 	complete(c, "dependencies", constraints.Uses()...)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -52,6 +53,21 @@ func (s *selectionFlags) partFlags(f *pflag.FlagSet) {
 func (s *selectionFlags) regionFlag(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.regions), "region",
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
+}
+
+// refuseRegion defines --region of a command for which it has no meaning. Setting the flag is an error that says why.
+func refuseRegion(f *pflag.FlagSet, why string) {
+	f.Func("region", "", func(string) error { return errors.New(why) })
+	f.Lookup("region").Hidden = true
+}
+
+// kindsFor returns a function that reports whether an analysis needs events of a kind: one of the functions wants
+// it, or visits of regions are selected.
+func kindsFor(sel *trace.Selection, wanted ...func(trace.Kind) bool) func(trace.Kind) bool {
+	return func(k trace.Kind) bool {
+		return sel.Region != nil && (k == trace.Enter || k == trace.Leave) ||
+			slices.ContainsFunc(wanted, func(w func(trace.Kind) bool) bool { return w(k) })
+	}
 }
 
 // placeFlags defines the flags that select locations.

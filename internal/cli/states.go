@@ -24,7 +24,9 @@ waiting) and idle, as ParaGraph defines it, and for how long how many of them ar
 groups and names of the regions. With --waits, the time in which a call waits for others,
 as weft waits finds it, is idle, too. --window, or --from and --to, count the time in a
 window alone, for which weft reads the trace up to the end of the window. --location and
---group show the processors with one of these locations, and the concurrency profile of all.`,
+--group show the processors with one of these locations, and the concurrency profile of all.
+--region counts the time of each processor in visits of these regions alone: in the concurrency
+profile, a processor outside of them is in no state. The times of regions that never contain one another add up.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
 			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
@@ -47,8 +49,7 @@ func (f *statesFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
 	f.input.clockFlag(c.Flags())
 	f.input.rolesFlag(c.Flags())
-	f.selection.timeFlags(c.Flags())
-	f.selection.placeFlags(c.Flags())
+	f.selection.stateFlags(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
 	c.Flags().StringVar(&f.barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
@@ -92,6 +93,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 			return nil, nil, err
 		}
 		_, opt.Window = flags.selection.bounds(sel)
+		opt.Regions = sel.Region
 		if flags.waits {
 			if in.Defs().Conventions.EventTypes {
 				return nil, nil, usageError("--waits: found a trace whose event types define waiting, " +

@@ -38,7 +38,8 @@ func (a *app) usageCommand() *cobra.Command {
 amount in use, also in percent of the capacity, and the greatest amount. Then it prints
 the time for each number of simultaneous claims, and for each amount in use. --window, or
 --from and --to, restricts the figures to a window: claims that are open in it count with
-their time in the window.
+their time in the window. --region counts the claims that name one of these regions (activities); the mean
+amounts of regions add up to that of all claims.
 
 The number of claims on a resource and the amount in use are signals, functions of time. --csv prints
 them, and --json --signals has them beside the figures. With OUT weft writes the trace with
@@ -58,8 +59,7 @@ prints their means and limits. All of that uses memory for each change of a sign
 	f := c.Flags()
 	flags.input.flags(f)
 	flags.input.clockFlag(f)
-	flags.selection.timeFlags(f)
-	flags.selection.placeFlags(f)
+	flags.selection.stateFlags(f)
 	f.StringVar(&flags.average, "average", "0", "signals are averages over this time up to the present: 10ms")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, what was written and lost")
@@ -92,7 +92,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 		if err != nil {
 			return nil, nil, usageError("--average: %w", err)
 		}
-		var opt usage.Options
+		opt := usage.Options{Regions: sel.Region}
 		if _, opt.Window = s.bounds(sel); !flags.asJSON {
 			opt.Levels = usageLevels
 		}

@@ -75,6 +75,8 @@ func (l *Level) Amount() float64 {
 type Book struct {
 	open   Table[Claim]
 	levels []Level
+	// Regions reports whether claims that name a region use their resource. Nil means all claims.
+	Regions func(region uint32) bool
 	// Step is called for each interval, in ticks, in which a resource has at least one open claim
 	// and its level l does not change. Intervals of length 0 are skipped.
 	Step func(resource uint32, from, to int64, l *Level)
@@ -116,7 +118,8 @@ func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim
 	c.Key = k
 	c.Region, c.Resource = e.Ref(), trace.NoRef
 	c.Start, c.Amount, c.Before = t, 0, before
-	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
+	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) &&
+		(b.Regions == nil || c.Region != trace.NoRef && b.Regions(c.Region)) {
 		c.Resource = uint32(ops[1])
 	}
 	if len(ops) > 2 {
