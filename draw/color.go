@@ -70,8 +70,9 @@ func ColorOf(names []string) []int {
 // apart.
 const clearColors = 6
 
-// distinctColors returns different colours for names, of which there are at most as many as palette
-// colours. They are a part of n names, and n decides how many colours are used.
+// distinctColors returns a different colour for each name. The number of names must not exceed the number
+// of colours in the palette. n is the number of all names of the picture: if there are few, only the first
+// colours of the palette are used.
 func distinctColors(names []string, n int) []int {
 	// Few names use only the first colours of the palette.
 	choice := len(lightPalette)
@@ -90,8 +91,8 @@ func distinctColors(names []string, n int) []int {
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	out := make([]int, len(names))
 	taken := make([]bool, choice)
-	// assign gives each name the colour that it wants, unless the colour is taken. Such names
-	// remain in order.
+	// assign gives each name in order the colour that wanted returns for its hash, unless another name
+	// has the colour. order then holds the names without a colour.
 	assign := func(wanted func(hash int) int) {
 		left := order[:0]
 		for _, i := range order {

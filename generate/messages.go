@@ -9,8 +9,8 @@ const (
 	bmSend
 )
 
-// Places in the program of a rank, in the order in which they are passed: the rows of blocking
-// calls and of a task.
+// Places in the program of a rank with blocking calls. At each place the rank writes the row of
+// blockingRows. A task takes it from bmRecvEnter to bmSendLeave.
 const (
 	bmRecvEnter = iota
 	bmRecvDone

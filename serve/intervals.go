@@ -64,8 +64,8 @@ type columns struct {
 	width    int
 }
 
-// of returns the number of the column that contains the time t of the window.
-func (c columns) of(t int64) int {
+// at returns the number of the column that contains the time t of the window.
+func (c columns) at(t int64) int {
 	high, low := bits.Mul64(uint64(t)-uint64(c.from), uint64(c.width))
 	n, _ := bits.Div64(high, low, uint64(c.to)-uint64(c.from))
 	return int(n)
@@ -86,11 +86,11 @@ func thin(list []interval, c columns) []interval {
 	for i := 0; i < len(list); {
 		column := -1
 		inside := func(x interval) bool {
-			return x.from >= c.from && x.from < c.to && x.to <= c.to && c.of(x.from) == c.of(max(x.from, x.to-1))
+			return x.from >= c.from && x.from < c.to && x.to <= c.to && c.at(x.from) == c.at(max(x.from, x.to-1))
 		}
 		n := i
-		for n < len(list) && inside(list[n]) && (column < 0 || c.of(list[n].from) == column) {
-			column = c.of(list[n].from)
+		for n < len(list) && inside(list[n]) && (column < 0 || c.at(list[n].from) == column) {
+			column = c.at(list[n].from)
 			n++
 		}
 		if n-i <= 4 {

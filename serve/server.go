@@ -36,7 +36,8 @@ type ReadSettings struct {
 	CorrectionText []byte
 	// Color is the attribute whose values name and colour spans; "" if regions do.
 	Color string
-	// label and rows are those of a configuration of the viewer.
+	// label is the attribute whose values name spans, and rows the attribute whose values are the rows of
+	// the time line. The user of the viewer chooses them; "" stands for none.
 	label, rows string
 }
 

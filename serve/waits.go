@@ -330,7 +330,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 			}
 			return
 		}
-		if column := c.of(max(x.from, c.from)); x.track != short.track || column != short.column {
+		if column := c.at(max(x.from, c.from)); x.track != short.track || column != short.column {
 			flush()
 			short.track, short.column = x.track, column
 		}

@@ -199,7 +199,7 @@ func (c Clock) FormatSeconds(t int64) string {
 
 // FormatSumSeconds formats a sum like [Clock.FormatSeconds].
 func (c Clock) FormatSumSeconds(t Ticks) string {
-	if t.fits() || !c.Valid() {
+	if t.fitsInt64() || !c.Valid() {
 		return c.FormatSeconds(t.Int64())
 	}
 	digits := 12

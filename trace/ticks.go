@@ -42,7 +42,7 @@ func (t Ticks) Times(n int64) Ticks { return ticks(new(big.Int).Mul(t.Big(), big
 
 // Over returns the sum divided by n, rounded towards 0. n must not be 0.
 func (t Ticks) Over(n int64) Ticks {
-	if t.fits() {
+	if t.fitsInt64() {
 		return TicksOf(int64(t.low) / n)
 	}
 	return ticks(new(big.Int).Quo(t.Big(), big.NewInt(n)))
@@ -59,13 +59,13 @@ func (t Ticks) Cmp(o Ticks) int {
 	return cmp.Or(cmp.Compare(t.high, o.high), cmp.Compare(t.low, o.low))
 }
 
-// fits reports whether the sum fits an int64.
-func (t Ticks) fits() bool { return t.high == int64(t.low)>>63 }
+// fitsInt64 reports whether the sum fits an int64.
+func (t Ticks) fitsInt64() bool { return t.high == int64(t.low)>>63 }
 
 // Int64 returns the sum, clamped to the range of int64.
 func (t Ticks) Int64() int64 {
 	switch {
-	case t.fits():
+	case t.fitsInt64():
 		return int64(t.low)
 	case t.high < 0:
 		return math.MinInt64
@@ -75,7 +75,7 @@ func (t Ticks) Int64() int64 {
 
 // Float returns the nearest float64, for display and statistics only.
 func (t Ticks) Float() float64 {
-	if t.fits() {
+	if t.fitsInt64() {
 		return float64(int64(t.low))
 	}
 	return float64(t.high)*(1<<64) + float64(t.low)
@@ -89,7 +89,7 @@ func (t Ticks) Big() *big.Int {
 
 // Format implements [fmt.Formatter]. A sum is formatted like an integer.
 func (t Ticks) Format(s fmt.State, verb rune) {
-	if t.fits() {
+	if t.fitsInt64() {
 		fmt.Fprintf(s, fmt.FormatString(s, verb), int64(t.low))
 		return
 	}
@@ -101,7 +101,7 @@ func (t Ticks) String() string { return string(t.Append(nil)) }
 
 // Append appends the sum to b as a decimal number.
 func (t Ticks) Append(b []byte) []byte {
-	if t.fits() {
+	if t.fitsInt64() {
 		return strconv.AppendInt(b, int64(t.low), 10)
 	}
 	return t.Big().Append(b, 10)

@@ -189,8 +189,8 @@ func newOperations(c *collector) operations {
 	return o
 }
 
-// take adds the next call of a lane's location to its operation. It logs the operations that are
-// complete with it.
+// take adds the next call of a lane's location to the operation with the same number in sequence s. It
+// then logs the operations that all their members have called.
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)

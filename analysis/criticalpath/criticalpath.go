@@ -261,7 +261,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		}
 		if c.Begins {
 			if p, time, ok := w.h.Fork(loc, c.Leave); ok {
-				w.add(w.parallel(l, n), loc, c.Leave-time)
+				w.add(w.firstParallelRegion(l, n), loc, c.Leave-time)
 				return time, p.Location, byFork
 			}
 		}
@@ -305,9 +305,9 @@ func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
 	w.add(c.Path, loc, t-c.Leave)
 }
 
-// parallel returns the path of the parallel region in which a thread begins to work with call n,
+// firstParallelRegion returns the path of the parallel region in which a thread begins to work with call n,
 // its first call there, or synclog.NoPath.
-func (w *walker) parallel(l *history.Location, n int32) uint32 {
+func (w *walker) firstParallelRegion(l *history.Location, n int32) uint32 {
 	for n++; n < l.Count(); n++ {
 		c := l.Call(n)
 		for p := c.Path; p != synclog.NoPath; p = w.h.Log.Paths[p].Parent {

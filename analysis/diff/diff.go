@@ -118,8 +118,8 @@ func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, row
 	return c.Add(s, p)
 }
 
-// Add adds a run to a side. The part must hold all locations of the run, and must have been made
-// with the same loop as the comparison. It must not be used afterwards.
+// Add adds a run to a side. The part must hold all locations of the run, and its loop must be
+// [Options].Loop of the comparison. The part must not be used afterwards.
 func (c *Comparison) Add(s Side, p *Part) error {
 	if p.loop != c.opt.Loop {
 		return errors.New("diff: found a part with another loop than that of the comparison")

@@ -253,19 +253,19 @@ func (p *Part) Result() *Set {
 	return s
 }
 
-// sorted returns sorted texts, and the new number of each. Shorter numbers come first.
-func sorted(list []string) (texts []string, number []uint32) {
+// sorted returns the texts in the order of naturalCompare, and the new index of each text by its old one.
+func sorted(list []string) (texts []string, index []uint32) {
 	order := make([]uint32, len(list))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int { return naturalCompare(list[a], list[b]) })
-	number = make([]uint32, len(list))
+	index = make([]uint32, len(list))
 	for i, o := range order {
 		texts = append(texts, list[o])
-		number[o] = uint32(i)
+		index[o] = uint32(i)
 	}
-	return texts, number
+	return texts, index
 }
 
 // naturalCompare compares texts. It compares runs of digits in them as numbers.

@@ -243,10 +243,10 @@ func (c *comparer) difference(g *graph) (*Difference, error) {
 		c.pairs[0][c.there[i]], pairs[c.here[i]] = int32(i), int32(i)
 	}
 	var err error
-	if d.First, err = c.only(c.reference, g, c.pairs[0], c.here); err != nil {
+	if d.First, err = c.missing(c.reference, g, c.pairs[0], c.here); err != nil {
 		return nil, err
 	}
-	if d.Second, err = c.only(g, c.reference, pairs, c.there); err != nil {
+	if d.Second, err = c.missing(g, c.reference, pairs, c.there); err != nil {
 		return nil, err
 	}
 	for _, p := range c.there {
@@ -255,9 +255,9 @@ func (c *comparer) difference(g *graph) (*Difference, error) {
 	return d, nil
 }
 
-// only returns the nodes and edges that graph x has and graph y lacks. pairs maps positions in x to
-// indexes of other, and other holds positions in y.
-func (c *comparer) only(x, y *graph, pairs, other []int32) (Differences, error) {
+// missing returns the nodes and edges of graph x that graph y lacks. pairs[p] is the index in other of the
+// node at position p of x, or -1 if y lacks the node. other holds the positions of these nodes in y.
+func (c *comparer) missing(x, y *graph, pairs, other []int32) (Differences, error) {
 	d := Differences{NodeCount: int64(len(x.names) - len(c.here)), EdgeCount: x.edges - c.edges, Nodes: []Node{},
 		Edges: []Edge{}}
 	nodes, edges := d.NodeCount, d.EdgeCount
@@ -292,7 +292,7 @@ func (c *comparer) only(x, y *graph, pairs, other []int32) (Differences, error) 
 // edgeLister lists edges that graph x has and graph y does not.
 type edgeLister struct {
 	x, y          *graph
-	pairs, other  []int32 // see comparer.only
+	pairs, other  []int32 // see comparer.missing
 	shared        []int32
 	list          []int32
 	from, low, up int32 // what list has been found for: next in x, and successors in y

@@ -67,12 +67,12 @@ func (x *explainer) late() {
 		if x.synchronises(d.path) {
 			continue // the finding about transfer covers it
 		}
-		x.lateIn(d)
+		x.planLate(d)
 	}
 }
 
-// lateIn plans a finding about the waits that a call path causes.
-func (x *explainer) lateIn(d *delay) {
+// planLate plans a finding about the waits that a call path causes.
+func (x *explainer) planLate(d *delay) {
 	late := greatest(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]

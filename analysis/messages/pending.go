@@ -65,8 +65,8 @@ type run struct{ sum, most sum128 }
 // then returns the run of the changes of r followed by those of o.
 func (r run) then(o run) run { return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))} }
 
-// change returns the run of a single change.
-func change(x sum128) run { return run{x, greater(x, sum128{})} }
+// singleChange returns the run of a single change.
+func singleChange(x sum128) run { return run{x, greater(x, sum128{})} }
 
 // greater returns the greater of two sums.
 func greater(a, b sum128) sum128 {
@@ -120,7 +120,7 @@ func (p *pending) drop(i int32) {
 		p.last = m.prev
 	}
 	for w := range before {
-		before[w] = before[w].then(change(m.change[w])).then(m.run[w])
+		before[w] = before[w].then(singleChange(m.change[w])).then(m.run[w])
 	}
 	p.free = append(p.free, i)
 }
@@ -158,7 +158,7 @@ func (p *pending) most() (count int64, most uint64) {
 	for i := p.first; i != none; i = p.moments[i].next {
 		m := &p.moments[i]
 		for w := range all {
-			all[w] = all[w].then(change(m.change[w])).then(m.run[w])
+			all[w] = all[w].then(singleChange(m.change[w])).then(m.run[w])
 		}
 	}
 	return all[messages].most.Int64(), size(all[bytes].most)

@@ -130,7 +130,8 @@ func (l *location) countOccurrence(s uint32, o grammar.Occurrence) error {
 // times.
 func (l *location) sinceFirst(t int64) uint64 { return uint64(t) - uint64(l.first) }
 
-// representative returns the event that stands for e and all that are the same.
+// representative returns the event that stands for e in the structure. It is the same for all events of a
+// kind whose regions belong to one row.
 func (p *Part) representative(e event) event {
 	if p.defs.Spec(e.kind).Ref == trace.RefRegion {
 		e.ref = p.rows.Of(e.ref)
@@ -402,8 +403,8 @@ func (m *merger) sequenceOf(l *location, k grammar.Token) int {
 	return 0
 }
 
-// translate returns the steps of tokens, and their key. The sequences inside of them must have
-// their places.
+// translate returns the steps of tokens, and a key that equal lists of steps share. places has the index
+// in the result plus 1 of each sequence; it must be set for the sequences to which the tokens refer.
 func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([]Step, string) {
 	steps := make([]Step, 0, len(tokens))
 	m.key = m.key[:0]

@@ -152,7 +152,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 			l.visit(&c)
 		default:
 			x := l.match(&c)
-			l.seen(x, atMark, t)
+			l.extendObject(x, atMark, t)
 			if x.selected && l.opt.Events.Marks && c.Kind() == trace.Mark {
 				l.times = append(l.times, t)
 			}
@@ -169,7 +169,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
-// moment is the end of a claim that an event is, if it is one.
+// moment says whether an event is the start of a claim, the end of one, or neither.
 type moment uint8
 
 const (
@@ -187,7 +187,7 @@ func (f *EventFilter) takes(m moment) bool {
 // begin counts the begin of a claim or visit, and returns its object and the filters that select it.
 func (l *Little) begin(c *trace.Cursor) openClaim {
 	x := l.match(c)
-	l.seen(x, atStart, c.Time())
+	l.extendObject(x, atStart, c.Time())
 	if x.selected && l.opt.Events.Starts {
 		l.times = append(l.times, c.Time())
 	}
@@ -237,14 +237,14 @@ func (l *Little) visit(c *trace.Cursor) {
 
 // end counts the end, at time t, of a claim with the attributes x.
 func (l *Little) end(x openClaim, t int64) {
-	l.seen(x, atEnd, t)
+	l.extendObject(x, atEnd, t)
 	if x.selected && l.opt.Events.Ends {
 		l.times = append(l.times, t)
 	}
 }
 
-// seen extends the time of the object of x to include t, if the event begins or ends it.
-func (l *Little) seen(x openClaim, m moment, t int64) {
+// extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or End selects the event.
+func (l *Little) extendObject(x openClaim, m moment, t int64) {
 	if !x.has || l.opt.Visits != nil {
 		return
 	}

@@ -179,7 +179,7 @@ func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, 
 }
 
 // Stack draws the lanes of a resource for the columns [from, to) of the tile, in a box of height h.
-// The box of the tile's column 0 has its upper left corner at x0, y0.
+// The box of the tile's column 0 has its upper left corner at x0, y0. least is the smallest height of a lane.
 func Stack(img *image.RGBA, x0, y0, h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) {
 	for b := range StackBoxes(h, t, lanes, from, to, least, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)

@@ -358,8 +358,8 @@ func (r *scanResult) shift(n int64) {
 	}
 }
 
-// quickClaim takes the claim at the start of rest. It returns the length of the line, or 0 if its
-// numbers are not written in the common way.
+// quickClaim updates the result with the claim whose line is at the start of rest. It returns the length
+// of the line, or 0 if its numbers are not written in the common way.
 func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	i := skipInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')
@@ -398,7 +398,7 @@ func sameScale(v int64, scale, wanted int32) trace.Decimal {
 	return trace.Decimal{Coef: v, Scale: scale}
 }
 
-// quickEvent takes the event at the start of rest, like quickClaim.
+// quickEvent is like quickClaim, for an event.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.AnyByte)
 	if i == 0 || semicolon(rest, i) == 0 {
@@ -414,7 +414,7 @@ func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	return i + skipLine(rest[i:])
 }
 
-// quickFragment takes the fragment at the start of rest, like quickClaim.
+// quickFragment is like quickClaim, for a fragment.
 func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
 	id, i := integer(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')

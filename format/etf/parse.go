@@ -109,7 +109,7 @@ type dependency struct {
 	text                []byte // the line, in the block
 }
 
-// recentOf returns the index of a kind of lines with attributes.
+// recentOf returns the index of the cached attribute keys for lines with keyword k.
 func recentOf(k Keyword) int {
 	switch k {
 	case C:

@@ -346,7 +346,7 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	}
 	l, canonical := w.read(number)
 	if canonical != nil && !sameText(canonical, b[n:]) {
-		canonical = w.asRead()
+		canonical = w.canonicalLine()
 	}
 	if canonical != nil && sameText(canonical, b[n:]) {
 		return append(b[:n], l...)
@@ -503,9 +503,9 @@ func (w *Writer) writeSamples(c *curve, all bool) error {
 	return nil
 }
 
-// asRead returns the canonical form of the last line that was read, with its samples in the order
+// canonicalLine returns the canonical form of the last line that was read, with its samples in the order
 // of time. Its times are rounded like those of events unless lines with a defect are rewritten.
-func (w *rewriter) asRead() []byte {
+func (w *rewriter) canonicalLine() []byte {
 	r := &w.rec
 	round := func(t *trace.Decimal) {
 		if v, exact, _ := t.Ticks(w.d.Digits); exact || !w.sound {

@@ -109,7 +109,8 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 	return before, last, nil
 }
 
-// lastBytes returns the last bytes of a compressed file. Damaged data, which readers report, ends it.
+// lastBytes returns the last decompressed bytes of a file. If the file is damaged, these are the bytes before
+// the damage, which readers report.
 func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 	end, buf := make([]byte, 0, 2*chunk), make([]byte, chunk)
 	for {

@@ -37,7 +37,7 @@ func operationKind(kind uint64) string {
 // all begun operations have ended. If more rows would have to wait, the values are left out.
 const maxHeldRows = 1 << 16
 
-// lookahead holds the rows that are held back.
+// lookahead holds the rows that wait for the end of a collective operation.
 type lookahead struct {
 	rows, rest trace.Batch
 	open       map[uint32]int // row at which the operation of a location has begun

@@ -21,7 +21,8 @@ func lineEnds(w uint64) uint64 {
 // lineLength returns the number of bytes before the first mark of lineEnds, 8 if there is none.
 func lineLength(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
-// upTo returns the bytes of w up to and including the first byte that marks of lineEnds mark.
+// upTo returns w with all bytes after the first line end set to zero. marks are the line ends of w, as
+// lineEnds returns them.
 func upTo(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
 
 // hexWord parses 8 bytes as hexadecimal digits, all at once. The first byte is the lowest. bad is 0 if

@@ -25,8 +25,8 @@ type unevenTime struct {
 	since int64
 }
 
-// at returns the balance of the channel of the next message and counts that message.
-func (m *messageMatcher) at(c channel) *balance {
+// nextMessage counts a message record, and returns the balance of its channel, which it creates if needed.
+func (m *messageMatcher) nextMessage(c channel) *balance {
 	b := m.open[c]
 	if b == nil {
 		if m.open == nil {
@@ -68,7 +68,7 @@ func (m *messageMatcher) follow(r *Record, lost map[unevenTime]int64, states map
 	switch r.Type {
 	case SendMsg:
 		c := channel{r.Process, r.Peer, r.Communicator, r.Tag}
-		b := m.at(c)
+		b := m.nextMessage(c)
 		all, some := lost[unevenTime{c, b.since}]
 		if states != nil && b.sent >= b.received && (!some || b.sent < all) {
 			b.waiting = append(b.waiting, states[r.Process].Pend(r))
@@ -77,7 +77,7 @@ func (m *messageMatcher) follow(r *Record, lost map[unevenTime]int64, states map
 		m.settle(c, b)
 	case RecvMsg:
 		c := channel{r.Peer, r.Process, r.Communicator, r.Tag}
-		b := m.at(c)
+		b := m.nextMessage(c)
 		if len(b.waiting) > 0 {
 			states[r.Peer].Deliver(b.waiting[0])
 			b.waiting = b.waiting[1:]

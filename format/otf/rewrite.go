@@ -367,8 +367,8 @@ func (e *encoder) writeMarkerDefinition(r *Record) error {
 	return e.w.Stream(r.Stream).Write(r)
 }
 
-// updateTimes changes the times in a definition of the only trace if it begins or ends at other times than before.
-// It returns false for a sample point of which no record is left.
+// updateTimes updates the times in a definition if the written trace begins or ends at another time than the
+// original one. It returns false if the definition is a sample point whose records are not written.
 func (e *encoder) updateTimes(r *Record) bool {
 	switch {
 	case !e.original.moved:

@@ -213,8 +213,8 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	}
 	var err error
 	for more := 1; next < len(list) && err == nil; {
-		// Pieces after the selected times are read only when they turn out to be needed, first a
-		// single one.
+		// Pieces after the selected times are optional. They are read only if the pieces before them
+		// do not suffice: first one piece, then twice as many each time.
 		if more *= 2; !list[next].optional {
 			more = 1
 		}

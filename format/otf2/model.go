@@ -35,8 +35,8 @@ type model struct {
 	// checker checks the events of locations that are read; nil if none is wanted.
 	checker atomic.Pointer[checker]
 	places  sync.Map // *place by location id
-	// unkept counts undefined references and types that differ from the defined ones, where the
-	// model does not keep them.
+	// unkept counts values in events that the model cannot represent as they are in the file: references to
+	// nothing, and values of metrics and attributes whose type differs from the defined one.
 	unkept atomic.Int64
 	// oldOpenMP records which records of old versions, from ompFork on, have been read.
 	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool

@@ -59,8 +59,9 @@ func (p *source) id(t Table, id uint64) uint64 {
 	return undefined32
 }
 
-// written returns the index in the written trace of a definition, or NoRef.
-func (p *source) written(t Table, id uint64) uint32 {
+// writtenDefinition returns the index in the written trace of the definition of the archive with the given id, or
+// NoRef if it is not written.
+func (p *source) writtenDefinition(t Table, id uint64) uint32 {
 	i := p.m.lookup(t, id)
 	table, _ := modelTable(p.m.defs, t, i)
 	if table == nil {
@@ -270,7 +271,7 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 			p.ids[t][id] = class
 			return false
 		}
-		i := p.written(t, id)
+		i := p.writtenDefinition(t, id)
 		written, known := j.entries[t][i]
 		if known && i != trace.NoRef {
 			p.ids[t][id] = written
@@ -373,7 +374,7 @@ func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 		}
 		if !p.sharedIDs[id] {
 			p.ids[Groups][id] = first.Values[0]
-			if i := p.written(Groups, id); i != trace.NoRef {
+			if i := p.writtenDefinition(Groups, id); i != trace.NoRef {
 				j.entries[Groups][i] = first.Values[0]
 			}
 		}
@@ -494,7 +495,7 @@ func (p *source) prune(list []*Record) []*Record {
 				}
 			}
 		case t == Strings || t == InterruptGenerators || t == IOParadigms || t == SourceLocations || t == Paradigms,
-			t != LocationGroups && t != SystemTreeNodes && p.written(t, r.Values[0]) != trace.NoRef:
+			t != LocationGroups && t != SystemTreeNodes && p.writtenDefinition(t, r.Values[0]) != trace.NoRef:
 			kept[definition{t, r.Values[0]}] = true
 		}
 		if r.ID == defGroup && communicatingFirst(r) == 0 {

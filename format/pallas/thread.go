@@ -194,8 +194,8 @@ func (t *Thread) Loop(k Token) *Loop {
 	return nil
 }
 
-// tokensByIndex returns a token of each entry of a list of n: the one with the lowest id that the map has
-// for it.
+// tokensByIndex returns a token of type t for each of the n entries of a list. m maps ids to indexes in the
+// list. Of several ids with the same index, the lowest one is taken. An index without an id has NoToken.
 func tokensByIndex(m []uint32, t TokenType, n int) []Token {
 	l := make([]Token, n)
 	for i := range l {

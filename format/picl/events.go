@@ -161,7 +161,7 @@ var messageTable = [...]messageSpec{
 	{trace.RecvComplete, -60, 5, "r", "ltpq"},
 }
 
-// messageOf returns the row for a kind or an event type, or nil if there is none.
+// messageOf returns the entry of messageTable for a kind or an event type, or nil if there is none.
 func messageOf(k trace.Kind, event int64) *messageSpec {
 	for i := range messageTable {
 		if m := &messageTable[i]; m.kind == k || m.event == event {

@@ -45,7 +45,7 @@ type rewriter struct {
 	buf       []byte
 }
 
-// rewrite makes the encoder write the unchanged lines of a file.
+// rewrite prepares the encoder to write the file of o again. Lines that do not change are copied.
 func (e *encoder) rewrite(o *original) {
 	d := o.d
 	e.rewriter = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs},

@@ -580,13 +580,13 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) eventFigures
 	return sum
 }
 
-// noEvents lists the event types that have statistics but no event records.
-var noEvents = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
+// unrecordedTypes lists the event types that have statistics but no event records.
+var unrecordedTypes = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
 
 // unrecorded reports whether an event type, or a member of a subset, has no event records. It
 // returns false for -1, because the figures of such types are added to the sum of all events.
 func (s *Statistics) unrecorded(event int64) bool {
-	return event != -1 && slices.ContainsFunc(noEvents, func(e int64) bool {
+	return event != -1 && slices.ContainsFunc(unrecordedTypes, func(e int64) bool {
 		in, _ := s.defs.inEventSubset(event, e)
 		return e == event || in
 	})

@@ -63,7 +63,7 @@ var childModes = []struct {
 		if err != nil {
 			return err
 		}
-		bytes, err := p.blocks(s[0])
+		bytes, err := p.leastBytes(s[0])
 		fmt.Fprintln(out, bytes, p.from, p.to)
 		return err
 	}},

@@ -59,8 +59,8 @@ func tracePartOf(ctx context.Context, path string, from, to, location int) (trac
 	return p, err
 }
 
-// blocks returns the number of bytes that a reader must read for the part.
-func (p tracePart) blocks(path string) (int64, error) {
+// leastBytes returns the number of bytes that a reader must read at least for the events of the part.
+func (p tracePart) leastBytes(path string) (int64, error) {
 	if filepath.Ext(path) == ".pallas" {
 		return p.pallasBlocks(path)
 	}

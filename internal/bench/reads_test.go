@@ -56,7 +56,7 @@ func TestBytesRead(t *testing.T) {
 // blocks returns the number of bytes that must be read for a part of a trace.
 func blocks(t *testing.T, path string, p tracePart) int64 {
 	t.Helper()
-	n, err := p.blocks(path)
+	n, err := p.leastBytes(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestBlocksOTF2(t *testing.T) {
 	}
 	b[1<<20+18] = 12
 	file(t, filepath.Join(dir, "ring", "0.evt"), int64(len(b)), b[:]...)
-	if _, err := everything().blocks(path); err == nil {
+	if _, err := everything().leastBytes(path); err == nil {
 		t.Error("a chunk that does not begin with a time: expected an error")
 	}
 }

@@ -26,8 +26,8 @@ func checkCube(file string) error {
 	return nil
 }
 
-// writeCube writes the figures of a trace to a file. It returns an error if there are none and nothing
-// was selected.
+// writeCube writes the metrics of a trace to a Cube file. It returns an error if the whole trace is selected and
+// has no visits of regions.
 func (a *app) writeCube(file string, in *input, s *selectionFlags, f *tracecube.Builder) error {
 	if f.Empty() && !s.any() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
@@ -52,7 +52,7 @@ func (a *app) profileCube(ctx context.Context, file string, in *input, s *select
 	return a.writeCube(file, in, s, f)
 }
 
-// waitsCube writes the waits of a trace together with the figures of other analyses.
+// waitsCube writes the waits of a trace to a Cube file, together with the results of other analyses.
 func (a *app) waitsCube(ctx context.Context, flags *waitsFlags, in *input, x *waitsResult, sel trace.Selection,
 	opt calltree.Options) error {
 	f, err := tracecube.New(ctx, in.Events, sel, opt)

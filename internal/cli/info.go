@@ -143,8 +143,8 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 	return nil
 }
 
-// info returns the trace, or a part of it, as package info takes it. by chooses whether regions are
-// listed by name or by definition.
+// info returns the trace as the input of package info. part is set if the events are only a part of the
+// trace. by chooses whether regions are listed by name or by definition.
 func (in *input) info(by string, part *info.Part) *info.Trace {
 	return &info.Trace{
 		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,

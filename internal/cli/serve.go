@@ -182,7 +182,8 @@ func keptToken(c *cache.Cache, port int) string {
 	return serve.NewToken()
 }
 
-// token returns a new secret, or the secret in a file.
+// token returns the secret in a file, to which it writes a new secret if the file does not exist. If file is "", it
+// returns a new secret; if none is set, it returns "".
 func token(file string, none bool) (string, error) {
 	if none {
 		return "", nil
