@@ -55,7 +55,7 @@ func TestNothingChosen(t *testing.T) {
 	check := func(c *cobra.Command, variant []string) {
 		for _, f := range flags {
 			lookup := c.Flags().Lookup(f.flag)
-			if lookup == nil || f.flag == "to" && c.Flags().Lookup("from") == nil {
+			if lookup == nil || lookup.Hidden || f.flag == "to" && c.Flags().Lookup("from") == nil {
 				continue
 			}
 			args := []string{c.Name(), in, "--" + f.flag, f.value}
