@@ -43,7 +43,8 @@ func TestConfigure(t *testing.T) {
 			memory = i
 		}
 	}
-	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "memory": memory, "calls": attrs.url + "~;rows=u32"}, &out)
+	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "memory": memory,
+		"calls": attrs.url + "~;rows=u32"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}

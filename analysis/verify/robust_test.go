@@ -11,7 +11,8 @@ import (
 )
 
 // TestRobustness checks numbers that were found by hand. The counter s is 1 from 0, 4 from 10, and 2.5 from 20 to
-// 30 ms. A comes at 0, 12 and 25 ms, B at 3 and 16 ms. The response times are 3 and 4 ms, and the last A waits for 5 ms.
+// 30 ms. A comes at 0, 12 and 25 ms, B at 3 and 16 ms. The response times are 3 and 4 ms, and the last A waits for
+// 5 ms.
 func TestRobustness(t *testing.T) {
 	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
 	loc, s := rec.Location("main"), rec.Counter("s", "")

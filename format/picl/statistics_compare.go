@@ -33,7 +33,8 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
-		if ok && (slices.Contains(unrecordedTypes, event) || r.Type == TypeVolumes && event == -901) && r.Values[i+1].Float() > 0 {
+		if ok && (slices.Contains(unrecordedTypes, event) || r.Type == TypeVolumes && event == -901) &&
+			r.Values[i+1].Float() > 0 {
 			if s.silent[about] == nil {
 				s.silent[about] = map[int64]float64{}
 			}
