@@ -27,6 +27,14 @@ type lock struct {
 	overdue map[uint32]acquired
 }
 
+// put stores a value in a map, which it makes first if needed: most locks need none of their maps.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}
+
 // release is a release of a lock, at a time in ticks.
 type release struct {
 	time  int64
@@ -48,8 +56,7 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 	l := e.locks[k]
 	if l == nil {
-		l = &lock{pattern: LockContention, released: map[uint64]release{}, waiting: map[uint64]acquired{},
-			overdue: map[uint32]acquired{}}
+		l = &lock{pattern: LockContention}
 		if k.model == synclog.ThreadModel || k.model == synclog.NumberModel {
 			l.pattern = ThreadJoin
 		}
@@ -77,7 +84,7 @@ func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
 		e.contention(l, a, h)
 		return
 	}
-	l.released[order] = h
+	put(&l.released, order, h)
 	if !l.any || h.time >= l.latest.time {
 		l.any, l.latest = true, h
 	}
@@ -89,7 +96,7 @@ func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
 		delete(l.released, order-1)
 		e.contention(l, a, h)
 	} else if order > 1 {
-		l.waiting[order] = a
+		put(&l.waiting, order, a)
 	}
 }
 
@@ -112,7 +119,7 @@ func (e *engine) release(l *lock, h release) {
 func (e *engine) acquire(l *lock, a acquired, shared bool) {
 	switch {
 	case l.held && l.holder != a.place.Location && !shared:
-		l.overdue[l.holder] = a
+		put(&l.overdue, l.holder, a)
 	case l.any:
 		e.contention(l, a, l.latest)
 	}
