@@ -145,7 +145,11 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 		}
 		ops[0], ops[2], kinds = uint64(w.nodes[c.node].region), regionModel, []Kind{Acquire, Release}
 	case c.kind.lock == joins:
-		ops = []uint64{w.process(l), trace.Undefined, ThreadModel, 1}
+		group, ok := w.process(l)
+		if !ok {
+			return
+		}
+		ops[0], ops[2], ops[3] = group, ThreadModel, 1
 	case !c.identified:
 		return
 	case c.kind.lock == shares:
@@ -157,19 +161,22 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 	}
 }
 
-// process returns the group of a location.
-func (w *worker) process(l *lane) uint64 {
-	if w.defs.Locations.Has(l.loc) {
-		return uint64(w.defs.Locations.At(l.loc).Group)
+// process returns the group of the process to which a location belongs. ok is false if the trace does not tell it.
+func (w *worker) process(l *lane) (group uint64, ok bool) {
+	if !w.defs.Locations.Has(l.loc) {
+		return 0, false
 	}
-	return uint64(trace.NoRef)
+	g := w.defs.Locations.At(l.loc).Group
+	return uint64(g), w.defs.Groups.Has(g) && w.defs.Groups.At(g).Kind == "process"
 }
 
 // threadEnd adds the points of the end of a thread: one for calls that wait for any thread of the process, and one for
 // those whose records name the thread.
 func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
-	if err := w.add(l, Release, t, t, []uint64{w.process(l), trace.Undefined, ThreadModel}); err != nil {
-		return err
+	if group, ok := w.process(l); ok {
+		if err := w.add(l, Release, t, t, []uint64{group, trace.Undefined, ThreadModel}); err != nil {
+			return err
+		}
 	}
 	if operand(ops, 0) == trace.Undefined {
 		return nil
@@ -223,7 +230,10 @@ func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
 		w.defs.RegionParadigm(w.defs.Regions.At(region)) != trace.OpenMP) {
 		return 0, false
 	}
-	group := w.process(l)
+	group, ok := w.process(l)
+	if !ok {
+		return 0, false
+	}
 	if !c.identified {
 		return unknownTeam | group, true
 	}

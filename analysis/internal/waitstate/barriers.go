@@ -45,7 +45,8 @@ type visitor struct {
 // round has the visits of a barrier that overlap: each location is in the barrier when the first one leaves it.
 type round struct {
 	members []Member
-	leave   int64 // end of the first visit that ended, in ticks
+	inside  map[uint32]bool // the locations of members
+	leave   int64           // end of the first visit that ended, in ticks
 	pattern Pattern
 }
 
@@ -127,15 +128,15 @@ func (e *engine) unteamed(c *synclog.Call, m Member) {
 	b := &e.barriers
 	barrier := c.Team.Communicator
 	r := b.rounds[barrier]
-	if r != nil && (m.Enter > r.leave ||
-		slices.ContainsFunc(r.members, func(o Member) bool { return o.Place.Location == m.Place.Location })) {
+	if r != nil && (m.Enter > r.leave || r.inside[m.Place.Location]) {
 		e.endRound(barrier, r)
 		r = nil
 	}
 	if r == nil {
-		r = &round{leave: c.Leave, pattern: threadBarrier(c)}
+		r = &round{inside: map[uint32]bool{}, leave: c.Leave, pattern: threadBarrier(c)}
 		b.rounds[barrier] = r
 	}
+	r.inside[m.Place.Location] = true
 	if r.members = append(r.members, m); len(r.members) == b.locations[barrier] {
 		e.endRound(barrier, r)
 	}
