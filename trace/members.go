@@ -57,10 +57,18 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 // members of a communicator's set are indexes into the set of all communicating locations or, if
 // its attribute "flags" contains GLOBAL_MEMBERS, ids of locations.
 func (d *Definitions) Ranks(communicator uint32) []uint32 {
-	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) {
+	if !d.Communicator.Has(communicator) {
 		return nil
 	}
-	s := d.Sets.At(d.Communicator.At(communicator).Set)
+	return d.SetRanks(d.Communicator.At(communicator).Set)
+}
+
+// SetRanks returns the location of each member of a set of ranks, like [Definitions.Ranks].
+func (d *Definitions) SetRanks(set uint32) []uint32 {
+	if !d.Sets.Has(set) {
+		return nil
+	}
+	s := d.Sets.At(set)
 	var all *Set // the set that the members are indexes into; nil if the members are ids of locations
 	switch {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":

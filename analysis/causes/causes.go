@@ -176,7 +176,7 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	o := f.h.Opening(w.Place, w.Cause)
 	f.waiting.sum(w.Place, o.A, &o)
 	f.late.sum(w.Cause, o.B, &o)
-	if w.Pattern == waitstate.LockContention {
+	if w.Pattern.Released() {
 		f.late.addInside(w.Cause, w.CauseTime)
 	}
 	// Sum the time that the late location spent in each path in excess of the waiting location.

@@ -13,19 +13,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pairOfRanks is a trace of two ranks.
+// pairOfRanks is a trace of two ranks, or more.
 type pairOfRanks struct{ sim }
 
 // newPairOfRanks returns a trace of two ranks without events.
-func newPairOfRanks() *pairOfRanks {
+func newPairOfRanks() *pairOfRanks { return newRanks(2) }
+
+// newRanks returns a trace of n ranks without events.
+func newRanks(n int) *pairOfRanks {
 	p := &pairOfRanks{sim{rec: trace.NewRecorder(trace.Seconds(1e6))}}
 	machine := p.rec.Machine("machine")
-	for i := range 2 {
+	var members []int64
+	var ranks []int
+	for i := range n {
+		members, ranks = append(members, int64(i)), append(ranks, i)
 		p.rec.Thread("thread", p.rec.Process(fmt.Sprint("MPI Rank ", i), machine))
 	}
-	p.rec.Defs().Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: []int64{0, 1}, Attrs: []trace.Attr{
+	p.rec.Defs().Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: members, Attrs: []trace.Attr{
 		{Key: "paradigm", Value: trace.StringValue("mpi")}}})
-	p.comm("MPI_COMM_WORLD", simComm{[]int{0, 1}})
+	p.comm("MPI_COMM_WORLD", simComm{ranks})
 	return p
 }
 

@@ -93,6 +93,7 @@ type simOptions struct {
 	noRendezvous  bool
 	overtaking    bool // receives of a channel complete in any order
 	posted        bool // some collective operations are non-blocking
+	windows       bool // there is a window for one-sided communication
 }
 
 // simulate returns the trace of a random program.
@@ -141,6 +142,10 @@ func simulate(o simOptions) *trace.Recorder {
 		if len(r.threads) > 1 {
 			s.team(r)
 		}
+	}
+	if o.windows {
+		d.Windows.Add(trace.Named{ID: "0", Attrs: []trace.Attr{
+			{Key: trace.CommunicatorIDAttribute, Value: trace.StringValue("0")}}})
 	}
 	s.run(o, n)
 	return s.rec
@@ -258,6 +263,8 @@ func (s *sim) run(o simOptions, n int) {
 		case len(r.threads) > 1 && k < 6:
 			s.parallel(r)
 		case n == 1:
+		case o.windows && s.IntN(2) == 0:
+			s.oneSided(r)
 		case k < 10 && !o.onlyBlocking:
 			s.nonblocking(r, o)
 		case k < 13:

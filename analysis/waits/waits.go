@@ -63,6 +63,10 @@ var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 		"calls of other members are missing, or members disagree about the operation"},
 	waitstate.UnknownBarrier:    {"barrier calls", "the trace does not record whose calls belong together"},
 	waitstate.IncompleteBarrier: {"barrier calls", "calls of other threads of the team are missing"},
+	waitstate.UnrecordedWindow: {"calls of one-sided synchronisation",
+		"the trace has no events in them, so that window and partners are unknown"},
+	waitstate.UnmatchedWindow: {"calls of one-sided synchronisation",
+		"the calls of the other side or the end are missing, or the group is unknown"},
 }
 
 // sum is the number of some waits and their total time.
@@ -179,7 +183,7 @@ func (a *adder) add(w *waitstate.Wait) {
 		return
 	}
 	window := a.opt.Window
-	if (w.Pattern == waitstate.Barrier || w.Pattern == waitstate.NxN) && w.Length > 0 && window.Has(w.CauseTime) {
+	if w.Pattern.AllForAll() && w.Length > 0 && window.Has(w.CauseTime) {
 		a.lastOf(w.Communicator, w.Cause.Location).time.Add(w.Length)
 	}
 	length := window.Clip(w.Begin+w.Length) - window.Clip(w.Begin)

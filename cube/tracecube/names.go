@@ -116,6 +116,12 @@ var scalascaMetrics = map[string]metricInfo{
 		"Time in which the other threads of the process are idle because this one works alone."},
 }
 
+// weftParents has the parents of weft's own metrics that are part of another one of these.
+var weftParents = map[string]string{
+	"weft_early_rma_fence": "weft_wait_at_rma_fence",
+	"weft_late_complete":   "weft_early_wait",
+}
+
 // infoOf returns the description of the metric with a unique name.
 func infoOf(name string) metricInfo {
 	if k, ok := scalascaMetrics[name]; ok {
@@ -129,6 +135,8 @@ func infoOf(name string) metricInfo {
 		"A figure of weft that Scalasca does not have."}
 	if strings.HasPrefix(name, weftPrefix+"delay_") {
 		k.parent = "delay"
+	} else if parent, ok := weftParents[name]; ok {
+		k.parent = parent
 	}
 	return k
 }

@@ -117,6 +117,30 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
+// TestPartsOfWaits checks that each pattern of waits that is part of another one is a metric below that of the
+// other one, for all waits of one-sided communication: its time is included there.
+func TestPartsOfWaits(t *testing.T) {
+	f, d := figures(t, "../../analysis/waits/testdata/rma/traces.otf2")
+	w, err := waits.Find(context.Background(), d, waits.Options{Rows: trace.NewRows(d.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddWaits(w)
+	parts := 0
+	for _, p := range w.Patterns {
+		if p.PartOf == "" {
+			continue
+		}
+		parts++
+		if found, expected := infoOf(f.waitName(p.Pattern, nil)).parent, f.waitName(p.PartOf, nil); found != expected {
+			t.Errorf("%s: found parent %s, expected %s", p.Pattern, found, expected)
+		}
+	}
+	if parts != 2 {
+		t.Errorf("found %d parts, expected early-rma-fence and late-complete", parts)
+	}
+}
+
 // TestSeveralRoots checks that several outermost paths become children of an artificial one and
 // keep their values.
 func TestSeveralRoots(t *testing.T) {

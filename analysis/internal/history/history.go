@@ -226,6 +226,14 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 				hooks.Rendezvous(r)
 			}
 		},
+		Dependence: func(d *waitstate.Dependence) {
+			h.addSource(d.Place, Source{d.Cause, d.Time, false})
+			a, b := h.At(d.Cause), h.At(d.Place)
+			h.addMeeting(d.Cause, d.Place, a.Enter, a.Leave, b.Enter, b.Leave)
+			if hooks.Dependence != nil {
+				hooks.Dependence(d)
+			}
+		},
 		Operation: func(o *waitstate.Operation) {
 			h.operation(o)
 			if hooks.Operation != nil {

@@ -77,8 +77,8 @@ func (h *horizon) reached(upTo int64) bool {
 				continue
 			}
 			lanes[uint32(loc)] = l
-			if len(l.visits) > 0 || len(l.barriers) > 0 {
-				return false // the members of a team or barrier are known only at the end of the trace
+			if len(l.visits) > 0 || len(l.barriers) > 0 || l.accesses {
+				return false // the other sides are known only at the end of the trace
 			}
 		}
 	}
@@ -144,10 +144,14 @@ func (h *horizon) complete(lanes map[uint32]*lane) bool {
 		}
 	}
 	for s, n := range h.operations {
-		if s.Communicator >= uint64(h.defs.Communicator.Len()) {
+		communicator := s.Communicator
+		if s.Windows {
+			communicator = uint64(h.defs.WindowCommunicator(uint32(min(communicator, uint64(trace.NoRef)))))
+		}
+		if communicator >= uint64(h.defs.Communicator.Len()) && !s.Windows {
 			continue // without a definition, calls cannot be matched
 		}
-		members, known := h.defs.MemberCount(uint32(s.Communicator))
+		members, known := h.defs.MemberCount(uint32(min(communicator, uint64(trace.NoRef))))
 		for _, l := range lanes {
 			if l.sequences[s] >= n {
 				members--

@@ -10,7 +10,8 @@ import (
 var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
 	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
 	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
-	trace.LockRelease: Release}
+	trace.LockRelease: Release, trace.RMALockRequest: WindowRequest, trace.RMALockAcquire: WindowAcquire,
+	trace.RMALockRelease: WindowRelease}
 
 // point processes an event that can be a point, or that begins or ends an operation or a team.
 func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
@@ -37,7 +38,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
-		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5)})
+		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5), false})
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
@@ -47,7 +48,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		}
 		return w.addCollective(l, collectiveOperands(ops), t, end)
 	case trace.CollectiveComplete:
-		l.sequences[Sequence{operand(ops, 1), true}]++
+		l.sequences[Sequence{operand(ops, 1), true, false}]++
 		delete(l.requests, operand(ops, 5))
 		return w.add(l, CollectiveDone, t, t, ops)
 	case trace.ThreadEnd:
@@ -110,11 +111,10 @@ func collectiveOperands(ops []uint64) (c [5]uint64) {
 
 // collective ends the latest open collective operation with the same matching number.
 func (w *worker) collective(l *lane, t int64, ops []uint64) error {
+	id := operand(ops, 5)
 	i := len(l.collectives) - 1
-	if id := operand(ops, 5); id != trace.Undefined {
-		for i >= 0 && l.collectives[i].matching != id {
-			i--
-		}
+	for i >= 0 && (l.collectives[i].window || id != trace.Undefined && l.collectives[i].matching != id) {
+		i--
 	}
 	of := collectiveOperands(ops)
 	if i < 0 {
@@ -130,7 +130,7 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 
 // addCollective adds the point of a collective operation, which lasts from begin to end.
 func (w *worker) addCollective(l *lane, ops [5]uint64, begin, end int64) error {
-	l.sequences[Sequence{ops[1], false}]++
+	l.sequences[Sequence{ops[1], false, false}]++
 	return w.add(l, Collective, begin, end, append(ops[:], uint64(end)-uint64(begin)))
 }
 

@@ -45,6 +45,13 @@ const (
 	Join                       // trace.ThreadJoin
 	TeamBegin                  // trace.ThreadTeamBegin
 	TeamEnd                    // trace.ThreadTeamEnd
+	// The following kinds are of one-sided communication. Ops[0] is the window.
+	WindowCollective // trace.RMACollectiveEnd; Ops are window, operation, root, and bytes sent and received
+	WindowGroup      // trace.RMAGroupSync; Ops[1] is the group, an index into Definitions.Sets
+	WindowRequest    // trace.RMALockRequest; Ops are window, remote location, lock and type
+	WindowAcquire    // trace.RMALockAcquire; Ops like those of WindowRequest
+	WindowRelease    // trace.RMALockRelease; Ops are window, remote location and lock
+	WindowAccess     // trace.RMAPut, trace.RMAGet and trace.RMAAtomic; Ops[1] is the remote location
 )
 
 // MaxOperands is the greatest number of operands of a point.
@@ -82,7 +89,9 @@ type Call struct {
 	Init, Finalize bool
 	// Synchronous is set if a send in the call completes only after its receive is posted.
 	Synchronous bool
-	Team        Team
+	// Window is what a call of MPI does with a window for one-sided communication.
+	Window WindowCall
+	Team   Team
 	// Inner is the time that a location spends in other regions during a barrier of threads, such as tasks, which do not
 	// wait for anything.
 	Inner  int64
@@ -153,10 +162,12 @@ type Log struct {
 }
 
 // Sequence identifies the collective operations of a communicator: the blocking ones or, if Posted
-// is set, the non-blocking ones.
+// is set, the non-blocking ones. If Windows is set, the operations are those of the window with the
+// index Communicator.
 type Sequence struct {
 	Communicator uint64
 	Posted       bool
+	Windows      bool
 }
 
 // memory is the number of bytes of packed calls that a log keeps in memory, and timesMemory that with

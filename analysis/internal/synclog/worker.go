@@ -58,6 +58,7 @@ type regionKind struct {
 
 	init, finalize bool // it initialises or finalises MPI
 	synchronous    bool // its sends complete only after the receive is posted
+	window         WindowCall
 }
 
 // lane has the calls of a location. Times are in ticks.
@@ -84,6 +85,7 @@ type lane struct {
 	// requests has the times at which the incomplete non-blocking collective operations were posted, by
 	// request. It is nil without a window.
 	requests map[uint64]int64
+	accesses bool  // it has points of one-sided communication with other locations than its collective operations
 	changed  int64 // time of the last enter or leave of a region
 	end      int64 // end of the last packed call
 	packed   int32 // number of packed calls
@@ -167,6 +169,7 @@ type openCollective struct {
 	time     int64
 	ops      [5]uint64
 	matching uint64
+	window   bool // an operation of a window for one-sided communication, without operands
 }
 
 // teamVisit is an open visit of a team of threads, with the number of its barriers so far.
@@ -219,7 +222,9 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
-	k.kept = k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init || k.finalize
+	k.window = windowCalls[name]
+	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
+		k.finalize
 	return k
 }
 
@@ -321,7 +326,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		if k.IsEvent() {
 			l.latest = max(l.latest, t)
 		}
-		if k < trace.Send || k > trace.LockRelease {
+		if k < trace.Send || k > trace.RMAAtomic {
 			continue
 		}
 		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {
@@ -335,7 +340,13 @@ func (w *worker) Batch(b *trace.Batch) error {
 			}
 			ops = b.Op[from:b.OpEnd[op]]
 		}
-		if err := w.point(l, t, k, ops); err != nil {
+		var err error
+		if k <= trace.LockRelease {
+			err = w.point(l, t, k, ops)
+		} else {
+			err = w.windowPoint(l, t, k, b.Ref[i], ops)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -105,6 +105,8 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, threadBarrier(c), Patterns)
 	case c.Unteamed:
 		e.unteamed(c, m)
+	case c.Window != 0:
+		e.Unjudged[UnrecordedWindow] += e.members([]Member{m})
 	default:
 		e.Unjudged[UnknownBarrier] += e.members([]Member{m})
 	}

@@ -14,12 +14,14 @@ import (
 type instance struct {
 	operation, root uint64
 	members         []Member
+	incoming        map[uint32]access // by location: the latest access to its memory since the instance before
 }
 
 // sequence has the incomplete operations of a sequence.
 type sequence struct {
-	communicator uint64
+	communicator uint64 // trace.Undefined if it is unknown
 	posted       bool
+	unknown      bool             // the trace does not define the communicator or the window
 	next         map[uint32]int64 // by location: number of its next operation
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
@@ -37,8 +39,14 @@ func (e *engine) countMembers() {
 		s := e.collectives[k]
 		if s == nil {
 			s = &sequence{communicator: k.Communicator, posted: k.Posted, next: map[uint32]int64{}}
-			if k.Communicator < uint64(e.defs.Communicator.Len()) {
-				s.ranks = e.defs.Ranks(uint32(k.Communicator))
+			if k.Windows {
+				s.communicator = e.windowCommunicator(k.Communicator)
+				s.unknown = k.Communicator >= uint64(e.defs.Windows.Len())
+			} else {
+				s.unknown = k.Communicator >= uint64(e.defs.Communicator.Len())
+			}
+			if s.communicator < uint64(e.defs.Communicator.Len()) {
+				s.ranks = e.defs.Ranks(uint32(s.communicator))
 			}
 			e.collectives[k] = s
 		}
@@ -66,6 +74,10 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *ca
 	m := memberOf(c, at)
 	m.bare = c.Bare && m.Enter == m.Leave
 	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
+	if p.Kind == synclog.WindowCollective {
+		e.join(synclog.Sequence{Communicator: p.Ops[0], Windows: true}, windowOperation(c, p.Ops[1]), p.Ops[2], m)
+		return own
+	}
 	posted := p.Kind == synclog.CollectiveDone
 	if posted {
 		own = e.messages.callOf(c, at, own)
@@ -88,7 +100,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	loc := m.Place.Location
 	n := s.next[loc]
 	s.next[loc]++
-	if s.communicator >= uint64(e.defs.Communicator.Len()) || s.disagreed || n < s.done {
+	if s.unknown || s.disagreed || n < s.done {
 		e.Unjudged[UnmatchedCollective] += e.members([]Member{m})
 		e.membersDone([]Member{m})
 		return
@@ -155,6 +167,9 @@ func (e *engine) memberWaits(m *Member, waits ...Wait) {
 
 // connectsGroups reports whether a communicator connects two groups of locations.
 func (e *engine) connectsGroups(communicator uint64) bool {
+	if communicator >= uint64(e.defs.Communicator.Len()) {
+		return false
+	}
 	return slices.ContainsFunc(e.defs.Communicator.At(uint32(communicator)).Attrs,
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
@@ -187,8 +202,13 @@ func (e *engine) judge(s *sequence, x *instance) {
 	}
 	e.Judged += e.members(x.members)
 	name, _ := e.defs.OperationName(x.operation)
-	o := &Operation{Communicator: s.communicator, HasCommunicator: true, Members: x.members, Root: -1, Posted: s.posted,
-		Collective: true}
+	o := &Operation{Communicator: s.communicator, HasCommunicator: s.communicator != trace.Undefined,
+		Members: x.members, Root: -1, Posted: s.posted, Collective: true}
+	if p, ok := windowPatterns[x.operation]; ok {
+		e.judgeWindow(o, p, x.incoming)
+		e.operation(o)
+		return
+	}
 	switch name {
 	case "barrier":
 		e.judgeNxN(o, Barrier, BarrierCompletion, func(*Member) (waits, completes bool) { return true, true })

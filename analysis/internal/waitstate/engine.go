@@ -5,7 +5,7 @@
 // An engine keeps the calls that wait for their other side in memory: about 200 bytes per pending
 // message, 60 bytes per member of an incomplete collective operation, and 150 bytes per non-blocking
 // operation of a location behind one that is not complete. It also keeps up to 256 late messages of each
-// location, with 100 bytes each.
+// location, with 100 bytes each, and 500 bytes per epoch of one-sided communication that is not complete.
 package waitstate
 
 import (
@@ -18,9 +18,9 @@ import (
 // Pattern is a type of wait state, or of time in which an operation completes.
 type Pattern uint8
 
-// The values of Pattern. WrongOrder is a part of LateSender, and WrongOrderSame and
-// WrongOrderDifferent are parts of WrongOrder. A wait of one of these is reported under the
-// enclosing patterns too.
+// The values of Pattern. WrongOrder is a part of LateSender, WrongOrderSame and WrongOrderDifferent are
+// parts of WrongOrder, EarlyFence is a part of WindowFence, and LateComplete is one of EarlyWait. A
+// wait of one of these is reported under the enclosing patterns too.
 const (
 	LateSender Pattern = iota
 	WrongOrder
@@ -41,6 +41,14 @@ const (
 	ThreadBarrier
 	LockContention
 	ThreadJoin
+	WindowCreate
+	WindowFree
+	WindowFence
+	EarlyFence
+	LatePost
+	EarlyWait
+	LateComplete
+	WindowLock
 	Patterns // number of patterns
 
 	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as
@@ -74,6 +82,14 @@ var patterns = [Patterns + 1]struct {
 	ThreadBarrier:       {name: "wait-at-thread-barrier"},
 	LockContention:      {name: "lock-contention"},
 	ThreadJoin:          {name: "wait-at-join"},
+	WindowCreate:        {name: "wait-at-rma-create"},
+	WindowFree:          {name: "wait-at-rma-free"},
+	WindowFence:         {name: "wait-at-rma-fence"},
+	EarlyFence:          {name: "early-rma-fence", partOf: WindowFence, part: true},
+	LatePost:            {name: "late-post"},
+	EarlyWait:           {name: "early-wait"},
+	LateComplete:        {name: "late-complete", partOf: EarlyWait, part: true},
+	WindowLock:          {name: "rma-lock-contention"},
 	Reduction:           {name: "reduction"},
 }
 
@@ -90,6 +106,15 @@ func (p Pattern) Waits() bool {
 	return p != BarrierCompletion && p != NxNCompletion && p != InitCompletion
 }
 
+// AllForAll reports whether in this pattern the members of a collective operation wait for the last one.
+func (p Pattern) AllForAll() bool {
+	return p == Barrier || p == NxN || p >= WindowCreate && p <= WindowFence
+}
+
+// Released reports whether a location waits in this pattern for the release of a lock during the call
+// of its cause.
+func (p Pattern) Released() bool { return p == LockContention || p == WindowLock }
+
 // UnjudgedKind is a reason for which the waits of calls cannot be computed.
 type UnjudgedKind uint8
 
@@ -101,6 +126,8 @@ const (
 	UnmatchedCollective
 	UnknownBarrier
 	IncompleteBarrier
+	UnrecordedWindow
+	UnmatchedWindow
 	UnjudgedKinds // number of reasons
 )
 
@@ -185,6 +212,13 @@ type Rendezvous struct {
 	Time       int64 // begin of the call Post in ticks
 }
 
+// Dependence is a call that ended only after the call Cause of another location had begun, in one-sided
+// communication.
+type Dependence struct {
+	Place, Cause Place
+	Time         int64 // begin of the call Cause in ticks
+}
+
 // Handover is the release of a lock by one location and its acquisition by the next one.
 type Handover struct {
 	From, To       Place
@@ -200,6 +234,7 @@ type Hooks struct {
 	Wait       func(w *Wait)
 	Message    func(m *Message)
 	Rendezvous func(r *Rendezvous)
+	Dependence func(d *Dependence)
 	Operation  func(o *Operation)
 	Handover   func(h *Handover)
 }
@@ -225,12 +260,13 @@ type engine struct {
 	postings    map[uint32]*postings // by location
 	barriers    barriers
 	locks       map[lockKey]*lock
+	windows     windows
 }
 
 // Run passes the waits in a log to hooks. The error is that of the log, or of the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
-		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}}
+		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows()}
 	e.messages.init(e)
 	e.countMembers()
 	if err := log.Scan(ctx, e.call); err != nil {
@@ -240,6 +276,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e.finishPosted()
 	e.unfinishedCollectives()
 	e.unfinishedBarriers()
+	e.unfinishedWindows()
 	return e.Result, nil
 }
 
@@ -266,12 +303,15 @@ func (e *engine) call(c *synclog.Call) error {
 		case synclog.Send, synclog.SendPost, synclog.SendDone, synclog.RecvPost, synclog.Recv, synclog.RecvDone,
 			synclog.Cancelled:
 			own = e.message(c, at, p, own)
-		case synclog.CollectivePost, synclog.CollectiveDone, synclog.Collective:
+		case synclog.CollectivePost, synclog.CollectiveDone, synclog.Collective, synclog.WindowCollective:
 			own = e.collective(c, at, p, own)
 		case synclog.Acquire, synclog.Release:
 			e.lock(c, at, p)
 		case synclog.TeamBegin:
 			e.teamBegins(c, at, p)
+		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
+			synclog.WindowAccess:
+			e.window(c, at, p)
 		}
 	}
 	if own != nil {

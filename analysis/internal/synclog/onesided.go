@@ -1,0 +1,69 @@
+package synclog
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// WindowCall is what a call of MPI does with a window for one-sided communication.
+type WindowCall uint8
+
+// The values of WindowCall.
+const (
+	noWindowCall   WindowCall = iota
+	WindowCreate              // all members create a window
+	WindowFree                // all members free the window
+	WindowFence               // all members end their accesses and begin new ones
+	WindowPost                // the memory of the caller becomes accessible to a group
+	WindowStart               // accesses to the memory of a group begin
+	WindowComplete            // the accesses since WindowStart end
+	WindowWait                // waits for the end of the accesses to the caller's memory
+	WindowTest                // tests for the end of these accesses
+	WindowLock                // begins or ends accesses without a call of the other side
+)
+
+// windowCalls has the calls by their names in lower case, without MPI_.
+var windowCalls = map[string]WindowCall{"win_create": WindowCreate, "win_create_dynamic": WindowCreate,
+	"win_allocate": WindowCreate, "win_allocate_shared": WindowCreate, "win_free": WindowFree, "win_fence": WindowFence,
+	"win_post": WindowPost, "win_start": WindowStart, "win_complete": WindowComplete, "win_wait": WindowWait,
+	"win_test": WindowTest, "win_lock": WindowLock, "win_lock_all": WindowLock, "win_unlock": WindowLock,
+	"win_unlock_all": WindowLock}
+
+// windowPoint processes an event of one-sided communication that can be a point.
+func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops []uint64) error {
+	id := uint64(window)
+	if window == trace.NoRef {
+		id = trace.Undefined
+	}
+	switch k {
+	case trace.RMACollectiveBegin:
+		l.collectives = append(l.collectives, openCollective{time: t, window: true})
+		return nil
+	case trace.RMACollectiveEnd:
+		begin := t
+		for i := len(l.collectives) - 1; i >= 0; i-- {
+			if l.collectives[i].window {
+				begin = l.collectives[i].time
+				l.collectives = slices.Delete(l.collectives, i, i+1)
+				break
+			}
+		}
+		l.sequences[Sequence{id, false, true}]++
+		return w.add(l, WindowCollective, begin, t, []uint64{id, operand(ops, 0), operand(ops, 2), operand(ops, 3),
+			operand(ops, 4)})
+	case trace.RMAGroupSync:
+		l.accesses = true
+		return w.add(l, WindowGroup, t, t, []uint64{id, operand(ops, 1)})
+	case trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockRelease:
+		l.accesses = true
+		return w.add(l, pointKinds[k], t, t, []uint64{id, operand(ops, 0), operand(ops, 1), operand(ops, 2)})
+	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic:
+		if window == trace.NoRef { // in OTF, where there is nothing that synchronises
+			return nil
+		}
+		l.accesses = true
+		return w.add(l, WindowAccess, t, t, []uint64{id, operand(ops, 0)})
+	}
+	return nil
+}

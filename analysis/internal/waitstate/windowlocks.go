@@ -1,0 +1,214 @@
+package waitstate
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/trace"
+)
+
+// windowLockKey identifies a lock of a window at a target.
+type windowLockKey struct {
+	window, target, id uint64
+}
+
+// windowLocks has the locks of windows.
+type windowLocks struct {
+	locks map[windowLockKey]*windowLock
+	list  []*windowLock
+	open  map[windowLocation][]*lockEpoch // the epochs of an origin that have not ended
+}
+
+func newWindowLocks() windowLocks {
+	return windowLocks{locks: map[windowLockKey]*windowLock{}, open: map[windowLocation][]*lockEpoch{}}
+}
+
+// windowLock has the epochs of a lock that have not ended, and the latest releases: those of exclusive locks,
+// and those of shared ones.
+type windowLock struct {
+	open []*lockEpoch // in the order in which they began
+	// ended are epochs that have ended while others were open, in the order of their ends. The release of one of
+	// these can still turn out to be earlier, since calls come in the order of their ends.
+	ended             []*lockEpoch
+	begun             int64 // number of epochs that have begun
+	exclusive, shared recentReleases
+}
+
+// recentReleases are the latest releases.
+type recentReleases struct {
+	list   [4]release
+	number int
+}
+
+func (r *recentReleases) add(x release) {
+	r.list[r.number%len(r.list)] = x
+	r.number++
+}
+
+// upTo sets last to the latest release by another location than own up to time t, if it is later.
+func (r *recentReleases) upTo(own uint32, t int64, last *release, any *bool) {
+	for i := range min(r.number, len(r.list)) {
+		if x := r.list[i]; x.place.Location != own && x.time <= t && (!*any || x.time > last.time) {
+			*last, *any = x, true
+		}
+	}
+}
+
+// lockEpoch is the time in which an origin has, or wants to have, a lock. A location can have the lock later
+// than its call that locks ends: the accesses, or the call that unlocks, then wait.
+type lockEpoch struct {
+	key    windowLockKey
+	lock   *windowLock
+	shared bool
+	first  access // the call that locks
+	number int64  // of epochs of the lock that have begun, up to this one
+	until  int64  // when the epoch ended: the number of epochs that had begun
+	judged bool
+	// recent are the last calls that can have waited. Each ends at the release of the lock at the latest.
+	recent [4]access
+	calls  int // number of calls
+	// waiting is the call in which the previous location has released the lock, and previous that release. They
+	// are valid if waits is set.
+	waiting  access
+	previous release
+	waits    bool
+}
+
+// windowLock processes the request, acquisition or release of a lock of a window.
+func (e *engine) windowLock(c *synclog.Call, at Place, p *synclog.Point) {
+	g := &e.windows.locks
+	own := windowLocation{p.Ops[0], c.Location}
+	k := windowLockKey{p.Ops[0], p.Ops[1], p.Ops[2]}
+	a := accessOf(c, at)
+	i := slices.IndexFunc(g.open[own], func(x *lockEpoch) bool { return x.key == k })
+	if p.Kind == synclog.WindowRelease {
+		if i < 0 {
+			e.unmatchedWindow(&a)
+			return
+		}
+		x := g.open[own][i]
+		g.open[own] = slices.Delete(g.open[own], i, i+1)
+		a.leave = min(a.leave, p.Time)
+		e.callInLock(x, &a)
+		e.releaseWindow(x, release{p.Time, at})
+		return
+	}
+	if i < 0 {
+		l := g.locks[k]
+		if l == nil {
+			l = &windowLock{}
+			g.locks[k] = l
+			g.list = append(g.list, l)
+		}
+		for _, y := range l.ended {
+			if y.first.place.Location == c.Location {
+				e.judgeLock(y)
+			}
+		}
+		l.ended = slices.DeleteFunc(l.ended, func(y *lockEpoch) bool { return y.judged })
+		l.begun++
+		x := &lockEpoch{key: k, lock: l, first: a, number: l.begun}
+		l.open = append(l.open, x)
+		i = len(g.open[own])
+		g.open[own] = append(g.open[own], x)
+	}
+	x := g.open[own][i]
+	x.shared = p.Ops[3] == 1
+	e.callInLock(x, &a)
+}
+
+// lockAccess processes an access to the memory of a target.
+func (e *engine) lockAccess(window uint64, target uint32, a *access) {
+	for _, x := range e.windows.locks.open[windowLocation{window, a.place.Location}] {
+		if x.key.target == uint64(target) || x.key.target == trace.Undefined {
+			e.callInLock(x, a)
+		}
+	}
+}
+
+// callInLock processes a call in an epoch that may have waited for the lock.
+func (e *engine) callInLock(x *lockEpoch, a *access) {
+	var last release
+	any := false
+	x.lock.exclusive.upTo(a.place.Location, a.leave, &last, &any)
+	if !x.shared {
+		x.lock.shared.upTo(a.place.Location, a.leave, &last, &any)
+	}
+	if any {
+		x.releasedDuring(a, last)
+	}
+	if n := len(x.recent); x.calls > 0 && x.recent[(x.calls-1)%n].place == a.place {
+		return
+	}
+	x.recent[x.calls%len(x.recent)] = *a
+	x.calls++
+}
+
+// releasedDuring sets the previous release to one that lies in a call, if it is later.
+func (x *lockEpoch) releasedDuring(a *access, r release) {
+	if a.contains(r.time) && (!x.waits || r.time > x.previous.time) {
+		x.waiting, x.previous, x.waits = *a, r, true
+	}
+}
+
+// releaseWindow processes the release of a lock by an epoch.
+func (e *engine) releaseWindow(x *lockEpoch, r release) {
+	l := x.lock
+	l.open = slices.DeleteFunc(l.open, func(y *lockEpoch) bool { return x == y })
+	for _, list := range [...][]*lockEpoch{l.open, l.ended} {
+		for _, y := range list {
+			if y.first.place.Location == r.place.Location || x.shared && y.shared {
+				continue
+			}
+			for i := range min(y.calls, len(y.recent)) {
+				y.releasedDuring(&y.recent[i], r)
+			}
+		}
+	}
+	if x.shared {
+		l.shared.add(r)
+	} else {
+		l.exclusive.add(r)
+	}
+	x.until = l.begun
+	l.ended = append(l.ended, x)
+	for len(l.ended) > 0 && (len(l.open) == 0 || l.open[0].number > l.ended[0].until) {
+		e.judgeLock(l.ended[0])
+		l.ended = l.ended[1:]
+	}
+}
+
+// judgeLock reports the wait of an epoch that has ended.
+func (e *engine) judgeLock(x *lockEpoch) {
+	if x.judged {
+		return
+	}
+	x.judged = true
+	if e.counts(x.first.enter) {
+		e.Judged++
+	}
+	if !x.waits {
+		return
+	}
+	a, h := &x.waiting, x.previous
+	c := e.windowCommunicator(x.key.window)
+	e.wait(Wait{WindowLock, a.place, a.path, a.enter, h.time - a.enter, h.place, h.time, c, c != trace.Undefined})
+	if e.hooks.Handover != nil {
+		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.leave})
+	}
+}
+
+// unfinishedLocks reports the waits of the last epochs, and counts the calls of locks that are not released as
+// unjudged.
+func (e *engine) unfinishedLocks() {
+	for _, l := range e.windows.locks.list {
+		for _, x := range l.ended {
+			e.judgeLock(x)
+		}
+	}
+	for _, list := range e.windows.locks.open {
+		for _, x := range list {
+			e.unmatchedWindow(&x.first)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package waits_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// windowTrace is a trace of ranks with a window for one-sided communication.
+type windowTrace struct{ *pairOfRanks }
+
+// newWindowTrace returns a trace of n ranks with window 0, without events.
+func newWindowTrace(n int) *windowTrace {
+	x := &windowTrace{newRanks(n)}
+	x.rec.Defs().Windows.Add(trace.Named{ID: "0", Name: "window", Attrs: []trace.Attr{
+		{Key: trace.CommunicatorIDAttribute, Value: trace.StringValue("0")}}})
+	return x
+}
+
+// group returns the index of a new set of ranks.
+func (x *windowTrace) group(ranks ...int64) uint64 {
+	d := x.rec.Defs()
+	return uint64(d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Kind: "ranks", Members: ranks,
+		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}}))
+}
+
+// one adds a call with an event of the window one tick before its end.
+func (x *windowTrace) one(loc uint32, region string, enter, leave int64, k trace.Kind, ops ...uint64) {
+	x.call(loc, region, enter, leave, func() { x.rec.Event(loc, leave-1, k, 0, ops) })
+}
+
+// all adds calls of a collective operation with a number, by rank.
+func (x *windowTrace) all(region string, number uint64, calls ...[2]int64) {
+	for loc, c := range calls {
+		x.call(uint32(loc), region, c[0], c[1], func() {
+			x.rec.Event(uint32(loc), c[0], trace.RMACollectiveBegin, trace.NoRef, nil)
+			x.rec.Event(uint32(loc), c[1]-1, trace.RMACollectiveEnd, 0, []uint64{number, 3, trace.Undefined, 0, 0})
+		})
+	}
+}
+
+func (x *windowTrace) put(loc uint32, enter, leave int64, target uint64) {
+	x.one(loc, "MPI_Put", enter, leave, trace.RMAPut, target, 8, 1)
+}
+
+// sync adds a call of general active target synchronisation.
+func (x *windowTrace) sync(loc uint32, region string, enter, leave int64, group uint64) {
+	x.one(loc, region, enter, leave, trace.RMAGroupSync, 1, group)
+}
+
+func (x *windowTrace) lock(loc uint32, enter, leave int64, target, kind uint64) {
+	x.one(loc, "MPI_Win_lock", enter, leave, trace.RMALockAcquire, target, 0, kind)
+}
+
+func (x *windowTrace) unlock(loc uint32, enter, leave int64, target uint64) {
+	x.one(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
+}
+
+// windowTests are traces of one-sided communication with their waits, sorted. The comments have the
+// calculations.
+var windowTests = []struct {
+	name   string
+	ranks  int
+	events func(x *windowTrace)
+	want   []string
+}{
+	// All wait for rank 1, which comes at 40 and 340: 40 - 10, 40 - 20, 340 - 300, 340 - 310. The fence waits for
+	// rank 2, which comes at 160: 160 - 100, 160 - 130. Rank 1 has put into the memory of rank 0 until 125, 25
+	// after rank 0 has come.
+	{"collective", 3, func(x *windowTrace) {
+		create, _ := trace.OperationNumber("create-handle")
+		destroy, _ := trace.OperationNumber("destroy-handle")
+		x.all("MPI_Win_create", create, [2]int64{10, 50}, [2]int64{40, 51}, [2]int64{20, 52})
+		x.put(1, 110, 125, 0)
+		x.all("MPI_Win_fence", 0, [2]int64{100, 170}, [2]int64{130, 171}, [2]int64{160, 172})
+		x.all("MPI_Win_free", destroy, [2]int64{300, 350}, [2]int64{340, 351}, [2]int64{310, 352})
+	}, []string{"early-rma-fence at 0 from 100 for 25, cause 1", "wait-at-rma-create at 0 from 10 for 30, cause 1",
+		"wait-at-rma-create at 2 from 20 for 20, cause 1", "wait-at-rma-fence at 0 from 100 for 60, cause 2",
+		"wait-at-rma-fence at 1 from 130 for 30, cause 2", "wait-at-rma-free at 0 from 300 for 40, cause 1",
+		"wait-at-rma-free at 2 from 310 for 30, cause 1"}},
+	// The records name no operation, or a barrier for all of them, so that the calls tell.
+	{"names", 2, func(x *windowTrace) {
+		x.all("MPI_Win_allocate", trace.Undefined, [2]int64{10, 30}, [2]int64{20, 31})
+		x.all("MPI_Win_fence", trace.Undefined, [2]int64{110, 130}, [2]int64{120, 131})
+		x.all("MPI_Win_free", 0, [2]int64{210, 230}, [2]int64{220, 231})
+	}, []string{"wait-at-rma-create at 0 from 10 for 10, cause 1", "wait-at-rma-fence at 0 from 110 for 10, cause 1",
+		"wait-at-rma-free at 0 from 210 for 10, cause 1"}},
+	// A fence need not synchronise. Rank 0 leaves it at 115, before rank 1 comes: 115 - 110.
+	{"fence that does not synchronise", 2, func(x *windowTrace) {
+		x.all("MPI_Win_fence", 0, [2]int64{110, 115}, [2]int64{120, 131})
+	}, []string{"wait-at-rma-fence at 0 from 110 for 5, cause 1"}},
+	// A put of the next epoch, up to 128, does not belong to the fence that rank 1 is in since 100.
+	{"put behind the fence", 2, func(x *windowTrace) {
+		x.all("MPI_Win_fence", 0, [2]int64{120, 124}, [2]int64{100, 130})
+		x.put(0, 125, 128, 1)
+		x.all("MPI_Win_fence", 0, [2]int64{140, 150}, [2]int64{141, 151})
+	}, []string{"wait-at-rma-fence at 0 from 140 for 1, cause 1", "wait-at-rma-fence at 1 from 100 for 20, cause 0"}},
+	// Rank 0 starts at 10, and rank 1 posts at 30. Rank 1 waits from 45 until rank 0 completes at 52, 7; the put ends
+	// at 48, 4 before.
+	{"start that blocks", 2, func(x *windowTrace) {
+		x.sync(0, "MPI_Win_start", 10, 40, x.group(1))
+		x.put(0, 41, 48, 1)
+		x.sync(0, "MPI_Win_complete", 52, 60, x.group(1))
+		x.sync(1, "MPI_Win_post", 30, 41, x.group(0))
+		x.sync(1, "MPI_Win_wait", 45, 62, x.group(0))
+	}, []string{"early-wait at 1 from 45 for 7, cause 0", "late-complete at 1 from 48 for 4, cause 0",
+		"late-post at 0 from 10 for 20, cause 1"}},
+	// The starts return at once. The put to rank 1 waits from 13 until rank 1 posts at 30, that to rank 2 does not, and
+	// the completion waits from 36 until rank 2 posts at 45: 17 and 9. Rank 1 waits from 34 for the completion
+	// at 36, after the put up to 33: 2 and 2. Rank 2 waits for nothing.
+	{"put that blocks, and completion", 3, func(x *windowTrace) {
+		x.sync(0, "MPI_Win_start", 10, 12, x.group(1, 2))
+		x.put(0, 13, 33, 1)
+		x.put(0, 34, 35, 2)
+		x.sync(0, "MPI_Win_complete", 36, 50, x.group(1, 2))
+		x.sync(1, "MPI_Win_post", 30, 34, x.group(0)) // it ends after the put
+		x.sync(1, "MPI_Win_wait", 34, 60, x.group(0))
+		x.sync(2, "MPI_Win_post", 45, 46, x.group(0))
+		x.sync(2, "MPI_Win_wait", 47, 60, x.group(0))
+	}, []string{"early-wait at 1 from 34 for 2, cause 0", "late-complete at 1 from 34 for 2, cause 0",
+		"late-post at 0 from 13 for 17, cause 1", "late-post at 0 from 36 for 9, cause 2"}},
+	// Two origins: rank 2 waits from 20 for rank 1, which completes at 50 after a put up to 35: 30 and 15. The posts
+	// were early.
+	{"two origins, twice", 3, func(x *windowTrace) {
+		for _, t := range []int64{0, 1000} {
+			x.sync(0, "MPI_Win_start", t+10, t+12, x.group(2))
+			x.put(0, t+13, t+30, 2)
+			x.sync(0, "MPI_Win_complete", t+31, t+32, x.group(2))
+			x.sync(1, "MPI_Win_start", t+10, t+12, x.group(2))
+			x.put(1, t+13, t+35, 2)
+			x.sync(1, "MPI_Win_complete", t+50, t+52, x.group(2))
+			x.sync(2, "MPI_Win_post", t+1, t+3, x.group(0, 1))
+			x.sync(2, "MPI_Win_wait", t+20, t+60, x.group(0, 1))
+		}
+	}, []string{"early-wait at 2 from 1020 for 30, cause 1", "early-wait at 2 from 20 for 30, cause 1",
+		"late-complete at 2 from 1035 for 15, cause 1", "late-complete at 2 from 35 for 15, cause 1"}},
+	// A test waits for nothing.
+	{"test", 2, func(x *windowTrace) {
+		x.sync(0, "MPI_Win_start", 10, 12, x.group(1))
+		x.sync(0, "MPI_Win_complete", 50, 52, x.group(1))
+		x.sync(1, "MPI_Win_post", 1, 3, x.group(0))
+		x.sync(1, "MPI_Win_test", 49, 60, x.group(0))
+	}, nil},
+	// Rank 0 has the lock of rank 2 until 21. Rank 1 wants it at 5: 16. Rank 2 wants that of rank 1.
+	{"exclusive lock", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.unlock(0, 20, 22, 2)
+		x.lock(1, 5, 24, 2, 0)
+		x.unlock(1, 30, 32, 2)
+		x.lock(2, 6, 8, 1, 0)
+		x.unlock(2, 9, 11, 1)
+	}, []string{"rma-lock-contention at 1 from 5 for 16, cause 0"}},
+	// The calls that lock return at once. Rank 1 waits in its put, from 7 until rank 0 releases at 21; rank 2 waits in
+	// the call that unlocks, from 12 until rank 1 releases at 31.
+	{"late waits for a lock", 4, func(x *windowTrace) {
+		x.lock(0, 0, 2, 3, 0)
+		x.unlock(0, 20, 22, 3)
+		x.lock(1, 4, 6, 3, 0)
+		x.put(1, 7, 25, 3)
+		x.unlock(1, 30, 32, 3)
+		x.lock(2, 5, 7, 3, 0)
+		x.put(2, 8, 10, 3)
+		x.unlock(2, 12, 41, 3)
+	}, []string{"rma-lock-contention at 1 from 7 for 14, cause 0", "rma-lock-contention at 2 from 12 for 19, cause 1"}},
+	// The call of rank 1 ends at 21, before that of rank 0 in which the event of the release is at 20.
+	{"release recorded late", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.call(0, "MPI_Win_unlock", 18, 25, func() { x.rec.Event(0, 20, trace.RMALockRelease, 0, []uint64{2, 0}) })
+		x.lock(1, 5, 21, 2, 0)
+		x.unlock(1, 30, 32, 2)
+	}, []string{"rma-lock-contention at 1 from 5 for 15, cause 0"}},
+	// Rank 0 releases at 31, in a call until 40. Rank 1, which waits from 20, has the lock from 33 to 35 meanwhile, so
+	// that rank 0 does not wait for it: 31 - 20.
+	{"epoch in another call", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.call(0, "MPI_Win_unlock", 30, 40, func() { x.rec.Event(0, 31, trace.RMALockRelease, 0, []uint64{2, 0}) })
+		x.lock(1, 20, 33, 2, 0)
+		x.unlock(1, 34, 36, 2)
+	}, []string{"rma-lock-contention at 1 from 20 for 11, cause 0"}},
+	// Ranks that share a lock do not wait for each other, whether the call that releases ends before the other call or
+	// after it.
+	{"only shared", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 1)
+		x.unlock(0, 10, 12, 2)
+		x.lock(1, 5, 14, 2, 1)
+		x.unlock(1, 20, 22, 2)
+		x.lock(0, 30, 32, 2, 1)
+		x.call(0, "MPI_Win_unlock", 39, 45, func() { x.rec.Event(0, 41, trace.RMALockRelease, 0, []uint64{2, 0}) })
+		x.lock(1, 35, 43, 2, 1)
+		x.unlock(1, 50, 52, 2)
+	}, nil},
+	// Ranks 0 and 1 share the lock until 11 and 31. Rank 2 wants it alone from 6 on, and rank 0 shares it again from
+	// 35 on, after rank 2 has released it at 41.
+	{"shared lock", 4, func(x *windowTrace) {
+		x.lock(0, 0, 2, 3, 1)
+		x.unlock(0, 10, 12, 3)
+		x.lock(1, 1, 3, 3, 1)
+		x.unlock(1, 30, 32, 3)
+		x.lock(2, 6, 34, 3, 0)
+		x.unlock(2, 40, 42, 3)
+		x.lock(0, 35, 44, 3, 1)
+		x.unlock(0, 50, 52, 3)
+	}, []string{"rma-lock-contention at 0 from 35 for 6, cause 2", "rma-lock-contention at 2 from 6 for 25, cause 1"}},
+}
+
+// windowWaits returns the waits of a trace as texts, sorted.
+func windowWaits(t *testing.T, x *windowTrace) (found []string) {
+	_, r := x.judge(t)
+	for _, p := range r.Patterns {
+		for _, w := range p.Worst {
+			found = append(found, fmt.Sprintf("%s at %d from %d for %d, cause %d", p.Pattern, w.Location, w.Begin, w.Time,
+				w.Cause))
+		}
+	}
+	if len(r.Unjudged) > 0 || r.Violations.Operations > 0 {
+		t.Errorf("found %+v, %+v, expected none", r.Unjudged, r.Violations)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// TestWindows checks the waits of one-sided communication, and that their costs add up to them.
+func TestWindows(t *testing.T) {
+	for _, test := range windowTests {
+		t.Run(test.name, func(t *testing.T) {
+			x := newWindowTrace(test.ranks)
+			test.events(x)
+			if found := windowWaits(t, x); !slices.Equal(found, test.want) {
+				t.Errorf("found %q, expected %q", found, test.want)
+			}
+			c, err := causes.Find(context.Background(), format.Recorded(x.rec), causes.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, r := x.judge(t)
+			waiting := 0.0
+			for _, p := range c.Patterns {
+				waiting += p.ShortTerm + p.LongTerm
+			}
+			if math.Abs(waiting-r.Waiting.Float()) > 1e-6 {
+				t.Errorf("found costs of %v, expected %v", waiting, r.Waiting)
+			}
+		})
+	}
+}
+
+// TestUnjudgedWindows checks that calls of one-sided synchronisation without records, or without the calls of
+// the other side, are counted: a fence without a record; a start, a completion and a post whose group the
+// trace does not define, with their wait; a lock that is never released.
+func TestUnjudgedWindows(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		events func(x *windowTrace)
+		want   string
+	}{
+		{"fence", func(x *windowTrace) {
+			x.call(0, "MPI_Win_fence", 10, 20, func() {})
+			x.call(1, "MPI_Win_fence", 12, 20, func() {})
+		}, "2 calls of one-sided synchronisation: the trace has no events in them, so that window and partners are unknown"},
+		{"group", func(x *windowTrace) {
+			x.sync(0, "MPI_Win_start", 10, 12, 99)
+			x.sync(0, "MPI_Win_complete", 13, 15, 99)
+			x.sync(1, "MPI_Win_post", 10, 12, trace.Undefined)
+			x.sync(1, "MPI_Win_wait", 13, 15, trace.Undefined)
+		}, "4 calls of one-sided synchronisation: " +
+			"the calls of the other side or the end are missing, or the group is unknown"},
+		{"lock", func(x *windowTrace) { x.lock(0, 10, 12, 1, 0) }, "1 calls of one-sided synchronisation: " +
+			"the calls of the other side or the end are missing, or the group is unknown"},
+	} {
+		x := newWindowTrace(2)
+		test.events(x)
+		found, r := x.judge(t)
+		if len(found) > 0 || len(r.Unjudged) != 1 || r.Missing() == "" {
+			t.Errorf("%s: found %q, %+v", test.name, found, r.Unjudged)
+			continue
+		}
+		u := r.Unjudged[0]
+		if text := fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason); text != test.want {
+			t.Errorf("%s: found %q, expected %q", test.name, text, test.want)
+		}
+	}
+}
+
+// TestArchiveOfWindows checks the waits and costs of the archive that testdata/make_rma.py wrote with OTF2's
+// library, in the order of path and location. Its comments and the following ones have the times.
+//
+// Costs: before the window is created, and between the following operations, both sides have only worked. So the
+// rest of the time since these operations causes the waits in operations: rank 0 waits for rank 1 from 100 to 140, and
+// rank 1 has worked 40 longer; rank 2 waits 20 for it. Late post: rank 0 and 1 left the fence at 310 and 311.
+// Rank 1 has been in it for 1, and worked 59 until 370; rank 0 has worked 10: 49 and 1. Early wait: rank 0 met
+// rank 1 in the start, until 375; it was in the start for 5, in the put for 30, and worked 10, and rank 1 worked 25
+// until 400: 5 and 30, of which the wait is 20: 20 · 5/35 and 20 · 30/35. Lock: rank 1 met rank 0 in its
+// wait, after 430: it has been there for 10, and worked 80; rank 0 has worked 70 + 55, and been in the lock
+// for 5, and in the unlock for 10 until it releases: 45, 5 and 10, of which the wait is 50: 5/6 of each.
+func TestArchiveOfWindows(t *testing.T) {
+	events := open(t, "testdata/rma/traces.otf2")
+	r := find(t, events, waits.Options{Worst: 3})
+	var found []string
+	for _, p := range r.Patterns {
+		for _, w := range p.Worst {
+			found = append(found, fmt.Sprintf("%s %d %d %d", p.Pattern, w.Location, w.Begin, w.Time))
+		}
+	}
+	want := []string{"wait-at-rma-create 0 100 40", "wait-at-rma-create 2 120 20", "wait-at-rma-free 0 600 50",
+		"wait-at-rma-free 1 620 30", "wait-at-rma-fence 0 210 90", "wait-at-rma-fence 1 240 60", "early-rma-fence 0 210 20",
+		"late-post 0 320 50", "early-wait 1 400 20", "late-complete 1 410 10", "rma-lock-contention 1 520 50"}
+	if !slices.Equal(found, want) || len(r.Unjudged) > 0 || r.Violations != (waits.Violations{}) {
+		t.Errorf("found %q, %+v, %+v, expected %q", found, r.Unjudged, r.Violations, want)
+	}
+	c, err := causes.Find(context.Background(), events, causes.Options{Rows: trace.NewRows(events.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := map[string]float64{}
+	for _, p := range c.Patterns {
+		for _, x := range p.Costs {
+			if p.Pattern != "wait-at-rma-fence" && p.Pattern != "wait-at-rma-free" {
+				costs[fmt.Sprint(p.Pattern, " ", x.Path[len(x.Path)-1], " ", x.Location)] = x.ShortTerm + x.LongTerm
+			}
+		}
+	}
+	for name, cost := range map[string]float64{"wait-at-rma-create work 1": 60, "late-post work 1": 49,
+		"late-post MPI_Win_fence 1": 1, "early-wait MPI_Win_start 0": 20 * 5.0 / 35, "early-wait MPI_Put 0": 20 * 30.0 / 35,
+		"rma-lock-contention work 0": 37.5, "rma-lock-contention MPI_Win_lock 0": 25.0 / 6,
+		"rma-lock-contention MPI_Win_unlock 0": 50.0 / 6} {
+		if math.Abs(costs[name]-cost) > 1e-9 {
+			t.Errorf("%s: found %v, expected %v", name, costs[name], cost)
+		}
+		delete(costs, name)
+	}
+	if len(costs) > 0 {
+		t.Errorf("found %v, expected no further costs", costs)
+	}
+}
