@@ -15,6 +15,9 @@ func programsWithWindows() (list []simOptions) {
 	return list
 }
 
+// simMemory is the memory of a process: when its lock was released last, and when that call ended.
+type simMemory struct{ released, free int64 }
+
 // windowEvent records an event of window 0 in the open call of a process, at time t or later. It returns the time.
 func (s *sim) windowEvent(r *simRank, t int64, k trace.Kind, ops ...uint64) int64 {
 	loc := r.threads[0]
@@ -117,24 +120,33 @@ func (s *sim) epochOf(target *simRank) {
 }
 
 // locksOf adds accesses of some processes to the memory of target, one after the other, with a lock. Either the
-// call that locks waits for the lock, or the access or the call that unlocks.
+// call that locks waits for the lock, or the access or the call that unlocks. It has the lock when the call that
+// releases it has ended: the costs of a holder's wait in that call are then known before those of the waits for it.
 func (s *sim) locksOf(target *simRank) {
+	const longest = 12 * residues // of a call that does not wait
 	remote := uint64(target.threads[0])
-	free := int64(0)
+	l := &s.memory[target.number]
+	// during returns the earliest end of a call that begins next: if it can have seen the release, it ends behind it.
+	during := func(r *simRank) int64 {
+		if t := r.clock[0]; t < l.released && t+longest > l.released {
+			return l.free
+		}
+		return 0
+	}
 	for _, i := range s.Perm(len(s.ranks))[:1+s.IntN(len(s.ranks))] {
 		r := s.ranks[i]
 		s.maybeCompute(r)
 		ready := []int64{0, 0}
 		if n := s.IntN(3); n < 2 {
-			ready[n] = free
+			ready[n] = l.free
 		}
-		s.windowCall(r, "MPI_Win_lock", ready[0], trace.RMALockAcquire, remote, 0, 0)
+		s.windowCall(r, "MPI_Win_lock", max(ready[0], during(r)), trace.RMALockAcquire, remote, 0, 0)
 		for range s.IntN(3) {
-			s.put(r, target, max(ready[0], ready[1]))
+			s.put(r, target, max(ready[0], ready[1], during(r)))
 		}
 		s.maybeCompute(r)
 		s.enter(r, 0, s.mpi("MPI_Win_unlock"))
-		free = s.windowEvent(r, free, trace.RMALockRelease, remote, 0) + residues
-		s.leave(r, 0, s.mpi("MPI_Win_unlock"), 0)
+		l.released = s.windowEvent(r, l.free, trace.RMALockRelease, remote, 0)
+		l.free = s.leave(r, 0, s.mpi("MPI_Win_unlock"), 0)
 	}
 }

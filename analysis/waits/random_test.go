@@ -26,6 +26,7 @@ type sim struct {
 	threads bool
 	waiting map[channelOf]*queueOf
 	locks   map[int]*simLock // by process
+	memory  []simMemory      // by process
 	work    int64            // longest computation, in units of residues
 	inOrder bool             // receives of a channel complete in the order in which they were posted
 }
@@ -144,6 +145,7 @@ func simulate(o simOptions) *trace.Recorder {
 		}
 	}
 	if o.windows {
+		s.memory = make([]simMemory, n)
 		d.Windows.Add(trace.Named{ID: "0", Attrs: []trace.Attr{
 			{Key: trace.CommunicatorIDAttribute, Value: trace.StringValue("0")}}})
 	}

@@ -56,7 +56,7 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 		describe(t, &in, e)
 	}
 	// Read the scripts here, so that go test runs the test again when they change.
-	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py"} {
+	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py", "testdata/reference_onesided.py"} {
 		if _, err := os.ReadFile(script); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,8 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 	head := struct {
 		Locations     []location          `json:"locations"`
 		Communicators map[string][]string `json:"communicators"`
-	}{Communicators: map[string][]string{}}
+		Sets          map[string][]string `json:"sets"`
+	}{Communicators: map[string][]string{}, Sets: map[string][]string{}}
 	for _, l := range d.Locations.All() {
 		head.Locations = append(head.Locations, location{l.ID, strconv.Itoa(int(l.Group))})
 	}
@@ -107,6 +108,12 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		}
 		for _, loc := range list {
 			head.Communicators[c.ID] = append(head.Communicators[c.ID], d.Locations.At(loc).ID)
+		}
+	}
+	for i := range d.Sets.All() {
+		for _, loc := range d.SetRanks(uint32(i)) {
+			id := strconv.Itoa(i)
+			head.Sets[id] = append(head.Sets[id], d.Locations.At(loc).ID)
 		}
 	}
 	w := json.NewEncoder(b)
@@ -122,6 +129,9 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 			spec := c.Kind().Spec()
 			if spec.Ref == trace.RefRegion && d.Regions.Has(c.Ref()) {
 				x["region"] = d.Regions.At(c.Ref()).Name
+			}
+			if spec.Ref == trace.RefWindow && c.Ref() != trace.NoRef {
+				x["window"] = c.Ref()
 			}
 			for i, v := range c.Ops() {
 				if i >= len(spec.Operands) {
@@ -200,7 +210,9 @@ func (f figures) differ(t *testing.T, what string, expected figures, tolerance f
 var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver", "wait-at-barrier",
 	"barrier-completion",
 	"wait-at-nxn", "nxn-completion", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize", "init-completion",
-	"wait-at-implicit-omp-barrier", "wait-at-explicit-omp-barrier", "lock-contention"}
+	"wait-at-implicit-omp-barrier", "wait-at-explicit-omp-barrier", "lock-contention",
+	"wait-at-rma-create", "wait-at-rma-free", "wait-at-rma-fence", "early-rma-fence", "late-post", "early-wait",
+	"late-complete", "rma-lock-contention"}
 
 // compare compares the results of all analyses of a trace with those of the script.
 func compare(t *testing.T, what string, events format.Events, r *reference) {
@@ -352,12 +364,21 @@ func programs() (list []simOptions) {
 // TestReference compares the results for random traces with those of the script.
 func TestReference(t *testing.T) {
 	var list []format.Events
-	options := programs()
+	options := append(programs(), programsWithWindows()...)
 	for _, o := range options {
 		list = append(list, format.Recorded(simulate(o)))
 	}
+	seen := map[string]bool{}
 	for i, r := range runReference(t, list) {
+		for p := range r.Patterns {
+			seen[p] = true
+		}
 		t.Run(strconv.Itoa(i), func(t *testing.T) { compare(t, strconv.Itoa(i), list[i], &r) })
+	}
+	for _, p := range compared {
+		if !seen[p] {
+			t.Errorf("found no program with the pattern %s", p)
+		}
 	}
 }
 

@@ -171,7 +171,7 @@ func (h *History) lastMeeting(o *Opening, k pair, a, b int32) {
 	search := func(list []meeting) {
 		for i := len(list) - 1; i >= 0; i-- {
 			m := &list[i]
-			if m.a < a && m.b < b && (m.left > o.left || m.left == o.left && m.a > o.A) {
+			if m.a < a && m.b < b && (m.left > o.left || m.left == o.left && m.before(o)) {
 				*o = Opening{m.a, m.b, m.met, m.left}
 			}
 		}
@@ -182,6 +182,10 @@ func (h *History) lastMeeting(o *Opening, k pair, a, b int32) {
 		search(h.meetingsIn(x, i))
 	}
 }
+
+// before reports whether both locations could go on earlier from a meeting than from another one that the first of
+// them left at the same time. Of equal ones, it is the one of the later call.
+func (m *meeting) before(o *Opening) bool { return m.met < o.Met || m.met == o.Met && m.a > o.A }
 
 // consider sets o to the synchronisation in call c, with number a, and call b of a location if the
 // locations left these later than those in o.

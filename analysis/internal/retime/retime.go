@@ -132,7 +132,7 @@ type times struct {
 // spanTimes has the new times of the calls of a span: of each call, those of all retimers.
 type spanTimes struct {
 	enters []int64
-	ends   []int64 // nil unless a call of the span acquires or releases locks
+	ends   []int64 // nil unless a call of the span can release a lock
 }
 
 // newTimes returns the times of retimers that have computed no calls.
@@ -155,7 +155,7 @@ func (t *times) begin(p waitstate.Place) {
 	if x.enters == nil {
 		x.enters = t.room(int(l.Span(i).Calls) * t.retimers)
 	}
-	if x.ends == nil && l.Call(p.Number).Role == trace.LockRole {
+	if x.ends == nil && canRelease(l.Call(p.Number)) {
 		x.ends = t.room(int(l.Span(i).Calls) * t.retimers)
 	}
 }
@@ -279,15 +279,36 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	return t + r.sum(l.Before(p.Number), p)
 }
 
-// end returns the new end of a call that acquires or releases locks. ok is false if it has not been
-// computed, or is another call.
+// canRelease reports whether a call can release a lock, so that later calls depend on its end.
+func canRelease(c *history.Call) bool {
+	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole
+}
+
+// end returns the new end of a call that can release a lock. ok is false if it has not been computed, or is
+// another call.
 func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	l := r.h.Locations[p.Location]
-	if p.Number >= r.counts[p.Location] || l.Call(p.Number).Role != trace.LockRole {
+	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
 		return 0, false
 	}
 	i, first := l.SpanOf(p.Number)
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
+}
+
+// released returns the new time at which a source releases a lock. The time from there to the end of its call, or
+// from its begin, is that of the trace, or of communication.
+func (r *retimer) released(s *history.Source) int64 {
+	c := r.h.At(s.Place)
+	kept := func(t int64) int64 {
+		if c.Role == trace.RemoteMemoryRole {
+			return int64(math.Round(float64(t) * r.opt.Transfer))
+		}
+		return t
+	}
+	if end, ok := r.end(s.Place); ok {
+		return end - kept(c.Leave-s.Time)
+	}
+	return r.enter(s.Place) + kept(s.Time-c.Enter)
 }
 
 // call computes the new begin and end of a call.
@@ -312,16 +333,11 @@ func (r *retimer) call(p waitstate.Place) {
 			after(s.Time, r.enter(s.Place))
 			return
 		}
-		at := r.h.At(s.Place)
-		is := int64(unknown / 2)
-		if end, ok := r.end(s.Place); r.opt.WithoutLocks {
-			// The call does not depend on the release.
-		} else if ok {
-			is = end - at.Leave
-		} else {
-			is = r.enter(s.Place) - at.Enter
+		if r.opt.WithoutLocks {
+			after(s.Time, unknown/2) // the call does not depend on the release
+			return
 		}
-		after(s.Time, is+s.Time)
+		after(s.Time, r.released(s))
 	})
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
@@ -363,7 +379,7 @@ func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
 	x := &r.times.spans[p.Location][i]
 	at := int(p.Number-first)*r.times.retimers + r.number
 	x.enters[at] = begin
-	if c.Role == trace.LockRole {
+	if canRelease(c) {
 		x.ends[at] = end
 	}
 	r.ends[p.Location] = end

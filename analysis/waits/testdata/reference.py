@@ -6,9 +6,9 @@ must be made twice to stay unseen. Tests compare both on random traces.
 
 Standard input holds traces as JSON Lines. The first line of a trace defines it:
 
-  {"locations": [{"id": "0", "process": "0"}, ...], "communicators": {"0": ["0", "1"]}}
+  {"locations": [{"id": "0", "process": "0"}, ...], "communicators": {"0": ["0", "1"]}, "sets": {"2": ["0"]}}
 
-with the locations of a communicator in the order of its ranks. The lines of events follow, as weft print --json
+with the locations of a communicator in the order of its ranks, and those of groups by index. The lines of events follow, as weft print --json
 prints them. Standard output gets one line of JSON for each trace.
 """
 
@@ -34,7 +34,8 @@ class Trace(WaitStates):
             before = [p for p in shared.get((R, S), []) if p[0] < w.call.first and p[1] < w.cause_number]
             if before:
                 # Both go on after the last meeting: the one of which the earlier continuation is the latest.
-                p = max(before, key=lambda p: min(p[4], p[5]))
+                # Of equal ones, that in which the other one goes on earliest.
+                p = max(before, key=lambda p: (min(p[4], p[5]), -max(p[4], p[5])))
                 start_r, start_s, opened_r, opened = p[4], p[5], p[0], p[1]
                 rest = self.locs[S].events[opened]["call"]
             else:
@@ -188,6 +189,8 @@ class Trace(WaitStates):
             need[call.loc, call.last] += [(c.loc, c.first) for c in causes]
         for loc, number, call, from_loc, from_number in self.lock_edges:
             need[loc, number].append((from_loc, from_number))
+        for loc, number, from_loc, from_number in self.release_edges:
+            need[loc, number].append((from_loc, from_number))
         late = {}  # what takes time after its cause and is kept
         for loc, number, call, from_loc, from_number in self.lock_edges:
             t = self.locs[from_loc].events[from_number]["time"]
@@ -322,7 +325,7 @@ class Trace(WaitStates):
             add(w.pattern, w.call, w.time)
         for w in self.wrong_order:
             add("late-sender-wrong-order", w.call, w.time)
-        for pattern, call, time in self.completions:
+        for pattern, call, time in self.completions + self.parts:
             add(pattern, call, time)
         self.causes()
         self.critical_path()

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 
+from reference_onesided import OneSided
+
 NXN = {"allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce-scatter",
        "reduce-scatter-block"}
 ONE_TO_ALL = {"broadcast", "scatter", "scatterv"}
@@ -66,11 +68,12 @@ class Location:
         self.segments = []  # (begin, end, path, region, number of the event that begins it)
 
 
-class WaitStates:
+class WaitStates(OneSided):
     def __init__(self, definitions, events):
         self.locs = {d["id"]: Location(d["id"], d["process"]) for d in definitions["locations"]}
         self.order = [d["id"] for d in definitions["locations"]]
         self.comms = definitions["communicators"]
+        self.sets = definitions.get("sets", {})
         for ev in events:
             self.locs[ev["location"]].events.append(ev)
         self.locs = {k: l for k, l in self.locs.items() if l.events}
@@ -92,6 +95,8 @@ class WaitStates:
         self.init_and_finalize()
         self.omp_barriers()
         self.locks()
+        self.release_edges = []  # (loc, number of an event, loc, number of a release that is before it)
+        self.one_sided(Wait)
 
     # --- calls
 

@@ -1,0 +1,150 @@
+"""The wait states of one-sided communication, for reference.py. It is plain: it searches lists of all epochs."""
+
+from collections import defaultdict
+
+WINDOW_CALLS = {"MPI_Win_create": "wait-at-rma-create", "MPI_Win_fence": "wait-at-rma-fence",
+                "MPI_Win_free": "wait-at-rma-free"}
+
+
+def inside(call, time):
+    return call.e < time <= call.x
+
+
+class OneSided:
+    """Adds to the waits, parts, edges and points of a trace. wait() makes a wait."""
+
+    def one_sided(self, wait):
+        self.parts = []
+        self.make_wait = wait
+        self.operations()
+        accesses, exposures = self.epochs()
+        self.match(accesses, exposures)
+        self.window_locks()
+
+    def operations(self):
+        instances, incoming = defaultdict(dict), defaultdict(list)
+        for loc in self.order:
+            number = defaultdict(int)
+            for ev in self.locs[loc].events:
+                window = ev.get("window")
+                if ev["kind"] == "rma-put" and ev["remote"] != loc:
+                    incoming[window, number[window], ev["remote"]].append(ev["call"])
+                elif ev["kind"] == "rma-collective-end":
+                    instances[window, number[window]][loc] = ev["call"]
+                    number[window] += 1
+        for (window, n), members in instances.items():
+            calls = list(members.values())
+            last = max(calls, key=lambda c: c.e)
+            self.points.append({"group": calls, "shared": lambda i, j: True})
+            for loc, call in members.items():
+                self.edges.append((call, calls))
+                time = min(last.e, call.x) - call.e
+                pattern = WINDOW_CALLS[call.region]
+                if time <= 0:
+                    continue
+                self.waits.append(self.make_wait(pattern, call, time, last.loc, last.e, last.first, last))
+                ends = [c.x for c in incoming[window, n, loc]]
+                if pattern == "wait-at-rma-fence" and ends and max(ends) > call.e:
+                    self.parts.append(("early-rma-fence", call, min(time, max(ends) - call.e)))
+
+    def epochs(self):
+        accesses, exposures = [], []
+        for loc in self.order:
+            access, exposure = {}, {}
+            for ev in self.locs[loc].events:
+                call, window = ev.get("call"), ev.get("window")
+                if ev["kind"] == "rma-put" and window in access:
+                    access[window]["calls"].append((ev["remote"], call))
+                if ev["kind"] != "rma-group-sync":
+                    continue
+                group = self.sets[str(ev["group"])]
+                if call.region == "MPI_Win_start":
+                    access[window] = {"loc": loc, "window": window, "group": group, "begin": call, "calls": []}
+                    accesses.append(access[window])
+                elif call.region == "MPI_Win_complete":
+                    access.pop(window)["end"] = call
+                elif call.region == "MPI_Win_post":
+                    exposure[window] = {"loc": loc, "window": window, "group": group, "begin": call}
+                    exposures.append(exposure[window])
+                else:
+                    exposure.pop(window)["end"] = call
+        return accesses, exposures
+
+    def match(self, accesses, exposures):
+        partners = defaultdict(list)  # by number of the epoch: its partners
+        for o in self.order:
+            for t in self.order:
+                a = [x for x in accesses if x["loc"] == o and t in x["group"]]
+                b = [x for x in exposures if x["loc"] == t and o in x["group"]]
+                for x, y in zip(a, b):
+                    partners[id(x)].append(y)
+                    partners[id(y)].append(x)
+        for x in accesses:
+            posts = {y["loc"]: y["begin"] for y in partners[id(x)]}
+            last = max(posts.values(), key=lambda c: c.e)
+            for call in (x["begin"], x["end"]):
+                if inside(call, last.e):
+                    self.late_post(call, last)
+            waited = set()
+            for target, call in x["calls"]:
+                post = posts.get(target)
+                if post and inside(call, post.e) and call not in waited:
+                    waited.add(call)
+                    self.late_post(call, post)
+                    self.depends(call, post)
+            needs = x["begin"] if inside(x["begin"], last.e) else x["end"]
+            for post in posts.values():
+                if post.e <= needs.x:
+                    self.depends(needs, post)
+        for y in exposures:
+            ends = [x["end"] for x in partners[id(y)]]
+            last = max(ends, key=lambda c: c.e)
+            call = y["end"]
+            for end in ends:
+                if end.e <= call.x:
+                    self.depends(call, end)
+            until = min(last.e, call.x)
+            if until > call.e:
+                self.waits.append(self.make_wait("early-wait", call, until - call.e, last.loc, last.e, last.first, last))
+            accessed = [call.e]
+            for x in partners[id(y)]:
+                own = [c.x for target, c in x["calls"] if target == y["loc"]]
+                accessed.append(max(own) if own else x["begin"].x)
+            if until > max(accessed):
+                self.parts.append(("late-complete", call, until - max(accessed)))
+
+    def late_post(self, call, post):
+        self.waits.append(self.make_wait("late-post", call, post.e - call.e, post.loc, post.e, post.first, post))
+
+    def depends(self, call, cause):
+        self.edges.append((call, [cause]))
+        self.points.append({"pair": (call, cause)})
+
+    def window_locks(self):
+        epochs = defaultdict(list)
+        for loc in self.order:
+            held = {}
+            for i, ev in enumerate(self.locs[loc].events):
+                if ev["kind"] == "rma-lock-acquire":
+                    key = ev["window"], ev["remote"], ev["lock"]
+                    held[key] = {"loc": loc, "shared": ev["type"] == 1, "calls": [ev["call"]]}
+                    epochs[key].append(held[key])
+                elif ev["kind"] == "rma-put":
+                    for key, x in held.items():
+                        if key[:2] == (ev["window"], ev["remote"]):
+                            x["calls"].append(ev["call"])
+                elif ev["kind"] == "rma-lock-release":
+                    x = held.pop((ev["window"], ev["remote"], ev["lock"]))
+                    x["calls"].append(ev["call"])
+                    x["release"], x["number"] = ev["time"], i
+        for group in epochs.values():
+            for x in group:
+                before = [(y["release"], y["loc"], y["number"], c) for y in group for c in x["calls"]
+                          if y["loc"] != x["loc"] and not (x["shared"] and y["shared"])
+                          and inside(c, y["release"]) and y["release"] <= x["release"]]
+                if before:
+                    time, loc, number, call = max(before, key=lambda b: b[0])
+                    self.waits.append(self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None))
+                    # A call that unlocks has the lock before it releases it.
+                    late = x["number"] if call is x["calls"][-1] else call.last
+                    self.release_edges.append((x["loc"], late, loc, number))
