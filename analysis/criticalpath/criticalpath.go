@@ -271,11 +271,16 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 }
 
 // lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores
-// EarlyReduce, so that it finds the wait for the last member.
+// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices, since the trace does not
+// tell which call launched the work: the path could not go on from there.
 func lastWait(l *history.Location, n int32) (last *history.Wait) {
 	list := l.Waits(n)
 	for i := range list {
-		if x := &list[i]; x.Pattern != waitstate.EarlyReduce && (last == nil || x.Begin+x.Length > last.Begin+last.Length) {
+		x := &list[i]
+		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Device {
+			continue
+		}
+		if last == nil || x.Begin+x.Length > last.Begin+last.Length {
 			last = x
 		}
 	}

@@ -29,6 +29,12 @@ func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events 
 			f(t, rec, format.Recorded(rec))
 		})
 	}
+	for seed := range uint64(16) {
+		t.Run(fmt.Sprint("devices ", seed), func(t *testing.T) {
+			rec := simulateDevices(seed)
+			f(t, rec, format.Recorded(rec))
+		})
+	}
 	for seed := range uint64(threadPrograms / 4) {
 		t.Run(fmt.Sprint("threads ", seed), func(t *testing.T) {
 			rec, _ := simulateThreads(seed)

@@ -40,7 +40,7 @@ type Interval struct {
 	Location      uint32 // index into Definitions.Locations
 	Begin, Length int64
 	Cause         uint32 // location that is waited for
-	CauseTime     int64  // time at which Cause begins the call that ends the wait, or releases the lock
+	CauseTime     int64  // time at which Cause begins the call that ends the wait, releases the lock, or ends the work
 }
 
 // Patterns returns the names of all patterns, in the order in which results list them.
@@ -67,6 +67,8 @@ var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 		"the trace has no events in them, so that window and partners are unknown"},
 	waitstate.UnmatchedWindow: {"calls of one-sided synchronisation",
 		"the calls of the other side or the end are missing, or the group is unknown"},
+	waitstate.UnknownDevice: {"calls that wait for devices",
+		"the trace has no streams of devices, or does not record to which process these belong"},
 }
 
 // sum is the number of some waits and their total time.

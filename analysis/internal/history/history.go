@@ -392,7 +392,7 @@ func (h *History) wait(w *waitstate.Wait) {
 	if w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
 		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
 	}
-	if w.Pattern == waitstate.LateReceiver {
+	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {
 		a, b := h.At(w.Cause), h.At(w.Place)
 		h.addMeeting(w.Cause, w.Place, a.Enter, a.Leave, b.Enter, b.Leave)
 	}

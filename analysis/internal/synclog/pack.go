@@ -11,6 +11,7 @@ const (
 	inTeam
 	last
 	unteamed
+	device
 )
 
 // packBarrier packs a call that is a barrier of threads and ends at time t.

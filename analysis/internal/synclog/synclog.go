@@ -82,6 +82,7 @@ type Call struct {
 	// innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
+	Device bool // the call is no call, but the work of a device
 	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
 	// the barrier, and a location that is in it several times ends each visit before the next one.
 	Unteamed bool

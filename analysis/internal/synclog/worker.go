@@ -64,6 +64,7 @@ type regionKind struct {
 // lane has the calls of a location. Times are in ticks.
 type lane struct {
 	loc           uint32
+	stream        bool // its regions are the work of a device
 	root          int32
 	worker        *worker
 	first, latest int64 // times of the first and last event, valid if any is set
@@ -213,7 +214,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k := regionKind{known: true, role: d.RoleOf(region)}
 	switch r := k.role; {
 	case r >= trace.SendRole && r <= trace.CommunicationRole, r == trace.LockRole, r == trace.ConditionRole,
-		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole:
+		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole, r == trace.DeviceSyncRole:
 		k.call = true
 	}
 	name := mpiCall(d, region)
@@ -224,7 +225,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	}
 	k.window = windowCalls[name]
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
-		k.finalize
+		k.finalize || k.role == trace.DeviceSyncRole
 	return k
 }
 
@@ -270,6 +271,7 @@ func (w *worker) lane(loc uint32) *lane {
 		if w.flows != nil {
 			l.requests = map[uint64]int64{}
 		}
+		l.stream = w.defs.Locations.Has(loc) && w.defs.Locations.At(loc).Kind == trace.StreamLocation
 		if int64(loc) < int64(len(w.later)) && w.later[loc] {
 			l.root = outermostThread
 		}
@@ -478,7 +480,8 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			return err
 		}
 	}
-	if k := w.kind(region); k.call || k.kept {
+	if k := w.kind(region); (k.call || k.kept || l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole) &&
+		!(k.role == trace.DeviceSyncRole && l.waitsForDevice()) {
 		if k.lock == releases {
 			if err := w.beginLock(l, t); err != nil {
 				return err
@@ -492,6 +495,13 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, f)
 	return nil
+}
+
+// waitsForDevice reports whether the innermost open call waits for a device. Other calls of it in that one, such as
+// those of a driver, are the same wait.
+func (l *lane) waitsForDevice() bool {
+	n := len(l.calls)
+	return n > 0 && l.calls[n-1].kind.role == trace.DeviceSyncRole
 }
 
 // passOwn adds the time since the last enter or leave to the innermost region, if that is a call.
@@ -551,7 +561,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	}
 	w.free = append(w.free, c)
 	w.endLock(l, c, t)
-	if c.points == 0 && !c.kind.kept {
+	if c.points == 0 && !c.kind.kept && !l.stream {
 		return nil
 	}
 	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
@@ -568,7 +578,12 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		}
 	}
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
-		return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, points: c.points, packed: c.packed}, c.before)
+		flags := byte(0)
+		if l.stream {
+			flags = device
+		}
+		return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flags, points: c.points,
+			packed: c.packed}, c.before)
 	}
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++

@@ -49,6 +49,7 @@ const (
 	EarlyWait
 	LateComplete
 	WindowLock
+	Device
 	Patterns // number of patterns
 
 	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as
@@ -90,6 +91,7 @@ var patterns = [Patterns + 1]struct {
 	EarlyWait:           {name: "early-wait"},
 	LateComplete:        {name: "late-complete", partOf: EarlyWait, part: true},
 	WindowLock:          {name: "rma-lock-contention"},
+	Device:              {name: "wait-for-device"},
 	Reduction:           {name: "reduction"},
 }
 
@@ -112,8 +114,8 @@ func (p Pattern) AllForAll() bool {
 }
 
 // Released reports whether a location waits in this pattern for the release of a lock during the call
-// of its cause.
-func (p Pattern) Released() bool { return p == LockContention || p == WindowLock }
+// of its cause, or for the end of work.
+func (p Pattern) Released() bool { return p == LockContention || p == WindowLock || p == Device }
 
 // UnjudgedKind is a reason for which the waits of calls cannot be computed.
 type UnjudgedKind uint8
@@ -128,6 +130,7 @@ const (
 	IncompleteBarrier
 	UnrecordedWindow
 	UnmatchedWindow
+	UnknownDevice
 	UnjudgedKinds // number of reasons
 )
 
@@ -144,7 +147,7 @@ type Wait struct {
 	Path          uint32 // path of that call
 	Begin, Length int64
 	Cause         Place // call that is waited for
-	CauseTime     int64 // begin of that call, or release of the lock
+	CauseTime     int64 // begin of that call, release of the lock, or end of the work
 	// Communicator is the communicator of the message, operation or team, valid only if HasCommunicator
 	// is set.
 	Communicator    uint64
@@ -261,12 +264,14 @@ type engine struct {
 	barriers    barriers
 	locks       map[lockKey]*lock
 	windows     windows
+	devices     devices
 }
 
 // Run passes the waits in a log to hooks. The error is that of the log, or of the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
-		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows()}
+		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(),
+		devices: newDevices(log.Defs)}
 	e.messages.init(e)
 	e.countMembers()
 	if err := log.Scan(ctx, e.call); err != nil {
@@ -277,6 +282,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e.unfinishedCollectives()
 	e.unfinishedBarriers()
 	e.unfinishedWindows()
+	e.endSyncs()
 	return e.Result, nil
 }
 
@@ -290,8 +296,17 @@ func (e *engine) call(c *synclog.Call) error {
 	if e.hooks.Call != nil {
 		e.hooks.Call(c, at)
 	}
+	if list := e.devices.syncs; len(list) > 0 && c.Leave > list[0].leave {
+		e.endSyncs()
+	}
+	sync := c.Role == trace.DeviceSyncRole && !c.Device && !c.Bare
+	if c.Device {
+		e.devices.add(c, at)
+	} else if sync {
+		e.devices.syncs = append(e.devices.syncs, accessOf(c, at))
+	}
 	switch {
-	case c.Last:
+	case c.Last, (c.Device || sync) && len(c.Points) == 0:
 		return nil
 	case len(c.Points) == 0:
 		e.barrier(c, at)
