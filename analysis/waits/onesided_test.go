@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -338,5 +341,69 @@ func TestArchiveOfWindows(t *testing.T) {
 	}
 	if len(costs) > 0 {
 		t.Errorf("found %v, expected no further costs", costs)
+	}
+}
+
+// TestAnyWindowEvents checks that waits lie in calls and that costs add up to them for events of one-sided
+// communication in any order and with any operands.
+func TestAnyWindowEvents(t *testing.T) {
+	kinds := []trace.Kind{trace.RMACollectiveBegin, trace.RMACollectiveEnd, trace.RMAGroupSync, trace.RMAGroupSync,
+		trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockRelease, trace.RMAPut, trace.RMAGet, trace.RMAAtomic,
+		trace.WindowCreate, trace.RMASync, trace.Send, trace.Recv, trace.CollectiveBegin, trace.CollectiveEnd}
+	names := []string{"MPI_Win_post", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait", "MPI_Win_test",
+		"MPI_Win_lock", "MPI_Win_fence", "MPI_Put", "MPI_Win_unlock", "work"}
+	n := 0
+	for seed := range uint64(effort.Rounds(2000)) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		x := newWindowTrace(3)
+		x.group(0, 1)
+		x.group(2)
+		any := func(n uint64) uint64 {
+			if r.IntN(8) == 0 {
+				return []uint64{trace.Undefined, 1 << 40, 5}[r.IntN(3)]
+			}
+			return r.Uint64N(n)
+		}
+		for loc := range uint32(3) {
+			at := int64(0)
+			for range 5 + r.IntN(60) {
+				at += r.Int64N(8)
+				region := x.mpi(names[r.IntN(len(names))])
+				bare := r.IntN(10) == 0
+				if !bare {
+					x.rec.Enter(loc, at, region)
+				}
+				for range r.IntN(3) {
+					at += r.Int64N(5)
+					window := uint32(0)
+					if r.IntN(10) == 0 {
+						window = []uint32{trace.NoRef, 7}[r.IntN(2)]
+					}
+					ops := []uint64{any(3), any(4), any(2), any(2), any(2)}
+					x.rec.Event(loc, at, kinds[r.IntN(len(kinds))], window, ops[:r.IntN(6)])
+				}
+				at += r.Int64N(5)
+				if !bare {
+					x.rec.Leave(loc, at, region)
+				}
+			}
+		}
+		events := format.Recorded(x.rec)
+		n += checkCalls(t, x.rec, events)
+		c, err := causes.Find(t.Context(), events, causes.Options{Rows: trace.NewRows(events.Defs())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range c.Patterns {
+			if math.Abs(p.ShortTerm+p.LongTerm-p.Waiting.Float()) > 1e-6*p.Waiting.Float() {
+				t.Errorf("%d: %s: found costs of %v + %v, expected %v", seed, p.Pattern, p.ShortTerm, p.LongTerm, p.Waiting)
+			}
+		}
+		if _, err := criticalpath.Find(t.Context(), events, criticalpath.Options{Gains: 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n == 0 {
+		t.Error("found no waits, expected some")
 	}
 }

@@ -137,8 +137,15 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	}
 	l := h.Locations[a.Location]
 	looks := mostLooks
-	for n := a.Number; looks > 0 && n >= 0; {
-		x := l.load(n)
+	for n := l.pageNumber(a.Number); looks > 0 && n >= 0; n-- {
+		page := &l.pages[n]
+		if !page.operations {
+			if page.chunk.Since <= o.left {
+				return o
+			}
+			continue
+		}
+		x := l.load(page.chunk.First)
 		i := sort.Search(len(x.operations), func(i int) bool { return x.operations[i].call >= a.Number })
 		for i--; i >= 0 && looks > 0; i-- {
 			p := x.operations[i]
@@ -153,10 +160,9 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 				looks--
 			}
 		}
-		if x.first == 0 || x.page.chunk.Since <= o.left {
+		if page.chunk.Since <= o.left {
 			return o
 		}
-		n = x.first - 1
 	}
 	return o
 }

@@ -21,6 +21,8 @@ type page struct {
 	// lastUse is the position, in the order of all calls, of the last call whose end depends on a
 	// call of the page, or -1.
 	lastUse int64
+	// operations is set if a call of the page is the member of an operation.
+	operations bool
 }
 
 // calls are the unpacked calls of a page.
@@ -175,6 +177,7 @@ const (
 func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	l := h.Locations[at.Location]
 	p := l.page(at.Number)
+	p.operations = p.operations || kind == attachedOperation
 	p.tail = append(p.tail, kind)
 	p.tail = binary.AppendUvarint(p.tail, uint64(at.Number-p.chunk.First))
 	for _, x := range numbers {
