@@ -31,12 +31,30 @@ type FilterOptions struct {
 	Region func(ref uint32) bool
 	// Communicator selects events with a communicator.
 	Communicator func(ref uint32) bool
+	// Row selects visits of regions, claims and marks by the row that begins them, such as by its
+	// attributes ([HasAttribute]). All other events are kept, but for ends without a begin. It must be
+	// safe for concurrent use.
+	Row func(x *trace.Cursor) bool
 	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
 	// are kept.
 	MinDuration int64
 	// MaxDepth is the number of enclosing regions at which visits are dropped. Only kept regions
 	// count, including short ones. 0 keeps all.
 	MaxDepth int
+}
+
+// HasAttribute returns a function for [FilterOptions].Row, which selects rows that have an attribute with a
+// name and a value, as text, for which match returns true. The function match must be safe for concurrent use.
+func HasAttribute(d *trace.Definitions, name string, match func(value string) bool) func(x *trace.Cursor) bool {
+	return func(x *trace.Cursor) bool {
+		keys, values := x.Attrs()
+		for i, k := range keys {
+			if d.Attributes.At(k).Name == name && match(values[i].String()) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // Filter drops events. It drops a visit as a whole, with its enter and leave, so that the remaining
@@ -292,6 +310,9 @@ func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	return true
 }
 
+// wantsRow reports whether FilterOptions.Row selects a row.
+func (s *filterScan) wantsRow(x *trace.Cursor) bool { return s.Row == nil || s.Row(x) }
+
 // waits reports whether decisions about rows may have to wait for later rows.
 func (s *filterScan) waits() bool { return s.MinDuration > 0 }
 
@@ -337,7 +358,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	case trace.Enter, trace.ContextEnter:
 		v := visit{kind: k, ref: x.Ref(), row: -1}
 		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) &&
-			(s.MaxDepth == 0 || l.depth < s.MaxDepth)
+			s.wantsRow(x) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
 		if v.kept {
 			l.depth++
 		}
@@ -355,7 +376,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		key := visitKey{begin, x.Ref()}
 		i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if i < 0 {
-			return s.wantsKind(k) && (k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
+			return s.Row == nil && s.wantsKind(k) &&
+				(k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
 		}
 		v := l.open[i]
 		l.open = openset.Close(&l.among, l.open, i, key)
@@ -367,7 +389,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		}
 		return v.kept, false
 	case trace.ClaimBegin:
-		v := visit{ref: x.Ref(), row: -1, kept: s.wantsKind(k) && s.wantsRefs(x)}
+		v := visit{ref: x.Ref(), row: -1, kept: s.wantsKind(k) && s.wantsRefs(x) && s.wantsRow(x)}
 		if v.kept && s.MinDuration > 0 {
 			v.row, wait = q.count, true
 		}
@@ -382,7 +404,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	case trace.ClaimEnd:
 		open := l.claims[int64(x.Op(0))]
 		if open.Len() == 0 {
-			return s.wantsKind(k) && s.wantsRefs(x), false
+			return s.Row == nil && s.wantsKind(k) && s.wantsRefs(x), false
 		}
 		i := open.Find(x.Pos())
 		if i < 0 {
@@ -424,6 +446,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	}
 	keep = s.wantsKind(k) && s.wantsRefs(x)
 	if k == trace.Mark {
+		keep = keep && s.wantsRow(x)
 		s.recordDropped(x, keep)
 	}
 	return keep, false

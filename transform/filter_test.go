@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -206,5 +207,41 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 	if !slices.Equal(times, []int64{0, 5, 20, 25, 50, 60}) {
 		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
+	}
+}
+
+// TestFilterRows checks that visits, claims and marks stay or go by the attributes of the rows that begin them,
+// with their ends, and that other events stay.
+func TestFilterRows(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	loc := r.Location("p")
+	work, counter := r.Region("work"), r.Counter("c", "")
+	id := func(v string) trace.Attr { return trace.Attr{Key: "id", Value: trace.StringValue(v)} }
+	r.Leave(loc, 0, work) // its enter is missing: nobody knows its attributes
+	r.Enter(loc, 1, work, id("1"))
+	r.Enter(loc, 2, work, id("2"))
+	r.Mark(loc, 3, work, id("1"))
+	r.Mark(loc, 4, work)
+	r.Value(loc, 5, counter, 7)
+	r.Leave(loc, 6, work)
+	r.Leave(loc, 7, work)
+	first := r.Claim(r.Resource("cpu", 1, ""), 1, work, 1, id("2"))
+	r.Claim(r.Resource("gpu", 1, ""), 2, work, 1, id("1"))
+	r.Release(first, 3)
+	d := format.Recorded(r)
+	list, _ := listBoth(t, transform.Filter(d, transform.FilterOptions{
+		Row: transform.HasAttribute(d.Defs(), "id", func(v string) bool { return v == "1" })}))
+	type row struct {
+		kind trace.Kind
+		time int64
+	}
+	var found []row
+	for _, e := range list {
+		found = append(found, row{e.kind, e.time})
+	}
+	slices.SortFunc(found, func(a, b row) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.kind, b.kind)) })
+	expected := []row{{trace.Enter, 1}, {trace.ClaimBegin, 2}, {trace.Mark, 3}, {trace.Metric, 5}, {trace.Leave, 7}}
+	if !slices.Equal(found, expected) {
+		t.Errorf("found %v, expected %v", found, expected)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -168,7 +169,7 @@ func (a *app) checkRuleNames(list []string) error {
 		ids = append(ids, r.ID)
 	}
 	for _, s := range list {
-		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{s}, id) }) {
+		if !slices.ContainsFunc(ids, func(id string) bool { return wildcard.MatchAny([]string{s}, id) }) {
 			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest.Hint(s, ids))
 		}
 	}
@@ -179,7 +180,7 @@ func (a *app) checkRuleNames(list []string) error {
 func (a *app) listRules(asJSON bool, only []string) error {
 	list := []ruleInfo{}
 	for _, r := range a.rules() {
-		if len(only) == 0 || matches(only, r.ID) {
+		if len(only) == 0 || wildcard.MatchAny(only, r.ID) {
 			list = append(list, ruleInfo{r.ID, r.Severity.String(), r.Doc, r.Example})
 		}
 	}
@@ -237,7 +238,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.About().Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
-		if len(only) > 0 && !matches(only, x.Rule) {
+		if len(only) > 0 && !wildcard.MatchAny(only, x.Rule) {
 			continue
 		}
 		switch x.Severity {

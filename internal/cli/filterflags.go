@@ -9,6 +9,7 @@ import (
 type filterFlags struct {
 	locations, groups, regions, kinds, communicators                []string
 	notLocations, notGroups, notRegions, notKinds, notCommunicators []string
+	attributes, notAttributes                                       attributeList
 	minDuration                                                     string
 	maxDepth                                                        int
 }
@@ -20,6 +21,7 @@ func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, o
 		x.notRegions, x.notKinds, x.notCommunicators} {
 		n += len(l)
 	}
+	n += len(x.attributes) + len(x.notAttributes)
 	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
 		return w, false, nil
 	}
@@ -45,6 +47,7 @@ func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, o
 	entries := func(what definitionKind) func([]string) (func(uint32) bool, error) {
 		return func(list []string) (func(uint32) bool, error) { return choose(d, what, list) }
 	}
+	w.Row = chooseRows(d, x.attributes, x.notAttributes)
 	w.Region = both(x.regions, x.notRegions, entries(aRegion))
 	w.Communicator = both(x.communicators, x.notCommunicators, entries(aCommunicator))
 	byName := both(x.locations, x.notLocations, entries(aLocation))
@@ -75,6 +78,7 @@ func (x *filterFlags) flagNames() []flagNames {
 		{"--group", aGroup, x.groups}, {"--not-group", aGroup, x.notGroups},
 		{"--region", aRegion, x.regions}, {"--not-region", aRegion, x.notRegions},
 		{"--communicator", aCommunicator, x.communicators}, {"--not-communicator", aCommunicator, x.notCommunicators},
+		{"--attribute", anAttribute, x.attributes.names()}, {"--not-attribute", anAttribute, x.notAttributes.names()},
 	}
 }
 

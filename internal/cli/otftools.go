@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/wildcard"
 )
 
 // otfShrinkCommand returns the command weft otf shrink.
@@ -161,7 +161,7 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	add := func(from, to uint64) { s = append(s, struct{ from, to uint64 }{from, to}) }
 	for _, w := range list {
 		w = strings.TrimSpace(w)
-		if _, err := path.Match(w, ""); err != nil {
+		if err := wildcard.Check(w); err != nil {
 			return nil, usageError("--processes %s: %w", w, err)
 		}
 		from, to, numbers := parseRange(w)
@@ -171,7 +171,7 @@ func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 			switch {
 			case numbers && id >= from && id <= to:
 				found = true
-			case p.Defined && matches([]string{w}, p.Name):
+			case p.Defined && wildcard.MatchAny([]string{w}, p.Name):
 				add(id, id)
 				found = true
 			}

@@ -5,12 +5,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -87,7 +87,7 @@ func newPatterns(list []string) (*patterns, error) {
 			p.regexps = append(p.regexps, r)
 			continue
 		}
-		if _, err := path.Match(s, ""); err != nil {
+		if err := wildcard.Check(s); err != nil {
 			return nil, usageError("pattern %q: %w", s, err)
 		}
 		p.globs = append(p.globs, s)
@@ -101,7 +101,7 @@ func (p *patterns) match(names ...string) bool {
 		if s == "" {
 			continue
 		}
-		if matches(p.globs, s) {
+		if wildcard.MatchAny(p.globs, s) {
 			return true
 		}
 		for _, r := range p.regexps {
@@ -113,23 +113,8 @@ func (p *patterns) match(names ...string) bool {
 	return false
 }
 
-// matches reports whether a name matches any of some patterns with wildcards.
-func matches(patterns []string, s string) bool {
-	// path.Match treats slashes specially; in names they are ordinary characters.
-	flat := strings.ReplaceAll(s, "/", "\x01")
-	for _, p := range patterns {
-		if p == s {
-			return true
-		}
-		if ok, _ := path.Match(strings.ReplaceAll(p, "/", "\x01"), flat); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// definitionKind describes the definitions that a flag names: locations, groups, regions or
-// communicators.
+// definitionKind describes the definitions that a flag names: locations, groups, regions, communicators or
+// attributes.
 type definitionKind struct {
 	word string
 	flag string // the flag of weft info that lists them
@@ -156,6 +141,8 @@ var (
 		}}
 	aGroup = definitionKind{"group", "--definitions", func(d *trace.Definitions) int { return d.Groups.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
+	anAttribute = definitionKind{"attribute", "--definitions", func(d *trace.Definitions) int { return d.Attributes.Len() },
+		func(d *trace.Definitions, i uint32) (string, string) { return "", d.Attributes.At(i).Name }, nil}
 	aCommunicator = definitionKind{"communicator", "--definitions",
 		func(d *trace.Definitions) int { return d.Communicator.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name },

@@ -1,0 +1,26 @@
+package wildcard
+
+import "testing"
+
+func TestMatchAny(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		match         bool
+	}{
+		{"a*", "abc", true}, {"a?c", "abc", true}, {"a?", "abc", false}, {"*", "a/b", true}, {"src/*.c", "src/x/y.c", true},
+		{"[ab]c", "bc", true}, {"f[1]", "f[1]", true}, {"", "", true}, {"b", "abc", false},
+	} {
+		if found := MatchAny([]string{"never", c.pattern}, c.name); found != c.match {
+			t.Errorf("%q, %q: found %t", c.pattern, c.name, found)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if Check("a[") == nil {
+		t.Error("found no error for an open bracket")
+	}
+	if err := Check("a*[b-d]?"); err != nil {
+		t.Error(err)
+	}
+}
