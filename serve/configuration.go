@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -18,20 +19,25 @@ type configuration struct {
 	color string // attribute whose values take the place of regions
 	label string // attribute whose values name spans
 	rows  string // attribute whose values are rows, in place of locations and resources
+	// only is NAME=VALUE,…: visits, claims and marks with another value of the attribute, or without it, are left
+	// out. Values may contain * and ?, which stand for any text and any character.
+	only string
 }
 
-// Separators in the id of a trace with a configuration: ID~COLOR;label=LABEL;rows=ROWS. Names are
+// Separators in the id of a trace with a configuration: ID~COLOR;label=LABEL;rows=ROWS;only=ONLY. Names are
 // escaped as path segments, which have no semicolon.
 const (
 	configSeparator = "~"
 	labelSeparator  = ";label="
 	rowsSeparator   = ";rows="
+	onlySeparator   = ";only="
 )
 
 // Limits of configurations.
 const (
 	maxConfigurations = 8    // per trace; a new one evicts the least recently used one
 	maxAttributeName  = 1000 // bytes
+	maxValues         = 4000 // bytes of the values of configuration.only
 )
 
 // String returns the end of the id of a trace with the configuration, without the first separator.
@@ -43,18 +49,23 @@ func (c configuration) String() string {
 	if c.rows != "" {
 		s += rowsSeparator + url.PathEscape(c.rows)
 	}
+	if c.only != "" {
+		s += onlySeparator + url.PathEscape(c.only)
+	}
 	return s
 }
 
 // parseConfiguration reads what [configuration.String] returns.
 func parseConfiguration(s string) (c configuration, ok bool) {
+	s, only, _ := strings.Cut(s, onlySeparator)
 	s, rows, _ := strings.Cut(s, rowsSeparator)
 	color, label, _ := strings.Cut(s, labelSeparator)
-	var errs [3]error
+	var errs [4]error
 	c.color, errs[0] = url.PathUnescape(color)
 	c.label, errs[1] = url.PathUnescape(label)
 	c.rows, errs[2] = url.PathUnescape(rows)
-	return c, errs == [3]error{}
+	c.only, errs[3] = url.PathUnescape(only)
+	return c, errs == [4]error{}
 }
 
 // renames reports whether attributes take the place of regions.
@@ -77,12 +88,43 @@ func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name 
 	return "", c.label != ""
 }
 
-// arranged returns the events at the locations that are the rows of the configuration.
+// arranged returns the events that the configuration shows, at the locations that are its rows.
 func (c configuration) arranged(d format.Events) format.Events {
-	if c.rows == "" {
-		return d
+	if name, values, ok := strings.Cut(c.only, "="); ok {
+		patterns := strings.Split(values, ",")
+		d = transform.Filter(d, transform.FilterOptions{Row: transform.HasAttribute(d.Defs(), name,
+			func(v string) bool { return wildcard.MatchAny(patterns, v) })})
 	}
-	return transform.ByAttribute(d, c.rows)
+	if c.rows != "" {
+		d = transform.ByAttribute(d, c.rows)
+	}
+	return d
+}
+
+// arranges reports whether arranged returns other events than those of the trace.
+func (c configuration) arranges() bool { return c.rows != "" || c.only != "" }
+
+// check returns an error for a configuration with names that are too long, or without the form NAME=VALUE.
+// known has the attributes of the trace that can be chosen; nil stands for any.
+func (c configuration) check(known []string, path string) error {
+	only, values, ok := strings.Cut(c.only, "=")
+	if c.only != "" && (!ok || len(values) > maxValues) {
+		return badRequest(fmt.Sprintf("only: found %q, expected NAME=VALUE with at most %d bytes of values", c.only, maxValues))
+	}
+	for _, p := range strings.Split(values, ",") {
+		if err := wildcard.Check(p); err != nil {
+			return badRequest(fmt.Sprintf("only: %q: %v", p, err))
+		}
+	}
+	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows}, {"only", only}} {
+		if len(p.value) > maxAttributeName {
+			return badRequest(fmt.Sprintf("%s: found %d bytes, expected the name of an attribute", p.name, len(p.value)))
+		}
+		if known != nil && p.value != "" && !slices.Contains(known, p.value) {
+			return notFound("visits and claims of " + path + " have no attribute " + quote(p.value))
+		}
+	}
+	return nil
 }
 
 // configured returns the entry of the trace with a configuration. Such an entry has its own index,
@@ -96,25 +138,24 @@ func (e *entry) configured(c configuration) (*entry, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows}} {
-		if len(p.value) > maxAttributeName {
-			return nil, badRequest(fmt.Sprintf("%s: found %d bytes, expected the name of an attribute", p.name, len(p.value)))
-		}
-		if e.state == stateReady && p.value != "" && !slices.Contains(e.view.facts.Attributes, p.value) {
-			return nil, notFound("visits and claims of " + e.path + " have no attribute " + quote(p.value))
-		}
+	var known []string
+	if e.state == stateReady {
+		known = e.view.facts.Attributes
+	}
+	if err := c.check(known, e.path); err != nil {
+		return nil, err
 	}
 	x := e.others[c]
 	if x == nil {
 		if len(e.others) >= maxConfigurations && !e.evictConfiguration() {
-			return nil, unavailable("too many colours, names and rows of " + e.path + " are being indexed")
+			return nil, unavailable("too many views of " + e.path + " are being indexed")
 		}
 		x = &entry{s: e.s, id: e.id + configSeparator + c.String(), name: e.name, path: e.path, given: e.given,
 			config: c, base: e, readers: e.readers, arranged: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
-		if c.rows != "" {
+		if c.arranges() {
 			x.arranged = &readerPool{e: x, free: make(chan struct{}, maxReaders)}
 		}
-		x.given.Index = "" // the given index has other names and rows
+		x.given.Index = "" // the given index has other names, rows and spans
 		if e.others == nil {
 			e.others = map[configuration]*entry{}
 		}
@@ -163,6 +204,6 @@ func (e *entry) closeReaders() {
 // readSettings returns the settings with which the trace is read.
 func (e *entry) readSettings() *ReadSettings {
 	r := e.s.opt.Reading
-	r.Color, r.label, r.rows = e.config.color, e.config.label, e.config.rows
+	r.Color, r.label, r.rows, r.only = e.config.color, e.config.label, e.config.rows, e.config.only
 	return &r
 }

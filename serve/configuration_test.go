@@ -57,15 +57,30 @@ func TestConfiguration(t *testing.T) {
 	if want := "[(no step)30100 511050 616065]"; fmt.Sprint(found) != want {
 		t.Errorf("found the rows %v, expected %s", found, want)
 	}
+	only := waitColored(t, s, api+"?color=step&rows=step&only=step%3D5,7*")
+	checkAnswer(t, s, "Trace", only)
+	if id := only["id"]; id != base+"~step;rows=step;only=step=5%2C7%2A" || only["only"] != "step=5,7*" {
+		t.Errorf("found %v, expected only steps 5 and 7*", id)
+	}
+	for _, c := range []struct{ query, spans string }{{"?only=step%3D5", "1"}, {"?only=step%3D%3F", "2"}, {"?only=step%3D6*,7", "1"}} {
+		if n := look(waitColored(t, s, api+c.query), "spans"); fmt.Sprint(n) != c.spans {
+			t.Errorf("%s: found %v spans, expected %s", c.query, n, c.spans)
+		}
+	}
 	// figures of the trace do not depend on its rows
 	for _, what := range []string{"/waits", "/efficiency", "/path", "/structure", "/behaviour?locations=1"} {
 		if w := ask(s, "GET", at+what); w.Code != 200 {
 			t.Errorf("%s: status %d: %s", what, w.Code, w.Body)
 		}
 	}
-	for _, query := range []string{"?rows=none", "?label=none", "~;rows=none", "~;label=none;rows=step"} {
+	for _, query := range []string{"?rows=none", "?label=none", "~;rows=none", "~;label=none;rows=step", "?only=none%3D5"} {
 		if w := ask(s, "GET", api+query); w.Code != 404 {
 			t.Errorf("%s: status %d, expected 404", query, w.Code)
+		}
+	}
+	for _, query := range []string{"?only=step", "?only=step%3D%5B", "?only=step%3D" + strings.Repeat("x", 5000)} {
+		if w := ask(s, "GET", api+query); w.Code != 400 {
+			t.Errorf("%s: status %d, expected 400", query, w.Code)
 		}
 	}
 }

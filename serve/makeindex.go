@@ -36,7 +36,7 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 			return f, err
 		}
 	}
-	events := configuration{rows: m.reading.rows}.arranged(d.Events)
+	events := configuration{rows: m.reading.rows, only: m.reading.only}.arranged(d.Events)
 	if err := events.Prepare(ctx); err != nil {
 		return f, err
 	}
@@ -78,7 +78,7 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 func (r *ReadSettings) settings(f format.Format) *cache.Settings {
 	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
 		Correction: r.CorrectionText, Color: r.Color,
-		Label: r.label, Rows: r.rows}
+		Label: r.label, Rows: r.rows, Only: r.only}
 }
 
 // IndexOptions holds the options of [MakeIndex].

@@ -374,8 +374,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q := r.URL.Query(); q.Has("color") || q.Has("label") || q.Has("rows") {
-		if e, err = e.configured(configuration{q.Get("color"), q.Get("label"), q.Get("rows")}); err != nil {
+	if q := r.URL.Query(); q.Has("color") || q.Has("label") || q.Has("rows") || q.Has("only") {
+		if e, err = e.configured(configuration{q.Get("color"), q.Get("label"), q.Get("rows"), q.Get("only")}); err != nil {
 			return err
 		}
 	}

@@ -37,8 +37,9 @@ type ReadSettings struct {
 	// Color is the attribute whose values name and colour spans; "" if regions do.
 	Color string
 	// label is the attribute whose values name spans, and rows the attribute whose values are the rows of
-	// the time line. The user of the viewer chooses them; "" stands for none.
-	label, rows string
+	// the time line, and only the values of an attribute that spans must have (see configuration). The user of
+	// the viewer chooses them; "" stands for none.
+	label, rows, only string
 }
 
 // ServedTrace is a trace that a server shows.

@@ -35,6 +35,7 @@ type traceFacts struct {
 	Color      string       `json:"color"`
 	Label      string       `json:"label"` // attribute that names spans, or ""
 	Rows       string       `json:"rows"`  // attribute whose values are rows, or ""
+	Only       string       `json:"only"`  // values of an attribute that spans must have, NAME=VALUE,…, or ""
 	Attributes []string     `json:"attributes"`
 	Clock      *clockFact   `json:"clock,omitempty"`
 	Origin     string       `json:"origin"`
@@ -245,7 +246,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 	v.first, v.last, _ = x.Extent()
 	n := x.Counts()
 	f := &v.facts
-	*f = traceFacts{ETag: v.tag, Color: c.color, Label: c.label, Rows: c.rows,
+	*f = traceFacts{ETag: v.tag, Color: c.color, Label: c.label, Rows: c.rows, Only: c.only,
 		Attributes: append([]string{}, x.Attributes()...),
 		Clock:      newClockFact(v.clock), Origin: strconv.FormatInt(v.first, 10),
 		Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),

@@ -27,6 +27,7 @@ type Settings struct {
 	Color      string            // attribute whose values take the place of regions; "" for none
 	Label      string            // attribute that names spans; "" for none
 	Rows       string            // attribute whose values are rows; "" for none
+	Only       string            // values of an attribute that spans must have, NAME=VALUE,…; "" for none
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -37,6 +38,9 @@ func (s *Settings) write(h hash.Hash) {
 	fmt.Fprintf(h, "%x\n%q\n", sha256.Sum256(s.Correction), s.Color)
 	if s.Label != "" || s.Rows != "" {
 		fmt.Fprintf(h, "%q\n%q\n", s.Label, s.Rows)
+	}
+	if s.Only != "" {
+		fmt.Fprintf(h, "only %q\n", s.Only)
 	}
 }
 
