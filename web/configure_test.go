@@ -30,10 +30,15 @@ func TestConfigure(t *testing.T) {
 			Changed, Again, Back bool
 			Link                 string
 		}
-		Link   string
-		Calls  struct{ Rows, Panels []string }
-		Count  int
-		Errors []string
+		Only struct {
+			sight
+			Ids string
+		}
+		OnlyLink, All bool
+		Link          string
+		Calls         struct{ Rows, Panels []string }
+		Count         int
+		Errors        []string
 	}
 	odse, attrs := served(t, "odse"), served(t, "attrs")
 	// memory M1 of odse.etf has a capacity of 100
@@ -95,6 +100,10 @@ func TestConfigure(t *testing.T) {
 	}
 	if fmt.Sprint(out.Again) != fmt.Sprint(out.After) && out.Again.Pixels != out.After.Pixels {
 		t.Error("the link shows something else")
+	}
+	if o := out.Only; !out.OnlyLink || !out.All || o.Pixels == out.Back.Pixels {
+		t.Errorf("%s: found other pixels %t, the same in a link %t and all spans again %t, expected true for each",
+			o.Ids, o.Pixels != out.Back.Pixels, out.OnlyLink, out.All)
 	}
 	values := map[string]bool{"by u32": true, "(no u32)": true}
 	for _, m := range regexp.MustCompile(`\bu32=(\d+)`).FindAllSubmatch(runWeft(t, "print", attrs.path), -1) {

@@ -69,6 +69,8 @@ export interface TraceMeta extends TraceEntry {
   /** label is the attribute that names spans, and rows the one whose values are rows; "" for none. */
   label?: string;
   rows?: string;
+  /** only has the values of an attribute that spans must have, as NAME=VALUE,…; "" for all spans. */
+  only?: string;
   attributes: string[];
   clock: { num: number | string; den: number | string };
   origin: string;

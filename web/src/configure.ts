@@ -1,5 +1,5 @@
 // The choice of attributes for the view. By default spans and colours show regions, and rows show
-// locations and resources. An attribute can take the place of each.
+// locations and resources. An attribute can take the place of each, and select spans.
 import { baseID, errorText, type TraceMeta } from "./api";
 import type { App } from "./app";
 import type { ColorMode } from "./colors";
@@ -12,17 +12,28 @@ export const attributePrefix = "=";
 /**
  * Choice is the configuration of the view. color is "region", "group", "track", "name" or an
  * attribute behind attributePrefix; label and rows are attributes, or "". "name" gives each name a
- * colour, where an attribute names spans.
+ * colour, where an attribute names spans. only has the values of an attribute that spans must have, as
+ * NAME=VALUE,…, or is "".
  */
 export interface Choice {
   color: string;
   label: string;
   rows: string;
+  only: string;
 }
+
+/** nameOf returns the name in NAME=VALUE,…, or "". */
+const nameOf = (only: string): string => only.slice(0, Math.max(0, only.indexOf("=")));
 
 /** attributesOf lists the attributes of all traces. */
 export function attributesOf(metas: readonly TraceMeta[]): string[] {
-  const own = (m: TraceMeta): string[] => [m.color, m.label ?? "", m.rows ?? "", ...m.attributes];
+  const own = (m: TraceMeta): string[] => [
+    m.color,
+    m.label ?? "",
+    m.rows ?? "",
+    nameOf(m.only ?? ""),
+    ...m.attributes,
+  ];
   return [...new Set(metas.flatMap(own))].filter((a) => a !== "").sort();
 }
 
@@ -33,11 +44,12 @@ export function configuration(app: App): Choice {
     mode = app.store.state.color,
     color = first((m) => m.color),
     label = first((m) => m.label),
-    rows = first((m) => m.rows);
+    rows = first((m) => m.rows),
+    only = first((m) => m.only);
   const attribute = color !== "" ? attributePrefix + color : "region";
-  if (mode === "track") return { color: mode, label, rows };
-  if (label !== "") return { color: mode === "group" ? attribute : "name", label, rows };
-  return { color: mode === "group" ? mode : attribute, label, rows };
+  if (mode === "track") return { color: mode, label, rows, only };
+  if (label !== "") return { color: mode === "group" ? attribute : "name", label, rows, only };
+  return { color: mode === "group" ? mode : attribute, label, rows, only };
 }
 
 /**
@@ -63,13 +75,17 @@ export async function configure(app: App, c: Choice, sync: () => void, cancelSav
     const traces = await Promise.all(
       app.lanes.map(async ({ meta }) => {
         const known = (wanted: string, is: string | undefined): string =>
-            wanted === "" || meta.attributes.includes(wanted) ? wanted : (is ?? ""),
+            wanted === "" || attributesOf([meta]).includes(wanted) ? wanted : (is ?? ""),
           wanted = {
             color: known(attribute, meta.color),
             label: known(c.label, meta.label),
             rows: known(c.rows, meta.rows),
+            only: known(nameOf(c.only), "") === "" ? "" : c.only,
           };
-        return wanted.color === meta.color && wanted.label === (meta.label ?? "") && wanted.rows === (meta.rows ?? "")
+        return wanted.color === meta.color &&
+          wanted.label === (meta.label ?? "") &&
+          wanted.rows === (meta.rows ?? "") &&
+          wanted.only === (meta.only ?? "")
           ? meta.id
           : (await app.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(meta.id)), wanted)).id;
       }),
@@ -79,7 +95,8 @@ export async function configure(app: App, c: Choice, sync: () => void, cancelSav
       return;
     }
     cancelSave();
-    const otherRows = app.lanes.some((l) => (l.meta.rows ?? "") !== c.rows);
+    // with other spans, resources have other lanes, so that a selected span may be at another place
+    const otherRows = app.lanes.some((l) => (l.meta.rows ?? "") !== c.rows || (l.meta.only ?? "") !== c.only);
     location.hash = write({
       ...s,
       traces,
@@ -103,10 +120,31 @@ export async function configure(app: App, c: Choice, sync: () => void, cancelSav
   }
 }
 
+/** onlyField returns the inputs for the values of an attribute that spans must have, and their present value. */
+function onlyField(attributes: readonly string[], now: string): { inputs: HTMLElement; value(): string } {
+  const choices = attributes.map((a) => [a, printable(a)] as const),
+    names = select("Only spans with", [["", "all spans"], ...choices], nameOf(now), () => {
+      values.hidden = names.value === "";
+    }),
+    values = el("input", {
+      type: "search",
+      value: now.slice(nameOf(now).length + 1),
+      placeholder: "3,4 or A*",
+      title: "Values, with commas between them. * stands for any text, ? for any character.",
+      aria: { label: "Values of the attribute" },
+    });
+  values.hidden = names.value === "";
+  return {
+    inputs: el("span", {}, names, " ", values),
+    value: () => (names.value === "" || values.value.trim() === "" ? "" : `${names.value}=${values.value.trim()}`),
+  };
+}
+
 /** showConfiguration opens the dialog of the configuration. */
 export function showConfiguration(app: App, sync: () => void, cancelSave: () => void): void {
   const now = configuration(app),
-    attributes = attributesOf(app.lanes.map((l) => l.meta)).map((a) => [a, `by ${printable(a)}`] as const);
+    names = attributesOf(app.lanes.map((l) => l.meta)),
+    attributes = names.map((a) => [a, `by ${printable(a)}`] as const);
   const choice: Choice = { ...now };
   const colors = select(
       "Colours of spans",
@@ -136,11 +174,13 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
       value: app.store.state.rowFilter,
       aria: { label: "Only rows whose name contains" },
     });
+  const only = onlyField(names, now.only);
   const d = el("dialog", { aria: { label: "View" } });
   const field = (text: string, input: HTMLElement): HTMLElement =>
     el("p", { class: "field" }, el("span", {}, text), input);
   const apply = (): void => {
     d.close();
+    choice.only = only.value();
     app.store.set({ rowFilter: filter.value, scaled: heights.value === "amount" });
     void configure(app, choice, sync, cancelSave);
   };
@@ -152,6 +192,7 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
     ...(app.lanes.some((l) => l.meta.tracks.some((t) => t.kind === "resource"))
       ? [field("Heights of claims", heights)]
       : []),
+    ...(attributes.length > 0 ? [field("Only spans with", only.inputs)] : []),
     field("Only rows whose name contains", filter),
     el(
       "p",

@@ -195,6 +195,15 @@ function brand(app: App): HTMLElement {
   return e;
 }
 
+/** allSpans returns a button that names the attribute's values which spans must have, and shows all spans again. */
+function allSpans(app: App, sync: () => void, cancelSave: () => void): HTMLElement | null {
+  const c = configuration(app);
+  if (c.only === "") return null;
+  return button(`${printable(c.only)} ✕`, "Show all spans again, not only those with these values of the attribute", () => {
+    void configure(app, { ...c, only: "" }, sync, cancelSave);
+  });
+}
+
 /** makeToolbar makes the controls for the given traces. */
 export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTargets): Toolbar {
   const measure = el("span", { class: "measure" });
@@ -282,6 +291,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     ruleMode,
     colorSelect,
     view,
+    allSpans(app, () => sync(), on.cancelSave),
     ...(align ? [align] : []),
     button("Export ▾", "Picture or table as a file", on.exportMenu),
     theme,

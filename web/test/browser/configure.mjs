@@ -54,12 +54,13 @@ export async function run(input, open) {
   await w.ready();
   const out = { before: await see(w), whole: await w.view() };
   const opener = w.page.getByRole("button", { name: /^View/ }),
-    choose = async (choices, filter = "", loads = choices.length > 0) => {
+    choose = async (choices, filter = "", loads = choices.length > 0, values = "") => {
       // with the keyboard alone
       await opener.focus();
       await w.page.keyboard.press("Enter");
       for (const [label, option] of choices)
         await w.page.getByRole("dialog").getByLabel(label, { exact: true }).selectOption(option);
+      if (values !== "") await w.page.getByLabel("Values of the attribute").fill(values);
       if (filter !== "") await w.page.getByLabel("Only rows whose name contains").last().fill(filter);
       await w.shot("dialog");
       const anew = loads ? w.page.waitForEvent("load") : null;
@@ -98,6 +99,17 @@ export async function run(input, open) {
   ]);
   await w.page.getByLabel("Show only rows").fill("");
   out.back = await see(w);
+  // two objects alone, from the dialog, from a link, and without them again
+  await choose([["Only spans with", "id"]], "", true, "0,1*");
+  out.only = { ...(await see(w)), ids: await w.page.evaluate(() => location.hash) };
+  await w.shot("only");
+  const alone = await open("configure-only", input.url.split("#")[0] + out.only.ids);
+  out.onlyLink = (await see(alone)).pixels === out.only.pixels;
+  await alone.close();
+  const all = w.page.waitForEvent("load");
+  await w.page.getByRole("button", { name: /^id=0,1/ }).click();
+  await all;
+  out.all = (await see(w)).pixels === out.back.pixels;
   // claims of memory M1 as high as their amounts, and all as high as their lanes
   out.heights = await heights(w, open, input, choose);
   // calls in rows by an attribute, from a link
