@@ -156,7 +156,7 @@ func (l *sheet) layRows() error {
 	for _, k := range order {
 		t := &l.all[k]
 		r := sheetRow{track: k, label: trackName(t), strips: min(t.Depth, l.depths),
-			stacked: t.Kind == index.ResourceTrack && t.Depth > 1 && t.Capacity > 0}
+			stacked: t.Kind == index.ResourceTrack && t.Depth > 0 && (t.Depth > 1 || t.Offsets) && t.Capacity > 0}
 		cut = max(cut, t.Depth-l.depths)
 		above := heading(t, groups)
 		switch {

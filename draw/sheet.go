@@ -124,7 +124,7 @@ func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 				switch s := t.Strips[k]; {
 				case r.stacked && s.Kind == index.SpanStrip:
 					of.lanes = append(of.lanes, s)
-				case s.Kind != index.AmountStrip || r.extra > 0:
+				case s.Kind != index.AmountStrip || r.extra > 0 && !(r.stacked && l.all[r.track].Offsets):
 					of.single = append(of.single, s)
 				}
 			}

@@ -160,11 +160,11 @@ func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Recta
 			t.Fatal(err)
 		}
 		track := l.all[r.track]
-		resource := track.Kind == index.ResourceTrack && track.Depth > 1
-		box := resource && track.Capacity > 0 // the lanes are stacked
+		resource := track.Kind == index.ResourceTrack && (track.Depth > 1 || track.Offsets)
+		box := resource && track.Capacity > 0 // the lanes are stacked, or at the offsets of the claims
 		var lanes []index.Strip
 		for _, s := range tile.Strips {
-			if s.Kind == index.AmountStrip && !resource {
+			if s.Kind == index.AmountStrip && (!resource || track.Offsets) {
 				continue
 			}
 			y, h := l.rect(r, s, scale)
@@ -196,6 +196,7 @@ func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Recta
 				t.Errorf("%s: the stack is %d pixels high, expected %d", track.Name, h, want)
 			}
 			raster.Stack(img, gutter*scale, y, h, tile, lanes, 0, width, scale, &colors)
+			places = append(places, image.Rect(gutter*scale, y, gutter*scale+width, y+h))
 		}
 	}
 	return img, places

@@ -336,7 +336,7 @@ func TestTiles(t *testing.T) {
 		w := ask(s, "GET", api+q)
 		b := w.Body.Bytes()
 		if w.Code != 200 || w.Header().Get("Content-Type") != "application/octet-stream" || len(b) < 24 ||
-			string(b[:8]) != "weftile1" || b[20] != 10 {
+			string(b[:8]) != "weftile2" || b[20] != 10 {
 			t.Errorf("%s: status %d, %d bytes %.40q", q, w.Code, len(b), b)
 		}
 	}

@@ -197,6 +197,7 @@ type trackFact struct {
 	Last     ticks   `json:"last"`
 	Unit     string  `json:"unit"`
 	Capacity float64 `json:"capacity"`
+	Offsets  bool    `json:"offsets"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Style    string  `json:"style"`
@@ -260,7 +261,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID,
 			Group: jsonRef(t.Group), Parent: t.Parent, Depth: t.Depth,
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first),
-			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
+			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity), Offsets: t.Offsets,
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
 	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {

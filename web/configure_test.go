@@ -28,6 +28,7 @@ func TestConfigure(t *testing.T) {
 		Heights struct {
 			Lanes                []int
 			Changed, Again, Back bool
+			Stacked              bool
 			Link                 string
 		}
 		Only struct {
@@ -57,7 +58,7 @@ func TestConfigure(t *testing.T) {
 	if len(h.Lanes) < 2 || slices.Min(h.Lanes) != slices.Max(h.Lanes) {
 		t.Errorf("found lanes of the heights %v, expected several of one height", h.Lanes)
 	}
-	if !h.Changed || !h.Again || !h.Back || !strings.Contains(h.Link, "cs=0") {
+	if !h.Changed || !h.Again || !h.Back || !h.Stacked || !strings.Contains(h.Link, "cs=0") {
 		t.Errorf("found %+v, expected other pixels, in the link %q too, and those at first in the end", h, h.Link)
 	}
 	var classes struct{ Classes []struct{ Names []string } }

@@ -294,7 +294,8 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 		lanes, stacked := false, false
 		if row.Track >= 0 && tracks[row.Track].Kind == index.ResourceTrack {
 			// A resource with a capacity shows its lanes as a stack.
-			lanes = tracks[row.Track].Depth > 1
+			offsets := tracks[row.Track].Offsets && tracks[row.Track].Capacity > 0
+			lanes = tracks[row.Track].Depth > 1 || offsets
 			stacked = lanes && tracks[row.Track].Capacity > 0
 		}
 		if lanes {
@@ -344,9 +345,9 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			case index.CurveStrip:
 				raster.Curve(img, at, p.Y, p.Height, tile, s, tracks[row.Track].Low, tracks[row.Track].High, c)
 			default:
-				if !lanes {
+				if !lanes || tracks[row.Track].Offsets {
 					kinds = kinds[:len(kinds)-1]
-					continue // the height of a single lane shows it
+					continue // the height of a single lane shows it, and claims at their offsets do
 				}
 				amounts := *c
 				amounts.Curve = paint(t, l.Line)

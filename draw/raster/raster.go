@@ -118,7 +118,8 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 // StackBoxes returns the boxes of the lanes of a resource for the columns [from, to). The lanes are
 // stacked in a box of height h, the first lane at the bottom. The height of a claim is its share of
 // h by the capacity, at least least pixels; in a column with several claims of a lane, it is their
-// mean. Claims that exceed the capacity are cut off at the top. If there is room, a line separates
+// mean. If claims have offsets, each is at its offset instead of on top of the others. Claims that
+// exceed the capacity are cut off at the top. If there is room, a line separates
 // claims on top of each other, and an empty column separates claims next to each other.
 func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
@@ -152,6 +153,10 @@ func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, 
 				part := float64(t.Height[k])
 				if t.Flags[k]&index.Single == 0 {
 					part = part * float64(t.Cover[k]) / 255
+				}
+				if s.Offsets {
+					sum = float64(t.Offset[k])
+					low = min(h-least, int(math.Floor(float64(h)*sum/255+0.5)))
 				}
 				sum += part
 				high := min(h, max(low+least, int(math.Floor(float64(h)*sum/255+0.5))))

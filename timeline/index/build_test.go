@@ -44,7 +44,7 @@ func recordClaims(seed uint64, n int) (*trace.Recorder, []Span) {
 			open = slices.Delete(open, k, k+1)
 			r.Release(c.id, now)
 			spans = append(spans, Span{Start: c.start, End: now, Region: c.region,
-				Height: uint8(math.Round(c.amount / 16 * 255))})
+				Band: Band{Height: uint8(math.Round(c.amount / 16 * 255))}})
 			continue
 		}
 		c := claim{start: now, region: act[rng.IntN(3)], amount: float64(1 + rng.IntN(4))}
@@ -54,7 +54,7 @@ func recordClaims(seed uint64, n int) (*trace.Recorder, []Span) {
 	for _, c := range open {
 		r.Release(c.id, now)
 		spans = append(spans, Span{Start: c.start, End: now, Region: c.region,
-			Height: uint8(math.Round(c.amount / 16 * 255))})
+			Band: Band{Height: uint8(math.Round(c.amount / 16 * 255))}})
 	}
 	return r, spans
 }
@@ -229,7 +229,7 @@ func TestCollectives(t *testing.T) {
 			r.Event(loc, at+50+int64(p)*2, trace.CollectiveEnd, trace.NoRef,
 				[]uint64{uint64(i % 2), comm, trace.Undefined, 8, 8})
 			if p == 0 {
-				want = append(want, Span{at, at + 56, uint32(i % 2), 0, 255})
+				want = append(want, Span{at, at + 56, uint32(i % 2), 0, Whole})
 			}
 		}
 	}

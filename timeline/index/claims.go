@@ -24,6 +24,7 @@ type openClaim struct {
 type resource struct {
 	resource uint32
 	capacity float64
+	offsets  bool // claims have an offset
 	spans    *spanTrack
 	lanes    []*openClaim // the claim in each lane; nil if the lane is free
 	free     minHeap      // numbers of free lanes, and possibly of lanes that are not free or do not exist any more
@@ -66,7 +67,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 		r.held.style = curve.Steps
 		if res != trace.NoRef {
 			if d := w.b.defs.Resources.At(res); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
-				r.capacity = d.Capacity
+				r.capacity, r.offsets = d.Capacity, d.UsesOffset
 			}
 		}
 		l.resources = append(l.resources, r)
@@ -80,7 +81,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), height: math.MaxUint8}, id: id,
+	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), band: Whole}, id: id,
 		resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
@@ -88,7 +89,10 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 		}
 	}
 	if r.capacity > 0 {
-		x.height = uint8(max(1, min(math.MaxUint8, math.Round(x.amount/r.capacity*math.MaxUint8))))
+		x.band.Height = uint8(max(1, min(math.MaxUint8, math.Round(x.amount/r.capacity*math.MaxUint8))))
+		if o := math.Float64frombits(c.Op(3)); r.offsets && o > 0 {
+			x.band.Offset = uint8(min(math.MaxUint8, math.Round(o/r.capacity*math.MaxUint8)))
+		}
 	}
 	r.lanes[lane] = x
 	if l.claims == nil {
@@ -167,6 +171,6 @@ func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
 	}
 	if r.resource != trace.NoRef {
 		x := d.Resources.At(r.resource)
-		e.ID, e.Name, e.Unit, e.Capacity = x.ID, x.Name, x.Unit, r.capacity
+		e.ID, e.Name, e.Unit, e.Capacity, e.Offsets = x.ID, x.Name, x.Unit, r.capacity, r.offsets
 	}
 }

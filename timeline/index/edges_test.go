@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestLongSpan(t *testing.T) {
 	for _, at := range []int64{0, 1, blockSpans, 4 * blockSpans, 2*n - 1} {
 		for depth, end := range []int64{2*n + 5, 2 * n} {
 			s, ok, err := x.SpanAt(0, depth, at)
-			if want := (Span{0, end, main, uint8(depth), 255}); !ok || err != nil || s != want {
+			if want := (Span{0, end, main, uint8(depth), Whole}); !ok || err != nil || s != want {
 				t.Errorf("depth %d at %d: found %+v, %t, %v, expected %+v", depth, at, s, ok, err, want)
 			}
 		}
@@ -151,5 +152,57 @@ func TestBadTiles(t *testing.T) {
 	}
 	if v, ok := (&Values{}).Mean(); v != 0 || ok {
 		t.Errorf("found the mean %g, %t, expected none", v, ok)
+	}
+}
+
+// TestOffsetsOfTile checks that the offset of a claim in a tile is the share of the resource's capacity before
+// it, both in tiles that are drawn from claims and from levels. A column in which one claim follows another has
+// their mean offset. Resources that do not assign their parts have no offsets.
+func TestOffsetsOfTile(t *testing.T) {
+	for _, uses := range []bool{true, false} {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		memory, a := r.Resource("memory", 100, "MB"), r.Region("a")
+		r.Defs().Resources.At(memory).UsesOffset = uses
+		loc := r.Defs().Resources.At(memory).Location
+		const rounds = 20000
+		for i := range int64(rounds) {
+			for k, offset := range []float64{0, 60, 20, 40} { // 0, 153, 51 and 102 of 255
+				id := []uint64{uint64(4*i) + uint64(k), uint64(memory)}
+				from := 20*i + 5*int64(k)
+				r.Event(loc, from, trace.ClaimBegin, a, append(id, math.Float64bits(20), math.Float64bits(offset)))
+				r.Event(loc, from+5, trace.ClaimEnd, a, id)
+			}
+		}
+		x := buildIndex(t, r)
+		track := slices.IndexFunc(x.Tracks(), func(k Track) bool { return k.Kind == ResourceTrack })
+		if found := x.Tracks()[track].Offsets; found != uses {
+			t.Errorf("found offsets %t, expected %t", found, uses)
+		}
+		for _, c := range []struct {
+			to     int64
+			width  int
+			expect []uint8
+		}{
+			{20, 4, []uint8{0, 153, 51, 102}},
+			{20, 2, []uint8{77, 77}}, // means of 0 and 153, and of 51 and 102, rounded
+			{20 * rounds, 2, []uint8{77, 77}},
+		} {
+			tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{track}, From: 0, To: c.to, Width: c.width, Depths: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []uint8
+			for i := range tile.X {
+				for range tile.N[i] {
+					found = append(found, tile.Offset[i])
+				}
+			}
+			if !uses {
+				c.expect = make([]uint8, c.width)
+			}
+			if !slices.Equal(found, c.expect) {
+				t.Errorf("up to %d in %d columns: found the offsets %d, expected %d", c.to, c.width, found, c.expect)
+			}
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Version is the version of the file's layout. Files of other versions are rejected.
-const Version = 12
+const Version = 13
 
 const (
 	head    = "weftidxC"
@@ -93,6 +93,7 @@ type Track struct {
 	Depth    int // greatest nesting depth of spans, or number of lanes
 	Unit     string
 	Capacity float64 // of a resource, 0 for none
+	Offsets  bool    // claims of a resource with a capacity have an offset (see [Band])
 	Low      float64 // extremes of a curve
 	High     float64
 	Style    string // of a curve: smooth, steps, points
@@ -187,9 +188,16 @@ const leastTrack = 40
 // trackKinds lists the kinds of tracks by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
 
+// withOffsets is a bit beside the number of a kind, for Track.Offsets.
+const withOffsets = 0x80
+
 // describe appends the encoded description of a track to b.
 func (e *trackEntry) describe(b []byte) []byte {
-	b = append(b, byte(slices.Index(trackKinds[:], e.Kind)))
+	kind := byte(slices.Index(trackKinds[:], e.Kind))
+	if e.Offsets {
+		kind |= withOffsets
+	}
+	b = append(b, kind)
 	for _, s := range [...]string{e.ID, e.Name, e.Sort, e.Unit, e.Style} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
@@ -211,7 +219,8 @@ func (e *trackEntry) describe(b []byte) []byte {
 // describe reads the description of a track.
 func (c *columns) describe(e *trackEntry) {
 	k := c.byte()
-	if int(k) >= len(trackKinds) {
+	e.Offsets = k&withOffsets != 0
+	if k &^= withOffsets; int(k) >= len(trackKinds) {
 		c.b, c.bad = nil, true
 		return
 	}

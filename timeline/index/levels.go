@@ -14,7 +14,7 @@ type run struct {
 	region    uint32 // the region that was open longest, NoRef for none
 	share     uint8  // share of the bucket in which that region was open, in 255ths; at least 1 if it was open at all
 	cover     uint8  // share of the bucket in which any region was open
-	height    uint8  // mean height, in 255ths
+	band      Band   // means of the bands of the spans
 }
 
 // blockRuns is the number of runs in a full block. A picture needs some thousand runs, which
@@ -25,20 +25,26 @@ const blockRuns = 2048
 func (p *planePacker) runs(b []byte, l []run) []byte {
 	for i := range p.numberColumns {
 		p.numberColumns[i] = slices.Grow(p.numberColumns[i][:0], len(l))[:len(l)]
+	}
+	for i := range p.columns {
 		p.columns[i] = p.columns[i][:0]
 	}
-	c, next, partial := &p.columns, int64(0), false
+	c, next, partial, offsets := &p.columns, int64(0), false, false
 	for i := range l {
 		r := &l[i]
 		p.numberColumns[0][i] = zigzagEncode(r.bucket - next)
 		p.numberColumns[1][i] = uint64(r.n)
 		next = r.bucket + r.n
 		p.numberColumns[2][i] = uint64(r.region + 1)
-		c[0], c[1], c[2] = append(c[0], r.share), append(c[1], r.cover), append(c[2], r.height)
-		partial = partial || r.height != math.MaxUint8
+		c[0], c[1], c[2] = append(c[0], r.share), append(c[1], r.cover), append(c[2], r.band.Height)
+		c[3] = append(c[3], r.band.Offset)
+		partial, offsets = partial || r.band.Height != math.MaxUint8, offsets || r.band.Offset != 0
 	}
 	if !partial {
 		c[2] = c[2][:0]
+	}
+	if !offsets {
+		c[3] = c[3][:0]
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
 	for _, s := range p.numberColumns {
@@ -60,15 +66,16 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	if err != nil {
 		return err
 	}
-	share, cover, height := x.table.columns[0], x.table.columns[1], x.table.columns[2]
-	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n {
+	share, cover, height, offset := x.table.columns[0], x.table.columns[1], x.table.columns[2], x.table.columns[3]
+	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n ||
+		len(offset) > 0 && len(offset) != n {
 		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
 	}
 	skip, counts, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	next := int64(0)
 	var r run // passed to f each time, which must not keep it
 	for i := range n {
-		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
+		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), band: Whole}
 		next = r.bucket + r.n
 		if next <= low {
 			continue
@@ -78,7 +85,10 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 		}
 		r.region, r.share, r.cover = uint32(regions.at(i))-1, share[i], cover[i]
 		if len(height) > 0 {
-			r.height = height[i]
+			r.band.Height = height[i]
+		}
+		if len(offset) > 0 {
+			r.band.Offset = offset[i]
 		}
 		f(&r)
 	}
@@ -235,7 +245,7 @@ type buckets struct {
 	runs         []run
 	at           int64   // the current bucket
 	cover        int64   // ticks of the current bucket in which any region was open
-	high         float64 // sum over the spans of their ticks in the bucket times their height
+	high, low    float64 // sums over the spans of their ticks in the bucket times their heights and their offsets
 	parts        []regionTime
 }
 
@@ -254,20 +264,20 @@ func (b *buckets) begin(width, first int64) {
 func (b *buckets) span(s *Span) {
 	from, to := s.Start-b.first, s.End-b.first
 	if from == to {
-		b.add(from/b.width, 0, s.Region, s.Height)
+		b.add(from/b.width, 0, s.Region, s.Band)
 		return
 	}
 	k, last := from/b.width, (to-1)/b.width
 	if k == last {
-		b.add(k, to-from, s.Region, s.Height)
+		b.add(k, to-from, s.Region, s.Band)
 		return
 	}
-	b.add(k, (k+1)*b.width-from, s.Region, s.Height)
+	b.add(k, (k+1)*b.width-from, s.Region, s.Band)
 	if n := last - k - 1; n > 0 {
 		b.flush()
-		b.put(run{k + 1, n, s.Region, math.MaxUint8, math.MaxUint8, s.Height})
+		b.put(run{k + 1, n, s.Region, math.MaxUint8, math.MaxUint8, s.Band})
 	}
-	b.add(last, to-last*b.width, s.Region, s.Height)
+	b.add(last, to-last*b.width, s.Region, s.Band)
 }
 
 // run adds buckets of the level below, each of width ticks.
@@ -282,30 +292,28 @@ func (b *buckets) run(r run, width int64) {
 		if in*width == b.width && r.share == math.MaxUint8 {
 			whole := n * width / b.width
 			b.flush()
-			b.put(run{k, whole, r.region, math.MaxUint8, math.MaxUint8, r.height})
+			b.put(run{k, whole, r.region, math.MaxUint8, math.MaxUint8, r.band})
 			n -= whole * b.width / width
 			continue
 		}
 		t := ticks(in)
-		b.add(k, t, r.region, r.height)
+		b.add(k, t, r.region, r.band)
 		if more := int64(r.cover) - int64(r.share); more > 0 {
 			// Regions other than r.region were open for the rest of the cover.
 			o := t / int64(r.share) * more
-			b.cover += o
-			b.high += float64(o) * float64(r.height)
+			b.hold(o, r.band)
 		}
 		n -= in
 	}
 }
 
 // add adds ticks in which a region was open to bucket k, which is the current one or a later one.
-func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
+func (b *buckets) add(k, ticks int64, region uint32, band Band) {
 	if k != b.at {
 		b.flush()
 		b.at = k
 	}
-	b.cover += ticks
-	b.high += float64(ticks) * float64(height)
+	b.hold(ticks, band)
 	for i := range b.parts {
 		if b.parts[i].region == region {
 			b.parts[i].ticks += ticks
@@ -313,6 +321,15 @@ func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
 		}
 	}
 	b.parts = append(b.parts, regionTime{region, ticks})
+}
+
+// hold adds ticks in which a band was held to the current bucket.
+func (b *buckets) hold(ticks int64, band Band) {
+	b.cover += ticks
+	b.high += float64(ticks) * float64(band.Height)
+	if band.Offset != 0 {
+		b.low += float64(ticks) * float64(band.Offset)
+	}
 }
 
 // flush ends the current bucket and appends it to the runs.
@@ -326,13 +343,14 @@ func (b *buckets) flush() {
 			most = p
 		}
 	}
-	height := uint8(math.MaxUint8)
+	band := Whole
 	if b.cover > 0 {
-		height = uint8(min(math.MaxUint8, b.high/float64(b.cover)+0.5))
+		mean := func(sum float64) uint8 { return uint8(min(math.MaxUint8, sum/float64(b.cover)+0.5)) }
+		band = Band{mean(b.high), mean(b.low)}
 	}
 	share := b.share(most.ticks)
-	b.put(run{b.at, 1, most.region, share, max(share, b.share(b.cover)), height})
-	b.parts, b.cover, b.high = b.parts[:0], 0, 0
+	b.put(run{b.at, 1, most.region, share, max(share, b.share(b.cover)), band})
+	b.parts, b.cover, b.high, b.low = b.parts[:0], 0, 0, 0
 }
 
 // share returns ticks as a share of the bucket in 255ths, at least 1.
@@ -346,7 +364,7 @@ func (b *buckets) put(r run) {
 	if n := len(b.runs); n > 0 {
 		l := &b.runs[n-1]
 		if l.bucket+l.n == r.bucket && l.region == r.region && l.share == r.share && l.cover == r.cover &&
-			l.height == r.height {
+			l.band == r.band {
 			l.n += r.n
 			return
 		}

@@ -35,7 +35,7 @@ type planePacker struct {
 	values        []uint64    // of the current column
 	numberColumns [3][]uint64 // the latest columns of numbers
 	plane         []byte      // the current plane
-	columns       [3][]byte
+	columns       [4][]byte
 	seen          [256]uint32 // the latest four bytes of a sample with a hash, by this hash
 }
 
@@ -251,14 +251,14 @@ func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
 	return nil
 }
 
-// table decodes blocks that have three columns of numbers and three of bytes. The block begins
+// table decodes blocks that have three columns of numbers and four of bytes. The block begins
 // with the number of rows. The columns of numbers have that many rows; columns of bytes may be
 // shorter.
 type table struct {
 	planes  planeReader
 	numbers [3]column
-	bytes   [3][]byte // memory of the columns
-	columns [3][]byte
+	bytes   [4][]byte // memory of the columns
+	columns [4][]byte
 }
 
 // read decodes the columns and returns the number of rows.

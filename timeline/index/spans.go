@@ -12,8 +12,15 @@ type Span struct {
 	Start, End int64
 	Region     uint32 // index into Regions, NoRef for none
 	Depth      uint8  // number of spans around it, or its lane; DeepDepth if there are more
-	Height     uint8  // share of the capacity that a claim holds, in 255ths; 255 for other spans
+	Band
 }
+
+// Band is the part of the capacity of a resource that a claim holds, in 255ths of the capacity: Height of it,
+// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the band Whole.
+type Band struct{ Height, Offset uint8 }
+
+// Whole is the band of the whole capacity.
+var Whole = Band{Height: math.MaxUint8}
 
 // DeepDepth is the depth of a span with DeepDepth or more spans around it. Such spans are counted
 // but not drawn.
@@ -26,7 +33,7 @@ type openSpan struct {
 	region    uint32
 	match     uint32 // while a trace is read: the region that its leave names
 	level     uint32 // depth, which may exceed DeepDepth
-	height    uint8
+	band      Band
 	recursive bool // a span of the same region is open around it
 }
 
@@ -34,7 +41,7 @@ type openSpan struct {
 func (o *openSpan) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
 
 // span returns the span that ends at a time.
-func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
+func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.band} }
 
 // spanBlock is a decoded block of spans.
 type spanBlock struct {
@@ -59,6 +66,7 @@ type spanWriter struct {
 	end, length, region numbers
 	depth               []byte
 	height              []byte  // empty if all are 255
+	offset              []byte  // empty if all are 0
 	deep                []byte  // varints: the levels of spans of depth DeepDepth, minus DeepDepth
 	exclusive           numbers // exclusive times of visits, for their sums
 	recursive           []byte  // bits; empty if none is set
@@ -112,11 +120,17 @@ func (w *spanWriter) add(o *openSpan, end int64) {
 	if depth == DeepDepth {
 		w.deep = appendUvarint(w.deep, uint64(o.level-DeepDepth))
 	}
-	if o.height != math.MaxUint8 || len(w.height) > 0 {
+	if o.band.Height != math.MaxUint8 || len(w.height) > 0 {
 		for len(w.height) < w.n {
 			w.height = append(w.height, math.MaxUint8)
 		}
-		w.height = append(w.height, o.height)
+		w.height = append(w.height, o.band.Height)
+	}
+	if o.band.Offset != 0 || len(w.offset) > 0 {
+		for len(w.offset) < w.n {
+			w.offset = append(w.offset, 0)
+		}
+		w.offset = append(w.offset, o.band.Offset)
 	}
 	if o.recursive {
 		for len(w.recursive) <= w.n/8 {
@@ -138,7 +152,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 		c.read(p.numberColumns[k])
 		b = p.numbers(b, p.numberColumns[k])
 	}
-	for _, s := range [...][]byte{w.depth, w.height, w.recursive} {
+	for _, s := range [...][]byte{w.depth, w.height, w.offset, w.recursive} {
 		b = p.append(b, s)
 	}
 	b = appendSection(b, w.deep)
@@ -150,14 +164,15 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 		if o.recursive {
 			r |= 1
 		}
-		b = append(binary.AppendUvarint(binary.AppendUvarint(b, r), uint64(o.level)), o.height)
+		b = append(binary.AppendUvarint(binary.AppendUvarint(b, r), uint64(o.level)), o.band.Height, o.band.Offset)
 	}
 	w.n, w.last = 0, 0
 	w.inner.reset()
 	for _, c := range [...]*numbers{&w.end, &w.length, &w.region, &w.exclusive} {
 		c.reset()
 	}
-	w.depth, w.height, w.recursive, w.deep = w.depth[:0], w.height[:0], w.recursive[:0], w.deep[:0]
+	w.depth, w.height, w.offset = w.depth[:0], w.height[:0], w.offset[:0]
+	w.recursive, w.deep = w.recursive[:0], w.deep[:0]
 	return b
 }
 
@@ -169,13 +184,14 @@ func (x *spanBlock) decode(b []byte) error {
 	if err != nil {
 		return err
 	}
-	depth, height, recursive := x.table.columns[0], x.table.columns[1], x.table.columns[2]
-	if len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
+	depth, height, offset, recursive := x.table.columns[0], x.table.columns[1], x.table.columns[2], x.table.columns[3]
+	if len(depth) != n || len(height) > 0 && len(height) != n || len(offset) > 0 && len(offset) != n ||
+		len(recursive) > 0 && len(recursive) != (n+7)/8 {
 		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
 	}
 	x.recursive = slices.Grow(x.recursive, n)[:n]
 	clear(x.recursive)
-	x.fill(depth, height, &x.table.numbers)
+	x.fill(depth, height, offset, &x.table.numbers)
 	if len(recursive) > 0 {
 		for i := range x.recursive {
 			x.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
@@ -188,14 +204,15 @@ func (x *spanBlock) decode(b []byte) error {
 	for range c.count() {
 		o := openSpan{start: c.int(), exclusive: int64(c.uint())}
 		r := c.uint()
-		o.region, o.recursive, o.level, o.height = uint32(r>>1)-1, r&1 == 1, uint32(c.uint()), c.byte()
+		o.region, o.recursive, o.level = uint32(r>>1)-1, r&1 == 1, uint32(c.uint())
+		o.band = Band{c.byte(), c.byte()}
 		x.open = append(x.open, o)
 	}
 	return c.end(deep)
 }
 
 // fill computes the spans from the columns of the block.
-func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
+func (x *spanBlock) fill(depth, height, offset []byte, numbers *[3]column) {
 	x.spans = slices.Grow(x.spans[:0], len(depth))[:len(depth)]
 	last := int64(0)
 	x.inner.reset()
@@ -205,10 +222,13 @@ func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
 		d := depth[i]
 		start := x.inner.add(d, last) - zigzagDecode(lengths.at(i))
 		x.inner.begin(d, start)
-		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
+		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, Whole}
 	}
 	for i, h := range height {
 		x.spans[i].Height = h
+	}
+	for i, o := range offset {
+		x.spans[i].Offset = o
 	}
 }
 
@@ -303,7 +323,7 @@ func (t *spanTrack) block(p *packer, stack []openSpan) error {
 	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
 	given, last := &p.planes.numberColumns, &p.levels.last
-	last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
+	last.fill(w.depth, w.height, w.offset, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
 	least := p.sums.block(t.kind, last.spans, w.recursive, &w.exclusive)
 	e, err := p.store(p.raw, w.n, least, w.last)
 	t.entry.blocks = append(t.entry.blocks, e)

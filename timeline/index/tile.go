@@ -44,6 +44,7 @@ type Strip struct {
 	Track        int
 	Depth        int
 	Kind         StripKind
+	Offsets      bool // a lane of claims that have an offset (Track.Offsets)
 	First, Count int
 }
 
@@ -74,12 +75,14 @@ type Tile struct {
 
 	// The following slices hold, for each run: the region that was open longest (NoRef for none);
 	// the first column and the number of columns; the shares of these in which any region, and in
-	// which that region, was open, in 255ths; the height of claims, in 255ths; and flags.
+	// which that region, was open, in 255ths; the height and the offset of claims, in 255ths of the
+	// capacity (see [Band]); and flags.
 	Region []uint32
 	X, N   []uint16
 	Cover  []uint8
 	Share  []uint8
 	Height []uint8
+	Offset []uint8
 	Flags  []uint8
 
 	// The following slices hold, for each cell of a curve: the column, the extremes in it, and the
@@ -88,21 +91,21 @@ type Tile struct {
 	Min, Max, First, Last []float32
 }
 
-// AppendBinary appends the tile in the form in which the page reads it: "weftile1"; the numbers of
+// AppendBinary appends the tile in the form in which the page reads it: "weftile2"; the numbers of
 // strips, runs, cells and columns (4 bytes each, all numbers little-endian); 16 bytes for each
-// strip (track 4, depth 2, kind 1, unused 1, first 4, count 4); the slices Region (4 bytes each),
-// X, N (2), Cover, Share, Height, Flags (1); and the slices CurveX (2), Min, Max, First, Last
+// strip (track 4, depth 2, kind 1, offsets 1, first 4, count 4); the slices Region (4 bytes each),
+// X, N (2), Cover, Share, Height, Offset, Flags (1); and the slices CurveX (2), Min, Max, First, Last
 // (floats of 4). Both groups of slices, and Min, begin at multiples of 8.
 func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 	even := func(n int) int { return (n + 7) &^ 7 }
 	runs, cells := len(t.Region), len(t.CurveX)
-	size := even(24+16*len(t.Strips)+12*runs) + even(2*cells) + 16*cells
+	size := even(24+16*len(t.Strips)+13*runs) + even(2*cells) + 16*cells
 	from := len(b)
 	b = slices.Grow(b, size)[:from+size]
 	out := b[from:]
-	clear(out[24+16*len(t.Strips)+12*runs:]) // padding
+	clear(out[24+16*len(t.Strips)+13*runs:]) // padding
 	le := binary.LittleEndian
-	copy(out, "weftile1")
+	copy(out, "weftile2")
 	for i, n := range []int{len(t.Strips), runs, cells, t.Width} {
 		le.PutUint32(out[8+4*i:], uint32(n))
 	}
@@ -111,6 +114,9 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 		le.PutUint32(at, uint32(s.Track))
 		le.PutUint16(at[4:], uint16(s.Depth))
 		at[6], at[7] = byte(s.Kind), 0
+		if s.Offsets {
+			at[7] = 1
+		}
 		le.PutUint32(at[8:], uint32(s.First))
 		le.PutUint32(at[12:], uint32(s.Count))
 		at = at[16:]
@@ -125,7 +131,7 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 		}
 		at = at[2*runs:]
 	}
-	for _, l := range [][]uint8{t.Cover, t.Share, t.Height, t.Flags} {
+	for _, l := range [][]uint8{t.Cover, t.Share, t.Height, t.Offset, t.Flags} {
 		at = at[copy(at, l):]
 	}
 	at = out[even(len(out)-len(at)):]
@@ -146,8 +152,9 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 func (t *Tile) allocate(strips, runs, cells int) {
 	t.Strips = make([]Strip, strips)
 	t.Region, t.X, t.N = make([]uint32, runs), make([]uint16, runs), make([]uint16, runs)
-	t.Cover, t.Share, t.Height, t.Flags = make([]uint8, runs), make([]uint8, runs), make([]uint8, runs),
-		make([]uint8, runs)
+	for _, l := range [...]*[]uint8{&t.Cover, &t.Share, &t.Height, &t.Offset, &t.Flags} {
+		*l = make([]uint8, runs)
+	}
 	t.CurveX = make([]uint16, cells)
 	t.Min, t.Max, t.First, t.Last = make([]float32, cells), make([]float32, cells), make([]float32, cells),
 		make([]float32, cells)
@@ -165,11 +172,13 @@ func (t *Tile) put(p *tilePart, strip, run, cell int) {
 	}
 	n := len(p.runs)
 	region, x, columns := t.Region[run:][:n], t.X[run:][:n], t.N[run:][:n]
-	cover, share, height, flags := t.Cover[run:][:n], t.Share[run:][:n], t.Height[run:][:n], t.Flags[run:][:n]
+	cover, share, flags := t.Cover[run:][:n], t.Share[run:][:n], t.Flags[run:][:n]
+	height, offset := t.Height[run:][:n], t.Offset[run:][:n]
 	for i := range p.runs {
 		u := &p.runs[i]
 		region[i], x[i], columns[i] = u.region, u.x, u.n
-		cover[i], share[i], height[i], flags[i] = u.cover, u.share, u.height, u.flags
+		cover[i], share[i], flags[i] = u.cover, u.share, u.flags
+		height[i], offset[i] = u.band.Height, u.band.Offset
 	}
 	for i, u := range p.cells {
 		t.CurveX[cell+i] = u.x
@@ -346,7 +355,7 @@ func (t *tiler) track(track int) error {
 	}
 	for d, row := range rows {
 		row.flush()
-		t.out.strip(Strip{Track: track, Depth: d}, row.runs)
+		t.out.strip(Strip{Track: track, Depth: d, Offsets: e.Offsets}, row.runs)
 	}
 	if e.Instants > 0 {
 		if err := t.instants(track, e, pixel); err != nil {
@@ -425,7 +434,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 			return
 		}
 		row.runs = append(row.runs, columnRun{x: uint16(c), n: 1, region: region, cover: math.MaxUint8,
-			share: uint8(min(n, math.MaxUint8)), height: math.MaxUint8})
+			share: uint8(min(n, math.MaxUint8)), band: Whole})
 	}
 	var err error
 	if level := levelFor(e.instantLvl, pixel); level >= 0 {

@@ -8,9 +8,10 @@ import (
 
 // columnRun is a series of n equal columns of a strip, from column x on.
 type columnRun struct {
-	x, n                        uint16
-	region                      uint32
-	cover, share, height, flags uint8
+	x, n                uint16
+	region              uint32
+	cover, share, flags uint8
+	band                Band
 }
 
 // raster draws the spans or buckets of a strip into columns, from left to right.
@@ -25,6 +26,7 @@ type raster struct {
 	parts    []share
 	cover    float64
 	low      float64  // sum over the parts of their share of the column times (255 − height)
+	offset   float64  // sum over the parts of their share of the column times their offset
 	end      spanEdge // end of the last span that occupies whole columns
 }
 
@@ -38,8 +40,8 @@ type share struct {
 // occupies columns beside this one. at is the number of the column.
 type spanEdge struct {
 	share
-	at     int
-	height uint8
+	at   int
+	band Band
 }
 
 func newRaster(q *TileRequest) *raster {
@@ -70,7 +72,7 @@ func (r *raster) column(t int64) float64 {
 func (r *raster) span(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
-		r.add(a, b, s.Region, 1, 1, s.Height)
+		r.add(a, b, s.Region, 1, 1, s.Band)
 		return
 	}
 	first, last := max(int(a+0.5), r.next), min(int(b+0.5), r.width)
@@ -78,9 +80,9 @@ func (r *raster) span(s *Span) {
 		return
 	}
 	if len(r.parts) > 0 && r.at >= first {
-		r.parts, r.cover, r.low = r.parts[:0], 0, 0 // the wider span has the greater part of that column
+		r.parts, r.cover, r.low, r.offset = r.parts[:0], 0, 0, 0 // the wider span has the greater part of that column
 	} else if len(r.parts) > 0 && r.at == first-1 && a < float64(first) {
-		r.edge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Height})
+		r.edge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Band})
 	}
 	r.flush()
 	flags := Single
@@ -91,30 +93,26 @@ func (r *raster) span(s *Span) {
 		flags |= Ends
 	}
 	r.runs = append(r.runs, columnRun{uint16(first), uint16(last - first), s.Region, math.MaxUint8, math.MaxUint8,
-		s.Height,
-		flags})
+		flags, s.Band})
 	r.next = last
-	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Height}
+	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Band}
 }
 
 // edge adds to the current column the share that a wide span beside it overlaps.
 func (r *raster) edge(e *spanEdge) {
-	r.cover += e.part
-	if e.height != math.MaxUint8 {
-		r.low += e.part * float64(math.MaxUint8-e.height)
-	}
+	r.hold(e.part, e.band)
 	r.addShare(e.region, e.part)
 }
 
 // bucket draws the equal buckets u of a level, which last from start to end.
 func (r *raster) bucket(start, end int64, u *run) {
 	const in255 = 1.0 / math.MaxUint8
-	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.height)
+	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.band)
 }
 
 // add adds the interval from a to b, in columns. The region was open for part of the interval, and
 // any region for cover, both as shares of 1.
-func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
+func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band) {
 	first, last := min(int(a), r.width-1), int(b) // a span at math.MaxInt64 may begin at the edge
 	if float64(last) < b || last <= first {
 		last++ // the interval overlaps the next column too, or has no duration
@@ -132,10 +130,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 		}
 		left, right := max(a, float64(p)), min(b, float64(p+1))
 		in := max(0, right-left)
-		r.cover += in * cover
-		if height != math.MaxUint8 {
-			r.low += in * cover * float64(math.MaxUint8-height)
-		}
+		r.hold(in*cover, band)
 		r.addShare(region, in*part)
 		if k := last - 1; p > first && p+1 < k {
 			// All whole columns equal this one.
@@ -145,6 +140,15 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 			r.next = k
 			p = k - 1
 		}
+	}
+}
+
+// hold adds a share of the current column in which a band was held.
+func (r *raster) hold(part float64, band Band) {
+	r.cover += part
+	if band != Whole {
+		r.low += part * float64(math.MaxUint8-band.Height)
+		r.offset += part * float64(band.Offset)
 	}
 }
 
@@ -172,18 +176,19 @@ func (r *raster) flush() {
 			most = p
 		}
 	}
-	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
+	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), band: Whole}
 	if u.cover = u.share; r.cover != most.part {
 		u.cover = max(u.share, in255(r.cover))
 	}
 	if r.low > 0 {
-		u.height = uint8(max(1, min(math.MaxUint8, int(math.MaxUint8-r.low/r.cover+0.5))))
+		u.band.Height = uint8(max(1, min(math.MaxUint8, int(math.MaxUint8-r.low/r.cover+0.5))))
+		u.band.Offset = uint8(min(math.MaxUint8, r.offset/r.cover+0.5))
 	}
-	r.parts, r.cover, r.low, r.next = r.parts[:0], 0, 0, r.at+1
+	r.parts, r.cover, r.low, r.offset, r.next = r.parts[:0], 0, 0, 0, r.at+1
 	if n := len(r.runs); n > 0 {
 		o := &r.runs[n-1]
 		if o.x+o.n == u.x && o.flags == 0 && o.region == u.region && o.share == u.share && o.cover == u.cover &&
-			o.height == u.height {
+			o.band == u.band {
 			o.n++
 			return
 		}

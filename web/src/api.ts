@@ -46,6 +46,8 @@ export interface TrackInfo {
   last: string;
   unit: string;
   capacity: number;
+  /** offsets is set for a resource whose claims have offsets. */
+  offsets?: boolean;
   low: number;
   high: number;
   style: string;

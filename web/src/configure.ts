@@ -120,6 +120,13 @@ export async function configure(app: App, c: Choice, sync: () => void, cancelSav
   }
 }
 
+/** heightsOf returns the present choice of the heights of claims. */
+function heightsOf(app: App): string {
+  const s = app.store.state;
+  if (!s.scaled) return "";
+  return s.offsets && app.lanes.some((l) => l.meta.tracks.some((t) => t.offsets)) ? "offset" : "amount";
+}
+
 /** onlyField returns the inputs for the values of an attribute that spans must have, and their present value. */
 function onlyField(attributes: readonly string[], now: string): { inputs: HTMLElement; value(): string } {
   const choices = attributes.map((a) => [a, printable(a)] as const),
@@ -145,7 +152,8 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
   const now = configuration(app),
     names = attributesOf(app.lanes.map((l) => l.meta)),
     attributes = names.map((a) => [a, `by ${printable(a)}`] as const);
-  const choice: Choice = { ...now };
+  const choice: Choice = { ...now },
+    height = heightsOf(app);
   const colors = select(
       "Colours of spans",
       [
@@ -163,10 +171,13 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
     heights = select(
       "Heights of claims",
       [
-        ["amount", "by amount, as a part of the capacity"],
+        ...(app.lanes.some((l) => l.meta.tracks.some((t) => t.offsets))
+          ? ([["offset", "by amount, at their offsets"]] as const)
+          : []),
+        ["amount", "by amount, on each other"],
         ["", "all the same"],
       ],
-      app.store.state.scaled ? "amount" : "",
+      height,
       () => undefined,
     ),
     filter = el("input", {
@@ -181,7 +192,11 @@ export function showConfiguration(app: App, sync: () => void, cancelSave: () => 
   const apply = (): void => {
     d.close();
     choice.only = only.value();
-    app.store.set({ rowFilter: filter.value, scaled: heights.value === "amount" });
+    app.store.set({
+      rowFilter: filter.value,
+      // a choice that was not offered stays
+      ...(heights.value === height ? {} : { scaled: heights.value !== "", offsets: heights.value !== "amount" }),
+    });
     void configure(app, choice, sync, cancelSave);
   };
   d.append(

@@ -318,6 +318,7 @@ export class Page implements App {
         busy: l.busy,
         stripHeight: s.stripHeight,
         scaled: s.scaled,
+        offsets: s.offsets,
         available: Math.max(100, (this.timelines[i]?.height ?? 400) + this.spareSeen / this.lanes.length - 2),
       });
       this.timelines[i]?.rowsChanged();
@@ -630,7 +631,8 @@ export class Page implements App {
       c.has("levels") ||
       c.has("rowFilter") ||
       c.has("stripHeight") ||
-      c.has("scaled")
+      c.has("scaled") ||
+      c.has("offsets")
     ) {
       this.arrange();
       // the pointer is over something else now

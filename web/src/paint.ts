@@ -47,7 +47,7 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
       for (const strip of strips) {
         if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
         // amounts have no region: they are drawn in a pale colour
-        if (strip.kind === StripKind.amounts && r.extra === 0) continue;
+        if (strip.kind === StripKind.amounts && (r.extra === 0 || r.placed)) continue;
         const { y, h } = view.stripRect(r, strip, dpr);
         const rect = { x: x0, y, w: x1 - x0, h };
         // a claim that is as high as its lane shows no amount

@@ -48,6 +48,8 @@ export interface Row {
    * `extra`.
    */
   stacked: boolean;
+  /** placed is set if each claim of the stack is at its offset. */
+  placed: boolean;
 }
 
 /** Order is the order of rows that have the same parent. */
@@ -62,6 +64,8 @@ export interface Options {
   levels: number;
   /** scaled is set if the height of a claim is its amount as a part of the capacity. */
   scaled: boolean;
+  /** offsets is set if claims with offsets are drawn there. */
+  offsets: boolean;
   /**
    * filter keeps tracks whose label, or whose group's label, contains this text in upper or lower
    * case.
@@ -297,6 +301,7 @@ export function layout(
         n.track < 0 && collapsed
           ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource")
           : [];
+      const placed = t !== undefined && canStack(o, t) && o.offsets && t.offsets === true && t.depth > 0;
       rows.push({
         key: n.key,
         label: n.label,
@@ -313,13 +318,19 @@ export function layout(
         deeper: t !== undefined && t.depth >= mostLevels,
         stripHeight: 0,
         extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0,
-        stacked: o.scaled && t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0,
+        placed,
+        stacked: t !== undefined && canStack(o, t) && (t.depth > 1 || placed),
       });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
   walk(tree, 0, needle === "");
   return { rows, height: measure(rows, meta, o) };
+}
+
+/** canStack reports whether the claims of a track can be shown in a box of the height of its capacity. */
+function canStack(o: Options, t: TraceMeta["tracks"][number]): boolean {
+  return o.scaled && t.kind === "resource" && t.capacity > 0;
 }
 
 /** measure sets the heights and positions of rows, and returns the total height. */

@@ -97,7 +97,9 @@ export abstract class RowView {
    * and x1.
    */
   stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
-    const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
+    const lanes = layer.entry.strips
+      .filter((x) => x.kind === StripKind.spans && x.depth < r.strips)
+      .map((x) => (x.offsets === r.placed ? x : { ...x, offsets: r.placed }));
     return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
   }
 
@@ -106,7 +108,7 @@ export abstract class RowView {
     const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
     if (!x) return null;
     const { lanes, box } = x,
-      key = `${layer.scale} ${layer.offset} ${box.w} ${box.h} ${lanes.length} ${dpr}`,
+      key = `${layer.scale} ${layer.offset} ${box.w} ${box.h} ${lanes.length} ${dpr} ${r.placed}`,
       held = this.stacks.get(r.key);
     if (held && held.tile === layer.entry.tile && held.key === key) return { pieces: held.pieces, box };
     const pieces = stack(layer.entry.tile, lanes, box, { scale: layer.scale, offset: layer.offset }, Math.round(dpr));

@@ -1,5 +1,5 @@
 // The claims of one resource as a stack in a box. The height of a claim is its share of the
-// capacity, and the lanes are on top of each other.
+// capacity. The lanes are on top of each other or, if claims have offsets, each claim is at its offset.
 import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
@@ -31,6 +31,7 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
     begin = new Int32Array(L),
     end = new Int32Array(L),
     value = new Float64Array(L),
+    place = new Float64Array(L),
     at = new Int32Array(L);
   const load = (l: number): void => {
     const i = at[l];
@@ -40,6 +41,7 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
     }
     begin[l] = Math.floor(t.x[i] * m.scale + m.offset);
     end[l] = Math.max(begin[l] + 1, Math.floor((t.x[i] + t.n[i]) * m.scale + m.offset));
+    place[l] = t.offset[i];
     value[l] = (t.flags[i] & RunFlag.single) !== 0 ? t.height[i] : (t.height[i] * t.cover[i]) / 255;
   };
   lanes.forEach((s, l) => {
@@ -67,6 +69,10 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
       low = 0;
     for (let l = 0; l < L; l++) {
       if (begin[l] > px) continue;
+      if (lanes[l].offsets) {
+        sum = place[l];
+        low = Math.min(r.h - least, Math.round((r.h * sum) / 255));
+      }
       sum += value[l];
       const high = Math.min(r.h, Math.max(low + least, Math.round((r.h * sum) / 255)));
       if (high <= low) continue;
@@ -87,7 +93,7 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
 
 /**
  * stack returns the pieces of all lanes in a box of r.w by r.h pixels, with the first lane at the
- * bottom. If a pixel contains several claims of a lane, or is only partly claimed, the height of
+ * bottom, or with the claims at their offsets. If a pixel contains several claims of a lane, or is only partly claimed, the height of
  * the lane is the mean. A claim is at least `least` pixels high. Amounts beyond the capacity are
  * cut off at the top.
  */

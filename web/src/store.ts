@@ -48,6 +48,8 @@ export interface State {
   stripHeight: number;
   /** scaled is set if the height of a claim is its amount as a part of the capacity of its resource. */
   scaled: boolean;
+  /** offsets is set if claims with offsets are drawn there, and not on each other. It has no effect unless scaled is set. */
+  offsets: boolean;
   rowFilter: string;
   selection: Selection | null;
   /** link is the selected link. If it is set, selection is null. */
@@ -100,6 +102,7 @@ export const initial: State = {
   levels: 8,
   stripHeight: 0,
   scaled: true,
+  offsets: true,
   rowFilter: "",
   selection: null,
   link: null,

@@ -18,6 +18,8 @@ export interface Strip {
   first: number;
   count: number;
   uniform: boolean;
+  /** offsets is set for a lane of claims that have an offset. */
+  offsets: boolean;
 }
 
 /** Tile holds a decoded tile. All arrays share the buffer of the answer. */
@@ -31,6 +33,7 @@ export interface Tile {
   cover: Uint8Array;
   share: Uint8Array;
   height: Uint8Array;
+  offset: Uint8Array;
   flags: Uint8Array;
   cellX: Uint16Array;
   min: Float32Array;
@@ -44,14 +47,14 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   const view = new DataView(buffer);
   if (buffer.byteLength < 24) throw new Error(`tile of ${buffer.byteLength} bytes, expected at least 24`);
   const magic = String.fromCharCode(...new Uint8Array(buffer, 0, 8));
-  if (magic !== "weftile1") throw new Error(`tile begins with ${JSON.stringify(magic)}, expected "weftile1"`);
+  if (magic !== "weftile2") throw new Error(`tile begins with ${JSON.stringify(magic)}, expected "weftile2"`);
   const s = view.getUint32(8, true),
     n = view.getUint32(12, true),
     m = view.getUint32(16, true),
     width = view.getUint32(20, true);
   const pad = (v: number): number => Math.ceil(v / 8) * 8;
   const runs = 24 + 16 * s,
-    cells = pad(runs + 12 * n),
+    cells = pad(runs + 13 * n),
     values = cells + pad(2 * m),
     size = values + 16 * m;
   if (buffer.byteLength < size) throw new Error(`tile of ${buffer.byteLength} bytes, expected ${size}`);
@@ -66,6 +69,7 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
       first: view.getUint32(o + 8, true),
       count: view.getUint32(o + 12, true),
       uniform: true,
+      offsets: view.getUint8(o + 7) === 1,
     };
     if (strip.first + strip.count > (strip.kind >= StripKind.curve ? m : n))
       throw new Error(
@@ -89,7 +93,8 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
     cover: new Uint8Array(buffer, runs + 8 * n, n),
     share: new Uint8Array(buffer, runs + 9 * n, n),
     height,
-    flags: new Uint8Array(buffer, runs + 11 * n, n),
+    offset: new Uint8Array(buffer, runs + 11 * n, n),
+    flags: new Uint8Array(buffer, runs + 12 * n, n),
     cellX: new Uint16Array(buffer, cells, m),
     min: new Float32Array(buffer, values, m),
     max: new Float32Array(buffer, values + 4 * m, m),

@@ -78,6 +78,7 @@ export function write(s: State): string {
   if (s.top !== initial.top) q.set("y", s.top);
   if (s.levels !== initial.levels) q.set("l", String(s.levels));
   if (!s.scaled) q.set("cs", "0");
+  else if (!s.offsets) q.set("cs", "1");
   if (s.stripHeight !== initial.stripHeight) q.set("sh", String(s.stripHeight));
   if (s.rowFilter !== "") q.set("f", s.rowFilter);
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
@@ -152,6 +153,12 @@ export function cutShort(text: string): string {
   return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text;
 }
 
+/** readSelection reads the selected span from an address. It returns null if the text is different. */
+function readSelection(v: string): State["selection"] {
+  const s = /^(\d{1,9})\.(\d{1,9})\.(-1|\d{1,9})\.(-?\d{1,40})$/.exec(v);
+  return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
+}
+
 /**
  * read returns the state that a fragment describes. It omits damaged or unknown pieces, and calls
  * wrong for each of them with what is shown instead.
@@ -202,16 +209,11 @@ export function read(
   out.top = list("y", topOfLane).join(",");
   out.levels = checked("l", whole(1, 255), initial.levels);
   out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
-  out.scaled = checked("cs", one("0"), null) !== "0";
+  const heights = checked("cs", one("0", "1"), null);
+  out.scaled = heights !== "0";
+  out.offsets = heights !== "1";
   out.rowFilter = q.get("f") ?? "";
-  out.selection = checked(
-    "s",
-    (v) => {
-      const s = /^(\d{1,9})\.(\d{1,9})\.(-1|\d{1,9})\.(-?\d{1,40})$/.exec(v);
-      return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
-    },
-    null,
-  );
+  out.selection = checked("s", readSelection, null);
   checked("k", readLinkKey, null);
   checked("fk", readLinkKey, null);
   const b = checked("b", readBundle, null);

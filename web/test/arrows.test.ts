@@ -127,6 +127,7 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
       order: "file",
       levels: 8,
       scaled: true,
+      offsets: true,
       filter: "",
       busy: new Map(),
       stripHeight: 10,

@@ -30,10 +30,10 @@ export function encode(strips: Strip[], width: number): Buffer {
     m = strips.reduce((a, s) => a + s.cells.length, 0);
   const pad = (x: number): number => (x + 7) & ~7;
   const o0 = 24 + 16 * strips.length,
-    oc = pad(o0 + 4 * n + 2 * n + 2 * n + 4 * n),
+    oc = pad(o0 + 4 * n + 2 * n + 2 * n + 5 * n),
     of = oc + pad(2 * m);
   const b = Buffer.alloc(of + 16 * m);
-  b.write("weftile1", 0, "latin1");
+  b.write("weftile2", 0, "latin1");
   b.writeUInt32LE(strips.length, 8);
   b.writeUInt32LE(n, 12);
   b.writeUInt32LE(m, 16);
@@ -55,7 +55,7 @@ export function encode(strips: Strip[], width: number): Buffer {
       b[o0 + 8 * n + i] = r.cover;
       b[o0 + 9 * n + i] = r.share;
       b[o0 + 10 * n + i] = r.height;
-      b[o0 + 11 * n + i] = r.flags;
+      b[o0 + 12 * n + i] = r.flags;
       i++;
     }
     for (const x of s.cells) {

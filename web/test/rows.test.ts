@@ -93,6 +93,7 @@ const plain: Options = {
   order: "file",
   levels: 8,
   scaled: true,
+  offsets: true,
   filter: "",
   busy: new Map(),
   stripHeight: 10,

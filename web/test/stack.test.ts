@@ -6,11 +6,11 @@ import { makeTile } from "./tiles";
 
 const box = { x: 0, y: 0, w: 10, h: 10 };
 /** picture draws lanes of runs as letters: region 0 is a, 1 is b; nothing is a dot. */
-function picture(lanes: number[][][], r = box, m = oneToOne, least = 1): string[] {
+function picture(lanes: number[][][], r = box, m = oneToOne, least = 1, offsets = false): string[] {
   const t = decodeTile(
     makeTile(
       10,
-      lanes.map((runs, depth) => ({ track: 0, depth, kind: 0, runs })),
+      lanes.map((runs, depth) => ({ track: 0, depth, kind: 0, runs, offsets })),
     ),
   );
   const white = pack("#ffffff"),
@@ -23,6 +23,30 @@ function picture(lanes: number[][][], r = box, m = oneToOne, least = 1): string[
       .join(""),
   );
 }
+
+test("claims with offsets are there, whatever is below them", () => {
+  // a holds 20 % of the capacity from 50 % on in columns 0 to 5, b 30 % from 0 % on in columns 3 to 6, and then
+  // 20 % from 90 % on, which exceeds the capacity
+  const a = [0, 0, 6, 255, 255, 51, 3, 128],
+    b = [
+      [1, 3, 4, 255, 255, 77, 3, 0],
+      [1, 7, 2, 255, 255, 51, 3, 230],
+    ];
+  expect(picture([[a], b], box, oneToOne, 1, true)).toEqual([
+    ".......bb.",
+    "..........",
+    "..........",
+    "aaaaaa....",
+    "aaaaaa....",
+    "..........",
+    "..........",
+    "...bbbb...",
+    "...bbbb...",
+    "...bbbb...",
+  ]);
+  // the same claims on each other
+  expect(picture([[a], b], box, oneToOne, 1, false)[9]).toBe("aaaaaabbb.");
+});
 
 test("lanes stand upon each other, and sink when one below ends", () => {
   // a holds 20 % of the capacity in columns 0 to 5, b 30 % in columns 3 to 8

@@ -28,8 +28,8 @@ test("a tile by hand", () => {
   );
   expect(t.width).toBe(100);
   expect(t.strips).toEqual([
-    { track: 3, depth: 1, kind: 0, first: 0, count: 2, uniform: true },
-    { track: 4, depth: 0, kind: 2, first: 0, count: 2, uniform: true },
+    { track: 3, depth: 1, kind: 0, first: 0, count: 2, uniform: true, offsets: false },
+    { track: 4, depth: 0, kind: 2, first: 0, count: 2, uniform: true, offsets: false },
   ]);
   expect([...t.region]).toEqual([7, 8]);
   expect([...t.x]).toEqual([10, 20]);
@@ -46,7 +46,7 @@ test("a tile by hand", () => {
 
 test("damaged tiles are refused in words", () => {
   expect(() => decodeTile(new ArrayBuffer(3))).toThrow("3 bytes");
-  expect(() => decodeTile(new ArrayBuffer(24))).toThrow("weftile1");
+  expect(() => decodeTile(new ArrayBuffer(24))).toThrow("weftile2");
   const whole = makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 255, 0]] }]);
   for (let n = 0; n < whole.byteLength; n++) expect(() => decodeTile(whole.slice(0, n)), `cut at ${n}`).toThrow();
   const wrong = whole.slice(0);

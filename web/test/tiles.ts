@@ -6,6 +6,7 @@ export interface StripSpec {
   depth: number;
   kind: number;
   runs?: number[][];
+  offsets?: boolean;
   cells?: number[][];
 }
 
@@ -13,7 +14,7 @@ export interface StripSpec {
 export function makeTile(width: number, strips: StripSpec[]): ArrayBuffer {
   const runs = strips.flatMap((s) => s.runs ?? []),
     cells = strips.flatMap((s) => s.cells ?? []);
-  const out: number[] = [..."weftile1"].map((c) => c.charCodeAt(0));
+  const out: number[] = [..."weftile2"].map((c) => c.charCodeAt(0));
   const u32 = (v: number): void => {
     out.push(v & 255, (v >>> 8) & 255, (v >>> 16) & 255, v >>> 24);
   };
@@ -35,7 +36,7 @@ export function makeTile(width: number, strips: StripSpec[]): ArrayBuffer {
   for (const s of strips) {
     u32(s.track);
     u16(s.depth);
-    out.push(s.kind, 0);
+    out.push(s.kind, s.offsets ? 1 : 0);
     if (s.kind >= 2) {
       u32(c);
       u32(s.cells?.length ?? 0);
@@ -49,7 +50,8 @@ export function makeTile(width: number, strips: StripSpec[]): ArrayBuffer {
   runs.forEach((x) => u32(x[0]));
   runs.forEach((x) => u16(x[1]));
   runs.forEach((x) => u16(x[2]));
-  for (const k of [3, 4, 5, 6]) runs.forEach((x) => out.push(x[k]));
+  // the offset, which tests seldom need, comes last
+  for (const k of [3, 4, 5, 7, 6]) runs.forEach((x) => out.push(x[k] ?? 0));
   pad();
   cells.forEach((x) => u16(x[0]));
   pad();

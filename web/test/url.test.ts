@@ -13,6 +13,7 @@ const full: State = {
   levels: 3,
   stripHeight: 12,
   scaled: false,
+  offsets: true,
   rowFilter: "rank 1 & <b>",
   selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n },
   range: { from: 5n, to: 17n },

@@ -39,6 +39,9 @@ async function heights(w, open, input, choose) {
     again = await see(other);
   await other.close();
   await choose([["Heights of claims", "amount"]], "", false);
+  const stacked = await see(w);
+  await w.shot("stacked");
+  await choose([["Heights of claims", "offset"]], "", false);
   const back = await see(w);
   return {
     lanes: same.spans,
@@ -46,6 +49,8 @@ async function heights(w, open, input, choose) {
     link,
     again: again.pixels === same.pixels,
     back: back.pixels === by.pixels,
+    // on each other, claims are neither at their offsets nor as high as their lanes
+    stacked: stacked.pixels !== by.pixels && stacked.pixels !== same.pixels,
   };
 }
 
