@@ -229,7 +229,7 @@ func TestCollectives(t *testing.T) {
 			r.Event(loc, at+50+int64(p)*2, trace.CollectiveEnd, trace.NoRef,
 				[]uint64{uint64(i % 2), comm, trace.Undefined, 8, 8})
 			if p == 0 {
-				want = append(want, Span{at, at + 56, uint32(i % 2), 0, Whole})
+				want = append(want, Span{at, at + 56, uint32(i % 2), 0, wholeBand})
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), band: Whole}, id: id,
+	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), band: wholeBand}, id: id,
 		resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {

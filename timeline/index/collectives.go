@@ -161,7 +161,7 @@ func (b *builder) collectives(dir *directory) error {
 				lanes[lane] = x.end
 			}
 			e.Last = max(e.Last, x.end)
-			spans = append(spans, Span{x.start, x.end, r, uint8(lane), Whole})
+			spans = append(spans, Span{x.start, x.end, r, uint8(lane), wholeBand})
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 		t := spanTrack{entry: e, kind: CommunicatorTrack}
@@ -172,7 +172,7 @@ func (b *builder) collectives(dir *directory) error {
 		var behind []openSpan
 		for _, s := range spans {
 			next[s.Depth] = next[s.Depth][1:]
-			if !t.add(&openSpan{start: s.Start, region: s.Region, level: uint32(s.Depth), band: Whole}, s.End,
+			if !t.add(&openSpan{start: s.Start, region: s.Region, level: uint32(s.Depth), band: wholeBand}, s.End,
 				len(next)) {
 				continue
 			}
@@ -180,7 +180,7 @@ func (b *builder) collectives(dir *directory) error {
 			for _, l := range next {
 				if len(l) > 0 && l[0].Start < s.End {
 					behind = append(behind, openSpan{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
-						band: Whole})
+						band: wholeBand})
 				}
 			}
 			if err := t.writeBlock(p, behind); err != nil {

@@ -61,7 +61,7 @@ func TestLongSpan(t *testing.T) {
 	for _, at := range []int64{0, 1, blockSpans, 4 * blockSpans, 2*n - 1} {
 		for depth, end := range []int64{2*n + 5, 2 * n} {
 			s, ok, err := x.SpanAt(0, depth, at)
-			if want := (Span{0, end, main, uint8(depth), Whole}); !ok || err != nil || s != want {
+			if want := (Span{0, end, main, uint8(depth), wholeBand}); !ok || err != nil || s != want {
 				t.Errorf("depth %d at %d: found %+v, %t, %v, expected %+v", depth, at, s, ok, err, want)
 			}
 		}

@@ -42,7 +42,7 @@ func randomVisits(seed uint64, locations, visits int) (*trace.Recorder, [][]Span
 				f := stack[n-1]
 				stack = stack[:n-1]
 				r.Leave(loc, now, f.region)
-				spans[l] = append(spans[l], Span{f.start, now, f.region, uint8(n - 1), Whole})
+				spans[l] = append(spans[l], Span{f.start, now, f.region, uint8(n - 1), wholeBand})
 			} else {
 				g := regions[rng.IntN(len(regions))]
 				r.Enter(loc, now, g)
@@ -50,7 +50,7 @@ func randomVisits(seed uint64, locations, visits int) (*trace.Recorder, [][]Span
 			}
 		}
 		for n := len(stack); n > 0; n-- {
-			spans[l] = append(spans[l], Span{stack[n-1].start, now, stack[n-1].region, uint8(n - 1), Whole})
+			spans[l] = append(spans[l], Span{stack[n-1].start, now, stack[n-1].region, uint8(n - 1), wholeBand})
 		}
 	}
 	return r, spans

@@ -132,7 +132,7 @@ func (b *countRuns) add(k int64, n uint8, region uint32) {
 		r.share = uint8(min(int(r.share)+int(n), math.MaxUint8))
 		return
 	}
-	b.runs = append(b.runs, run{k, 1, region, n, math.MaxUint8, Whole})
+	b.runs = append(b.runs, run{k, 1, region, n, math.MaxUint8, wholeBand})
 }
 
 // write writes a level and those above it.

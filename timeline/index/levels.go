@@ -75,7 +75,7 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	next := int64(0)
 	var r run // passed to f each time, which must not keep it
 	for i := range n {
-		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), band: Whole}
+		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), band: wholeBand}
 		next = r.bucket + r.n
 		if next <= low {
 			continue
@@ -343,7 +343,7 @@ func (b *buckets) flush() {
 			most = p
 		}
 	}
-	band := Whole
+	band := wholeBand
 	if b.cover > 0 {
 		mean := func(sum float64) uint8 { return uint8(min(math.MaxUint8, sum/float64(b.cover)+0.5)) }
 		band = Band{mean(b.high), mean(b.low)}

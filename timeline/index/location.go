@@ -110,7 +110,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	}
 	w.maxDepth = max(w.maxDepth, len(l.stack)+1)
 	l.openIndex.Open(ref, len(l.stack))
-	l.stack = append(l.stack, openSpan{at, 0, key, ref, level, Whole, recursive})
+	l.stack = append(l.stack, openSpan{at, 0, key, ref, level, wholeBand, recursive})
 }
 
 // countName adds n to the number of open spans that are named by key, and returns the new number.

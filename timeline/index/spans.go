@@ -16,11 +16,11 @@ type Span struct {
 }
 
 // Band is the part of the capacity of a resource that a claim holds, in 255ths of the capacity: Height of it,
-// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the band Whole.
+// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the whole capacity: Height 255 and Offset 0.
 type Band struct{ Height, Offset uint8 }
 
-// Whole is the band of the whole capacity.
-var Whole = Band{Height: math.MaxUint8}
+// wholeBand is the band of the whole capacity.
+var wholeBand = Band{Height: math.MaxUint8}
 
 // DeepDepth is the depth of a span with DeepDepth or more spans around it. Such spans are counted
 // but not drawn.
@@ -222,7 +222,7 @@ func (x *spanBlock) fill(depth, height, offset []byte, numbers *[3]column) {
 		d := depth[i]
 		start := x.inner.add(d, last) - zigzagDecode(lengths.at(i))
 		x.inner.begin(d, start)
-		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, Whole}
+		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, wholeBand}
 	}
 	for i, h := range height {
 		x.spans[i].Height = h

@@ -434,7 +434,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 			return
 		}
 		row.runs = append(row.runs, columnRun{x: uint16(c), n: 1, region: region, cover: math.MaxUint8,
-			share: uint8(min(n, math.MaxUint8)), band: Whole})
+			share: uint8(min(n, math.MaxUint8)), band: wholeBand})
 	}
 	var err error
 	if level := levelFor(e.instantLvl, pixel); level >= 0 {

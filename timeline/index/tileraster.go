@@ -146,7 +146,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 // hold adds a share of the current column in which a band was held.
 func (r *raster) hold(part float64, band Band) {
 	r.cover += part
-	if band != Whole {
+	if band != wholeBand {
 		r.low += part * float64(math.MaxUint8-band.Height)
 		r.offset += part * float64(band.Offset)
 	}
@@ -176,7 +176,7 @@ func (r *raster) flush() {
 			most = p
 		}
 	}
-	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), band: Whole}
+	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), band: wholeBand}
 	if u.cover = u.share; r.cover != most.part {
 		u.cover = max(u.share, in255(r.cover))
 	}
