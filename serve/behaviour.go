@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -298,32 +297,15 @@ func (x *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
 func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.Calls = p.choice("calls", "0", "1") == "1"
-	other, err := s.find(p.values.Get("reference"))
-	if err != nil {
-		p.fail("reference", "the id of a trace")
-		return nil
-	}
-	x, err := other.open()
-	if err != nil {
-		p.err = err
-		return nil
-	}
-	x.release()
-	first, second := x.traceView, p.x
-	reference := &params{values: p.values, x: first}
-	windows := [2]*trace.Window{reference.selectedBetween("referenceFrom", "referenceTo"), p.selected()}
-	p.err = cmp.Or(p.err, reference.err)
+	pieces := s.pieces(e, p)
 	return func(ctx context.Context) (any, error) {
 		none := sideFact{Nodes: []claimFact{}, Edges: []edgeFact{}}
 		a := &distanceAnswer{Difference: differenceFact{none, none}}
 		var sets [2]*distance.Set
 		var places [2]*claimPlaces
-		for i, t := range []struct {
-			e *entry
-			v *traceView
-		}{{other, first}, {e, second}} {
+		for i, t := range pieces {
 			err := t.e.readers.with(ctx, func(d *reader) error {
-				s, missing, err := readClaims(ctx, d, windows[i], opt)
+				s, missing, err := readClaims(ctx, d, t.window, opt)
 				if err != nil {
 					return err
 				}

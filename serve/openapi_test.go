@@ -143,7 +143,8 @@ func TestDescription(t *testing.T) {
 		"/find": "?region=1&time=0", "/edge": "?track=0&time=0&within=9000000000000", "/calls": "?regions=1",
 		"/hit": "?regions=1&time=0", "/behaviour": "?locations=1", "/flow": "?visits=main",
 		"/flow/signals": "?visits=main&width=4",
-		"/distance":     "?calls=1&reference=" + s.traceAt(t, 0).id}
+		"/distance":     "?calls=1&reference=" + s.traceAt(t, 0).id,
+		"/diff":         "?reference=" + s.traceAt(t, 0).id}
 	first := get(t, s, api+"/links")
 	queries["/link"] = fmt.Sprintf("?link=%v&track=%v&time=%v", look(first, "links/0/id"),
 		look(first, "links/0/from/track"), look(first, "links/0/from/time"))

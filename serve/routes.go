@@ -68,6 +68,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/flow", s.fromStoredFor(flow, flowFigures)),
 		get(one+"/flow/signals", s.fromStoredFor(flow, flowSignals)),
 		get(one+"/distance", s.fromAnalysis(s.distanceFrom)),
+		get(one+"/diff", s.fromAnalysis(s.differences)),
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),
 		get(one+"/info", s.fromAnalysis(information)),

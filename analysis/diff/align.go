@@ -9,6 +9,14 @@ import (
 // keys. The index or key of a side without a partner is -1.
 type pair struct{ of [2]int32 }
 
+// shown returns the element of a pair that results describe: that of B, or that of A without a partner.
+func (p pair) shown() (Side, int32) {
+	if p.of[B] < 0 {
+		return A, p.of[A]
+	}
+	return B, p.of[B]
+}
+
 // The limits of the search for renamed and moved paths.
 const (
 	// similar is the least similarity of paths that are matched although they were renamed or

@@ -33,35 +33,50 @@ func (c *Comparison) Result() *Result {
 		r.RuntimeTest = t
 	}
 	x := align(c)
-	r.paths = x.pairs()
-	r.rows = x.regions(r.paths)
-	paths := c.chosen(r.paths, func(s Side, i int32) int32 { return c.sides[s].nodes[i].key })
-	rows := c.chosen(r.rows, func(_ Side, k int32) int32 { return k })
-	r.ComparedPaths, r.ComparedRegions = len(paths), len(rows)
-	r.Paths = r.list(paths, exact, func(s Side, i int32) *times { return &c.sides[s].nodes[i].times }, r.path)
-	r.Regions = r.list(rows, exact, func(s Side, k int32) *times { return c.sides[s].regions[k] }, r.region)
+	r.paths = table{pairs: x.pairs(), times: func(s Side, i int32) *times { return &c.sides[s].nodes[i].times },
+		key: func(s Side, i int32) int32 { return c.sides[s].nodes[i].key }, describe: r.path}
+	r.regions = table{pairs: x.regions(r.paths.pairs),
+		times: func(s Side, k int32) *times { return c.sides[s].regions[k] },
+		key:   func(_ Side, k int32) int32 { return k }, describe: r.region}
+	r.Paths, r.ComparedPaths = r.list(&r.paths, exact)
+	r.Regions, r.ComparedRegions = r.list(&r.regions, exact)
 	return r
 }
 
-// chosen returns the pairs of which a side has a region that Options.Regions chooses. Function key
-// returns the region of an element of a side, as an index into names.
-func (c *Comparison) chosen(pairs []pair, key func(s Side, i int32) int32) (list []pair) {
-	if c.opt.Regions == nil {
-		return pairs
-	}
-	for _, p := range pairs {
-		for s, i := range p.of {
-			if i < 0 {
-				continue
-			}
-			k := key(Side(s), i)
-			if c.opt.Regions(c.names.list[k].name, c.sides[s].display(k)) {
-				list = append(list, p)
-				break
-			}
+// table has all pairs of call paths, or all pairs of regions.
+type table struct {
+	pairs    []pair
+	tests    []*Test // by pair; nil for a pair without a test
+	times    func(s Side, i int32) *times
+	key      func(s Side, i int32) int32 // the region of an element of a side, as an index into names
+	describe func(p pair, row *Row)      // sets the fields of a row that name it
+}
+
+// both returns the times of a pair on both sides.
+func (t *table) both(p pair) (both [2]times) {
+	for s, i := range p.of {
+		if i >= 0 {
+			both[s] = *t.times(Side(s), i)
 		}
 	}
-	return list
+	return both
+}
+
+// chosen reports whether Options.Regions chooses the region of a pair on either side.
+func (c *Comparison) chosen(t *table, p pair) bool {
+	if c.opt.Regions == nil {
+		return true
+	}
+	for s, i := range p.of {
+		if i < 0 {
+			continue
+		}
+		k := t.key(Side(s), i)
+		if c.opt.Regions(c.names.list[k].name, c.sides[s].display(k)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pairs returns all paths: those of B with their partners, outer paths first, then those of A
@@ -149,48 +164,55 @@ func (x *alignment) regions(paths []pair) []pair {
 	return list
 }
 
-// list returns the rows of the pairs whose difference is to be reported, sorted by class and
-// difference. Function of returns the times of an element of a side, and describe sets the fields
-// of a row that name it.
-func (r *Result) list(pairs []pair, exact *exactU, of func(s Side, i int32) *times, describe func(pair, *Row)) []Row {
-	rows := []Row{}
+// list returns the rows of a table whose difference is to be reported, sorted by class and
+// difference, and the number of compared pairs. It sets the tests of the table.
+func (r *Result) list(t *table, exact *exactU) (rows []Row, compared int) {
+	rows = []Row{}
 	var tests []*Test
-	for _, p := range pairs {
-		var both [2]times
-		for s, i := range p.of {
-			if i >= 0 {
-				both[s] = *of(Side(s), i)
-			}
+	t.tests = make([]*Test, len(t.pairs))
+	for i, p := range t.pairs {
+		if !r.comparison.chosen(t, p) {
+			continue
 		}
+		compared++
+		both := t.both(p)
 		test := r.test(&both, exact)
 		if test != nil {
 			tests = append(tests, test)
+			t.tests[i] = test
 		}
-		row := Row{Exclusive: changeOf(both[A].exclusive, both[B].exclusive),
-			Inclusive: changeOf(both[A].inclusive, both[B].inclusive), Visits: changeOf(both[A].visits, both[B].visits),
-			Test: test}
-		if !r.reports(p, &row) {
+		row, reported := r.row(t, i)
+		if reported {
+			t.describe(p, &row)
 			if test != nil {
-				test.a, test.b = nil, nil
+				test.shift(exact)
 			}
-			continue
+			rows = append(rows, row)
 		}
-		per := func(x *times) float64 { return x.inclusive / max(1, x.visits) }
-		row.PerVisit = changeOf(per(&both[A]), per(&both[B]))
-		describe(p, &row)
 		if test != nil {
-			test.shift(exact)
 			test.a, test.b = nil, nil
 		}
-		rows = append(rows, row)
 	}
 	adjust(tests)
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(class(&a), class(&b)),
-			cmp.Compare(math.Abs(r.metric(&b).Difference), math.Abs(r.metric(&a).Difference)),
-			slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
-	})
-	return rows
+	slices.SortStableFunc(rows, func(a, b Row) int { return r.order(&a, &b) })
+	return rows, compared
+}
+
+// row returns the row of a pair of a table, without a name, and whether it is reported.
+func (r *Result) row(t *table, i int) (row Row, reported bool) {
+	both := t.both(t.pairs[i])
+	per := func(x *times) float64 { return x.inclusive / max(1, x.visits) }
+	row = Row{Exclusive: changeOf(both[A].exclusive, both[B].exclusive),
+		Inclusive: changeOf(both[A].inclusive, both[B].inclusive), Visits: changeOf(both[A].visits, both[B].visits),
+		PerVisit: changeOf(per(&both[A]), per(&both[B])), Test: t.tests[i]}
+	return row, r.reports(t.pairs[i], &row)
+}
+
+// order compares reported rows: by class, then by difference, the largest first, then by name.
+func (r *Result) order(a, b *Row) int {
+	return cmp.Or(cmp.Compare(class(a), class(b)),
+		cmp.Compare(math.Abs(r.metric(b).Difference), math.Abs(r.metric(a).Difference)),
+		slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
 }
 
 // metric returns the change of the time that is tested and ranked.
@@ -228,6 +250,7 @@ func (r *Result) reports(p pair, row *Row) bool {
 	case row.Visits.Difference != 0:
 		row.Kind = Visited
 	default:
+		row.Kind = Equal
 		return false
 	}
 	return math.Abs(c.Difference) >= r.Least && (c.Ratio == nil || math.Abs(*c.Ratio-1) >= r.Change)
@@ -289,13 +312,10 @@ func pairedTimes(both *[2]times, n int) (values [2][]float64) {
 // path sets the fields of a row that name a path.
 func (r *Result) path(p pair, row *Row) {
 	c := r.comparison
-	s := B
-	if p.of[B] < 0 {
-		s = A
-	}
+	s, i := p.shown()
 	x := &c.sides[s]
-	n := c.names.list[x.nodes[p.of[s]].key]
-	row.Region, row.File, row.Line, row.Path = x.display(x.nodes[p.of[s]].key), n.file, n.line, x.path(p.of[s])
+	n := c.names.list[x.nodes[i].key]
+	row.Region, row.File, row.Line, row.Path = x.display(x.nodes[i].key), n.file, n.line, x.path(i)
 	if p.of[A] < 0 || p.of[B] < 0 {
 		return
 	}
@@ -326,12 +346,9 @@ func (c *Comparison) sameNames(a, b int32) bool {
 // region sets the fields of a row that name a region.
 func (r *Result) region(p pair, row *Row) {
 	c := r.comparison
-	s := B
-	if p.of[B] < 0 {
-		s = A
-	}
-	n := c.names.list[p.of[s]]
-	row.Region, row.File, row.Line = c.sides[s].display(p.of[s]), n.file, n.line
+	s, i := p.shown()
+	n := c.names.list[i]
+	row.Region, row.File, row.Line = c.sides[s].display(i), n.file, n.line
 	if a, b := p.of[A], p.of[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
 		row.Was = []string{c.sides[A].display(a)}
 	}
@@ -367,11 +384,9 @@ func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b flo
 		}
 		return list
 	}
-	for _, p := range r.paths {
-		at := place{B, p.of[B]}
-		if p.of[B] < 0 {
-			at = place{A, p.of[A]}
-		}
+	for _, p := range r.paths.pairs {
+		var at place
+		at.side, at.path = p.shown()
 		var t [2]float64
 		for s, i := range p.of {
 			if i >= 0 {

@@ -6,6 +6,8 @@
 //	err = c.Scan(ctx, diff.B, after, trace.NewRows(after.Defs()))
 //	r := c.Result()
 //
+// [Result.Tree] and [Result.Entries] have the call paths and regions whose difference is not reported, too.
+//
 // A program that scans a trace for several analyses at once fills a [Part], and adds it with
 // [Comparison.Add] instead of [Comparison.Scan].
 //
@@ -163,8 +165,8 @@ type Result struct {
 	ComparedRegions int `json:"comparedRegions"`
 	ComparedPaths   int `json:"comparedPaths"`
 
-	comparison  *Comparison
-	paths, rows []pair // all compared paths, and all compared regions by key
+	comparison     *Comparison
+	paths, regions table // of all paths and regions, whether they are compared or not
 }
 
 // Kind is the sort of a row's difference.
@@ -180,6 +182,8 @@ const (
 	// Visited is the kind of a row with equal times and different visits. It is reported only if
 	// both thresholds are 0.
 	Visited Kind = "visits"
+	// Equal is the kind of a row with equal times and visits, which is never reported.
+	Equal Kind = "equal"
 )
 
 // Row compares a region or a call path. Times, in ticks, and visits are sums over all locations,
@@ -240,7 +244,7 @@ func (r *Result) Region(name string) (c Change, ok bool) {
 		return k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name)
 	}
 	var t [2]float64
-	for _, p := range r.rows {
+	for _, p := range r.regions.pairs {
 		if !called(A, p.of[A]) && !called(B, p.of[B]) {
 			continue
 		}

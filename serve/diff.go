@@ -1,0 +1,122 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/weft-trace/weft/analysis/diff"
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxDiffRows is the largest number of regions and of call paths that a request for differences may ask
+// for. defaultDiffRows is the number if it does not say.
+const (
+	maxDiffRows     = 20_000
+	defaultDiffRows = 2000
+)
+
+// diffAnswer compares two windows as weft diff does. All fields but Missing, Regions, Paths and Left are
+// those of the command; they are absent if Missing is set.
+type diffAnswer struct {
+	// Missing is the reason why there are no differences, or "".
+	Missing string `json:"missing"`
+	*diff.Result
+	// Regions and Paths have the compared rows, whether they are reported or not.
+	Regions []diff.RegionEntry `json:"regions"`
+	Paths   []diff.PathEntry   `json:"paths"`
+	Left    diffLeft           `json:"left"`
+}
+
+// diffLeft describes the rows that an answer leaves out: their numbers, the numbers of reported ones
+// among them, and the exclusive time of the call paths.
+type diffLeft struct {
+	Regions         int         `json:"regions"`
+	ReportedRegions int         `json:"reportedRegions"`
+	Paths           int         `json:"paths"`
+	ReportedPaths   int         `json:"reportedPaths"`
+	Time            diff.Change `json:"time"`
+}
+
+// piece is a window of a trace; a nil window is the whole trace.
+type piece struct {
+	e      *entry
+	v      *traceView
+	window *trace.Window
+}
+
+// pieces reads the parameters of a request that compares a trace with another one, the reference, which
+// comes first.
+func (s *Server) pieces(e *entry, p *params) (list [2]piece) {
+	other, err := s.find(p.values.Get("reference"))
+	if err != nil {
+		p.fail("reference", "the id of a trace")
+		return list
+	}
+	x, err := other.open()
+	if err != nil {
+		p.err = cmp.Or(p.err, err)
+		return list
+	}
+	x.release()
+	reference := &params{values: p.values, x: x.traceView}
+	list = [2]piece{{other, x.traceView, reference.selectedBetween("referenceFrom", "referenceTo")},
+		{e, p.x, p.selected()}}
+	p.err = cmp.Or(p.err, reference.err)
+	return list
+}
+
+// share reads a percentage from 0 to most as a share. It returns that of the percentage def if the
+// parameter is missing.
+func (p *params) share(name string, most, def float64) float64 {
+	percentage := def
+	if text := p.values.Get(name); text != "" {
+		var err error
+		if percentage, err = strconv.ParseFloat(text, 64); err != nil || !(percentage >= 0 && percentage <= most) {
+			p.fail(name, "a percentage from 0 to "+strconv.FormatFloat(most, 'f', -1, 64))
+		}
+	}
+	return percentage / 100
+}
+
+// differences compares the call paths and regions of a trace with those of another one.
+func (s *Server) differences(e *entry, p *params) func(context.Context) (any, error) {
+	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, 0.1), Change: p.share("change", 1e9, 2),
+		Metric: diff.Metric(p.choice("metric", string(diff.Exclusive), string(diff.Inclusive)))}
+	limit := int(p.number("limit", 1, maxDiffRows, defaultDiffRows))
+	sides := s.pieces(e, p)
+	return func(ctx context.Context) (any, error) {
+		a := &diffAnswer{Regions: []diff.RegionEntry{}, Paths: []diff.PathEntry{}}
+		compared := diff.New(opt)
+		for side, x := range sides {
+			err := x.e.readers.with(ctx, func(d *reader) error {
+				events, err := cutWindow(ctx, d, x.window)
+				if err != nil {
+					return err
+				}
+				return compared.Scan(ctx, diff.Side(side), events, trace.NewRows(d.Defs()))
+			})
+			if err != nil {
+				return nil, err
+			}
+			if compared.Empty(diff.Side(side)) {
+				a.Missing = "found no calls of regions in " + [2]string{"A", "B"}[side] + ", " + x.e.name
+				return a, nil
+			}
+		}
+		a.Result = compared.Result()
+		tree := a.Result.Tree(limit, maxTreeDepth)
+		a.Paths, a.Left.Paths, a.Left.ReportedPaths, a.Left.Time = tree.Paths, tree.Left, tree.LeftReported, tree.LeftTime
+		a.Regions = a.Result.Entries()
+		if len(a.Regions) > limit {
+			for _, r := range a.Regions[limit:] {
+				a.Left.Regions++
+				if r.Reported {
+					a.Left.ReportedRegions++
+				}
+			}
+			a.Regions = a.Regions[:limit]
+		}
+		return a, nil
+	}
+}
