@@ -66,22 +66,22 @@ func (s *Server) pieces(e *entry, p *params) (list [2]piece) {
 	return list
 }
 
-// share reads a percentage from 0 to most as a share. It returns that of the percentage def if the
-// parameter is missing.
+// share reads a percentage from 0 to most as a share. It returns def, a share, if the parameter is missing.
 func (p *params) share(name string, most, def float64) float64 {
-	percentage := def
-	if text := p.values.Get(name); text != "" {
-		var err error
-		if percentage, err = strconv.ParseFloat(text, 64); err != nil || !(percentage >= 0 && percentage <= most) {
-			p.fail(name, "a percentage from 0 to "+strconv.FormatFloat(most, 'f', -1, 64))
-		}
+	text := p.values.Get(name)
+	if text == "" {
+		return def
+	}
+	percentage, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(percentage >= 0 && percentage <= most) {
+		p.fail(name, "a percentage from 0 to "+strconv.FormatFloat(most, 'f', -1, 64))
 	}
 	return percentage / 100
 }
 
 // differences compares the call paths and regions of a trace with those of another one.
 func (s *Server) differences(e *entry, p *params) func(context.Context) (any, error) {
-	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, 0.1), Change: p.share("change", 1e9, 2),
+	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, diff.DefaultLeast), Change: p.share("change", 1e9, diff.DefaultChange),
 		Metric: diff.Metric(p.choice("metric", string(diff.Exclusive), string(diff.Inclusive)))}
 	limit := int(p.number("limit", 1, maxDiffRows, defaultDiffRows))
 	sides := s.pieces(e, p)

@@ -61,9 +61,13 @@ var samples = map[string]sample{
 	"cut-pallas": truncated(folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
 		"archive_0/thread_0/thread.pallas"),
 
-	"few":      recorded("few.otf2", few),
-	"nested":   recorded("nested.otf2", func() *trace.Recorder { return nested(600) }),
-	"messages": messages,
+	"few":    recorded("few.otf2", few),
+	"nested": recorded("nested.otf2", func() *trace.Recorder { return nested(600) }),
+	// enough messages for the page to draw them in bundles
+	"messages": generated(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1}),
+	"before":   generated(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1}),
+	"after": generated(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1,
+		Problems: generate.Problems{LateSender: 20_000_000, Imbalance: 2}}),
 	"long-names": recorded("names.otf2", func() *trace.Recorder {
 		var names []string
 		for i := range longNames {
@@ -173,26 +177,28 @@ func recorded(name string, create func() *trace.Recorder) sample {
 	}
 }
 
-// messages writes a trace with enough messages for the page to draw them in bundles.
-func messages(dir string) (string, error) {
-	const name = "messages.otf2"
-	g, err := generate.New(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1})
-	if err != nil {
-		return "", err
+// generated returns a trace of weft generate.
+func generated(opt generate.Options) sample {
+	return func(dir string) (string, error) {
+		const name = "generated.otf2"
+		g, err := generate.New(opt)
+		if err != nil {
+			return "", err
+		}
+		out, err := format.CreateFile(filepath.Join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		defer out.Abort()
+		e, err := otf2.Format{}.Create(out, &format.WriteOptions{})
+		if err != nil {
+			return "", err
+		}
+		if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
+			return "", err
+		}
+		return name, out.Commit()
 	}
-	out, err := format.CreateFile(filepath.Join(dir, name))
-	if err != nil {
-		return "", err
-	}
-	defer out.Abort()
-	e, err := otf2.Format{}.Create(out, &format.WriteOptions{})
-	if err != nil {
-		return "", err
-	}
-	if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
-		return "", err
-	}
-	return name, out.Commit()
 }
 
 // ns is a clock of nanoseconds, and unix a current Unix time of that clock.

@@ -59,6 +59,12 @@ const (
 	Locations  Unit = "locations"
 )
 
+// DefaultLeast and DefaultChange are the thresholds of weft diff and of the viewer (see [Options]).
+const (
+	DefaultLeast  = 0.001
+	DefaultChange = 0.02
+)
+
 // LeastSample is the least number of observations on each side for a test. With fewer, no p-value
 // can be below 0.05.
 const LeastSample = 4

@@ -101,8 +101,10 @@ func (f *diffFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
 		"the time to test and to rank by: exclusive or inclusive")
 	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
-	c.Flags().Float64Var(&f.least, "least", 0.1, "the least difference to report, in percent of the time of A")
-	c.Flags().Float64Var(&f.change, "change", 2, "the least change to report, in percent of the row's own time")
+	c.Flags().Float64Var(&f.least, "least", 100*diff.DefaultLeast,
+		"the least difference to report, in percent of the time of A")
+	c.Flags().Float64Var(&f.change, "change", 100*diff.DefaultChange,
+		"the least change to report, in percent of the row's own time")
 	c.Flags().StringArrayVar(&f.conditions, "fail-if", nil,
 		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",

@@ -1,4 +1,4 @@
-// The types of the server's answers about specifications, behaviour and flow.
+// The types of the server's answers about specifications, behaviour, flow and differences.
 
 /** SyntaxProblem is a syntax error in a specification. Its line and column are counted from 1. */
 export interface SyntaxProblem {
@@ -123,4 +123,65 @@ export interface FlowCurves {
   from: string;
   to: string;
   signals: { name: string; min: (number | null)[]; max: (number | null)[] }[];
+}
+/** Change compares a figure of A with that of B. ratio is B / A, or null if A is 0. */
+export interface Change {
+  a: number;
+  b: number;
+  difference: number;
+  ratio: number | null;
+}
+/** DiffMetric is the time by which rows are tested and ranked. */
+export type DiffMetric = "exclusive" | "inclusive";
+/** DiffKind is the sort of a difference. A removed row is only in A, and an added one only in B. */
+export type DiffKind = "regression" | "improvement" | "added" | "removed" | "visits" | "equal";
+/** DiffTest is the test of a row. shift, low and high are 0 if the row is not reported. */
+export interface DiffTest {
+  samples: [number, number];
+  p: number;
+  q: number;
+  significant: boolean;
+  shift: number;
+  low: number;
+  high: number;
+}
+/**
+ * DiffRegion compares a region or call path. region is its name with a place if others have the same name,
+ * was the region or path in A if that has another name. It is reported if it reaches both thresholds.
+ */
+export interface DiffRegion {
+  kind: DiffKind;
+  region: string;
+  name: string;
+  file?: string;
+  line?: number;
+  was?: string[];
+  exclusive: Change;
+  inclusive: Change;
+  visits: Change;
+  perVisit: Change;
+  test?: DiffTest;
+  reported: boolean;
+}
+/** DiffPath compares a call path. parent is the index of the path around it, or -1. */
+export interface DiffPath extends DiffRegion {
+  parent: number;
+  /** subtree has the exclusive times of the path and of all paths inside of it. */
+  subtree: Change;
+}
+/** Diff compares a trace B with the reference A, in ticks of A. If missing is set, only the lists are there. */
+export interface Diff {
+  missing: string;
+  metric: DiffMetric;
+  least: number;
+  change: number;
+  unit: string;
+  samples: [number, number];
+  runtime: Change;
+  time: Change;
+  comparedRegions: number;
+  comparedPaths: number;
+  regions: DiffRegion[];
+  paths: DiffPath[];
+  left: { regions: number; reportedRegions: number; paths: number; reportedPaths: number; time: Change };
 }

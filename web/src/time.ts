@@ -103,6 +103,22 @@ export function short(t: bigint, c: Clock): string {
 }
 
 /**
+ * shortFloat formats a number of ticks with a fraction, as the command line does: like short, but rounded as
+ * floating-point numbers are.
+ */
+export function shortFloat(t: number, c: Clock): string {
+  if (t === 0) return "0 s";
+  const s = Math.abs(t) / (Number(c.num) / Number(c.den));
+  let text = "";
+  for (const u of lengths) {
+    const f = (s * Number(u.count)) / Number(u.of);
+    text = `${f.toFixed(3).replace(/\.?0+$/, "")} ${u.name}`;
+    if (u.most === null || f < Number(u.most) / 1000 - 0.0005) break;
+  }
+  return (t < 0 ? "−" : "") + text;
+}
+
+/**
  * Mean is the mean of `count` times, kept as their sum because it is rarely a whole number of
  * ticks.
  */

@@ -148,6 +148,14 @@ function parts(fragment: string): [string, string][] {
   return [...new URLSearchParams(fragment.replace(/^#/, ""))];
 }
 
+/** formerPanels maps the former ids of panels, which addresses may have, to the present ones. */
+const formerPanels = new Map([["compare", "diff"]]);
+
+/** panelOf returns the present id of a panel. */
+function panelOf(id: string): string {
+  return formerPanels.get(id) ?? id;
+}
+
 /** cutShort shortens a text that is quoted from a URL. */
 export function cutShort(text: string): string {
   return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text;
@@ -242,17 +250,17 @@ export function read(
     if (v === null && x !== "") bad("shift", x);
     return v ?? 0n;
   });
-  out.panel = q.get("p") ?? initial.panel;
+  out.panel = panelOf(q.get("p") ?? initial.panel);
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
   out.choices = new Map(
     parts(fragment)
       .filter(([k]) => k === "v")
       .flatMap(([, x]) => {
-        const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]+)$/.exec(x),
-          known = m && m[2].length <= mostChoice;
+        const m = /^([a-z]+)\.([a-z]+\d{0,7}):([\s\S]+)$/.exec(x),
+          known = m && m[3].length <= mostChoice;
         if (!known) bad("v", x);
-        return known ? [[m[1], m[2]] as const] : [];
+        return known ? [[`${panelOf(m[1])}.${m[2]}`, m[3]] as const] : [];
       }),
   );
   for (const piece of strange) wrong(piece, "");

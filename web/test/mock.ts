@@ -126,7 +126,7 @@ export function serve(
     else if (p.length === 2) describe(res, t);
     else if (p[2] === "notes") notes(req, res, t);
     else {
-      const v = answer(t, p.slice(2).join("/"), url.searchParams);
+      const v = answer(traces, t, p.slice(2).join("/"), url.searchParams);
       if (delay > 0) setTimeout(() => send(res, p[2], v), delay);
       else send(res, p[2], v);
     }

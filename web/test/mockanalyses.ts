@@ -231,6 +231,96 @@ function callTree({ t, q, from, to, tracks }: Question): unknown {
   return { roots: prune(roots, null), paths: all.length, left };
 }
 
+interface Change {
+  a: number;
+  b: number;
+  difference: number;
+  ratio: number | null;
+}
+
+interface Entry {
+  kind: string;
+  region: string;
+  name: string;
+  exclusive: Change;
+  inclusive: Change;
+  visits: Change;
+  reported: boolean;
+}
+
+/** diff compares call paths by their names, without tests. Regions of the mock do not call themselves. */
+function diff({ t, reference = t, q, from, to }: Question): unknown {
+  const change = (a: number, b: number): Change => ({ a, b, difference: b - a, ratio: a === 0 ? null : b / a });
+  const tree = (trace: MockTrace, from: number, to: number): Node[] =>
+    (
+      callTree({
+        t: trace,
+        q: new URLSearchParams({ limit: "1000000" }),
+        from,
+        to,
+        width: 1,
+        tracks: trace.tracks.map((_, k) => k),
+      }) as { roots: Node[] }
+    ).roots;
+  const entry = (name: string, exclusive: Change, inclusive: Change, visits: Change): Entry => ({
+    kind:
+      visits.a === 0
+        ? "added"
+        : visits.b === 0
+          ? "removed"
+          : exclusive.difference > 0
+            ? "regression"
+            : exclusive.difference < 0
+              ? "improvement"
+              : "equal",
+    region: name,
+    name,
+    exclusive,
+    inclusive,
+    visits,
+    reported: exclusive.ratio === null || Math.abs(exclusive.ratio - 1) >= 0.02,
+  });
+  const paths: (Entry & { parent: number; subtree: Change })[] = [],
+    regions = new Map<string, Entry>();
+  const walk = (as: Node[], bs: Node[], parent: number): void => {
+    for (const name of new Set([...as, ...bs].map((n) => n.name))) {
+      const a = as.find((n) => n.name === name),
+        b = bs.find((n) => n.name === name),
+        of = (f: (n: Node) => string | number): Change => change(a ? Number(f(a)) : 0, b ? Number(f(b)) : 0),
+        [exclusive, inclusive, visits] = [of((n) => n.exclusive), of((n) => n.inclusive), of((n) => n.count)],
+        sum = (x: Change, y?: Change): Change => change(x.a + (y?.a ?? 0), x.b + (y?.b ?? 0)),
+        r = regions.get(name);
+      regions.set(
+        name,
+        entry(name, sum(exclusive, r?.exclusive), sum(inclusive, r?.inclusive), sum(visits, r?.visits)),
+      );
+      const i = paths.push({ ...entry(name, exclusive, inclusive, visits), parent, subtree: inclusive }) - 1;
+      walk(a?.children ?? [], b?.children ?? [], i);
+    }
+  };
+  const referenceFrom = Number(q.get("referenceFrom") ?? 0),
+    referenceTo = Number(q.get("referenceTo") ?? reference.length);
+  walk(tree(reference, referenceFrom, referenceTo), tree(t, from, to), -1);
+  const time = paths
+    .filter((p) => p.parent < 0)
+    .reduce((s, p) => change(s.a + p.inclusive.a, s.b + p.inclusive.b), change(0, 0));
+  return {
+    missing: "",
+    metric: q.get("metric"),
+    least: 0,
+    change: 0.02,
+    unit: "locations",
+    samples: [64, 64],
+    runtime: change(referenceTo - referenceFrom, to - from),
+    time,
+    comparedRegions: regions.size,
+    comparedPaths: paths.length,
+    regions: [...regions.values()],
+    paths,
+    left: { regions: 0, reportedRegions: 0, paths: 0, reportedPaths: 0, time: change(0, 0) },
+  };
+}
+
 function matrix({ t, from, to }: Question): unknown {
   const m = new Map<
     string,
@@ -485,6 +575,7 @@ function explain({ t }: Question): unknown {
 export const analyses: [string, (x: Question) => unknown][] = [
   ["profile", profileRows],
   ["calltree", callTree],
+  ["diff", diff],
   ["matrix", matrix],
   ["locations", locations],
   ["states", states],

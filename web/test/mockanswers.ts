@@ -351,9 +351,10 @@ const answers = new Map<string, (x: Question) => unknown>([
   ...analyses,
 ]);
 
-export function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
+export function answer(traces: readonly MockTrace[], t: MockTrace, what: string, q: URLSearchParams): unknown {
   const x = {
     t,
+    reference: traces.find((r) => r.id === q.get("reference")),
     q,
     from: Number(q.get("from") ?? 0),
     to: Number(q.get("to") ?? t.length),

@@ -53,6 +53,8 @@ export interface MockTrace {
 /** Question is a question to the server about a trace: its parameters, and what most answers need of them. */
 export interface Question {
   t: MockTrace;
+  /** reference is the trace with which t is compared. */
+  reference?: MockTrace;
   q: URLSearchParams;
   from: number;
   to: number;

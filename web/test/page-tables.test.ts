@@ -66,6 +66,7 @@ pageTests("the page: tables", (check) => {
       "overview",
       "findings",
       "profile",
+      "diff",
       "calltree",
       "flame",
       "messages",
@@ -397,7 +398,7 @@ pageTests("the page: tables", (check) => {
     expect(await details.innerText()).not.toContain("still being read");
   });
 
-  check("both figures of Compare are of the visible window", async ({ page, open, ready }) => {
+  check("both sides of Diff are of the visible window", async ({ page, open, ready }) => {
     // the second trace is more than twice as long, and windows beyond the first one's end are valid
     const far = 3 * synthetic("a1", "ring.otf2", 64, 60).length,
       asked: string[] = [];
@@ -406,27 +407,27 @@ pageTests("the page: tables", (check) => {
       await r.fulfill({ json: { ...m, length: String(far) } });
     });
     page.on("request", (q) => {
-      if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search);
+      if (q.url().includes("/b2/diff")) asked.push(new URL(q.url()).search);
     });
-    await open("#t=a1,b2&p=compare");
+    await open("#t=a1,b2&p=diff");
     const to = Math.floor(far / 2);
     await page.evaluate((w) => {
-      location.hash = `#t=a1,b2&p=compare&w=0~${w}`;
+      location.hash = `#t=a1,b2&p=diff&w=0~${w}`;
     }, to);
     await ready();
-    expect(asked.at(-1)).toContain(`to=${to}&`);
+    expect(asked.at(-1)).toContain(`&to=${to}&`);
     expect(await page.locator(".scope .what").innerText()).toContain(
       `${(to / 1e6).toFixed(6).replace(/(\d{3})$/, " $1")} ms)`.slice(-4),
     );
     // a window beyond the first trace has nothing of it
     await page.evaluate(
       ([a, b]) => {
-        location.hash = `#t=a1,b2&p=compare&w=${a}~${b}`;
+        location.hash = `#t=a1,b2&p=diff&w=${a}~${b}`;
       },
       [far / 2, far - 10].map(Math.floor),
     );
     await ready();
-    expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
+    expect(await page.locator("#panel").innerText()).toBe("A has no part in this time.");
   });
 
   check("the pair of a list of messages has full names", async ({ page, open, ready }) => {
@@ -443,19 +444,19 @@ pageTests("the page: tables", (check) => {
     );
   });
 
-  check("Compare follows the shift of a trace", async ({ page, open, ready }) => {
+  check("Diff follows the shift of a trace", async ({ page, open, ready }) => {
     const asked: string[] = [];
     page.on("request", (q) => {
-      if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search);
+      if (q.url().includes("/b2/diff")) asked.push(new URL(q.url()).search);
     });
-    await open("#t=a1,b2&p=compare&r=1000000~3000000");
-    expect(asked.at(-1)).toContain("from=1000000&to=3000000&");
+    await open("#t=a1,b2&p=diff&r=1000000~3000000");
+    expect(asked.at(-1)).toContain("&from=1000000&to=3000000&");
     const field = page.getByLabel(/shift/i).last();
     await field.fill("500 µs");
     await field.press("Enter");
     await ready();
     expect(page.url()).toContain("shift=0,500000");
-    expect(asked.at(-1)).toContain("from=500000&to=2500000&");
+    expect(asked.at(-1)).toContain("&from=500000&to=2500000&");
   });
 
   const part = (c: { start: number; end: number }, from: number, to: number): number =>
@@ -542,9 +543,13 @@ pageTests("the page: tables", (check) => {
       [1000000, 2000000],
       [4000000, 6000000],
     ];
+    // the former address of the panel
     await open(`#t=a1&p=compare&r=${a[0]}~${a[1]}`);
+    expect(await page.locator("[role=tab][aria-selected=true]").innerText()).toBe("Diff");
     await page.getByRole("button", { name: "Keep this time as A" }).click();
     await ready();
+    // both times are the same
+    expect(await page.locator("#panel").innerText()).toContain("No difference.");
     await page.evaluate((x) => {
       location.hash = location.hash.replace(/r=[^&]*/, `r=${x[0]}~${x[1]}`);
     }, b);
@@ -553,6 +558,33 @@ pageTests("the page: tables", (check) => {
       row = rows.find((r) => r[0] === "compute"),
       counts = [a, b].map(([f, t]) => String(calls("compute", f, t).length));
     expect(row?.slice(-2)).toEqual(counts);
-    expect(await page.locator(".scope").innerText()).toContain("A: 1 ms to 2 ms");
+    expect(await page.locator("#panel p").first().innerText()).toContain("A: 1 ms to 2 ms; B: 4 ms to 6 ms.");
+  });
+
+  check("differences have a call tree and a flame graph", async ({ page, open, ready, exported }) => {
+    await open("#t=a1,b2&p=diff&v=diff.rows:all");
+    const figures = async (): Promise<Map<string, string[]>> =>
+        new Map((await exported()).map((r) => [r[0], r.slice(1)])),
+      regions = await figures();
+    expect([...regions.keys()]).toContain("MPI_Allreduce");
+    await page.getByLabel("View of the differences").selectOption("tree");
+    await ready();
+    await page.getByLabel("Time that is compared").selectOption("exclusive");
+    await ready();
+    const tree = await figures(),
+      sum = (name: string, column: number): number =>
+        [...tree].reduce((n, [path, cells]) => (path.endsWith("/" + name) ? n + Number(cells[column]) : n), 0);
+    // the exclusive times and counts of a region are those of all paths that end in it
+    for (const column of [1, 2, 7, 8])
+      expect(sum("MPI_Allreduce", column)).toBeCloseTo(Number(regions.get("MPI_Allreduce")?.[column]), 9);
+    await page.getByRole("button", { name: "Open all" }).click();
+    expect(await page.locator("#panel .tree tbody tr").count()).toBeGreaterThan(3);
+    await page.getByLabel("View of the differences").selectOption("flame");
+    await ready();
+    const box = page.locator(".flame > div", { hasText: "MPI_Allreduce" }).first();
+    expect(await box.getAttribute("title")).toMatch(/^MPI_Allreduce: A .* B .* inclusive \([+−].* %\); A .* exclusive/);
+    await box.click();
+    expect((await page.locator(".crumbs button").allInnerTexts()).at(-1)).toBe("MPI_Allreduce");
+    expect(await page.locator(".flame > div").first().getAttribute("style")).toContain("left: 0%");
   });
 });

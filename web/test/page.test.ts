@@ -137,7 +137,7 @@ pageTests("the page", (check) => {
   );
 
   check("two traces share the axis", async ({ page, open }) => {
-    await open("#t=a1,b2&p=compare");
+    await open("#t=a1,b2&p=diff&v=diff.rows:all");
     expect(await page.locator(".lane").count()).toBe(2);
     expect(await page.locator("#panel").innerText()).toContain("MPI_Allreduce");
   });

@@ -9,6 +9,7 @@ import {
   meanTicks,
   parse,
   short,
+  shortFloat,
   shortMean,
   stepFor,
   stepLabel,
@@ -132,4 +133,16 @@ test("labels of steps", () => {
 test("convert between clocks", () => {
   expect(convert(3n, { num: 1000n, den: 1n }, ns)).toBe(3000000n);
   expect(convert(2999999n, ns, { num: 1000n, den: 1n })).toBe(2n);
+});
+
+test("ticks with a fraction are written like times", () => {
+  // 2^60 ns are 320255.9735 h, and 999999.6 ns are 1 ms, rounded
+  expect([1234.56, -0.25, 0, 90, 999999.6, 2 ** 60].map((t) => shortFloat(t, ns))).toEqual([
+    "1.235 µs",
+    "−0.25 ns",
+    "0 s",
+    "90 ns",
+    "1 ms",
+    "320255.974 h",
+  ]);
 });

@@ -174,3 +174,12 @@ test("the message that led to a selection is named", () => {
   // without what it led to it says nothing
   expect(readFollowed("#" + write({ ...initial, traces: ["a1"], followed: { lane: 1, link } }))).toBeNull();
 });
+
+test("the former address of a panel opens it, with its choices", () => {
+  const s = read("#t=a1&p=compare&v=compare.a:1~5&v=profile.by:group");
+  expect(s.panel).toBe("diff");
+  expect([...(s.choices ?? [])]).toEqual([
+    ["diff.a", "1~5"],
+    ["profile.by", "group"],
+  ]);
+});

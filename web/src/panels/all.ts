@@ -4,9 +4,9 @@ import type { Source } from "../extras";
 import { behaviour, behaviourSource } from "./behaviour";
 import { calltree } from "./calltree";
 import { calls } from "./calls";
-import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
+import { diff } from "./diff";
 import { distance, distanceSource } from "./distance";
 import { efficiency } from "./efficiency";
 import { findings } from "./findings";
@@ -30,7 +30,7 @@ export function makePanels(): Panel[] {
     findings(),
     profile(),
     calls(),
-    compare(),
+    diff(),
     calltree(),
     flame(),
     messages(),

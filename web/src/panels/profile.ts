@@ -6,12 +6,18 @@ import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { type Mean, meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { goLongest } from "./calls";
-import { leftOut } from "./merge";
 import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** profile creates the panel of the flat profile. */ /** By is what a row of the profile stands for, within a region. */
+/** By is what a row of the profile stands for, within a region. */
 type By = "region" | "location" | "group";
+
+/** leftOut returns a text with the number of rows that a profile leaves out, or "" if it is complete. */
+export function leftOut(p: Profile): string {
+  const n = p.left.rows;
+  if (n === 0) return "";
+  return `${count(n)} ${n === 1 ? "row" : "rows"} with less exclusive time ${n === 1 ? "is" : "are"} left out`;
+}
 
 /** Row is a row of the profile with its times in ticks. where is its location or group. */
 interface Row extends ProfileRow {
@@ -58,7 +64,7 @@ export function profile(): Panel {
         order: columns.findIndex((c) => c.title === "exclusive" || c.title === "held"),
         memory: tools,
         run: tools.run,
-        left: leftOut(r, false),
+        left: leftOut(r),
         filter: (x) => `${x.label} ${x.where}`,
         click: (x) => app.highlight(x.name),
         clickHint: `highlight this ${what}`,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readOpen, writeOpen } from "../src/panels/calltree";
+import { readOpen, writeOpen } from "../src/panels/tree";
 
 /** written returns the result of writeOpen. */
 function written(open: ReadonlySet<string>): string {

@@ -1,33 +1,7 @@
 import { expect, test } from "vitest";
 import type { RegionInfo, TrackInfo } from "../src/api";
 import { fullNames, regionLabels } from "../src/lane";
-import { leftOut, mergeByName, type NamedRow } from "../src/panels/merge";
-
-const row = (region: number, name: string, count: number, exclusive: string): NamedRow => ({
-  region,
-  name,
-  count,
-  exclusive,
-});
-
-test("regions of one name are added up exactly", () => {
-  const m = mergeByName([
-    row(4, "MPI_Send", 1, "9007199254740993"),
-    row(2, "main", 1, "1"),
-    row(9, "MPI_Send", 3, "5"),
-  ]);
-  expect(m).toEqual([row(4, "MPI_Send", 4, "9007199254740998"), row(2, "main", 1, "1")]);
-});
-
-test("calls and claims of one name are never added up", () => {
-  const claim = { ...row(4, "job", 1, "5"), kind: "claim" };
-  expect(
-    mergeByName([row(4, "job", 1, "7"), claim, row(5, "job", 1, "1")]).map((r) => [r.kind, r.count, r.exclusive]),
-  ).toEqual([
-    [undefined, 2, "8"],
-    ["claim", 1, "5"],
-  ]);
-});
+import { leftOut } from "../src/panels/profile";
 
 test("regions of one name are told apart by file and line, where they differ", () => {
   const r = (name: string, file?: string, line?: number): RegionInfo => ({ name, group: "", color: 0, file, line });
@@ -101,7 +75,7 @@ test("a profile that lacks rows says so", () => {
     rows: null,
     left: { rows, exclusive: "0", held: "0" },
   });
-  expect(leftOut(lacks(0), false)).toBe("");
-  expect(leftOut(lacks(1), false)).toBe("1 row with less exclusive time is left out");
-  expect(leftOut(lacks(668000), true)).toBe("668\u202F000 rows with less exclusive time are not in these sums");
+  expect(leftOut(lacks(0))).toBe("");
+  expect(leftOut(lacks(1))).toBe("1 row with less exclusive time is left out");
+  expect(leftOut(lacks(668000))).toBe("668\u202F000 rows with less exclusive time are left out");
 });
