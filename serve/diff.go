@@ -100,7 +100,7 @@ func (s *Server) differences(e *entry, p *params) func(context.Context) (any, er
 				return nil, err
 			}
 			if compared.Empty(diff.Side(side)) {
-				a.Missing = "found no calls of regions in " + [2]string{"A", "B"}[side] + ", " + x.e.name
+				a.Missing = "found no calls of regions and no claims in " + [2]string{"A", "B"}[side] + ", " + x.e.name
 				return a, nil
 			}
 		}

@@ -32,9 +32,12 @@ func TestDiff(t *testing.T) {
 	writeProgram(t, file("two"), "solve", 500)
 	writeProgram(t, file("three"), "other", 10)
 	writeOrders(t, file("claims"), "ABC")
-	s := newTestServer(t, options(t), file("one"), file("two"), file("three"), file("claims"))
+	empty := trace.NewRecorder(trace.Seconds(1000))
+	empty.Value(empty.Location("p"), 5, empty.Counter("c", ""), 1)
+	save(t, file("empty"), empty)
+	s := newTestServer(t, options(t), file("one"), file("two"), file("three"), file("claims"), file("empty"))
 	var api, id []string
-	for i := range 4 {
+	for i := range 5 {
 		api, id = append(api, waitReady(t, s, i)), append(id, s.traceAt(t, i).id)
 	}
 	const windows = "/diff?referenceFrom=200&referenceTo=400&from=400&to=600&reference="
@@ -62,8 +65,9 @@ func TestDiff(t *testing.T) {
 		{api[0] + windows + id[0], "regions/0/exclusive/b", "400"},
 		{api[0] + windows + id[0], "regions/1/inclusive/a", "800"},
 		{api[0] + windows + id[0], "regions/1/inclusive/b", "400"},
-		{api[3] + "/diff?reference=" + id[0], "missing", "found no calls of regions in B, claims.otf2"},
-		{api[0] + "/diff?reference=" + id[3], "missing", "found no calls of regions in A, claims.otf2"},
+		{api[3] + "/diff?reference=" + id[3], "regions/0/region", "A (claims)"},
+		{api[4] + "/diff?reference=" + id[0], "missing", "found no calls of regions and no claims in B, empty.otf2"},
+		{api[0] + "/diff?reference=" + id[4], "missing", "found no calls of regions and no claims in A, empty.otf2"},
 	} {
 		v := get(t, s, c.target)
 		checkAnswer(t, s, "Diff", v)

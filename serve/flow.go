@@ -116,7 +116,7 @@ func flow(p *params) storedAnswer {
 				return err
 			}
 			clock := d.Defs().Clock
-			inTicks := float64(unit) / 1e9 * float64(clock.Num) / float64(clock.Den)
+			inTicks := float64(unit) / 1e9 * clock.PerSecond()
 			r := part.Result(average, inTicks, shorten)
 			a = newFlowAnswer(v, r, per)
 			switch {

@@ -38,8 +38,11 @@ func (c Clock) UnitTicks() float64 {
 	if c.Unit > 0 {
 		return float64(c.Unit)
 	}
-	return float64(c.Num) / float64(c.Den)
+	return c.PerSecond()
 }
+
+// PerSecond returns the number of ticks in a second. It is rounded, and is for display and statistics only.
+func (c Clock) PerSecond() float64 { return float64(c.Num) / float64(c.Den) }
 
 // Float returns the length of d ticks in seconds. It is rounded, and is for display and statistics
 // only.

@@ -88,7 +88,7 @@ func checkRows(t *testing.T, what string, found [][]string, wanted []diffRow, ke
 // times of one trace. The clocks have nanoseconds.
 func TestDiff(t *testing.T) {
 	browser(t)
-	before, after, odse := served(t, "before"), served(t, "after"), served(t, "odse")
+	before, after, nothing := served(t, "before"), served(t, "after"), served(t, "empty-etf")
 	var out struct {
 		Summary                                      string
 		Regions, All, Paths, Reported, Ranged, Times [][]string
@@ -99,7 +99,7 @@ func TestDiff(t *testing.T) {
 	const panel = "&p=diff"
 	play(t, "diff", map[string]any{"url": before.url + "," + after.id + panel, "one": before.url + panel,
 		"range": []string{"100000000", "400000000"}, "later": []string{"400000000", "1000000000"},
-		"none": odse.url + "," + before.id + panel}, &out)
+		"none": nothing.url + "," + before.id + panel}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}
@@ -125,7 +125,7 @@ func TestDiff(t *testing.T) {
 	}
 	runJSON(t, &times, "diff", "--json", parts[0], parts[1])
 	checkRows(t, "two times", out.Times, times.Regions, "exclusive", true)
-	same(t, "a trace without calls", strings.Contains(out.None, "found no calls of regions in A, odse.etf"), true)
+	same(t, "a trace without calls", strings.Contains(out.None, "found no calls of regions and no claims in A, empty.etf"), true)
 	checkFlame(t, out.Boxes, inclusive.Paths)
 }
 

@@ -72,7 +72,7 @@ func (c *Comparison) chosen(t *table, p pair) bool {
 			continue
 		}
 		k := t.key(Side(s), i)
-		if c.opt.Regions(c.names.list[k].name, c.sides[s].display(k)) {
+		if c.opt.Regions(c.names.list[k].name, c.names.list[k].ownName(), c.sides[s].display(k)) {
 			return true
 		}
 	}

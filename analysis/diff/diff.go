@@ -247,7 +247,8 @@ func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 // whether they are reported or not. ok is false if no region has that name.
 func (r *Result) Region(name string) (c Change, ok bool) {
 	called := func(s Side, k int32) bool {
-		return k >= 0 && (r.comparison.names.list[k].name == name || r.comparison.sides[s].display(k) == name)
+		n := &r.comparison.names
+		return k >= 0 && (n.list[k].name == name || n.list[k].ownName() == name || r.comparison.sides[s].display(k) == name)
 	}
 	var t [2]float64
 	for _, p := range r.regions.pairs {

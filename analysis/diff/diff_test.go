@@ -414,6 +414,46 @@ func TestClocks(t *testing.T) {
 	check(t, "clocks", lines(compare(t, diff.Options{}, one(a), one(b)).Paths), "regression main;f 20>22.5 20>22.5 1>1")
 }
 
+// TestUnitOfFragments checks that the unit in which fragments of signals count time does not change times.
+func TestUnitOfFragments(t *testing.T) {
+	a, b := run("main:10[f:20]"), run("main:10[f:30]")
+	b.Defs().Clock.Unit = 5
+	check(t, "units", lines(compare(t, diff.Options{}, one(a), one(b)).Paths), "regression main;f 20>30 20>30 1>1")
+}
+
+// TestClaims checks that the claims of an activity on the resources of a location are visits of one path, which
+// overlap, and that claims without an end end at the last event.
+func TestClaims(t *testing.T) {
+	side := func(second int64) *trace.Recorder {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		work, named := r.Resource("cpu", 2, ""), r.Region("A")
+		first := r.Claim(work, 0, named, 1)
+		other := r.Claim(work, 5, named, 1)
+		r.Release(first, 10)              // 10
+		r.Release(other, second)          // second - 5
+		r.Claim(work, 90, trace.NoRef, 1) // 10
+		r.Mark(r.Defs().Resources.At(work).Location, 100, named)
+		loc := r.Location("p")
+		r.Enter(loc, 0, named)
+		r.Leave(loc, 7, named)
+		return r
+	}
+	x := compare(t, diff.Options{}, one(side(20)), one(side(40)))
+	check(t, "claims", lines(x.Paths), "regression A (claims) 25>45 25>45 2>2")
+	if x.ComparedPaths != 3 || x.ComparedRegions != 3 {
+		t.Errorf("found %d paths and %d regions, expected A, its claims, and claims without a region", x.ComparedPaths,
+			x.ComparedRegions)
+	}
+	if c, ok := x.Region("A"); !ok || c.A != 25+7 || c.B != 45+7 {
+		t.Errorf("found %v, expected visits and claims of A, 32 and 52", c)
+	}
+	few := compare(t, diff.Options{Regions: func(names ...string) bool { return slices.Contains(names, "A (claims)") }},
+		one(side(20)), one(side(40)))
+	if few.ComparedRegions != 1 {
+		t.Errorf("found %d regions, expected the claims of A", few.ComparedRegions)
+	}
+}
+
 // TestDeep checks that paths of deep recursion are compared without deep recursion, and in little
 // time.
 func TestDeep(t *testing.T) {

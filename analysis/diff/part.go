@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -29,12 +31,20 @@ type tree struct {
 	since       int64
 	first, last int64
 	iteration   int32 // number of the current iteration of the loop, or -1 before the first one
+	claims      *claims.Pairs[frame] // open claims; nil before the first one
 }
+
+// claim marks a region of a path whose visits are claims. Regions have lesser numbers. unnamed stands for the region
+// of claims without one.
+const (
+	claim   = 1 << 31
+	unnamed = claim - 2
+)
 
 // edge identifies a call path by its parent and its last region.
 type edge struct {
 	parent int32 // index of the parent, or -1 for an outermost path
-	region uint32
+	region uint32 // claims of a region have the bit claim
 }
 
 // node is a call path with its sums, in ticks.
@@ -105,7 +115,46 @@ func (p *Part) Batch(b *trace.Batch) error {
 			t.leave(times[i], refs[i])
 		}
 	}
+	if slices.Contains(b.Kind, trace.ClaimBegin) || slices.Contains(b.Kind, trace.ClaimEnd) {
+		return p.claims(b, refs)
+	}
 	return nil
+}
+
+// claims processes the claims of a batch. All claims of a region at a location are visits of one outermost path,
+// and overlap.
+func (p *Part) claims(b *trace.Batch, refs []uint32) error {
+	for c := b.Cursor(); c.Next(); {
+		k := c.Kind()
+		if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
+			continue
+		}
+		t, err := p.tree(c.Location(), c.Time())
+		if err != nil {
+			return err
+		}
+		if t.claims == nil {
+			t.claims = claims.NewPairs[frame](p.defs)
+		}
+		if k == trace.ClaimBegin {
+			region := refs[c.Row]
+			if region == trace.NoRef {
+				region = unnamed
+			}
+			i := t.child(p, -1, region|claim, c.Time())
+			t.nodes[i].count++
+			t.claims.Begin(&c, frame{i, c.Time()})
+		} else if f, ok := t.claims.End(&c); ok {
+			t.endClaim(f, c.Time())
+		}
+	}
+	return nil
+}
+
+// endClaim adds the time of a claim that ends.
+func (t *tree) endClaim(f frame, now int64) {
+	x := &t.nodes[f.node]
+	x.exclusive, x.inclusive, x.outer = x.exclusive+now-f.enter, x.inclusive+now-f.enter, x.outer+now-f.enter
 }
 
 // tree returns the tree of a location, which it creates if needed with now as the time of the first
@@ -246,8 +295,11 @@ func (t *tree) find(region uint32) int {
 	return t.open.Find(region, len(t.stack), func(i int) uint32 { return t.nodes[t.stack[i].node].region })
 }
 
-// finish closes the open visits at the last event.
+// finish closes the open visits and claims at the last event.
 func (t *tree) finish() {
+	if t.claims != nil {
+		t.claims.Each(func(_ uint32, f *frame) { t.endClaim(*f, t.last) })
+	}
 	for len(t.stack) > 0 {
 		t.leave(t.last, t.nodes[t.stack[len(t.stack)-1].node].region)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -32,14 +33,25 @@ func (n *names) keyOf(x name) int32 {
 	return k
 }
 
-// nameOf returns the name of a region of a trace.
+// claimsSuffix ends the name of a region that stands for its claims.
+const claimsSuffix = " (claims)"
+
+// nameOf returns the name of a region of a trace. Claims of a region, which have the bit claim, have a name of
+// their own.
 func nameOf(d *trace.Definitions, region uint32) name {
+	suffix := ""
+	if region != trace.NoRef && region&claim != 0 {
+		suffix, region = claimsSuffix, region&^claim
+	}
 	if !d.Regions.Has(region) {
-		return name{name: "unknown"}
+		return name{name: "unknown" + suffix}
 	}
 	x := d.Regions.At(region)
-	return name{cmp.Or(x.Name, x.ID), x.File, x.Line}
+	return name{cmp.Or(x.Name, x.ID) + suffix, x.File, x.Line}
 }
+
+// ownName returns the name of a region of which n may stand for the claims.
+func (n name) ownName() string { return strings.TrimSuffix(n.name, claimsSuffix) }
 
 // side has the call paths of all runs of a side. Times are sums over the runs until finish, and
 // then means, in ticks of the clock of the comparison.
@@ -123,7 +135,7 @@ func (s *side) add(c *Comparison, p *Part) {
 	}
 	scale := 1.0
 	if p.defs.Clock != c.clock {
-		scale = c.clock.UnitTicks() / p.defs.Clock.UnitTicks()
+		scale = c.clock.PerSecond() / p.defs.Clock.PerSecond()
 	}
 	begin, end := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, t := range p.trees {

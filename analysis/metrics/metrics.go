@@ -257,7 +257,7 @@ func (p *Part) Result() []Metric {
 		growth[k.metric] += difference(s.first, s.last)
 		ticks[k.metric] += float64(s.latest - s.begun)
 	}
-	second := float64(p.defs.Clock.Num) / float64(p.defs.Clock.Den) // ticks per second
+	second := p.defs.Clock.PerSecond()
 	for i := range out {
 		if p.accumulates(uint32(i)) && i < len(p.metrics) && p.metrics[i].grew && ticks[i] > 0 {
 			out[i].Average, out[i].Highest, out[i].Rates = growth[i]/ticks[i]*second, p.metrics[i].highest*second, true

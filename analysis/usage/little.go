@@ -415,7 +415,7 @@ func (r *LittleResult) Longest(n int) []Object {
 // The part can process further events.
 func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult {
 	if unit <= 0 {
-		unit = float64(l.defs.Clock.Num) / float64(l.defs.Clock.Den)
+		unit = l.defs.Clock.PerSecond()
 	}
 	q := &Little{opt: l.opt, objects: l.objects.clone(), times: slices.Clone(l.times)}
 	for k, x := range l.open.All() {

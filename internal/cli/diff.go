@@ -229,10 +229,10 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 			}
 		}
 		if part := flags.selection.any(); cmp.Empty(diff.Side(side)) && part {
-			printf(a.err, "%s: found no calls of regions; nothing can be compared\n", strings.Join(paths, ", "))
+			printf(a.err, "%s: found no calls of regions and no claims; nothing can be compared\n", strings.Join(paths, ", "))
 			return nil
 		} else if cmp.Empty(diff.Side(side)) {
-			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions, expected some; nothing can be compared",
+			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions and no claims, expected some; nothing can be compared",
 				strings.Join(paths, ", "))}
 		}
 	}
@@ -356,7 +356,7 @@ func (w *condition) check(x *diff.Result) (string, error) {
 }
 
 // formatTicks writes a duration with fractions of ticks for people.
-func formatTicks(c trace.Clock, t float64) string { return trace.FormatFloatSeconds(t / c.UnitTicks()) }
+func formatTicks(c trace.Clock, t float64) string { return trace.FormatFloatSeconds(t / c.PerSecond()) }
 
 // percentChange writes the ratio of a change less 1: "+5.2".
 func percentChange(c diff.Change) string {
@@ -520,7 +520,7 @@ func (a *app) diffCSV(x *diff.Result) error {
 		return err
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	seconds := func(t float64) string { return number(t / x.Clock.UnitTicks()) }
+	seconds := func(t float64) string { return number(t / x.Clock.PerSecond()) }
 	rows := func(kind string, list []diff.Row) error {
 		for i := range list {
 			r := &list[i]
@@ -565,7 +565,7 @@ func (a *app) diffCSV(x *diff.Result) error {
 // diffFolded writes a line a path, "main;solve 1234 1300", with its exclusive times on both sides in nanoseconds.
 func (a *app) diffFolded(x *diff.Result) error {
 	b := bufio.NewWriter(a.out)
-	ns := func(t float64) float64 { return math.Round(t / x.Clock.UnitTicks() * 1e9) }
+	ns := func(t float64) float64 { return math.Round(t / x.Clock.PerSecond() * 1e9) }
 	err := x.Stacks(maxStacks, func(path []string, deeper bool, before, after float64) error {
 		if ns(before) == 0 && ns(after) == 0 {
 			return nil

@@ -149,7 +149,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		ticks := float64(unit) / 1e9 * float64(clock.Num) / float64(clock.Den)
+		ticks := float64(unit) / 1e9 * clock.PerSecond()
 		x := flowResult{in.heading(), flags.per, p.Result(average, ticks, flags.shorten)}
 		if len(x.Objects) == 0 {
 			what, hint := "visits of the regions", ""
