@@ -10,40 +10,40 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pending is the end of an open claim, or a sample of a line with several samples. It takes 48
-// bytes.
+// pending is an event that belongs after rows that have not been parsed yet: the end of an open claim,
+// or a sample of a line with several samples. It takes 48 bytes.
 type pending struct {
 	time, order int64
-	// value is the id of the claim, the value of the sample, or the line of the carried visit or claim
-	// that ends. order is the line of the other kinds.
+	// value is the claim's id, the sample's value or, for the end of a carried visit or claim, the
+	// number of its line. In the first two cases, order is the number of the line.
 	value    uint64
 	ref, loc uint32
-	res      uint32 // resource of the claim, or number of the sample in its line
+	res      uint32 // resource of the claim, or index of the sample in its line
 	kind     trace.Kind
 	extra    *carriedEnd
 }
 
-// carriedEnd has the attributes of the end of a carried visit or claim.
+// carriedEnd holds the attributes of the end of a visit or claim that another format's trace carries.
 type carriedEnd struct{ pairs []carrier.Pair }
 
-// ends is a heap of pending events, the earliest first.
-type ends []pending
+// pendingHeap is a heap of pending events with the earliest at the top.
+type pendingHeap []pending
 
-func (h ends) before(a, b *pending) bool {
+func (h pendingHeap) before(a, b *pending) bool {
 	if a.time != b.time {
 		return a.time < b.time
 	}
 	return a.order < b.order || a.order == b.order && a.res < b.res
 }
 
-func (h *ends) push(p pending) {
-	*h.slot() = p
-	h.up()
+func (h *pendingHeap) push(p pending) {
+	*h.appendSlot() = p
+	h.siftUp()
 }
 
-// slot appends an element, which the caller fills before it calls up. Filling it in place avoids a
-// copy that would wait for the values just written.
-func (h *ends) slot() *pending {
+// appendSlot adds an empty element at the end and returns it. The caller fills it and then calls
+// siftUp. Filling the element in place avoids a copy that would wait for the values just written.
+func (h *pendingHeap) appendSlot() *pending {
 	s := *h
 	n := len(s)
 	if n < cap(s) {
@@ -55,8 +55,8 @@ func (h *ends) slot() *pending {
 	return &s[n]
 }
 
-// up moves the last element to its place in the heap.
-func (h *ends) up() {
+// siftUp moves the last element of the heap to its place.
+func (h *pendingHeap) siftUp() {
 	s := *h
 	i := len(s) - 1
 	for i > 0 {
@@ -69,7 +69,7 @@ func (h *ends) up() {
 	}
 }
 
-func (h *ends) pop() {
+func (h *pendingHeap) pop() {
 	s := *h
 	n := len(s) - 1
 	last := s[n]
@@ -109,8 +109,8 @@ func (p *pending) precedes(b *trace.Batch, row int) bool {
 	return p.order < b.Pos[row]
 }
 
-// end adds a pending event to b.
-func (d *decoder) end(b *trace.Batch, p *pending) error {
+// appendPending adds a pending event to b.
+func (d *decoder) appendPending(b *trace.Batch, p *pending) error {
 	line := p.order
 	switch {
 	case p.kind == trace.ClaimEnd && p.extra == nil:
@@ -120,7 +120,7 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	case p.kind == trace.Leave, p.kind == trace.ClaimEnd:
 		line = int64(p.value)
-		if err := d.restoredEnd(b, p, line); err != nil {
+		if err := d.appendCarriedEnd(b, p, line); err != nil {
 			return err
 		}
 		b.Order = append(b.Order, p.order)
@@ -132,8 +132,8 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 	return nil
 }
 
-// restoredEnd adds the end of a carried visit or claim.
-func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
+// appendCarriedEnd adds the end of a carried visit or claim to b.
+func (d *decoder) appendCarriedEnd(b *trace.Batch, p *pending, line int64) error {
 	if p.extra != nil {
 		err := d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs)
 		if err == nil {
@@ -146,7 +146,7 @@ func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 				return err
 			}
 		}
-		if p.kind == trace.ClaimEnd { // its operands were read at the begin of the claim
+		if p.kind == trace.ClaimEnd { // the claim's operands (pairs with @) were read at its begin
 			operands := slices.DeleteFunc(slices.Clone(p.extra.pairs),
 				func(x carrier.Pair) bool { return strings.HasPrefix(x.Key, "@") })
 			return d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, operands)
@@ -156,19 +156,19 @@ func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 	return nil
 }
 
-// assembler delivers the rows of blocks, which come in the order of their start, and adds the ends
-// of claims that began in earlier blocks. Its memory is bounded by the number of open claims.
+// assembler delivers the rows of blocks in the order of their start times, and adds the ends of claims
+// that began in earlier blocks. Its memory is bounded by the number of open claims.
 type assembler struct {
 	d     *decoder
 	links *linker
-	open  []ends // by location; a single one when locations are mixed
+	open  []pendingHeap // by location; a single heap if a batch mixes locations
 	mixed bool
 	out   trace.Batch
-	rest  trace.Batch // scratch
+	rest  trace.Batch // reused by deliver
 }
 
-// ends returns the pending events of a location.
-func (a *assembler) ends(loc uint32) *ends {
+// pendingOf returns the pending events of a location.
+func (a *assembler) pendingOf(loc uint32) *pendingHeap {
 	if a.mixed {
 		loc = 0
 	}
@@ -178,16 +178,16 @@ func (a *assembler) ends(loc uint32) *ends {
 	return &a.open[loc]
 }
 
-// Block returns a block to parse into.
+// Block returns an empty block for the parser to fill.
 func (a *assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{}, attrs: map[string]uint32{}}
+	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 
 // Take delivers the events of a block.
 func (a *assembler) Take(b linetrace.Block, sink format.Sink) error {
-	p := b.(*parsed)
-	for _, l := range p.lanes[:p.used] {
-		h := a.ends(l.batch.Loc)
+	p := b.(*blockParser)
+	for _, l := range p.perLocation[:p.used] {
+		h := a.pendingOf(l.batch.Loc)
 		if err := a.deliver(&l.batch, h, sink); err != nil {
 			return err
 		}
@@ -196,13 +196,13 @@ func (a *assembler) Take(b linetrace.Block, sink format.Sink) error {
 		}
 	}
 	if a.links != nil {
-		return a.links.take(p)
+		return a.links.addBlock(p)
 	}
 	return nil
 }
 
-// deliver delivers b with the pending events before its last row.
-func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
+// deliver delivers the rows of b, merged with the pending events that precede its last row.
+func (a *assembler) deliver(b *trace.Batch, h *pendingHeap, sink format.Sink) error {
 	n, from := b.Len(), 0
 	if n == 0 {
 		return nil
@@ -216,7 +216,7 @@ func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 		}
 		out.AppendRows(b, from, to)
 		from = to
-		if err := a.d.end(out, &(*h)[0]); err != nil {
+		if err := a.d.appendPending(out, &(*h)[0]); err != nil {
 			return err
 		}
 		h.pop()
@@ -234,7 +234,7 @@ func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 	return sink.Batch(b)
 }
 
-// flush delivers b if it has at least the given number of rows.
+// flush delivers b to the sink if it has at least the given number of rows.
 func (a *assembler) flush(b *trace.Batch, sink format.Sink, rows int) error {
 	if b.Len() < rows {
 		return nil
@@ -244,7 +244,7 @@ func (a *assembler) flush(b *trace.Batch, sink format.Sink, rows int) error {
 	return err
 }
 
-// Finish delivers the events that are pending after the last block.
+// Finish delivers the events that are still pending after the last block.
 func (a *assembler) Finish(sink format.Sink) error {
 	for loc := range a.open {
 		a.out.Reset(uint32(loc))
@@ -252,7 +252,7 @@ func (a *assembler) Finish(sink format.Sink) error {
 			a.out.Reset(trace.MixedLoc)
 		}
 		for h := &a.open[loc]; len(*h) > 0; h.pop() {
-			if err := a.d.end(&a.out, &(*h)[0]); err != nil {
+			if err := a.d.appendPending(&a.out, &(*h)[0]); err != nil {
 				return err
 			}
 			if err := a.flush(&a.out, sink, trace.BatchRows); err != nil {

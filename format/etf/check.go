@@ -12,17 +12,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker returns a checker for the defects that show only when lines are compared with each
-// other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references, signals with gaps,
-// resources held beyond their capacity. Its memory is bounded by the number of open claims, plus
-// what sorting takes for each kind of id.
+// NewChecker returns a checker for the defects that appear only when lines are compared with each other
+// (docs/formats/etf.md, "Rules"): duplicate ids, unknown references, gaps in signals, and resources
+// held beyond their capacity. Its memory is bounded by the number of open claims, plus the buffers that
+// sort the ids of each kind.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"),
+	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*idsOfKind{C: newIDs("claim"), E: newIDs("event"),
 		D: newIDs("dependency")},
-		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
+		open: map[uint32]*resourceUse{}, curves: map[uint32]curveEnd{}}
 }
 
-// Finish reports the defects that show only at the end.
+// Finish reports the defects that can be known only after the last event.
 func (c *checker) Finish(ctx context.Context) error {
 	for _, ids := range c.ids {
 		defer ids.set.Close()
@@ -53,55 +53,55 @@ func (c *checker) Finish(ctx context.Context) error {
 type checker struct {
 	d      *decoder
 	opt    *format.ReadOptions
-	ids    map[Keyword]*ids
-	open   map[uint32]*use
+	ids    map[Keyword]*idsOfKind
+	open   map[uint32]*resourceUse
 	curves map[uint32]curveEnd
 }
 
-// ids has the ids of the claims, the events or the dependencies.
-type ids struct {
+// idsOfKindOfKind collects the ids of all claims, of all events or of all dependencies.
+type idsOfKind struct {
 	what  string
 	set   *idset.Set
-	twice map[int64]int64 // ids of several lines, with the first of these lines once it is known
+	twice map[int64]int64 // ids that several lines have, with the first of these lines once it is known
 }
 
-func newIDs(what string) *ids { return &ids{what, idset.New(4 << 20), map[int64]int64{}} }
+func newIDs(what string) *idsOfKind { return &idsOfKind{what, idset.New(4 << 20), map[int64]int64{}} }
 
-// maxTwice limits the number of repeated ids of each kind whose lines are searched in the file.
+// maxTwice limits the number of repeated ids of each kind for which the checker searches the lines.
 const maxTwice = 1 << 16
 
-// held is a claim that is open.
-type held struct {
+// openClaim is a claim that has begun and not ended.
+type openClaim struct {
 	id, pos        int64
-	number         uint64 // claims of the resource count from 0
+	number         uint64 // position among the claims of the resource, counted from 0
 	amount, offset float64
-	ended          bool  // the claim ends at the time at which it begins
-	next           *held // the previous open claim with the same id
+	ended          bool       // the claim ends at the time at which it begins
+	next           *openClaim // the previous open claim with the same id
 }
 
-// use is the state of a resource.
-type use struct {
+// resourceUse tracks the open claims of a resource.
+type resourceUse struct {
 	time   int64
-	begun  []*held         // what began at this time and is not settled yet
-	open   map[int64]*held // open claims by id, including those in begun
-	number uint64          // number of the next claim
+	begun  []*openClaim         // claims that began at this time and are not settled yet
+	open   map[int64]*openClaim // open claims by id, including those in begun
+	number uint64               // number of the next claim
 	places places
-	// sum is the total amount of the settled claims. excess counts claims that alone exceed the capacity;
-	// those are a defect of their own and not in the sum.
-	sum    total
+	// sum is the total amount of the settled claims. excess counts the open claims that alone exceed
+	// the capacity. Each of those is a defect of its own, and sum leaves them out.
+	sum    preciseSum
 	excess int
 }
 
-// begin adds a claim.
-func (u *use) begin(h *held) {
+// begin adds an open claim.
+func (u *resourceUse) begin(h *openClaim) {
 	h.number, h.next = u.number, u.open[h.id]
 	u.number++
 	u.open[h.id] = h
 	u.begun = append(u.begun, h)
 }
 
-// end takes out a claim.
-func (u *use) end(id int64, r *trace.Resource) {
+// end removes the open claim with an id.
+func (u *resourceUse) end(id int64, r *trace.Resource) {
 	h := u.open[id]
 	switch {
 	case h == nil:
@@ -120,12 +120,12 @@ func (u *use) end(id int64, r *trace.Resource) {
 		u.places.remove(h)
 	}
 	if len(u.open) == 0 {
-		u.sum = total{}
+		u.sum = preciseSum{}
 	}
 }
 
-// count adds a claim to what is held, or takes it away again with a sign of -1.
-func (u *use) count(h *held, r *trace.Resource, sign float64) {
+// count adds the amount of a claim to the sum if sign is 1, and subtracts it if sign is -1.
+func (u *resourceUse) count(h *openClaim, r *trace.Resource, sign float64) {
 	if !(math.Abs(h.amount) <= r.Capacity) {
 		u.excess += int(sign)
 		return
@@ -133,11 +133,11 @@ func (u *use) count(h *held, r *trace.Resource, sign float64) {
 	u.sum.add(sign * h.amount)
 }
 
-// total is a sum of floating-point numbers with twice their digits, since rounding errors of many that come
-// and go would add up.
-type total struct{ sum, rest float64 }
+// preciseSum is a sum of floating-point numbers with twice the digits of a float64. A plain sum would
+// gather rounding errors as claims come and go.
+type preciseSum struct{ sum, rest float64 }
 
-func (t *total) add(x float64) {
+func (t *preciseSum) add(x float64) {
 	s := t.sum + x
 	y := s - t.sum
 	t.rest += (t.sum - (s - y)) + (x - y)
@@ -156,7 +156,7 @@ func (c *checker) report(rule string, sev trace.Severity, line int64, found, exp
 		Found: found, Expected: expected})
 }
 
-// add adds the id of a line.
+// add checks the id of a line against the earlier ones of its kind.
 func (c *checker) add(k Keyword, id, line int64) error {
 	twice, err := c.ids[k].set.Add(id, line)
 	if err == nil && twice {
@@ -165,7 +165,8 @@ func (c *checker) add(k Keyword, id, line int64) error {
 	return err
 }
 
-// duplicate records a repeated id. If there are too many, their lines are not searched.
+// duplicate records a repeated id. Beyond maxTwice ids, it reports the defect at once, without the
+// earlier line.
 func (c *checker) duplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
 	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
@@ -176,18 +177,18 @@ func (c *checker) duplicate(k Keyword, id, line int64) error {
 		"an id that is used once among those of its kind")
 }
 
-// duplicates reads the file once more, to report all lines with the id of an earlier line. This
-// takes another pass because events come in the order of time, and the sets of ids have no lines.
+// duplicates reads the file again and reports every line that has the id of an earlier line. It needs
+// this pass because events arrive in the order of time, and the sets of ids do not store lines.
 func (c *checker) duplicates(ctx context.Context) error {
 	for _, x := range c.ids {
 		if len(x.twice) > 0 {
-			return c.again(ctx)
+			return c.rereadLines(ctx)
 		}
 	}
 	return nil
 }
 
-func (c *checker) again(ctx context.Context) error {
+func (c *checker) rereadLines(ctx context.Context) error {
 	src := c.d.File.Chunks(c.d.Chunks)
 	for {
 		b, err := lines.Next(src)
@@ -205,9 +206,9 @@ func (c *checker) again(ctx context.Context) error {
 	}
 }
 
-// repeated reports a line if an earlier line has its id.
+// repeated reports a line if an earlier line has the same id.
 func (c *checker) repeated(l []byte, number int64) error {
-	k, i, _ := keyword(l)
+	k, i, _ := parseKeyword(l)
 	x := c.ids[k]
 	if x == nil || len(x.twice) == 0 {
 		return nil
@@ -238,7 +239,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		var err error
 		k := x.Kind()
 		if k == trace.ClaimBegin || k == trace.ClaimEnd {
-			if u := c.use(uint32(x.Op(1))); u.time < x.Time() {
+			if u := c.useOf(uint32(x.Op(1))); u.time < x.Time() {
 				err = c.settle(uint32(x.Op(1)), u)
 			}
 			if err != nil {
@@ -249,7 +250,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			err = c.claimBegin(&x)
 		case trace.ClaimEnd:
-			c.use(uint32(x.Op(1))).end(int64(x.Op(0)), c.d.Model.Resources.At(uint32(x.Op(1))))
+			c.useOf(uint32(x.Op(1))).end(int64(x.Op(0)), c.d.Model.Resources.At(uint32(x.Op(1))))
 		case trace.Mark:
 			err = c.add(E, int64(x.Op(0)), x.Pos())
 		case trace.Fragment:
@@ -267,8 +268,8 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 	if err := c.add(C, id, x.Pos()); err != nil {
 		return err
 	}
-	u := c.use(res)
-	h := &held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
+	u := c.useOf(res)
+	h := &openClaim{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
@@ -277,19 +278,19 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 	return nil
 }
 
-// use returns the state of a resource.
-func (c *checker) use(res uint32) *use {
+// useOf returns the state of a resource, which it creates if needed.
+func (c *checker) useOf(res uint32) *resourceUse {
 	u := c.open[res]
 	if u == nil {
-		u = &use{open: map[int64]*held{}}
+		u = &resourceUse{open: map[int64]*openClaim{}}
 		c.open[res] = u
 	}
 	return u
 }
 
-// settle checks the claims that began at one time, once all events of that time are known: claims
-// that end there do not overlap with them.
-func (c *checker) settle(res uint32, u *use) error {
+// settle checks the claims that began at the current time of a resource. It runs once all events of
+// that time are known, because claims that end at that time do not overlap with these.
+func (c *checker) settle(res uint32, u *resourceUse) error {
 	if len(u.begun) == 0 {
 		return nil
 	}
@@ -333,8 +334,8 @@ func (c *checker) settle(res uint32, u *use) error {
 	return nil
 }
 
-// fragment checks that fragments of a signal follow each other exactly. Within a relative error of
-// 1e-9 it reports a warning only, because writers print decimals.
+// fragment checks that each fragment of a signal begins at the time at which the one before it ends. A
+// difference below a relative error of 1e-9 is only a warning, because writers print decimals.
 func (c *checker) fragment(x *trace.Cursor) error {
 	end := int64(x.Op(0))
 	last := c.curves[x.Ref()]

@@ -15,52 +15,52 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder reads a trace through the common model.
+// decoder reads a TRACE file and delivers its contents in the common model.
 type decoder struct {
 	linetrace.Text
 	unit string
 	deps int64
-	// Lines that the last scan could not read, of events and dependencies together and of dependencies
-	// alone.
+	// skipped counts the lines of events and dependencies that the last scan could not read.
+	// skippedLinks counts the dependencies among them.
 	skipped, skippedLinks atomic.Int64
-	// Counts of the last scan. The type unclear describes them.
+	// The counts of inexactCounts, for the event lines of the last scan.
 	lessText, otherForm, rounded atomic.Int64
 
-	defines unclear // lines of definitions
-	coded   coded
-	tooLong int64 // lines above the length limit
+	defines   inexactCounts // counts for the lines of definitions
+	encodings encodingCounts
+	tooLong   int64 // lines above the length limit
 	// unreadDefs is the number of lines of definitions that cannot be read.
 	unreadDefs int64
 
-	first    int64   // line of the first readable record, 0 for none
-	keptSize int     // bytes of lines in Definitions.Opaque
-	opaqueAt []int64 // numbers of these lines
-	moved    int64   // number of these lines that come after a record
-	dropped  int64   // number of lines that do not fit there
+	first    int64   // number of the first line with a readable event or dependency, or 0
+	keptSize int     // size of the lines that Definitions.Opaque holds, in bytes
+	opaqueAt []int64 // numbers of the lines that Definitions.Opaque holds
+	moved    int64   // how many of opaqueAt come after the first event or dependency
+	dropped  int64   // number of lines without effect that exceed the limit of Definitions.Opaque
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
-	lines     []int64          // line numbers of definitions
-	defined   []int64          // line of each resource
-	drawn     []int64          // line of each signal
+	lines     []int64          // number of the line that defines each metric
+	defined   []int64          // number of the line that defines each resource
+	drawn     []int64          // number of the line that defines each signal
 	slots     []int32          // resources by small id, -1 for none
 	missing   map[int64]uint32 // stand-ins for resources without a definition
 	metrics   map[seriesKey]uint32
 	regions   map[string]uint32
 	attrs     map[string]uint32
-	events    uint32              // location of events
-	lineOfID  map[seriesKey]int64 // of what lines define
-	groups    map[int64]uint32    // by id of a time series
+	events    uint32              // the location to which events without a resource belong
+	lineOfID  map[seriesKey]int64 // line that defines each signal or series
+	groups    map[int64]uint32    // locations by the id of their time series
 }
 
-// seriesKey identifies what a line of a kind defines: for TSS a series by the ids of its group and its
-// own, for other kinds, such as S, something by the first id.
+// seriesKey identifies the object that a line of a certain kind defines. A time series (TSS) has two
+// ids, that of its group and its own. Every other object has one id, which is in group.
 type seriesKey struct {
 	kind          Keyword
 	group, series int64
 }
 
-// id returns the id of the object in the line.
+// id returns the id as it appears in the file.
 func (k seriesKey) id() string {
 	if k.kind == TSS {
 		return fmt.Sprintf("%d/%d", k.group, k.series)
@@ -68,12 +68,12 @@ func (k seriesKey) id() string {
 	return strconv.FormatInt(k.group, 10)
 }
 
-// Overview returns the number of comments that the definitions do not have, and the number of lines
+// Overview returns the number of comments that the definitions do not hold, and the number of lines
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
 		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded,
-		Recoded: d.coded.other}
+		Recoded: d.encodings.other}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -81,8 +81,8 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return o, nil
 }
 
-// unread returns the number of lines that cannot be read: of definitions and, in the last scan, of events and
-// dependencies.
+// unread returns the number of lines that cannot be read. For events and dependencies, it counts those
+// of the last scan.
 func (d *decoder) unread() int64 { return d.unreadDefs + d.skipped.Load() + d.tooLong }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
@@ -103,7 +103,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	return d, nil
 }
 
-// newDecoder returns a decoder of a text that has not been read.
+// newDecoder returns a decoder for a file that has not been read yet.
 func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
 	return &decoder{Text: linetrace.NewText(opt, f, closer), unit: "SECONDS", events: trace.NoRef,
 		activity:  strings.Split(opt.Value("etf.activity", "name,task,activity"), ","),
@@ -112,10 +112,10 @@ func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *de
 		groups: map[int64]uint32{}}
 }
 
-// define fills the definitions of the model.
+// define converts the lines of definitions to definitions of the model.
 func (d *decoder) define(defs []defLine, events bool) error {
 	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf"),
-		Encoding: d.coded.encoding()}
+		Encoding: d.encodings.encoding()}
 	d.Model = m
 	l, err := d.readDefinitions(defs)
 	if err != nil {
@@ -128,41 +128,41 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	if err != nil || d.Restore != nil {
 		if d.Restore != nil {
 			for _, o := range m.Opaque.All() {
-				d.Model.Opaque.Add(o) // joined to the lines since
+				d.Model.Opaque.Add(o) // lines read later are appended to it
 			}
 		}
 		d.Lanes = d.Lanes && d.Restore == nil
 		return err
 	}
-	if !d.File.Numbered { // the lines are those of the file
+	if !d.File.Numbered { // numbered lines come from a converted file and have other positions
 		m.Native = &original{d}
 	}
 	return d.addDefinitions(l, events)
 }
 
-// definitionLine is a line that defines something, with a copy of its attributes.
+// definitionLine is a parsed line of a definition, with a copy of its attributes.
 type definitionLine struct {
 	Record
 	attrs []Attr
 }
 
-// definitionLines holds the lines of definitions by their keyword, the data of other formats that T lines
-// carry, and the offset of the O line.
+// definitionLines holds the parsed lines of definitions by keyword, the definitions of another format
+// that T lines carry, and the offset of the O line.
 type definitionLines struct {
 	lists   map[Keyword][]definitionLine
 	carried map[string]string
 	offset  int64 // milliseconds
 }
 
-// readDefinitions reads the lines of definitions and reports their defects. Properties of the trace, and lines
-// without a definition, are added to the model.
+// readDefinitions parses the lines of definitions and reports their defects. It adds the attributes of
+// the trace and the lines without effect to the model.
 func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 	var rec Record
 	l := &definitionLines{lists: map[Keyword][]definitionLine{}, carried: map[string]string{}}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
 	for _, x := range defs {
 		if x.other {
-			d.opaque(&x)
+			d.keepOpaque(&x)
 			continue
 		}
 		isClear := true
@@ -206,7 +206,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 			if err := report(twice); err != nil {
 				return nil, err
 			}
-			d.opaque(&x)
+			d.keepOpaque(&x)
 			continue
 		}
 		d.lineOfID[k] = rec.Line
@@ -221,10 +221,10 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 					return nil, err
 				}
 				l.offset = 0
-				d.opaque(&x)
+				d.keepOpaque(&x)
 				continue
 			}
-			_, i, _ := keyword(x.text)
+			_, i, _ := parseKeyword(x.text)
 			t, _, exact := trace.ParseDecimal(bytes.TrimSpace(x.text[i:]))
 			if _, whole, _ := t.Ticks(0); !whole || !exact {
 				d.defines.rounded++
@@ -244,12 +244,12 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 	return l, nil
 }
 
-// modelClock returns the clock of the trace. offset is that of the O line, in milliseconds.
+// modelClock returns the clock of the trace. The offset of the O line is in milliseconds.
 func (d *decoder) modelClock(offset int64) trace.Clock {
 	num, den, _ := unitOf(d.unit)
 	p := int64(math.Pow10(int(d.Digits)))
 	c := trace.Clock{Num: p, Den: 1, Unit: p}
-	// A tick is num/den × 10^-digits seconds.
+	// A tick takes num/den × 10^-digits seconds.
 	if num > 1 {
 		c.Den = num
 		if g := gcd(p, num); g > 1 {
@@ -264,7 +264,8 @@ func (d *decoder) modelClock(offset int64) trace.Clock {
 	return c
 }
 
-// addDefinitions adds the definitions of a trace that carries none of another format to the model.
+// addDefinitions adds the resources, signals and series of the lines to the model. It is for traces
+// that carry no definitions of another format.
 func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 	m := d.Model
 	toAttrs := func(in []Attr) (out []trace.Attr) {
@@ -316,7 +317,7 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 	return nil
 }
 
-// setLine sets element i of a list of line numbers. It extends the list with zeros if needed.
+// setLine sets element i of a list of line numbers, after extending the list with zeros if necessary.
 func setLine(list []int64, i uint32, line int64) []int64 {
 	for int(i) >= len(list) {
 		list = append(list, 0)
@@ -325,7 +326,7 @@ func setLine(list []int64, i uint32, line int64) []int64 {
 	return list
 }
 
-// lineOf returns the line that defines a signal, or 0.
+// lineOf returns the number of the line that defines a signal, or 0 if there is none.
 func (d *decoder) lineOf(metric uint32) int64 {
 	if int(metric) < len(d.drawn) {
 		return d.drawn[metric]
@@ -354,10 +355,10 @@ func (d *decoder) addResource(r trace.Resource, id int64) uint32 {
 	return i
 }
 
-// maxSlots limits the table that finds resources by small ids.
+// maxSlots limits the table that maps small ids to resources.
 const maxSlots = 1 << 16
 
-// resourceOf returns the resource with an id.
+// resourceOf returns the resource with the given id.
 func (d *decoder) resourceOf(id int64) (uint32, bool) {
 	if uint64(id) < uint64(len(d.slots)) {
 		if i := d.slots[id]; i >= 0 {
@@ -380,29 +381,30 @@ func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32
 	return i
 }
 
-// LinkCount returns the number of D lines, after a scan without those that cannot be read. For a
-// restored trace the number is unknown before a scan.
+// LinkCount returns the number of D lines. After a scan, it leaves out those that the scan could not
+// read. For a restored trace, the number is unknown before a scan.
 func (d *decoder) LinkCount() (int64, bool) { return d.deps - d.skippedLinks.Load(), d.Restore == nil }
 
-// Scan delivers all events in time order, or those of each location.
+// Scan delivers the selected events in time order, or location by location.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.Opt.Pass()
 	if sel.NoEvents && d.Restore == nil && d.deps == 0 {
 		return nil
 	}
 	sel, sink = format.ExactScan(d.Model, sel, sink)
-	// Links refer to claims anywhere.
+	// Dependencies may refer to claims anywhere in the file.
 	return d.Deliver(ctx, d, sel, order, d.Restore != nil || sel.Links != trace.NoLinks && d.deps > 0, sink)
 }
 
-// ScanParallel delivers all events from one goroutine. The text is parsed on all cores before that.
+// ScanParallel delivers the selected events from a single goroutine. All cores parse the text.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, d, sel, begin)
 }
 
-// SortTime returns the start time of a line. Lines without a time come first.
+// SortTime returns the time by which a line is sorted, which is its start time. Lines without a time
+// come first.
 func (d *decoder) SortTime(l []byte, _ int64) int64 {
-	k, i, _ := keyword(l)
+	k, i, _ := parseKeyword(l)
 	var rec Record
 	t, _, ok := rec.times(k, l, i)
 	if !ok {
@@ -412,13 +414,13 @@ func (d *decoder) SortTime(l []byte, _ int64) int64 {
 	return ticks
 }
 
-// scan is one scan of the events.
+// scan is a single pass over the events.
 type scan struct {
 	d *decoder
 	*linker
 }
 
-// Begin begins a scan.
+// Begin begins a scan with the given selection.
 func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	d.skipped.Store(0)
 	d.skippedLinks.Store(0)

@@ -15,50 +15,53 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes the common model as a TRACE file. A trace with TRACE's own ids gets its original
-// lines. Any other trace is written so that TRACE shows its regions as claims on one resource for
-// each location, and its claims as claims, and so that this package restores it exactly: attributes
-// of the trace carry the definitions, a visit becomes a claim with the region and its attributes, a
-// claim has its operands as additional attributes, and every other event becomes an E line with its
-// kind and operands as attributes.
+// encoder writes a trace of the common model as a TRACE file. A trace that was read from a TRACE file
+// keeps its ids and original lines. Any other trace is written with three aims: TRACE shows its regions
+// as claims on one resource for each location, TRACE shows its claims as claims, and this package can
+// restore it exactly. For that, attributes of the trace carry the definitions. A visit becomes a claim
+// whose attributes are the region and the visit's own attributes. A claim has its operands as
+// additional attributes. Every other event becomes an E line whose attributes are its kind and
+// operands.
 type encoder struct {
 	linetrace.Encoder
 	w      *Writer
 	native bool
-	from   *rewriter // of a file that is rewritten, or nil
+	from   *rewriter // finds the original lines of the file that is rewritten, or nil
 
 	last   trace.Decimal // time of the last row
-	texted trace.Decimal // the time that text was made from
+	texted trace.Decimal // the time whose text is in the field text
 	text   []byte
 	unit   string
 
 	rec   Record
 	pairs []carrier.Pair
-	names []string // of locations
+	names []string // full names of locations
 	buf   []byte
-	tail  []byte // attributes of the end of a claim
-	seq   int64  // rows so far
-	next  int64  // next id of a claim or event, for other formats
+	tail  []byte // attributes of the end event of a claim
+	seq   int64  // number of rows so far
+	next  int64  // next id of a claim or event of another format's trace
 
-	resources []int64  // ids by index
-	keys      [][]byte // see key
+	resources []int64  // ids of resources, by their index
+	keys      [][]byte // texts of attribute keys (see keyText)
 	reals     [256]realText
-	signals   []signal     // by metric
+	signals   []signal     // curves of signals, by metric
 	linked    []trace.Attr // attributes of the last link
-	linkText  []byte       // and their text
+	linkText  []byte       // text of these attributes
 	queue     queue
-	// Numbers and times of the last claims that began and ended.
+	// lastBegin and lastEnd are the numbers of the last claims that began and ended, begun and ended
+	// the times of these events.
 	lastBegin, begun, lastEnd, ended int64
-	section                          int // section and time of the last row
+	section                          int // section of the file to which the last row belongs
 	sectionTime                      int64
-	lastCurve                        *curve // the last curve with a fragment or sample at time drawn
+	lastCurve                        *curve // the curve to which a fragment or sample was last added, at time drawn
 	drawn                            int64
 	claims                           openClaims
-	stacks                           map[stackKey][]int64 // for other formats: positions of open regions in queue
-	depth                            []int32              // other formats: number of open regions of each location
-	deep                             []int32              // the largest number at a time
-	used                             []bool               // locations with claims
-	claimed                          []uint32             // other formats: 1 + the resource of a location's claims
+	// for other formats: positions in queue of the open visits of a region
+	stacks  map[stackKey][]int64
+	depth   []int32  // for other formats: number of open visits at each location
+	deep    []int32  // greatest value that depth has had at each location
+	used    []bool   // locations that have claims
+	claimed []uint32 // for other formats: 1 + the resource of a location's claims
 }
 
 type stackKey struct{ loc, ref uint32 }
@@ -69,19 +72,19 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 		stacks: map[stackKey][]int64{}}, nil
 }
 
-// Abort frees the encoder's temporary files.
+// Abort deletes the encoder's temporary files.
 func (e *encoder) Abort() { e.w.Discard() }
 
-// Begin takes the definitions.
+// Begin converts the definitions of the trace. Definitions that are added later are written by Close.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "etf"
 	e.queue.w = e.w
-	// The unit in which the clock counts, if TRACE has it.
+	// Choose the time unit of TRACE that equals the unit of the clock, if there is one.
 	e.unit = "SECONDS"
 	if u := d.Clock.Unit; u > 0 {
-		for _, x := range units {
-			// One unit is u ticks: u × Den/Num seconds.
+		for _, x := range timeUnits {
+			// One time unit lasts u ticks, which are u × Den/Num seconds.
 			a, _, ok := trace.Clock{Num: d.Clock.Num, Den: d.Clock.Den}.Rescale(u, trace.Clock{Num: x.den, Den: x.num})
 			b, exact, _ := trace.Clock{Num: x.den, Den: x.num}.Rescale(1, trace.Clock{Num: d.Clock.Num, Den: d.Clock.Den})
 			if ok && a == 1 && exact && b == u {
@@ -100,13 +103,13 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.rewrite(o)
 		e.queue.from = e.from
 	}
-	// The definitions are written again at the end; most of them are the same.
+	// Close writes the definitions again, most of them unchanged. Losses must not be counted twice.
 	defer func() { e.Lost = format.Loss{} }()
-	e.comments(false)
+	e.writeComments(false)
 	return e.nativeDefinitions()
 }
 
-// timeText returns the text of the last row's time, which many rows share.
+// timeText returns the text of the last row's time. It is cached, because many rows share a time.
 func (e *encoder) timeText() []byte {
 	if len(e.text) == 0 || e.last != e.texted {
 		e.text, e.texted = e.last.AppendTrim(e.text[:0]), e.last
@@ -119,7 +122,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if e.native {
 		return e.nativeBatch(b)
 	}
-	c := b.Cursor() // inside the loop, it would be copied each time
+	c := b.Cursor() // declared outside the loop, where it would be copied in each round
 	for c.Next() {
 		e.seq++
 		e.last = e.Time(c.Time())
@@ -130,18 +133,19 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// row is one row of a batch.
+// row holds the columns of one row of a batch.
 type row struct {
 	kind trace.Kind
 	ref  uint32
 	time int64
 	ops  []uint64
-	keys []uint32 // of the attributes
+	keys []uint32 // keys of the attributes
 	vals []trace.Value
-	pos  int64 // of its line in the file
+	pos  int64 // position in the file: the number of the line
 }
 
-// nativeBatch reads the columns directly, because a cursor would repeat checks for each row.
+// nativeBatch writes the rows of a batch of a TRACE trace. It reads the columns directly, because a
+// cursor would repeat checks for each row.
 func (e *encoder) nativeBatch(b *trace.Batch) error {
 	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
 	opRows, opEnds, ops, from := b.OpRow, b.OpEnd[:len(b.OpRow)], 0, uint32(0)
@@ -170,11 +174,12 @@ func (e *encoder) nativeBatch(b *trace.Batch) error {
 	return nil
 }
 
-// attributes appends the row's attributes as texts, the only type in TRACE.
-func (e *encoder) attributes(b []byte, x *row) []byte {
+// appendAttributes appends the attributes of a row to b. It writes all values as texts, because TRACE
+// has no other type.
+func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 	vals := x.vals[:len(x.keys)]
 	for i, k := range x.keys {
-		key := e.key(k)
+		key := e.keyText(k)
 		if i == 0 {
 			key = key[1:]
 		}
@@ -192,17 +197,17 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 	return b
 }
 
-// key returns the text ", key=" of an attribute.
-func (e *encoder) key(k uint32) []byte {
+// keyTextText returns the text ", key=" of an attribute, from a cache.
+func (e *encoder) keyText(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.coded(e.Defs.Attributes.At(uint32(n)).Name))
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.encodeText(e.Defs.Attributes.At(uint32(n)).Name))
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
 }
 
-// coded returns a text of the definitions in the encoding of the file.
-func (e *encoder) coded(s string) string {
+// encodeText converts a text of the definitions to the encoding of the file.
+func (e *encoder) encodeText(s string) string {
 	if e.Defs.Encoding != trace.Latin1 || !e.native || isASCII(s) {
 		return s
 	}
@@ -213,21 +218,22 @@ func (e *encoder) coded(s string) string {
 	return s
 }
 
-// signal has the writer's curve of a signal.
+// signal connects a signal of the trace with the curve that the writer keeps for it.
 type signal struct {
 	id    int64
 	curve *curve
 }
 
-// realText caches the text of a number, because traces have few different amounts.
+// realText is an entry of a cache of number texts. The cache is small, because traces have few
+// different amounts.
 type realText struct {
 	bits uint64
 	text [16]byte
-	n    int // length of the text, 0 for none
+	n    int // length of the text; 0 if the entry is empty
 }
 
-// real appends a blank and f.
-func (e *encoder) real(b []byte, f float64) []byte {
+// appendReal appends a blank and the number f.
+func (e *encoder) appendReal(b []byte, f float64) []byte {
 	u := math.Float64bits(f)
 	x := &e.reals[u*0x9e3779b97f4a7c15>>56]
 	if x.bits != u || x.n == 0 {
@@ -257,7 +263,7 @@ func (e *encoder) id(s, what string) int64 {
 	return n
 }
 
-// resource returns the id of a resource in the file.
+// resource returns the id that a resource has in the file.
 func (e *encoder) resource(i uint32) int64 {
 	for int(i) >= len(e.resources) {
 		e.resources = append(e.resources, e.id(e.Defs.Resources.At(uint32(len(e.resources))).ID, "resource"))
@@ -265,7 +271,7 @@ func (e *encoder) resource(i uint32) int64 {
 	return e.resources[i]
 }
 
-// nativeRow writes a row of a trace with TRACE's own ids.
+// nativeRow writes a row of a trace that was read from a TRACE file.
 func (e *encoder) nativeRow(x *row) error {
 	ops, k := x.ops, x.kind
 	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
@@ -284,11 +290,11 @@ func (e *encoder) nativeRow(x *row) error {
 		q.pos = x.pos
 		n := len(q.text)
 		b := q.text[:n+digits.Put(q.text[n:n+32], e.resource(uint32(ops[1])))]
-		b = e.real(b, first)
+		b = e.appendReal(b, first)
 		if len(ops) > 3 {
-			b = e.real(b, math.Float64frombits(ops[2]))
+			b = e.appendReal(b, math.Float64frombits(ops[2]))
 		}
-		q.text = e.attributes(append(b, " ;"...), x)
+		q.text = e.appendAttributes(append(b, " ;"...), x)
 		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
 		e.lastBegin, e.begun = at, x.time
 		if e.queue.next-e.queue.first > queueLimit {
@@ -299,7 +305,7 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 2 {
 			break
 		}
-		at, isGuess, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref}, x.pos)
+		at, isGuess, ok := e.claims.remove(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref}, x.pos)
 		if !ok {
 			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
 			return nil
@@ -310,16 +316,17 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		e.checkEnd(at, x.time)
 		var more []byte
-		if len(x.keys) > 0 { // attributes of the claim's end are appended to the one list of the line
+		// a line has a single attribute list, so those of the claim's end follow those of its begin
+		if len(x.keys) > 0 {
 			b := e.tail[:0]
-			if text := e.queue.at(at).text; text[len(text)-1] != ';' {
+			if text := e.queue.claim(at).text; text[len(text)-1] != ';' {
 				b = append(b, ',')
 			}
-			e.tail = e.attributes(b, x)
+			e.tail = e.appendAttributes(b, x)
 			more = e.tail
 		}
 		if err := e.queue.end(at, e.timeText(), more); err != nil || at > e.queue.first {
-			return err // an older one is still open
+			return err // an older claim is still open, so this one must wait
 		}
 		return e.queue.write()
 	case trace.Mark:
@@ -330,8 +337,8 @@ func (e *encoder) nativeRow(x *row) error {
 		s := e.w.events()
 		from := len(s.Line())
 		b := append(digits.AppendInt(append(s.Line(), "E "...), id), ' ')
-		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), x)
-		return s.Done(append(e.from.line(x.pos, b, from), '\n'))
+		b = e.appendAttributes(append(appendShort(b, e.timeText()), " ;"...), x)
+		return s.Done(append(e.from.restoreLine(x.pos, b, from), '\n'))
 	case trace.Fragment:
 		if len(ops) >= 4 {
 			return e.nativeFragment(x)
@@ -345,7 +352,7 @@ func (e *encoder) nativeRow(x *row) error {
 	return nil
 }
 
-// nativeFragment writes a fragment of a signal with TRACE's own id.
+// nativeFragment writes a fragment of a signal of a trace that was read from a TRACE file.
 func (e *encoder) nativeFragment(x *row) error {
 	ops := x.ops
 	e.countStripped(x)
@@ -365,10 +372,10 @@ func (e *encoder) nativeFragment(x *row) error {
 	for _, v := range ops[1:4] {
 		b = appendReal(b, math.Float64frombits(v))
 	}
-	return l.Done(append(e.from.line(x.pos, b, from), '\n'))
+	return l.Done(append(e.from.restoreLine(x.pos, b, from), '\n'))
 }
 
-// nativeSample writes a sample, or a range of samples, with TRACE's own ids.
+// nativeSample writes a sample or a range of samples of a trace that was read from a TRACE file.
 func (e *encoder) nativeSample(x *row) error {
 	ops, r := x.ops, &e.rec
 	e.countStripped(x)
@@ -399,15 +406,16 @@ func (e *encoder) nativeSample(x *row) error {
 	return err
 }
 
-// countStripped counts the attributes of a row whose line cannot have any.
+// countStripped counts as lost the attributes of a row that becomes a line without an attribute list.
 func (e *encoder) countStripped(x *row) {
 	if len(x.keys) > 0 {
 		e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
 	}
 }
 
-// checkSections detects an event followed by a simultaneous one whose line is in an earlier section
-// of the file: claims, events, fragments, samples.
+// checkSections counts a change of order. It looks for an event that precedes another one at the same
+// time although its line belongs to a later section of the file. The sections are claims, events,
+// fragments and samples.
 func (e *encoder) checkSections(k trace.Kind, t int64) {
 	rank := 0
 	switch k {
@@ -426,8 +434,8 @@ func (e *encoder) checkSections(k trace.Kind, t int64) {
 	e.section, e.sectionTime = rank, t
 }
 
-// checkCurves detects a fragment or sample of curve x that is simultaneous with an earlier one of a
-// curve that is written after x.
+// checkCurves counts a change of order between curves. It looks for a fragment or sample of curve x at
+// the same time as an earlier one of a curve that the file has after x.
 func (e *encoder) checkCurves(x *curve, r *row) {
 	if t := r.time; e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
 		e.lastCurve, e.drawn = x, t
@@ -437,9 +445,9 @@ func (e *encoder) checkCurves(x *curve, r *row) {
 		"changes places with a simultaneous event of another signal or series", 1)
 }
 
-// checkEnd detects that claim number at ends simultaneously with an earlier event that a reader of
-// the file would put after it: with equal times the order of lines counts, and claims are written
-// in the order in which they begin.
+// checkEnd counts a change of order at the end of claim number at. It looks for an earlier event at the
+// same time that a reader of the file would deliver after the claim's end. A reader orders events with
+// equal times by their lines, and claims are written in the order in which they begin.
 func (e *encoder) checkEnd(at, t int64) {
 	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
 		e.Lost.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
@@ -447,7 +455,7 @@ func (e *encoder) checkEnd(at, t int64) {
 	e.lastEnd, e.ended = at, t
 }
 
-// Close writes the whole text.
+// Close writes the complete text.
 func (e *encoder) Close() error {
 	if err := e.finish(); err != nil {
 		return err
@@ -459,7 +467,7 @@ func (e *encoder) Close() error {
 }
 
 func (e *encoder) finish() error {
-	// An open event at the end cannot be a claim, which has an end.
+	// A visit that is still open at the end cannot become a claim, because a claim needs an end.
 	open, err := e.queue.drain(e.timeText(), !e.native && !e.Plain)
 	if err != nil {
 		return err
@@ -479,11 +487,11 @@ func (e *encoder) finish() error {
 		if err := e.nativeDefinitions(); err != nil {
 			return err
 		}
-		e.from.count(&e.Lost)
-		e.comments(true)
+		e.from.countComments(&e.Lost)
+		e.writeComments(true)
 		return nil
 	}
-	if err := e.units(); err != nil {
+	if err := e.writeUnits(); err != nil {
 		return err
 	}
 	err = e.CarryDefinitions(&e.Lost, func(number, text string) error {
@@ -519,8 +527,8 @@ func (e *encoder) finish() error {
 	return nil
 }
 
-// units writes the time unit and offset.
-func (e *encoder) units() error {
+// writeUnits writes the time unit and the offset of the clock.
+func (e *encoder) writeUnits() error {
 	err := e.w.Write(&Record{Keyword: TU, Unit: e.unit})
 	if err == nil && e.Defs.Clock.HasEpoch {
 		err = e.w.Write(&Record{Keyword: O, ID: e.Defs.Clock.Epoch / 1_000_000})
@@ -528,8 +536,8 @@ func (e *encoder) units() error {
 	return err
 }
 
-// splitRepeated divides a list of attributes at repeated keys, because of equal keys in one line
-// only the last counts.
+// splitRepeated splits a list of attributes so that no part repeats a key. Within one line, only the
+// last of several equal keys counts.
 func splitRepeated(list []Attr) (parts [][]Attr) {
 	seen := map[string]bool{}
 	from := 0
@@ -544,9 +552,9 @@ func splitRepeated(list []Attr) (parts [][]Attr) {
 	return append(parts, list[from:])
 }
 
-// comments adds the comments before all other lines. At the end, these are all comments without
-// another place.
-func (e *encoder) comments(end bool) {
+// writeComments writes comments before all other lines. At the end of the trace, it writes all those
+// that have no other place.
+func (e *encoder) writeComments(end bool) {
 	if e.from != nil {
 		for _, x := range e.from.inOrder() {
 			if !x.placed && (end || x.before == 0) {
@@ -557,25 +565,25 @@ func (e *encoder) comments(end bool) {
 	}
 	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
-			e.w.comment(noteText(e.coded(o.Data)))
+			e.w.comment(noteText(e.encodeText(o.Data)))
 		}
 	}
 }
 
 func (e *encoder) nativeDefinitions() error {
-	if err := e.units(); err != nil {
+	if err := e.writeUnits(); err != nil {
 		return err
 	}
 	d := e.Defs
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
-			out = append(out, Attr{e.coded(a.Key), e.coded(a.Value.String())})
+			out = append(out, Attr{e.encodeText(a.Key), e.encodeText(a.Value.String())})
 		}
 		return
 	}
 	properties := text(d.Properties.All())
 	for _, u := range []Record{{Keyword: TU, Unit: e.unit}, {Keyword: O, ID: e.w.off}} {
-		e.from.definition(&u) // for the comments before it
+		e.from.definition(&u) // writes the comments that stand before the TU line
 	}
 	lines, ok := e.from.properties(properties)
 	if !ok {
@@ -592,7 +600,7 @@ func (e *encoder) nativeDefinitions() error {
 	for i := range d.Resources.Len() {
 		r := d.Resources.At(uint32(i))
 		if r.Undefined {
-			continue // nor was it in the file
+			continue // the original file has no such line either
 		}
 		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset,
 			Attrs: text(r.Attrs)})

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// timedLines tracks the order of the lines of one kind.
+// timedLines records whether the lines of one kind are in the order of time.
 type timedLines struct {
 	any         bool
 	first, last trace.Decimal
@@ -33,8 +33,8 @@ func (a *timedLines) add(t trace.Decimal) {
 	a.last = t
 }
 
-// follow appends the lines of a later piece.
-func (a *timedLines) follow(b *timedLines) {
+// appendPiece adds the lines of the next piece of the file.
+func (a *timedLines) appendPiece(b *timedLines) {
 	switch {
 	case !b.any:
 	case !a.any:
@@ -45,37 +45,37 @@ func (a *timedLines) follow(b *timedLines) {
 	}
 }
 
-// scanResult is the result of the first pass over a chunk.
+// scanResult holds what the first pass learned about a chunk.
 type scanResult struct {
 	linetrace.Times
-	coded
+	encodingCounts
 	record  int64 // line of the first readable event or dependency, 0 for none
 	deps    int64
 	events  bool
-	changes []linetrace.Run // places where claims change to events or back
+	changes []linetrace.Run // places where claims follow events or events follow claims
 	kind    [2]Keyword      // keyword of the first and of the last claim or event
 	claims  timedLines
-	points  timedLines                // events
-	curves  map[seriesKey]*timedLines // fragments (S) and samples (TSS)
-	signal  int64                     // signal of the last fragment on the fast path
-	drawn   *timedLines               // curve of that signal
+	points  timedLines                // order of the events
+	curves  map[seriesKey]*timedLines // order of fragments (S) and samples (TSS)
+	signal  int64                     // signal of the last fragment that quickFragment read
+	drawn   *timedLines               // order of the fragments of that signal
 	defs    []defLine
 }
 
-// defLine is a line that is neither an event nor a dependency.
+// defLine is the text of a line that is neither an event nor a dependency.
 type defLine struct {
 	text  []byte
 	line  int64
-	other bool // a comment or an unknown keyword
+	other bool // the line is a comment or has an unknown keyword
 }
 
-// coded counts the lines with characters beyond ASCII.
-type coded struct {
+// encodingCounts counts the lines with characters beyond ASCII, by whether these are valid UTF-8.
+type encodingCounts struct {
 	utf8, other int64
 }
 
-// codedOf counts the lines of a text that have characters beyond ASCII.
-func codedOf(text []byte) (n coded) {
+// countEncodings counts the lines of a text that have characters beyond ASCII.
+func countEncodings(text []byte) (n encodingCounts) {
 	at := 0
 	for at+8 <= len(text) && binary.LittleEndian.Uint64(text[at:])&0x8080808080808080 == 0 {
 		at += 8
@@ -93,9 +93,9 @@ func codedOf(text []byte) (n coded) {
 	return n
 }
 
-// encoding returns the encoding of the lines. Where it differs between them, it is UTF-8, which has
-// all characters.
-func (n coded) encoding() trace.Encoding {
+// encoding returns the encoding to use for all lines. If lines differ in their encoding, it is UTF-8,
+// which has all characters.
+func (n encodingCounts) encoding() trace.Encoding {
 	switch {
 	case n.utf8 > 0:
 		return trace.UTF8
@@ -114,12 +114,12 @@ func isASCII[T string | []byte](text T) bool {
 	return true
 }
 
-// maxKept limits the bytes of lines in Definitions.Opaque.
+// maxKept limits the total size of the lines in Definitions.Opaque, in bytes.
 const maxKept = 4 << 20
 
-// keep reserves space for a line that only this format understands. It returns false if there are
-// too many.
-func (d *decoder) keep(x *defLine) bool {
+// reserveOpaque reserves space for a line that only this format understands. It returns false if the
+// space is exhausted.
+func (d *decoder) reserveOpaque(x *defLine) bool {
 	size := len(x.text) + 100
 	if d.keptSize+size > maxKept {
 		d.dropped++
@@ -129,8 +129,8 @@ func (d *decoder) keep(x *defLine) bool {
 	return true
 }
 
-// opaque keeps a line without effect, as a comment unless it is not a definition.
-func (d *decoder) opaque(x *defLine) {
+// keepOpaque adds a line without effect to the definitions. A repeated definition becomes a comment.
+func (d *decoder) keepOpaque(x *defLine) {
 	text := strings.TrimRight(string(x.text), "\r")
 	if !x.other {
 		text = "# " + text
@@ -142,18 +142,19 @@ func (d *decoder) opaque(x *defLine) {
 	d.opaqueAt = append(d.opaqueAt, x.line)
 }
 
-// firstRecord returns the number of the first line with a readable event or dependency, or 0.
+// firstRecord returns the number of the first line with a readable event or dependency, or 0 if there
+// is none.
 func firstRecord(w lines.Walker) int64 {
 	var r Record
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
-		if k, i, _ := keyword(l); !k.isDefinition() && r.valid(k, l, i) {
+		if k, i, _ := parseKeyword(l); !k.isDefinition() && r.valid(k, l, i) {
 			return number
 		}
 	}
 	return 0
 }
 
-// isDefinition reports whether a line is neither an event nor a dependency.
+// isDefinition reports whether lines with the keyword are neither events nor dependencies.
 func (k Keyword) isDefinition() bool {
 	switch k {
 	case C, E, F, D, TSP, TSR:
@@ -162,7 +163,7 @@ func (k Keyword) isDefinition() bool {
 	return true
 }
 
-// valid reports whether a line can be read and its numbers are consistent.
+// valid reports whether a line can be read and its numbers agree with each other.
 func (r *Record) valid(k Keyword, l []byte, i int) bool {
 	if _, p := r.parse(k, l, i); p.rule != "" && p.severity == trace.Error {
 		return false
@@ -170,7 +171,7 @@ func (r *Record) valid(k Keyword, l []byte, i int) bool {
 	return k != D && k.isInterval(r.Start, r.End) || k == D && r.Type >= 0 && r.Type <= 8
 }
 
-// isInterval reports whether lines with a keyword may have these two times.
+// isInterval reports whether a line with the keyword may have the given start and end.
 func (k Keyword) isInterval(start, end trace.Decimal) bool {
 	switch k {
 	case C, TSR:
@@ -181,9 +182,9 @@ func (k Keyword) isInterval(start, end trace.Decimal) bool {
 	return true
 }
 
-// unit returns the unit of a TU line. ok is false for other lines and unknown units.
+// unit returns the time unit of a TU line. ok is false for other lines and for unknown units.
 func (x *defLine) unit() (name string, ok bool) {
-	k, i, _ := keyword(x.text)
+	k, i, _ := parseKeyword(x.text)
 	if k != TU {
 		return "", false
 	}
@@ -192,7 +193,7 @@ func (x *defLine) unit() (name string, ok bool) {
 	return name, ok
 }
 
-// index reads the file once: it determines the tick, the order of the lines and all definitions.
+// index reads the file once. It finds the tick, the order of the lines and all definitions.
 func (d *decoder) index(ctx context.Context) error {
 	var all []*scanResult
 	var defs []defLine
@@ -203,15 +204,15 @@ func (d *decoder) index(ctx context.Context) error {
 			d.first = r.record + shift
 		}
 		for _, x := range r.defs {
-			if x.other && !d.keep(&x) {
+			if x.other && !d.reserveOpaque(&x) {
 				continue
 			}
 			defs = append(defs, x)
 		}
 		r.defs = nil
 		events = events || r.events
-		d.coded.other += r.coded.other
-		d.coded.utf8 += r.coded.utf8
+		d.encodings.other += r.encodingCounts.other
+		d.encodings.utf8 += r.encodingCounts.utf8
 		all = append(all, r)
 		d.deps += r.deps
 		return nil
@@ -219,7 +220,7 @@ func (d *decoder) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Find the time unit first, because it limits the number of digits of times.
+	// Find the time unit first, because it limits how many digits times may have.
 	if i := slices.IndexFunc(defs, func(x defLine) bool { _, ok := x.unit(); return ok }); i >= 0 {
 		d.unit, _ = defs[i].unit()
 	}
@@ -234,10 +235,10 @@ func (d *decoder) index(ctx context.Context) error {
 	return d.define(defs, events)
 }
 
-// scan is the first pass over a chunk.
+// scan makes the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
 	w := d.File.Walk(b)
-	all, r := w, &scanResult{coded: codedOf(b.Data)}
+	all, r := w, &scanResult{encodingCounts: countEncodings(b.Data)}
 	var rec Record
 	usual := w.Plain()
 	for {
@@ -264,12 +265,12 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			if r.Any || r.deps > 0 {
 				r.record = all.Number()
 			}
-			if len(r.defs) > 0 { // some of these lines may be ignored
+			if len(r.defs) > 0 { // a repeated unit or offset has no effect
 				r.record = firstRecord(all)
 			}
 			return r
 		}
-		k, i, isBlank := keyword(l)
+		k, i, isBlank := parseKeyword(l)
 		if isBlank && i == len(l) {
 			continue
 		}
@@ -283,7 +284,7 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			continue
 		}
 		t, end, ok := rec.times(k, l, i)
-		if !ok && rec.noSamples(k, l, i) {
+		if !ok && rec.hasNoSamples(k, l, i) {
 			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number, true})
 		}
 		if !ok || !k.isInterval(t, end) {
@@ -292,11 +293,11 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		switch k {
 		case C:
 			r.claims.add(t)
-			r.change(b, l, number, k)
+			r.noteChange(b, l, number, k)
 		case E:
 			r.points.add(t)
 			r.events = true
-			r.change(b, l, number, k)
+			r.noteChange(b, l, number, k)
 		case TSP:
 			c := r.curve(seriesKey{TSS, rec.ID, rec.Series})
 			for _, x := range rec.Times {
@@ -314,8 +315,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	}
 }
 
-// noSamples reports whether a line is a legal one of samples without any. It has no effect, as a comment.
-func (r *Record) noSamples(k Keyword, l []byte, i int) bool {
+// hasNoSamples reports whether a line is a valid TSP line that contains no sample. Such a line has no
+// effect, like a comment.
+func (r *Record) hasNoSamples(k Keyword, l []byte, i int) bool {
 	if k != TSP {
 		return false
 	}
@@ -323,7 +325,7 @@ func (r *Record) noSamples(k Keyword, l []byte, i int) bool {
 	return len(r.Times) == 0 && (p.rule == "" || p.severity != trace.Error)
 }
 
-// times returns the start and the end of a line. ok is false for lines without times.
+// times returns the start and the end time of a line. ok is false for lines without times.
 func (r *Record) times(k Keyword, l []byte, i int) (t, end trace.Decimal, ok bool) {
 	s := scanner{l: l, i: i}
 	switch k {
@@ -347,7 +349,7 @@ func (r *Record) times(k Keyword, l []byte, i int) (t, end trace.Decimal, ok boo
 	return t, end, s.bad.severity != trace.Error
 }
 
-// shift adds n to the line numbers.
+// shift adds n to all line numbers of the result.
 func (r *scanResult) shift(n int64) {
 	for i := range r.defs {
 		r.defs[i].line += n
@@ -358,8 +360,8 @@ func (r *scanResult) shift(n int64) {
 	}
 }
 
-// quickClaim updates the result with the claim whose line is at the start of rest. It returns the length
-// of the line, or 0 if its numbers are not written in the common way.
+// quickClaim updates the result with the claim at the start of rest. It returns the length of the
+// claim's line, or 0 if the line's numbers need the slower general parser.
 func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	i := skipInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')
@@ -371,14 +373,14 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 		return i + skipLine(rest[i:])
 	}
 	if r.kind[1] != C {
-		r.change(b, rest, line, C)
+		r.noteChange(b, rest, line, C)
 	}
 	c := &r.claims
 	t, end := sameScale(t0, scale0, c.last.Scale), sameScale(t1, scale1, r.Max.Scale)
 	if c.any && r.Last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
 		t.Scale <= r.Scale && end.Scale == r.Max.Scale && end.Scale <= r.Scale {
-		// The previous line is a claim that does not begin later. This is the short form of the other
-		// branch.
+		// The previous line is a claim that does not begin later. This short path has the same effect
+		// as the other branch.
 		c.last, r.Last = t, t
 		if end.Coef > r.Max.Coef {
 			r.Max = end
@@ -390,7 +392,8 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	return i + skipLine(rest[i:])
 }
 
-// sameScale converts a number to a scale in which it is easy to compare, if that is cheap.
+// sameScale converts a number to the wanted scale if that is cheap. Numbers of the same scale are easy
+// to compare.
 func sameScale(v int64, scale, wanted int32) trace.Decimal {
 	if more := wanted - scale; uint32(more) < 4 && uint64(v) < 1e15 {
 		return trace.Decimal{Coef: v * [...]int64{1, 10, 100, 1000}[more], Scale: wanted}
@@ -398,14 +401,14 @@ func sameScale(v int64, scale, wanted int32) trace.Decimal {
 	return trace.Decimal{Coef: v, Scale: scale}
 }
 
-// quickEvent is like quickClaim, for an event.
+// quickEvent does for an event what quickClaim does for a claim.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.AnyByte)
-	if i == 0 || semicolon(rest, i) == 0 {
+	if i == 0 || skipSemicolon(rest, i) == 0 {
 		return 0
 	}
 	if r.kind[1] != E {
-		r.change(b, rest, line, E)
+		r.noteChange(b, rest, line, E)
 	}
 	r.events = true
 	at := trace.Decimal{Coef: t, Scale: scale}
@@ -414,9 +417,9 @@ func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	return i + skipLine(rest[i:])
 }
 
-// quickFragment is like quickClaim, for a fragment.
+// quickFragment does for a fragment what quickClaim does for a claim.
 func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
-	id, i := integer(rest, 2)
+	id, i := quickInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')
 	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	if i == 0 {
@@ -434,8 +437,8 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 	return i + skipLine(rest[i:])
 }
 
-// change records that a line is a claim and the previous one an event, or vice versa.
-func (r *scanResult) change(b *lines.Block, l []byte, number int64, k Keyword) {
+// noteChange records a place where a claim follows an event or an event follows a claim.
+func (r *scanResult) noteChange(b *lines.Block, l []byte, number int64, k Keyword) {
 	if r.kind[1] == k {
 		return
 	}
@@ -459,7 +462,7 @@ func (r *scanResult) curve(k seriesKey) *timedLines {
 	return c
 }
 
-// order chooses the tick and finds the sorted pieces of the file.
+// order chooses the tick and splits the file into sorted pieces.
 func (d *decoder) order(all []*scanResult, carried bool) {
 	var claims, points timedLines
 	curves := map[seriesKey]*timedLines{}
@@ -467,7 +470,8 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 	kind := NoKeyword
 	for i, r := range all {
 		if carried {
-			// The rank of carried events counts across sections, so each section is a piece of its own.
+			// The order numbers of carried events continue across sections, so each section becomes a
+			// piece of its own.
 			if kind != NoKeyword && r.kind[0] != NoKeyword && r.kind[0] != kind {
 				r.Breaks = append(r.Breaks, linetrace.Run{From: 0, Line: d.Chunks[i].Line})
 			}
@@ -478,11 +482,11 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 			}
 		}
 		times[i] = &r.Times
-		claims.follow(&r.claims)
-		points.follow(&r.points)
+		claims.appendPiece(&r.claims)
+		points.appendPiece(&r.points)
 		for k, c := range r.curves {
 			if x := curves[k]; x != nil {
-				x.follow(c)
+				x.appendPiece(c)
 			} else {
 				curves[k] = c
 			}
@@ -495,7 +499,8 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 	}
 }
 
-// MostDigits returns the greatest number of digits behind the point of a time. Ticks per second must fit 64 bits.
+// MostDigits returns the greatest number of decimals of a time. It is limited so that the ticks per
+// second fit 64 bits.
 func (d *decoder) MostDigits() int32 {
 	_, den, _ := unitOf(d.unit)
 	return int32(min(18, len(strconv.FormatInt(math.MaxInt64/den, 10))-1))

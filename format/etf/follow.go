@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/linetrace"
 )
 
-// Follow reads a text that grows. The text must not be of the dialect V0.1, and must not carry another format's
-// trace.
+// Follow reads a file that another program is still writing. The file must not have the dialect V0.1,
+// and must not carry another format's trace.
 func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions) error {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return err
@@ -21,19 +21,19 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 		return err
 	}
 	d.Model.Native = nil
-	return linetrace.Follow(&d.Text, &growing{decoder: d}, pieces, opt, func(s format.Sink) format.Sink { return s })
+	return linetrace.Follow(&d.Text, &growingReader{decoder: d}, pieces, opt, func(s format.Sink) format.Sink { return s })
 }
 
-// growing reads a text that grows.
-type growing struct {
+// growingReaderReader reads a file that another program is still writing.
+type growingReader struct {
 	*decoder
 	offset    int64 // of the O line, in milliseconds
-	unitKnown bool  // there was a TU line
-	timed     bool  // there was a line with a time
+	unitKnown bool  // a TU line has been read
+	timed     bool  // a line with a time has been read
 }
 
-// Grow adds the definitions in the lines of a block. It ignores comments.
-func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
+// Grow adds the definitions of a block's lines. It ignores comments.
+func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	d := g.decoder
 	r := d.scan(b)
 	var defs []defLine
@@ -64,18 +64,18 @@ func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	return &r.Times, d.addDefinitions(l, r.events)
 }
 
-// refuse returns an error about a line that cannot be read while the text grows.
-func (g *growing) refuse(x *defLine, found, expected string) error {
+// refuse returns an error about a line that cannot be used in a file that is still being written.
+func (g *growingReader) refuse(x *defLine, found, expected string) error {
 	return &format.FollowError{Text: fmt.Sprintf("%s:%d: found %s, expected %s", g.File.Name, x.line, found, expected)}
 }
 
-// SetClock sets the clock of the definitions to that of the lines.
-func (g *growing) SetClock() {
+// SetClock updates the clock of the definitions to the tick found so far.
+func (g *growingReader) SetClock() {
 	g.Clock = g.modelClock(g.offset)
 	g.Model.Clock = g.Clock
 }
 
-// Finer multiplies the times of pending events by a factor.
+// Finer multiplies the times of pending events by a factor, when later lines have shorter ticks.
 func (a *assembler) Finer(factor int64) {
 	for _, h := range a.open {
 		for i := range h {

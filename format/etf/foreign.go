@@ -13,10 +13,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// foreignRow writes a row of another format's trace.
+// foreignRow writes a row of a trace that was not read from a TRACE file.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
 	if c.Derived() {
-		// The decoder of the trace's own format creates it again; otherwise it would exist twice.
+		// The decoder derives this row from other ones. A claim or visit would make it appear twice.
 		return e.event(c)
 	}
 	loc, ref := c.Location(), c.Ref()
@@ -61,9 +61,9 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		x.order, x.region = e.seq, ref
 		x.text = digits.AppendInt(x.text, int64(loc))
 		if len(ops) > 3 {
-			x.text = e.real(x.text, math.Float64frombits(ops[3]))
+			x.text = e.appendReal(x.text, math.Float64frombits(ops[3]))
 		}
-		x.text = append(e.real(x.text, math.Float64frombits(ops[2])), " ; "...)
+		x.text = append(e.appendReal(x.text, math.Float64frombits(ops[2])), " ; "...)
 		if e.Defs.Regions.Has(ref) {
 			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
 			x.text = append(x.text, ", "...)
@@ -86,19 +86,19 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		if len(ops) != 2 {
 			break
 		}
-		if at, _, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}, 0); ok {
+		if at, _, ok := e.claims.remove(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}, 0); ok {
 			return e.foreignEnd(c, at)
 		}
 	}
 	return e.event(c)
 }
 
-// foreignEnd ends the line of a visit or a claim.
+// foreignEnd completes the line of a visit or a claim.
 func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
 	e.attributePairs(c)
 	e.buf = e.buf[:0]
 	if !e.Plain {
-		e.buf = e.queue.at(at).carry(e.buf, e.seq)
+		e.buf = e.queue.claim(at).appendCarryKey(e.buf, e.seq)
 	}
 	for _, p := range e.pairs {
 		e.buf = append(e.buf, ", "...)
@@ -118,8 +118,8 @@ func (e *encoder) name(loc uint32) string {
 	return e.names[loc]
 }
 
-// attributePairs returns the pairs of a row's attributes. In a plain trace, it puts an @ before the keys name and
-// depth, which the line of a visit uses itself.
+// attributePairs returns the attributes of a row as pairs. In a plain trace, it writes the keys name
+// and depth as @name and @depth, because the line of a visit uses these keys itself.
 func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	if e.pairs = e.pairs[:0]; e.Plain {
 		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
@@ -134,9 +134,9 @@ func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	return e.pairs
 }
 
-// ownLine reports whether a claim can be a C line. Its location must stand only for its resource,
-// and it must have an offset if the resource has one. The location's R line is then that of the
-// resource.
+// ownLine reports whether a claim can be a C line of its resource. The claim's location must stand for
+// its resource only, and the claim must have an offset if the resource uses offsets. The R line of the
+// location then describes the resource.
 func (e *encoder) ownLine(c *trace.Cursor) bool {
 	ops, loc := c.Ops(), c.Location()
 	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
@@ -159,7 +159,7 @@ func (e *encoder) ownLine(c *trace.Cursor) bool {
 	return e.claimed[loc] == 1+resource
 }
 
-// event writes a row as an E line.
+// event writes a row as an E line, which has its kind and operands as attributes.
 func (e *encoder) event(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
@@ -195,7 +195,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	return e.w.Write(r)
 }
 
-// Links writes dependencies, most of which come after all events.
+// Links writes dependencies. Most of them arrive after all events.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.native && e.queue.empty() {
 		if err := e.w.join(); err != nil {
@@ -242,14 +242,14 @@ func (e *encoder) Links(links []trace.Link) error {
 		i += 1 + digits.Put(to[i+1:i+33], l.Dst.ID)
 		to[i], to[i+1] = ' ', ';'
 		b = appendShort(b[:len(b)+i+2], e.linkText)
-		if err := s.Done(append(e.from.line(l.Pos, b, from), '\n')); err != nil {
+		if err := s.Done(append(e.from.restoreLine(l.Pos, b, from), '\n')); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// carryLinks writes links as an E line.
+// carryLinks writes links that TRACE cannot express as an E line.
 func (e *encoder) carryLinks(links []trace.Link) error {
 	e.Lost.Add("link", "", format.WeftOnly, "other than those of TRACE", int64(len(links)))
 	r := &e.rec

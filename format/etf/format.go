@@ -9,13 +9,13 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Format is the trace format of Eclipse TRACE4CPS.
+// Format implements format.Format for the trace files of Eclipse TRACE4CPS.
 type Format struct{ format.Unsupported }
 
-// About describes the format.
+// About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns the confidence that a file has this format.
+// Probe returns how likely a file has this format, in percent.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -28,7 +28,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return open(ctx, src, opt)
 }
 
-// Create returns an encoder.
+// Create returns an encoder that writes to dst.
 func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 	return create(dst, opt)
 }
 
-// Copy writes a trace line by line.
+// Copy writes a TRACE file as a TRACE file, line by line.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -45,7 +45,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	return copyTrace(ctx, src, ro, dst)
 }
 
-// Raw prints the records as text.
+// Raw prints the lines of the file.
 func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
 	return rawTrace(ctx, src, opt, w)
 }
@@ -68,13 +68,13 @@ var about = format.About{
 	Rules: rules,
 }
 
-// looksLike reports whether the first line begins with a keyword.
+// looksLike reports whether the first line of a text begins with a keyword.
 func looksLike(text []byte) bool {
-	k, _, _ := keyword(bytes.TrimLeft(text, "\r\n"))
+	k, _, _ := parseKeyword(bytes.TrimLeft(text, "\r\n"))
 	return k != NoKeyword
 }
 
-// probe recognises TRACE files by their lines, because other formats have the extension .etf, too.
+// probe recognises TRACE files by their lines, because other formats use the extension .etf as well.
 func probe(name string, text []byte) int {
 	if isLegacy(text) {
 		return 95
@@ -82,10 +82,10 @@ func probe(name string, text []byte) int {
 	good, bad := 0, 0
 	for l := range bytes.Lines(text) {
 		if good+bad >= 50 || good+bad > 0 && l[len(l)-1] != '\n' {
-			break // the head may cut off the last line
+			break // head may end in the middle of its last line
 		}
 		l = bytes.TrimSuffix(l, []byte{'\n'})
-		k, i, isBlank := keyword(l)
+		k, i, isBlank := parseKeyword(l)
 		if isBlank {
 			continue
 		}
@@ -96,7 +96,7 @@ func probe(name string, text []byte) int {
 		case k == TU:
 			good += 3
 		default:
-			// A keyword of one letter is weak evidence: its fields must fit, too.
+			// A keyword of one letter is weak evidence, so the fields of the line must be valid, too.
 			if _, p := r.parse(k, l, i); p.rule == "" || p.rule == "etf.semicolon" || k == O {
 				good++
 			} else {
@@ -113,9 +113,9 @@ func probe(name string, text []byte) int {
 	case good > 0 && named:
 		return 55
 	case named && bad > 0 && bytes.IndexByte(text, 0) < 0 && looksLike(text):
-		return 25 // no line can be read, but the text resembles this format
+		return 25 // no line can be read, but the text begins like a TRACE file
 	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
-		return 30 // comments only
+		return 30 // the file has comments only
 	}
 	return 0
 }

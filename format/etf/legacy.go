@@ -22,7 +22,7 @@ func isLegacy(head []byte) bool {
 	return len(f) >= 2 && string(f[0]) == "TraceVersion" && string(f[1]) == "V0.1"
 }
 
-// configuration is the content of the dialect's configuration file.
+// configuration holds the contents of a V0.1 configuration file.
 type configuration struct {
 	unit       string
 	shift      int64
@@ -35,7 +35,7 @@ type legacyContext struct {
 	attrs []int64
 }
 
-// readConfiguration reads a configuration file; unknown lines are ignored.
+// readConfiguration reads a configuration file. It ignores unknown lines.
 func readConfiguration(r io.Reader) configuration {
 	c := configuration{attributes: map[int64]string{}, contexts: map[int64]legacyContext{}}
 	s := bufio.NewScanner(io.LimitReader(r, 16<<20))
@@ -72,7 +72,7 @@ func readConfiguration(r io.Reader) configuration {
 	return c
 }
 
-// values returns the values of a context with their attribute names.
+// values returns the values of a context as attributes with their names.
 func (c *configuration) values(ctx int64, vals []string) []Attr {
 	var out []Attr
 	x, ok := c.contexts[ctx]
@@ -91,12 +91,12 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 	return out
 }
 
-// legacy writes a V0.1 trace as lines of the current format. The configuration file that the trace
-// names is read if it is beside the trace.
-type legacy struct {
+// legacyConverterConverter converts the lines of a V0.1 trace to lines of the current format. It uses the
+// configuration file that the trace names if that file is beside the trace.
+type legacyConverter struct {
 	*linetrace.Rewriter
 	conf   configuration
-	named  string // configuration file
+	named  string // name of the configuration file
 	ready  bool
 	modes  map[int64]resourceMode
 	deps   int64
@@ -104,26 +104,26 @@ type legacy struct {
 }
 
 func beginLegacy(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
-	c := &legacy{Rewriter: w, modes: map[int64]resourceMode{}}
+	c := &legacyConverter{Rewriter: w, modes: map[int64]resourceMode{}}
 	return c.line, func() error { return nil }
 }
 
 type resourceMode struct {
-	mode     int64 // 0 full, 1 amount, 2 offset
+	mode     int64 // 0: a claim takes all of the resource; 1: it has an amount; 2: it has an amount and an offset
 	capacity float64
 }
 
-func (c *legacy) emit(r *Record, number int64) error { return c.Record(number, r.Append) }
+func (c *legacyConverter) emit(r *Record, number int64) error { return c.Record(number, r.Append) }
 
-// begin writes the header and the configuration.
-func (c *legacy) begin(number int64) error {
+// begin writes the definitions of the configuration before the first record.
+func (c *legacyConverter) begin(number int64) error {
 	if c.ready {
 		return nil
 	}
 	c.ready = true
 	c.conf = configuration{attributes: map[int64]string{}, contexts: map[int64]legacyContext{}}
 	if c.named != "" {
-		f, err := c.configuration()
+		f, err := c.openConfiguration()
 		if err == nil {
 			c.conf = readConfiguration(f)
 			f.Close()
@@ -152,9 +152,10 @@ func (c *legacy) begin(number int64) error {
 	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
 }
 
-// configuration opens the configuration file: the file of that name beside the trace, or the only
-// file whose name ends in it, because people who keep several traces in a folder add a prefix.
-func (c *legacy) configuration() (fs.File, error) {
+// openConfiguration opens the configuration file. That is the file with the given name beside the
+// trace, or the only file whose name ends in it: people who keep several traces in a folder add a
+// prefix to its name.
+func (c *legacyConverter) openConfiguration() (fs.File, error) {
 	dir := path.Dir(c.Src.Name)
 	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
 	f, err := format.OpenRegular(c.Src.FS, path.Join(dir, base))
@@ -180,7 +181,7 @@ func (c *legacy) configuration() (fs.File, error) {
 	return format.OpenRegular(c.Src.FS, path.Join(dir, found))
 }
 
-func (c *legacy) line(l []byte, number int64) error {
+func (c *legacyConverter) line(l []byte, number int64) error {
 	text := strings.TrimRight(string(l), "\r")
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -194,7 +195,7 @@ func (c *legacy) line(l []byte, number int64) error {
 		f = strings.Fields(text)
 	}
 	bad := func(found, expected string) error {
-		text = "# " + text // so that a copy has it
+		text = "# " + text // a copy keeps the line as a comment
 		return cmp.Or(c.Defect("etf.legacy-line", trace.Error, number, quote(l), found, expected), comment())
 	}
 	if len(f) < 2 {
@@ -236,11 +237,12 @@ func (c *legacy) line(l []byte, number int64) error {
 	return c.emit(&r, number)
 }
 
-// legacyFields are the fields of a line. All lines are a keyword and a fixed number of numbers, one of them a
-// unit for resources, then a context id and the context's values.
+// legacyFields holds the fields of a V0.1 line. A line consists of a keyword, a fixed number of numbers
+// (one of which is a unit for resources), a context id, and the values of that context.
 type legacyFields []string
 
-// numbers returns n fields from a field on. ok is false if there are fewer, or if one is no number.
+// numbers returns n fields, beginning with field from. ok is false if there are fewer fields, or if one
+// of them is not a number.
 func (f legacyFields) numbers(from, n int) (list []string, ok bool) {
 	if len(f) < from+n {
 		return nil, false
@@ -268,9 +270,10 @@ func legacyTime(s string) trace.Decimal {
 	return d
 }
 
-// resource reads the fields of a resource, and remembers its mode for its claims. If they are invalid, it
-// returns what was found and what was expected, as claim and dependency do.
-func (c *legacy) resource(f legacyFields) (r Record, found, expected string) {
+// resource reads the fields of a resource, and stores its mode for the claims that follow. If the
+// fields are invalid, it returns the text that it found and a description of the text that it expected.
+// So do claim and dependency.
+func (c *legacyConverter) resource(f legacyFields) (r Record, found, expected string) {
 	a, ok := f.numbers(1, 2)
 	if !ok || len(f) < 6 {
 		return r, "too few fields", "R ID CAPACITY UNIT MODE [OFFSET] CONTEXT VALUES"
@@ -299,7 +302,7 @@ func (c *legacy) resource(f legacyFields) (r Record, found, expected string) {
 }
 
 // claim reads the fields of a claim.
-func (c *legacy) claim(f legacyFields) (r Record, found, expected string) {
+func (c *legacyConverter) claim(f legacyFields) (r Record, found, expected string) {
 	a, ok := f.numbers(1, 2)
 	if !ok {
 		return r, "no claim id and resource id", "C ID RESOURCE …"
@@ -327,12 +330,12 @@ func (c *legacy) claim(f legacyFields) (r Record, found, expected string) {
 }
 
 // dependency reads the fields of a dependency.
-func (c *legacy) dependency(f legacyFields) (r Record, found, expected string) {
+func (c *legacyConverter) dependency(f legacyFields) (r Record, found, expected string) {
 	v, ok := f.numbers(1, 4)
 	if !ok || legacyInteger(v[2]) < 0 || legacyInteger(v[2]) > 3 {
 		return r, "no two ids, type 0 to 3 and context", "D FROM TO TYPE CONTEXT VALUES"
 	}
-	// 0 end→begin, 1 end→end, 2 begin→begin, 3 begin→end.
+	// The types of V0.1 are 0: end to begin, 1: end to end, 2: begin to begin, 3: begin to end.
 	r = Record{Keyword: D, ID: c.deps, Type: [4]int64{2, 3, 0, 1}[legacyInteger(v[2])],
 		Src: legacyInteger(v[0]), Dst: legacyInteger(v[1])}
 	r.Attrs = c.conf.values(legacyInteger(v[3]), f[5:])

@@ -11,22 +11,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// linker finds where the ends of dependencies are. Dependencies refer to claims and events by id,
-// in any order and number; so ids and ends are sorted, on disk if necessary, and joined.
+// linker finds the events at the ends of dependencies. Dependencies refer to claims and events by id,
+// in any order. Therefore the linker sorts the ids and the ends of dependencies, on disk if necessary,
+// and joins both.
 type linker struct {
 	d     *decoder
 	ids   *extsort.Sorter // claims and events by (kind, id): location, line, start, end
 	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
 	texts *extsort.Sorter // dependencies by line
 	buf   []byte
-	// carried has the links of a trace that was written from another format.
+	// carried holds the links of a trace that was written from another format.
 	carried carrier.Links
 }
 
-// linkMemory is the memory limit of each of the linker's sorters.
+// linkMemory limits the memory of each of the linker's three sorters, in bytes.
 const linkMemory = 3 << 20
 
-// newLinker returns nil if no links are selected or there are none.
+// newLinker returns a linker, or nil if no links are selected or the trace has none.
 func (d *decoder) newLinker(sel trace.Selection) *linker {
 	if sel.Links == trace.NoLinks || d.deps == 0 && d.Restore == nil {
 		return nil
@@ -40,8 +41,8 @@ const (
 	eventIDs = 1
 )
 
-// take adds the results of a block.
-func (l *linker) take(p *parsed) error {
+// addBlock adds the ids and dependencies of a block.
+func (l *linker) addBlock(p *blockParser) error {
 	for i := range p.places {
 		x := &p.places[i]
 		b := binary.LittleEndian.AppendUint32(l.buf[:0], x.loc)
@@ -81,7 +82,7 @@ func (l *linker) dependency(r *dependency) error {
 	return l.texts.Add(r.line, 0, r.text)
 }
 
-// Close frees the linker's temporary files.
+// Close deletes the linker's temporary files.
 func (l *linker) Close() {
 	if l == nil {
 		return
@@ -92,10 +93,11 @@ func (l *linker) Close() {
 	l.carried.Close()
 }
 
-// linkBatch is the number of links that are delivered together.
+// linkBatch is the number of links in one delivery.
 const linkBatch = 1024
 
-// Links joins and delivers all links, in the order of their lines.
+// Links joins the dependencies with their claims and events, and delivers them in the order of their
+// lines.
 func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	if l == nil {
 		return nil
@@ -170,17 +172,17 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	return nil
 }
 
-// placeNumber returns a number of the place of an id: its line, start or end.
+// placeNumber returns number i of an encoded place: its line, start or end.
 func placeNumber(data []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(data[4+8*i:])) }
 
-// isBefore reports whether a place begins earlier than another one, or at the same time in an
-// earlier line.
+// isBefore reports whether the encoded place a begins earlier than b, or at the same time in an earlier
+// line.
 func isBefore(a, b []byte) bool {
 	return cmp.Or(cmp.Compare(placeNumber(a, 1), placeNumber(b, 1)), cmp.Compare(placeNumber(a, 0), placeNumber(b, 0))) < 0
 }
 
-// join finds, for each end of a dependency, the claim or event with its id. If several have the id,
-// the one that begins first counts, so that it is still the same where lines are sorted by time.
+// join finds the claim or event for each end of a dependency. If several claims have the id, it takes
+// the one that begins first, because sorting the lines by time does not change which one that is.
 func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 	ids, err := l.ids.Sort(ctx)
 	if err != nil {

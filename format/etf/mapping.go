@@ -2,8 +2,8 @@ package etf
 
 import "github.com/weft-trace/weft/format"
 
-// mapping returns how a subject of another format is written; docs/mapping.md has the table. Events
-// without an entry in mappings become an E line.
+// mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
+// table. Events without an entry in mappings become E lines.
 func mapping(s format.Subject) format.Mapped {
 	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
 		return m

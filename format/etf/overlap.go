@@ -2,50 +2,51 @@ package etf
 
 import "cmp"
 
-// places are the parts of a resource that open claims hold. They find what overlaps with a part in
-// logarithmic time, however many claims are open. What holds nothing is not among them.
+// places holds the parts of a resource that open claims occupy. It finds the claims that overlap with a
+// part in logarithmic time, however many claims are open. It leaves out claims of nothing.
 type places struct {
-	begins placeTree // by where they begin
-	ends   placeTree // and by where they end
+	begins placeTree // ordered by offset
+	ends   placeTree // ordered by the end of the part: offset + amount
 }
 
-func (p *places) add(h *held) {
+func (p *places) add(h *openClaim) {
 	if end := h.offset + h.amount; end > h.offset {
 		p.begins.add(place{h.offset, h.number, end, h})
 		p.ends.add(place{end, h.number, end, h})
 	}
 }
 
-func (p *places) remove(h *held) {
+func (p *places) remove(h *openClaim) {
 	if end := h.offset + h.amount; end > h.offset {
 		p.begins.remove(h.offset, h.number)
 		p.ends.remove(end, h.number)
 	}
 }
 
-// overlaps finds the claims that overlap with h, and returns their number. other is the one with the lowest
-// offset or, among several, the one that began first. It is nil if there are none.
-func (p *places) overlaps(h *held) (other *held, n int) {
+// overlaps returns the number of claims that overlap with h. other is the one of them with the lowest
+// offset and, among several at that offset, the one that began first. It is nil if no claim overlaps.
+func (p *places) overlaps(h *openClaim) (other *openClaim, n int) {
 	end := h.offset + h.amount
 	if end <= h.offset {
 		return nil, 0
 	}
-	// Those that begin before its end, but for those that end before its begin.
-	if n = p.begins.below(end) - p.ends.upTo(h.offset); n > 0 {
-		other = p.begins.first(h.offset)
+	// Count the claims that begin before the end of h, and subtract those that end before its begin.
+	if n = p.begins.countBelow(end) - p.ends.countUpTo(h.offset); n > 0 {
+		other = p.begins.firstEndingAfter(h.offset)
 	}
 	return other, n
 }
 
-// place is a claim in a tree, by a key and, of those with equal keys, its number.
+// place is a claim in a placeTree. Places are ordered by key and, if their keys are equal, by number.
 type place struct {
 	key    float64
 	number uint64
 	end    float64
-	claim  *held
+	claim  *openClaim
 }
 
-// placeTree is a treap: a search tree that is a heap of numbers drawn by lot, hence as good as balanced.
+// placeTree is a treap: a search tree by key that is also a heap by random priority. The random
+// priorities keep its expected depth logarithmic.
 type placeTree struct {
 	root *placeNode
 	lot  uint64
@@ -54,8 +55,8 @@ type placeTree struct {
 type placeNode struct {
 	place
 	lot         uint64
-	size        int     // nodes of the tree below, with this one
-	last        float64 // the last end of these
+	size        int     // number of nodes in this subtree
+	last        float64 // the greatest end of a claim in this subtree
 	left, right *placeNode
 }
 
@@ -66,7 +67,7 @@ func (n *placeNode) count() int {
 	return n.size
 }
 
-// update makes size and last right.
+// update computes size and last from the children.
 func (n *placeNode) update() *placeNode {
 	n.size, n.last = 1+n.left.count()+n.right.count(), n.end
 	if n.left != nil {
@@ -78,7 +79,7 @@ func (n *placeNode) update() *placeNode {
 	return n
 }
 
-// split splits a tree into what is before a key and number, and the rest.
+// split splits a tree into the places before a key and number, and the rest.
 func (n *placeNode) split(key float64, number uint64) (before, rest *placeNode) {
 	switch {
 	case n == nil:
@@ -91,7 +92,7 @@ func (n *placeNode) split(key float64, number uint64) (before, rest *placeNode) 
 	return before, n.update()
 }
 
-// join makes one tree of two, of which the first is before the second.
+// join joins two trees. All places of a come before those of b.
 func join(a, b *placeNode) *placeNode {
 	switch {
 	case a == nil:
@@ -112,15 +113,15 @@ func (t *placeTree) add(p place) {
 	t.root = join(join(before, (&placeNode{place: p, lot: t.lot}).update()), rest)
 }
 
-// remove takes out the place with a key and number.
+// remove removes the place with a key and number.
 func (t *placeTree) remove(key float64, number uint64) {
 	before, rest := t.root.split(key, number)
 	_, rest = rest.split(key, number+1)
 	t.root = join(before, rest)
 }
 
-// below counts the places whose key is less than one.
-func (t *placeTree) below(key float64) (count int) {
+// countBelow counts the places whose key is less than the given one.
+func (t *placeTree) countBelow(key float64) (count int) {
 	for n := t.root; n != nil; {
 		if n.key < key {
 			count += 1 + n.left.count()
@@ -132,8 +133,8 @@ func (t *placeTree) below(key float64) (count int) {
 	return count
 }
 
-// upTo counts the places whose key is no more than one.
-func (t *placeTree) upTo(key float64) (count int) {
+// countUpTo counts the places whose key is at most the given one.
+func (t *placeTree) countUpTo(key float64) (count int) {
 	for n := t.root; n != nil; {
 		if n.key <= key {
 			count += 1 + n.left.count()
@@ -145,8 +146,8 @@ func (t *placeTree) upTo(key float64) (count int) {
 	return count
 }
 
-// first is the first place that ends behind a key.
-func (t *placeTree) first(key float64) *held {
+// firstEndingAfterEndingAfter returns the claim of the first place that ends after the given key.
+func (t *placeTree) firstEndingAfter(key float64) *openClaim {
 	for n := t.root; n != nil; {
 		switch {
 		case n.left != nil && n.left.last > key:

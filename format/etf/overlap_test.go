@@ -15,7 +15,7 @@ import (
 func TestPlaces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var p places
-	var list []*held
+	var list []*openClaim
 	found := 0
 	for i := range uint64(20_000) {
 		if rng.IntN(100) < 48 && len(list) > 0 {
@@ -24,8 +24,8 @@ func TestPlaces(t *testing.T) {
 			list = slices.Delete(list, k, k+1)
 			continue
 		}
-		h := &held{number: i, offset: float64(rng.IntN(2000)) / 4, amount: float64(rng.IntN(8)) - 1}
-		var want *held
+		h := &openClaim{number: i, offset: float64(rng.IntN(2000)) / 4, amount: float64(rng.IntN(8)) - 1}
+		var want *openClaim
 		n := 0
 		for _, o := range list {
 			if h.amount <= 0 || o.amount <= 0 || o.offset >= h.offset+h.amount || h.offset >= o.offset+o.amount {
@@ -87,7 +87,7 @@ func TestOverloadIsExact(t *testing.T) {
 	if want := []string{"10004: 1.25 of resource 0 held at 20003 s: at most its capacity 1"}; !slices.Equal(list, want) {
 		t.Errorf("found %q, expected %q", list, want)
 	}
-	var x total
+	var x preciseSum
 	for range 10 {
 		x.add(0.1)
 	}

@@ -14,76 +14,80 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// carryPrefix is the prefix of T attributes that carry the definitions of another format's trace.
+// carryPrefix begins the names of the T attributes that carry the definitions of another format's
+// trace.
 const carryPrefix = "weft.definitions."
 
-// carryKey is the attribute of a carried event that describes the original: "region:order:order"
-// for a claim, where the orders rank enter and leave among all events, and "location:order" for an
-// E line, with ":derived" for derived rows.
+// carryKey is the attribute of a carried event from which the original event is restored. For a C line
+// its value is "region:order:order", where the two numbers give the position of the enter and the leave
+// among all events. For an E line its value is "location:order". Derived rows have ":derived" at the
+// end.
 const carryKey = "weft"
 
-// item is one line with a time, before it is added to a batch.
-type item struct {
+// timedLine holds the values of a line with a time, before they are added to a batch.
+type timedLine struct {
 	kind     Keyword
 	loc, ref uint32
 	res      uint32
 	pos      int64
 	t0, t1   int64
 	id       int64
-	x, y, z  float64 // amount and offset; c, b, a; a sample's value
+	x, y, z  float64 // C: amount and offset; F: c, b and a; TSP, TSR: the value of a sample
 }
 
-// rank restores the place of a carried event: its rank among all events, and that of the leave.
-type rank struct {
+// carriedOrder tells where a carried event belongs: its position among all events, and that of its
+// leave.
+type carriedOrder struct {
 	order [2]int64
 	flags uint8
 }
 
-// Flags of carried items.
+// Flags of carried events.
 const (
 	derived uint8 = 1 << iota
 	neverLeft
 	isCarried
 )
 
-// blockEvents has the events that a block contains for one location, or for all when locations are
-// mixed: the events in time order, and the ends after the last of them.
+// blockEvents holds the events of a block at one location, or at all locations if the batch mixes them:
+// a batch of events in time order, and the pending events that come after it.
 type blockEvents struct {
 	batch   trace.Batch
-	columns columns // writes the batch, unless a trace is restored
-	ends    ends
+	columns columns // adds rows to batch, unless a trace is restored
+	ends    pendingHeap
 }
 
-// idPlace is the place of a claim or event with an id, for the linker.
+// idPlace records for the linker which claim or event has an id, and where it is.
 type idPlace struct {
 	kind, id, line, t0, t1 int64
 	loc                    uint32
 }
 
-// parsed is a block of lines converted to events.
-type parsed struct {
-	d         *decoder
-	place     linetrace.Place
-	mixed     bool
-	slots     []int32        // by location: 1 + its index in lanes
-	lanes     []*blockEvents // the first used ones belong to this block
-	used      int
-	keys      []uint32 // attributes of the current line
-	vals      []trace.Value
-	times     []int64        // of a TSP line
-	raw       []Attr         // attributes of a carried line
-	pairs     []carrier.Pair // scratch
-	discarded blockEvents    // receives the attributes of dependencies, which are dropped
-	links     bool           // links are selected
-	deps      []dependency
-	places    []idPlace
-	texts     []carriedLinks
-	rec       Record
-	// Unreadable lines of the block, and the number of dependencies among them.
+// blockParser converts the lines of a block to events, and holds the results.
+type blockParser struct {
+	d           *decoder
+	place       linetrace.Place
+	mixed       bool
+	slots       []int32        // by location: 1 + its index in perLocation
+	perLocation []*blockEvents // events by location; the first used elements belong to this block
+	used        int
+	keys        []uint32 // attributes of the current line
+	vals        []trace.Value
+	times       []int64        // times of the current TSP line
+	raw         []Attr         // attributes of the current carried line
+	pairs       []carrier.Pair // reused by restored
+	discarded   blockEvents    // receives the attributes of dependencies, which are dropped
+	links       bool           // whether links are selected
+	deps        []dependency
+	places      []idPlace
+	texts       []carriedLinks
+	rec         Record
+	// skipped counts the lines of the block that cannot be read. skippedLinks counts the dependencies
+	// among them.
 	skipped, skippedLinks int64
-	kept                  unclear // lines of the block
-	rounded               bool    // a rounded time of the current line has been reported
-	// Caches of this parser.
+	kept                  inexactCounts // counts for the lines of the block
+	rounded               bool          // a rounded time of the current line has been reported
+	// Caches that remain valid for the next blocks.
 	regions map[string]uint32
 	attrs   map[string]uint32
 	recent  [3]recentKeys // of claims, events and dependencies
@@ -91,25 +95,25 @@ type parsed struct {
 	amounts amounts
 }
 
-// carriedLinks are packed links of a restored trace.
+// carriedLinks holds the packed links of a line of a restored trace.
 type carriedLinks struct {
 	line int64
 	data []byte
 }
 
-// recentRegion caches the region of an activity.
+// recentRegion is an entry of the cache of regions by activity.
 type recentRegion struct {
 	name string
 	ref  uint32
 }
 
-// dependency is a D line.
+// dependency holds the fields of a D line.
 type dependency struct {
 	line, typ, src, dst int64
-	text                []byte // the line, in the block
+	text                []byte // the whole line, in the memory of the block
 }
 
-// recentOf returns the index of the cached attribute keys for lines with keyword k.
+// recentOf returns the index in recent for lines with keyword k.
 func recentOf(k Keyword) int {
 	switch k {
 	case C:
@@ -120,15 +124,15 @@ func recentOf(k Keyword) int {
 	return 2
 }
 
-// Parse converts the lines of a block to events.
-func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
+// Parse converts the lines of a block to events. The block begins at the given place of the file.
+func (p *blockParser) Parse(b *lines.Block, at linetrace.Place) error {
 	p.place = at
-	for _, l := range p.lanes[:p.used] {
+	for _, l := range p.perLocation[:p.used] {
 		if l.batch.Loc != trace.MixedLoc {
 			p.slots[l.batch.Loc] = 0
 		}
 	}
-	p.used, p.skipped, p.skippedLinks, p.kept = 0, 0, 0, unclear{}
+	p.used, p.skipped, p.skippedLinks, p.kept = 0, 0, 0, inexactCounts{}
 	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
 	w := p.d.File.Walk(b)
 	usual := w.Plain() && p.d.Restore == nil
@@ -162,37 +166,37 @@ func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
 		p.d.skipped.Add(p.skipped)
 		p.d.skippedLinks.Add(p.skippedLinks)
 	}
-	if p.kept != (unclear{}) {
+	if p.kept != (inexactCounts{}) {
 		p.d.lessText.Add(p.kept.lessText)
 		p.d.otherForm.Add(p.kept.otherForm)
 		p.d.rounded.Add(p.kept.rounded)
 	}
 	if p.d.Restore == nil {
-		for _, l := range p.lanes[:p.used] {
+		for _, l := range p.perLocation[:p.used] {
 			l.columns.finish(&l.batch)
 		}
 	}
 	return nil
 }
 
-func (p *parsed) report(b problem, number int64, l []byte) error {
+func (p *blockParser) report(b problem, number int64, l []byte) error {
 	if p.d.Scanned {
 		return nil
 	}
 	return p.d.Opt.Defect(b.defect(p.d.File.Name, number, l))
 }
 
-// skip reports and counts an unreadable line.
-func (p *parsed) skip(b problem, number int64, l []byte) error {
+// skip reports and counts a line that cannot be read.
+func (p *blockParser) skip(b problem, number int64, l []byte) error {
 	p.skipped++
-	if k, _, _ := keyword(l); k == D {
+	if k, _, _ := parseKeyword(l); k == D {
 		p.skippedLinks++
 	}
 	return p.report(b, number, l)
 }
 
-// ticks converts a time of the line.
-func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
+// ticks converts a time of the current line to ticks.
+func (p *blockParser) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	if t.Scale == p.d.Digits {
 		return t.Coef, nil
 	}
@@ -206,9 +210,9 @@ func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
 	return v, err
 }
 
-func (p *parsed) line(l []byte, number int64) error {
+func (p *blockParser) line(l []byte, number int64) error {
 	d := p.d
-	k, i, isBlank := keyword(l)
+	k, i, isBlank := parseKeyword(l)
 	if isBlank {
 		return nil
 	}
@@ -216,7 +220,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	case NoKeyword:
 		return p.report(unknownKeyword(l), number, l)
 	case TU, O, T, R, S, TS, TSS:
-		return nil // read when the trace was opened
+		return nil // a definition, which was read when the trace was opened
 	}
 	rec := &p.rec
 	attrs, bad := rec.parse(k, l, i)
@@ -248,7 +252,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	if err != nil {
 		return err
 	}
-	it := item{kind: k, pos: number, t0: t0, t1: t0, id: rec.ID, ref: trace.NoRef, loc: trace.NoRef}
+	it := timedLine{kind: k, pos: number, t0: t0, t1: t0, id: rec.ID, ref: trace.NoRef, loc: trace.NoRef}
 	if k != E {
 		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
 			return err
@@ -264,7 +268,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	case C:
 		if it.t1 <= t0 {
 			if d.Restore != nil {
-				break // a region of another format's trace
+				break // the line is a visit of another format's trace, which may have no duration
 			}
 			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end",
 				trace.Warning}, number, l); err != nil {
@@ -279,7 +283,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	case E:
 		it.loc = d.events
 	case F:
-		if it.t1 <= t0 { // with rounded times
+		if it.t1 <= t0 { // rounding made the times equal
 			return p.skipInterval(number, l)
 		}
 		it.ref, err = p.signal(rec.ID, number, l)
@@ -298,12 +302,12 @@ func (p *parsed) line(l []byte, number int64) error {
 			return err
 		}
 	}
-	p.add(&it)
+	p.addLine(&it)
 	return nil
 }
 
-// skipInterval skips a line whose end is not after its start.
-func (p *parsed) skipInterval(number int64, l []byte) error {
+// skipInterval skips a line whose end is not later than its start.
+func (p *blockParser) skipInterval(number int64, l []byte) error {
 	start, end := p.rec.Start.String(), p.rec.End.String()
 	b := problem{"etf.fragment-times", "end " + end + ", start " + start,
 		"start < end; the trace is read without the fragment", trace.Error}
@@ -317,11 +321,11 @@ func (p *parsed) skipInterval(number int64, l []byte) error {
 	return p.skip(b, number, l)
 }
 
-// carried reads the data that restores an event of another format's trace.
-func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []byte) error {
+// carried restores an event of another format's trace from the attributes of its line.
+func (p *blockParser) carried(it *timedLine, rec *Record, list []byte, number int64, l []byte) error {
 	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
 	p.raw = p.raw[:0]
-	var r rank
+	var r carriedOrder
 	for {
 		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
@@ -335,20 +339,20 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 		}
 		switch {
 		case key == carryKey:
-			if !r.place(it, value) {
+			if !r.parse(it, value) {
 				return p.skip(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning},
 					number, l)
 			}
 		case it.kind == C && (key == "name" || key == "depth"), key == "name":
-			// For display only.
+			// These attributes only make the line readable in TRACE's tools.
 		default:
 			p.raw = append(p.raw, Attr{key, value})
 		}
 	}
 }
 
-// place reads the attribute carryKey.
-func (r *rank) place(it *item, s string) bool {
+// parse reads the value of the attribute carryKey.
+func (r *carriedOrder) parse(it *timedLine, s string) bool {
 	first, rest, _ := strings.Cut(s, ":")
 	order, rest, more := strings.Cut(rest, ":")
 	at, err1 := strconv.ParseUint(first, 10, 32)
@@ -375,8 +379,8 @@ func (r *rank) place(it *item, s string) bool {
 	return more
 }
 
-// checkClaim finds the resource of a claim and checks its amount and offset.
-func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error {
+// checkClaim finds the resource of a claim, and checks the claim's amount and offset.
+func (p *blockParser) checkClaim(it *timedLine, rec *Record, number int64, l []byte) error {
 	d := p.d
 	res, ok := d.resourceOf(rec.Resource)
 	if !ok {
@@ -426,12 +430,12 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 	return nil
 }
 
-// stringOf returns a string that shares the memory of b. Values are valid as long as their block.
+// stringOf returns a string that shares the memory of b. Such a string is valid as long as its block.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// missingResource creates a stand-in for a resource without an R line, so that its claims are not
+// missingResource creates a stand-in for a resource that has no R line, so that its claims are not
 // lost.
-func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, error) {
+func (p *blockParser) missingResource(rec *Record, number int64, l []byte) (uint32, error) {
 	if err := p.report(problem{"etf.unknown-resource", fmt.Sprintf("resource id %d", rec.Resource), "the id of an R line",
 		trace.Error}, number, l); err != nil {
 		return 0, err
@@ -445,8 +449,8 @@ func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, e
 	})
 }
 
-// signal returns the metric of a fragment's signal.
-func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
+// signal returns the metric of the signal with an id.
+func (p *blockParser) signal(id int64, number int64, l []byte) (uint32, error) {
 	m, err := p.metric(seriesKey{kind: S, group: id}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
 	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
 		err = p.report(problem{"etf.late-definition",
@@ -456,7 +460,7 @@ func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
 	return m, err
 }
 
-func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number int64, l []byte) (uint32, error) {
+func (p *blockParser) metric(k seriesKey, kind trace.MetricKind, id string, number int64, l []byte) (uint32, error) {
 	d := p.d
 	return linetrace.Define(&d.Text, p.place, d.metrics, k, func() (uint32, error) {
 		what := "the id of an S line"
@@ -472,8 +476,8 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 	})
 }
 
-// samples creates items for the values of a TSP or TSR line.
-func (p *parsed) samples(number int64, l []byte) error {
+// samples adds the values of a TSP or TSR line.
+func (p *blockParser) samples(number int64, l []byte) error {
 	rec := &p.rec
 	if !rec.Keyword.isInterval(rec.Start, rec.End) {
 		return p.skipInterval(number, l)
@@ -483,7 +487,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 	if err != nil {
 		return err
 	}
-	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(m).Location}
+	it := timedLine{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(m).Location}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
 		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented",
@@ -496,7 +500,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
 			return err
 		}
-		p.add(&it)
+		p.addLine(&it)
 		return nil
 	}
 	p.times = p.times[:0]
@@ -507,12 +511,12 @@ func (p *parsed) samples(number int64, l []byte) error {
 		}
 		p.times = append(p.times, t)
 	}
-	p.points(m, p.times, number)
+	p.addSamples(m, p.times, number)
 	return nil
 }
 
-// dependency keeps a D line for the linker.
-func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
+// dependency stores a D line for the linker.
+func (p *blockParser) dependency(attrs []byte, number int64, l []byte) error {
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
 		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type),
@@ -524,7 +528,7 @@ func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 			return err
 		}
 	}
-	// The attributes are parsed to report their defects; the linker parses them again.
+	// Parse the attributes now to report their defects. The linker parses them again to use them.
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	_, err := p.attributes(attrs, trace.NoRef, D, number, l)
 	if p.links {
@@ -533,8 +537,9 @@ func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 	return err
 }
 
-// attributes adds a line's attributes and returns the region that they name.
-func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
+// attributes parses a line's attributes. It returns the region that they name, or ref if they name
+// none.
+func (p *blockParser) attributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
 	recent := &p.recent[recentOf(kind)]
 	named := kind == C || kind == E
 	from := len(p.keys)
@@ -560,7 +565,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		if n < len(recent.list) && recent.list[n].name == key && key != "" {
 			k, act = recent.list[n].key, recent.list[n].activity
 		} else {
-			k, act = p.key(key)
+			k, act = p.attribute(key)
 			if !named {
 				act = 0
 			}
@@ -590,8 +595,9 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 	}
 }
 
-// key returns the attribute with a key, and adds it if it is new.
-func (p *parsed) key(name string) (uint32, int8) {
+// attribute returns the id of the attribute with a name, which it defines if needed, and the name's
+// position among the keys that name an activity.
+func (p *blockParser) attribute(name string) (uint32, int8) {
 	act := int8(0)
 	for i, a := range p.d.activity {
 		if a == name && i < 100 {
@@ -610,8 +616,8 @@ func (p *parsed) key(name string) (uint32, int8) {
 	return k, act
 }
 
-// region returns the region of an activity, and adds it if it is new.
-func (p *parsed) region(name string) uint32 {
+// region returns the region of an activity, which it defines if needed.
+func (p *blockParser) region(name string) uint32 {
 	slot := &p.last[0]
 	if n := len(name); n > 0 {
 		slot = &p.last[(int(name[0])+int(name[n-1])*3+n*7)&63]
@@ -620,7 +626,7 @@ func (p *parsed) region(name string) uint32 {
 		return slot.ref
 	}
 	if r, ok := p.regions[name]; ok {
-		// The cached name must not alias a block.
+		// The cache outlives the block, so the name must not share its memory.
 		*slot = recentRegion{strings.Clone(name), r}
 		return r
 	}
@@ -629,7 +635,7 @@ func (p *parsed) region(name string) uint32 {
 	r, _ := linetrace.Define(&d.Text, p.place, d.regions, name, func() (uint32, error) {
 		return d.Model.Regions.Add(trace.Region{Name: trace.Text(name)}), nil
 	})
-	// There may be as many activities as claims: limit the cache of each parser.
+	// A trace can have as many activities as claims, so each parser limits its cache.
 	if len(p.regions) > 1<<14 {
 		clear(p.regions)
 	}

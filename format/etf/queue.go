@@ -8,24 +8,24 @@ import (
 	"github.com/weft-trace/weft/internal/openset"
 )
 
-// openClaims finds the numbers of open claims in the queue by their ids. If ids are counted up in
-// the order in which claims begin, the number follows from the id; maps have the other claims. Of
-// several claims with the same id, the one of the line ends, else the first one.
+// openClaims finds open claims in the queue by their ids. If ids increase by one from claim to claim,
+// it computes a claim's number from its id. Maps have all other claims. If several open claims have the
+// same id, it takes the one whose line number matches, or else the oldest.
 type openClaims struct {
 	any    bool
-	offset int64 // number minus id
+	offset int64 // number of a claim minus its id
 	others map[claimKey]int64
-	same   map[claimKey]*openset.Queue[int64, int64] // several with one key, by their lines
+	same   map[claimKey]*openset.Queue[int64, int64] // used if several open claims have the same key; ordered by line
 }
 
 type claimKey struct {
 	id       int64
-	res, ref uint32 // resource and region
+	res, ref uint32 // index of the resource and of the region
 }
 
 // add adds claim number at, which has just begun.
 func (o *openClaims) add(q *queue, at int64, k claimKey) {
-	x := q.at(at)
+	x := q.claim(at)
 	if !o.any {
 		o.any, o.offset = true, at-k.id
 	}
@@ -41,7 +41,7 @@ func (o *openClaims) add(q *queue, at int64, k claimKey) {
 		}
 		delete(o.others, k)
 		l = &openset.Queue[int64, int64]{}
-		l.Open(first, [2]int64{q.at(first).pos})
+		l.Open(first, [2]int64{q.claim(first).pos})
 		if o.same == nil {
 			o.same = map[claimKey]*openset.Queue[int64, int64]{}
 		}
@@ -50,10 +50,11 @@ func (o *openClaims) add(q *queue, at int64, k claimKey) {
 	l.Open(at, [2]int64{x.pos})
 }
 
-// take finds and removes an open claim. isGuess is set if there are several and none is of the line pos.
-func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, ok bool) {
+// remove finds an open claim and removes it. isGuess is set if several claims match and none of them
+// has the line pos.
+func (o *openClaims) remove(q *queue, k claimKey, pos int64) (at int64, isGuess, ok bool) {
 	at = k.id + o.offset
-	x := q.at(at)
+	x := q.claim(at)
 	counted := x != nil && x.key == k && !x.other && !x.done
 	if counted && x.pos == pos && pos > 0 {
 		return at, false, true
@@ -64,7 +65,7 @@ func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, o
 		if !ok {
 			return at, false, counted
 		}
-		if isGuess = counted && (pos <= 0 || q.at(n).pos != pos); isGuess && at < n {
+		if isGuess = counted && (pos <= 0 || q.claim(n).pos != pos); isGuess && at < n {
 			return at, true, true
 		}
 		delete(o.others, k)
@@ -85,40 +86,39 @@ func (o *openClaims) take(q *queue, k claimKey, pos int64) (at int64, isGuess, o
 	return at, isGuess, true
 }
 
-// queueLimit is the number of claims that wait for an older one to end before that one is put
-// aside. Texts of up to textLimit bytes are reused.
+// queueLimit is the number of claims that may wait for an older claim to end. Beyond it, the older
+// claim is put aside. textLimit is the largest size, in bytes, of a claim's buffer that is reused.
 const (
 	queueLimit = 1 << 14
 	textLimit  = 256
 	textRoom   = 160
 )
 
-// queue holds claims in the order in which they begin until they end, so that they can be written
-// in that order. A claim that lasts longer than queueLimit others is put aside, and inserted at its
-// place at the end.
+// queue stores claims until they end, and writes them in the order in which they begin. A claim that
+// lasts longer than the next queueLimit claims is put aside. It is inserted at its place in the end.
 type queue struct {
 	w     *Writer
-	list  []queued // ring buffer
-	first int64    // number of the oldest
+	list  []queuedClaim // ring buffer of claims by number
+	first int64         // number of the oldest claim
 	next  int64
-	aside map[int64]*queued // claims put aside, by number
+	aside map[int64]*queuedClaim // claims that were put aside, by number
 	buf   []byte
 	from  *rewriter
 }
 
-// append appends a claim's line.
-func (q *queue) append(x *queued, b []byte) []byte {
+// append appends the complete line of a claim to b.
+func (q *queue) append(x *queuedClaim, b []byte) []byte {
 	if q.from == nil {
 		return x.append(b)
 	}
 	n := len(b)
 	b = x.append(b)
-	return append(q.from.line(x.pos, b[:len(b)-1], n), '\n')
+	return append(q.from.restoreLine(x.pos, b[:len(b)-1], n), '\n')
 }
 
-// carry appends the attribute that restores a region: "region:order of the enter:order of the
-// leave". The last part is missing if the region is never left.
-func (x *queued) carry(b []byte, leave int64) []byte {
+// appendCarryKey appends the attribute from which a visit is restored: "region:order of the enter:order
+// of the leave". The last number is missing if the visit has no leave.
+func (x *queuedClaim) appendCarryKey(b []byte, leave int64) []byte {
 	b = append(b, ", "+carryKey+"="...)
 	b = digits.AppendUint(b, uint64(x.region))
 	b = digits.AppendInt(append(b, ':'), x.order)
@@ -129,28 +129,28 @@ func (x *queued) carry(b []byte, leave int64) []byte {
 	return b
 }
 
-type queued struct {
-	text   []byte // the line without the end, which is inserted at cut
+type queuedClaim struct {
+	text   []byte // the line without the end time, which belongs at position cut
 	end    []byte
 	cut    int
-	order  int64    // other formats: rank of the enter among all rows
-	region uint32   // other formats
-	key    claimKey // TRACE's own
+	order  int64    // for other formats: position of the enter among all rows
+	region uint32   // for other formats: the region that is visited
+	key    claimKey // resource and id, for traces that were read from a TRACE file
 	done   bool
-	other  bool  // the map of openClaims has the claim
-	place  int64 // its place in the spool, if it was put aside
-	pos    int64 // of its line in the file
+	other  bool  // a map of openClaims has the claim
+	place  int64 // position in the spool, for a claim that was put aside
+	pos    int64 // number of the claim's line in the original file
 }
 
-// append appends the claim's line.
-func (x *queued) append(b []byte) []byte {
+// append appends the complete line of the claim to b.
+func (x *queuedClaim) append(b []byte) []byte {
 	n := len(b)
 	if x.cut > 32 || len(x.end) > 32 || cap(x.end) < 32 || len(x.text)-x.cut > 64 || cap(x.text) < textRoom ||
 		cap(b)-n < textRoom {
 		b = append(append(append(b, x.text[:x.cut]...), x.end...), x.text[x.cut:]...)
 		return append(b, '\n')
 	}
-	// Copies a fixed length, which is faster.
+	// Copying a fixed number of bytes is faster.
 	from, to := x.text[:textRoom], b[n:n+textRoom]
 	copy32(to, from)
 	i := x.cut
@@ -166,30 +166,31 @@ func (x *queued) append(b []byte) []byte {
 // empty reports whether no claim is waiting.
 func (q *queue) empty() bool { return q.first == q.next && len(q.aside) == 0 }
 
-// at returns claim number n, or nil if it has been written.
-func (q *queue) at(n int64) *queued {
+// claim returns claim number n, or nil if it has been written.
+func (q *queue) claim(n int64) *queuedClaim {
 	if n < q.first || n >= q.next {
 		return q.aside[n]
 	}
 	return &q.list[n&int64(len(q.list)-1)]
 }
 
-// begin adds a claim and returns its number. The caller appends its resource and all that follows
-// to its text, which has room for at least 32 bytes. start must have as much memory.
-func (q *queue) begin(id int64, start []byte) (int64, *queued) {
+// begin adds a claim with the given id and start time, and returns its number. The caller appends the
+// rest of the line to the claim's text, which has room for at least 32 bytes. The capacity of start
+// must be at least 32 bytes, too.
+func (q *queue) begin(id int64, start []byte) (int64, *queuedClaim) {
 	if q.list == nil {
-		q.list = make([]queued, 64) // small, so that it stays in the processor's cache
+		q.list = make([]queuedClaim, 64) // small, so that it stays in the processor's cache
 	}
 	if q.next-q.first == int64(len(q.list)) {
 		old := q.list
-		q.list = make([]queued, 2*len(old))
+		q.list = make([]queuedClaim, 2*len(old))
 		for n := q.first; n < q.next; n++ {
 			q.list[n&int64(len(q.list)-1)] = old[n&int64(len(old)-1)]
 		}
 	}
 	n := q.next
 	q.next++
-	x := q.at(n)
+	x := q.claim(n)
 	x.done = false
 	if x.text == nil {
 		x.text, x.end = make([]byte, 0, textRoom), make([]byte, 0, 32)
@@ -211,9 +212,9 @@ func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	return n, x
 }
 
-// end sets the end of claim n and appends more to its attributes.
+// end sets the end time of claim n and appends more to its attributes.
 func (q *queue) end(n int64, t []byte, more []byte) error {
-	x := q.at(n)
+	x := q.claim(n)
 	x.end, x.done = appendShort(x.end[:0], t), true
 	if len(more) > 0 {
 		x.text = append(x.text, more...)
@@ -226,9 +227,9 @@ func (q *queue) end(n int64, t []byte, more []byte) error {
 	return nil
 }
 
-// write writes the complete claims before which no claim is open.
+// write writes the oldest claims up to the first one that is still open.
 func (q *queue) write() error {
-	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
+	if q.first == q.next || !q.claim(q.first).done && q.next-q.first <= queueLimit {
 		return nil
 	}
 	err := q.w.begin()
@@ -237,18 +238,18 @@ func (q *queue) write() error {
 	}
 	s := &q.w.first.Spool
 	for q.first < q.next {
-		x := q.at(q.first)
+		x := q.claim(q.first)
 		if !x.done {
 			if q.next-q.first <= queueLimit {
 				return nil
 			}
 			if q.aside == nil {
-				q.aside = map[int64]*queued{}
+				q.aside = map[int64]*queuedClaim{}
 			}
 			y := *x
 			y.place = q.w.claimsSize()
 			q.aside[q.first] = &y
-			*x = queued{}
+			*x = queuedClaim{}
 			q.first++
 			continue
 		}
@@ -268,19 +269,20 @@ func (q *queue) write() error {
 	return nil
 }
 
-// drain ends all open claims at time t and writes everything. If carried is set, the claims are
-// regions of another format's trace, and are marked as having no end.
+// drain ends all open claims at time t and writes all claims. If carried is set, the claims are visits
+// of another format's trace, and get the mark that says that they have no leave. It returns the number
+// of claims that were open.
 func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
 	waiting := slices.Sorted(maps.Keys(q.aside))
 	for n := q.first; n < q.next; n++ {
-		if !q.at(n).done {
+		if !q.claim(n).done {
 			waiting = append(waiting, n)
 		}
 	}
 	for _, n := range waiting {
 		var more []byte
 		if carried {
-			more = q.at(n).carry(nil, -1)
+			more = q.claim(n).appendCarryKey(nil, -1)
 		}
 		if err := q.end(n, t, more); err != nil {
 			return 0, err

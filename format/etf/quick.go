@@ -11,9 +11,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// integer reads a number without a decimal point, and the blank after it.
-func integer(data []byte, i int) (v int64, next int) {
-	if i+1 < len(data) && data[i+1] == ' ' { // resources and types are small
+// quickInteger reads an integer and the blank after it. next is where the next field begins, or 0 if
+// the slow path must read the number.
+func quickInteger(data []byte, i int) (v int64, next int) {
+	if i+1 < len(data) && data[i+1] == ' ' { // most ids of resources and dependency types have one digit
 		if d := data[i] - '0'; d <= 9 {
 			return int64(d), i + 2
 		}
@@ -31,7 +32,7 @@ func integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// skipInteger skips an integer of less than eight digits, or a longer one that integer reads.
+// skipInteger skips an integer. It is fast for less than eight digits, and calls quickInteger for more.
 func skipInteger(data []byte, i int) (next int) {
 	if len(data)-i >= 8 {
 		if n := digits.Count(binary.LittleEndian.Uint64(data[i:])); n < 8 {
@@ -41,12 +42,12 @@ func skipInteger(data []byte, i int) (next int) {
 			return i + n + 1
 		}
 	}
-	_, i = integer(data, i)
+	_, i = quickInteger(data, i)
 	return i
 }
 
-// semicolon skips ";" and a blank before it.
-func semicolon(data []byte, i int) (next int) {
+// skipSemicolon skips ";" and a blank before it.
+func skipSemicolon(data []byte, i int) (next int) {
 	if data[i] == ' ' {
 		i++
 	}
@@ -56,36 +57,38 @@ func semicolon(data []byte, i int) (next int) {
 	return i + 1
 }
 
-// real converts a number to a float64 if that is exact.
-func real(v int64, scale int32) (float64, bool) {
+// exactFloat converts a decimal number to a float64. ok is false if the result would not be exact.
+func exactFloat(v int64, scale int32) (float64, bool) {
 	if v > 1<<53 || v < -1<<53 {
 		return 0, false
 	}
 	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
-// amounts caches the values of numbers with a text of less than eight bytes. There are few
-// different amounts and offsets, and their varying lengths cause branch mispredictions.
+// amounts caches the float64 values of numbers with less than eight characters. Traces have few
+// different amounts and offsets, and parsing them costs mispredicted branches, because their lengths
+// vary.
 type amounts [256]struct {
-	text  uint64 // with the blank after it
+	text  uint64 // the number's characters and the blank after them, as eight bytes
 	value float64
 }
 
-// amount reads a number that is exact as a float64, and the blank after it.
-func (p *parsed) amount(data []byte, i int) (v float64, next int) {
+// amount reads a number and the blank after it. next is 0 if the number is not exact as a float64.
+func (p *blockParser) amount(data []byte, i int) (v float64, next int) {
 	if len(data)-i < 8 {
 		return 0, 0
 	}
 	x := binary.LittleEndian.Uint64(data[i:])
 	y := x ^ 0x2020202020202020
-	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080 // the lowest set bit is correct
+	// sets the highest bit of each blank; only the lowest set bit is reliable
+	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080
 	x &= blank ^ (blank - 1)
 	known := &p.amounts[x*0x9e3779b97f4a7c15>>56]
 	if known.text == x && blank != 0 {
 		return known.value, i + bits.TrailingZeros64(blank)>>3 + 1
 	}
 	n, scale, next := digits.Decimal(data, i, ' ')
-	v, ok := real(n, scale)
+	v, ok := exactFloat(n, scale)
 	if next == 0 || !ok {
 		return 0, 0
 	}
@@ -95,15 +98,15 @@ func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	return v, next
 }
 
-// quickClaim adds the claim at the start of rest. It returns the length of the line with its end,
-// or 0 if the line is not a common and faultless claim: no exponents, single blanks, the same
-// attributes as the claim before. Nearly all lines of large files are common.
-func (p *parsed) quickClaim(rest []byte, line int64) int {
+// quickClaim adds the claim at the start of rest. It returns the length of the line including its end.
+// It returns 0 if the line needs the slow path: if it has a defect, an exponent, repeated blanks, or
+// other attribute keys than the claim before it. Few lines of large files do.
+func (p *blockParser) quickClaim(rest []byte, line int64) int {
 	d := p.d
-	id, i := integer(rest, 2)
+	id, i := quickInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')
 	t1, scale1, i := digits.Decimal(rest, i, ' ')
-	resource, i := integer(rest, i)
+	resource, i := quickInteger(rest, i)
 	if i == 0 {
 		return 0
 	}
@@ -123,11 +126,11 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 		var v int64
 		var scale int32
 		v, scale, next = digits.Decimal(rest, i, digits.AnyByte)
-		if x, ok = real(v, scale); next == 0 || !ok {
+		if x, ok = exactFloat(v, scale); next == 0 || !ok {
 			return 0
 		}
 	}
-	if i = semicolon(rest, next); i == 0 || x < 0 || x > r.Capacity || y+x > r.Capacity {
+	if i = skipSemicolon(rest, next); i == 0 || x < 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
 	at, to := sameScale(t0, scale0, d.Digits), sameScale(t1, scale1, d.Digits)
@@ -143,8 +146,8 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if t1 <= t0 || t0 < 0 {
 		return 0
 	}
-	l := p.lane(r.Location)
-	l.room(1, 4, len(p.recent[0].list))
+	l := p.eventsOf(r.Location)
+	l.reserve(1, 4, len(p.recent[0].list))
 	l.release(t0, line)
 	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[0])
 	if end > 0 {
@@ -153,22 +156,22 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	return end
 }
 
-// quickEvent adds the event at the start of rest, like quickClaim.
-func (p *parsed) quickEvent(rest []byte, line int64) int {
-	id, i := integer(rest, 2)
+// quickEvent does for an event what quickClaim does for a claim.
+func (p *blockParser) quickEvent(rest []byte, line int64) int {
+	id, i := quickInteger(rest, 2)
 	t, scale, i := digits.Decimal(rest, i, digits.AnyByte)
 	if i == 0 {
 		return 0
 	}
-	if i = semicolon(rest, i); i == 0 || t < 0 {
+	if i = skipSemicolon(rest, i); i == 0 || t < 0 {
 		return 0
 	}
 	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.Digits)
 	if !ok {
 		return 0
 	}
-	l := p.lane(p.d.events)
-	l.room(1, 1, len(p.recent[1].list))
+	l := p.eventsOf(p.d.events)
+	l.reserve(1, 1, len(p.recent[1].list))
 	l.release(t, line)
 	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[1])
 	if end > 0 {
@@ -177,21 +180,21 @@ func (p *parsed) quickEvent(rest []byte, line int64) int {
 	return end
 }
 
-// quickDependency takes the dependency at the start of rest, like quickClaim.
-func (p *parsed) quickDependency(rest []byte, line int64) int {
-	_, i := integer(rest, 2)
-	typ, i := integer(rest, i)
-	src, i := integer(rest, i)
+// quickDependency does for a dependency what quickClaim does for a claim.
+func (p *blockParser) quickDependency(rest []byte, line int64) int {
+	_, i := quickInteger(rest, 2)
+	typ, i := quickInteger(rest, i)
+	src, i := quickInteger(rest, i)
 	dst, scale, i := digits.Decimal(rest, i, digits.AnyByte)
 	if i == 0 || scale != 0 || typ < 0 || typ > 8 || src == dst {
 		return 0
 	}
-	if i = semicolon(rest, i); i == 0 {
+	if i = skipSemicolon(rest, i); i == 0 {
 		return 0
 	}
 	n := &p.discarded
 	n.columns.attrs = 0
-	n.room(0, 0, len(p.recent[2].list))
+	n.reserve(0, 0, len(p.recent[2].list))
 	_, end := p.quickAttributes(rest, i, &n.columns, &p.recent[2])
 	if end > 0 && p.links {
 		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
@@ -199,10 +202,10 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	return end
 }
 
-// quickFragment adds the fragment at the start of rest, like quickClaim.
-func (p *parsed) quickFragment(rest []byte, line int64) int {
+// quickFragment does for a fragment what quickClaim does for a claim.
+func (p *blockParser) quickFragment(rest []byte, line int64) int {
 	d := p.d
-	id, i := integer(rest, 2)
+	id, i := quickInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')
 	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	c, scaleC, i := digits.Decimal(rest, i, ' ')
@@ -217,18 +220,18 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0
 	}
-	it := item{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(m).Location}
+	it := timedLine{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(m).Location}
 	var ok0, ok1, okC, okB, okA bool
 	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.Digits)
 	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.Digits)
-	it.x, okC = real(c, scaleC)
-	it.y, okB = real(b, scaleB)
-	it.z, okA = real(a, scaleA)
+	it.x, okC = exactFloat(c, scaleC)
+	it.y, okB = exactFloat(b, scaleB)
+	it.z, okA = exactFloat(a, scaleA)
 	if !ok0 || !ok1 || !okC || !okB || !okA || it.t0 < 0 || it.t1 <= it.t0 {
 		return 0
 	}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
-	p.add(&it)
+	p.addLine(&it)
 	return i + 1
 }
 
@@ -237,21 +240,21 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 	return v, exact && ok
 }
 
-// recentKeys has the keys of the last line of a kind.
+// recentKeys holds the attribute keys of the last line of a kind.
 type recentKeys struct {
 	list      []recentKey
-	irregular bool // a key is repeated, empty, or written with escapes
+	irregular bool // some key is repeated, empty, or written with escapes
 }
 
-// recentKey is the key of the last line at the same place of its list.
+// recentKey is one key of recentKeys.
 type recentKey struct {
 	name       string
-	word, mask uint64 // "name=" as eight bytes, if it fits
+	word, mask uint64 // the characters "name=" as eight bytes, if they fit; word is masked by mask
 	key        uint32
-	activity   int8 // position in the list of keys that name the activity, from 1
+	activity   int8 // position among the keys that name the activity, from 1; 0 for other keys
 }
 
-// put sets the key at place n.
+// put sets the key at position n of the list.
 func (r *recentKeys) put(n int, k recentKey) {
 	if len(k.name) < 8 {
 		var b [8]byte
@@ -265,7 +268,7 @@ func (r *recentKeys) put(n int, k recentKey) {
 	r.list[n] = k
 	r.irregular = false
 	for i := range r.list {
-		// The text of a key with an escape differs from its name.
+		// A key with an escape is spelled differently from its name.
 		name := r.list[i].name
 		r.irregular = r.irregular || name == "" || strings.ContainsAny(name, `,=\`) || strings.Trim(name, " \t\r") != name
 		for j := range i {
@@ -274,14 +277,14 @@ func (r *recentKeys) put(n int, k recentKey) {
 	}
 }
 
-// valueEnd has the bytes that end a value, or that need the slow path.
-var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
+// endsValue is set for bytes that end a value or that need the slow path.
+var endsValue = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
 
-// quickAttributes reads attributes with the same keys as in the previous line, without escapes, and
-// adds them to the next row, which must have room for them. It returns the region that they name
-// and where the next line begins. It returns 0 for the latter, and adds nothing, if the list is
-// different.
-func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
+// quickAttributes reads an attribute list with the same keys as in the previous line and without
+// escapes. It adds the attributes to the next row, which must have room for them. It returns the region
+// that they name and the position of the next line. If the list is different, it adds nothing and
+// returns the position 0.
+func (p *blockParser) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
 	ref = trace.NoRef
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
@@ -308,7 +311,7 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 			i++
 		}
 		start := i
-		for !valueEnd[data[i]] {
+		for !endsValue[data[i]] {
 			i++
 		}
 		mark := data[i]
@@ -323,7 +326,7 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 			break
 		}
 		value := stringOf(data[start:stop])
-		c.attribute(n, r.key, value)
+		c.setAttribute(n, r.key, value)
 		if r.activity > 0 && r.activity <= rank {
 			rank = r.activity
 			ref = p.region(value)
@@ -335,5 +338,5 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 	return trace.NoRef, 0
 }
 
-// skipLine returns the length of the first line of data, including its end.
+// skipLine returns the length of the first line of data, including the line end.
 func skipLine(data []byte) int { return bytes.IndexByte(data, '\n') + 1 }

@@ -11,18 +11,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reader reads the records of a TRACE file one by one, in the order of the file. It holds one chunk
-// of text.
+// Reader reads the records of a TRACE file one by one, in the order of the file. It keeps one chunk of
+// the file in memory.
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
 	lines *lines.Reader
 	close func() error
-	text  []byte // of the last line that was copied
+	text  []byte // the last line that was copied
 }
 
-// NewReader opens a trace for reading record by record. Files of the dialect V0.1 are converted.
-// Defects are reported to opt, which may be nil.
+// NewReader opens a TRACE file. It converts files of the dialect V0.1. It reports defects to opt, which
+// may be nil.
 func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) (*Reader, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}
@@ -42,9 +42,9 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 // Close closes the file.
 func (r *Reader) Close() error { return r.close() }
 
-// Read reads the next record into rec, whose attributes and slices are valid until the next call.
-// It returns io.EOF after the last record. It skips comments, and skips and reports lines that
-// cannot be read.
+// Read reads the next record into rec. The attributes and slices of rec are valid until the next call.
+// Read returns io.EOF after the last record. It skips comments. It reports and skips lines that cannot
+// be read.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		if more, err := r.lines.More(); err != nil {
@@ -60,8 +60,9 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
-// canonical returns the next line in canonical spelling, without line end. A line without a record, with a defect
-// or with a number that would change is returned unchanged. The result is valid until the next call.
+// canonical returns the next line in canonical spelling, without its line end. It returns a line
+// unchanged if the line has no record, has a defect, or has a number that would change. The result is
+// valid until the next call.
 func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	if more, err := r.lines.More(); err != nil {
 		return nil, err
@@ -82,9 +83,9 @@ func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	return r.text, err
 }
 
-// read reads a whole line; usable is false if it holds no record.
+// read parses a whole line and reports its defects. usable is false if the line holds no record.
 func (r *Record) read(l []byte, number int64, report func(problem) error) (usable bool, err error) {
-	k, i, isBlank := keyword(l)
+	k, i, isBlank := parseKeyword(l)
 	if isBlank {
 		return false, nil
 	}
@@ -126,7 +127,7 @@ func unknownKeyword(l []byte) problem {
 		"TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
 }
 
-// openText opens the lines of a trace.
+// openText opens a TRACE file as a sequence of lines.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
 	return linetrace.Open(ctx, src, opt, "etf", false, linetrace.Dialect{Is: isLegacy, Begin: beginLegacy})
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Keyword is the kind of a line.
+// Keyword is the first word of a line, which determines its kind.
 type Keyword uint8
 
 // The keywords of TRACE files.
 const (
 	NoKeyword Keyword = iota
 	TU                // time unit of all time stamps
-	O                 // offset to the Unix epoch, milliseconds
+	O                 // offset of the times from the Unix epoch, in milliseconds
 	T                 // attributes of the trace
 	E                 // event
 	R                 // resource
@@ -35,8 +35,8 @@ const (
 	keywordCount
 )
 
-// lineSpec is a row of the table of lines: the keyword, its fields for messages and documents, and
-// whether attributes follow after a ";".
+// lineSpec describes a kind of line: its keyword, the names of its fields for messages and documents,
+// and whether an attribute list follows them.
 type lineSpec struct {
 	word   string
 	fields string
@@ -60,22 +60,22 @@ var lineTable = [keywordCount]lineSpec{
 	TSR: {"TSR", "GROUP SERIES START END VALUE*", false, "samples at equal distances over a range"},
 }
 
-// String returns the keyword as written in files.
+// String returns the keyword as it is written in files.
 func (k Keyword) String() string { return lineTable[k%keywordCount].word }
 
-// Attr is an attribute: a key with a text value.
+// Attr is an attribute: a key and a text value.
 type Attr struct{ Key, Value string }
 
-// Record is one line of a TRACE file. The keyword determines which fields are used
+// Record is one line of a TRACE file. Its keyword determines which fields are used
 // (docs/formats/etf.md).
 type Record struct {
 	Keyword Keyword
-	// ID is the id of an event, resource, claim, dependency, signal or group of series. For F, TSS,
-	// TSP and TSR it is that of their signal or group, and for O the offset in milliseconds.
+	// ID is the id of an event, resource, claim, dependency, signal or group of series. For F it is the
+	// id of the signal; for TSS, TSP and TSR, that of the group; for O, the offset in milliseconds.
 	ID int64
 	// Series is the second id of TSS, TSP and TSR.
 	Series int64
-	// Start and End are the times of C, F and TSR; E uses Start.
+	// Start and End are the times of C, F and TSR lines. E lines use Start only.
 	Start, End trace.Decimal
 	// Resource, Amount and Offset belong to claims. HasOffset reports whether the line has an offset.
 	Resource       int64
@@ -97,12 +97,12 @@ type Record struct {
 	Attrs  []Attr
 	// Line is the number of the line, from 1.
 	Line int64
-	line string // the original line, if it is to be written unchanged
-	// changes reports that a number of the line is another one, or has another sign, where it is written anew.
+	line string // the original line, if it must be written unchanged
+	// changes reports whether a number of the line would get another value or sign when it is written.
 	changes bool
 }
 
-// problem describes a defect of a line.
+// problem describes a defect in a line.
 type problem struct {
 	rule, found, expected string
 	severity              trace.Severity
@@ -119,9 +119,9 @@ func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
 
 func quote(b []byte) string { return lines.Quote(b, 60) }
 
-// keyword reads the first word of a line and returns where it ends. isBlank is set if the line has
-// no item, because it is empty or a comment.
-func keyword(l []byte) (k Keyword, i int, isBlank bool) {
+// parseKeyword reads the first word of a line and returns the position after it. isBlank is set if the
+// line is empty or a comment.
+func parseKeyword(l []byte) (k Keyword, i int, isBlank bool) {
 	for i < len(l) && isSpace(l[i]) {
 		i++
 	}
@@ -154,17 +154,17 @@ func keyword(l []byte) (k Keyword, i int, isBlank bool) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// scanner reads the fields of a line one after another. It keeps the first problem.
+// scanner reads the fields of a line one after another. It stores the first problem that it finds.
 type scanner struct {
 	l    []byte
 	i    int
 	bad  problem
-	lost []byte // the first time that was rounded
-	// changes reports that a number is -0 or has more digits than a float64 gives back.
+	lost []byte // the first time of the line that had to be rounded
+	// changes reports that a number is -0, or has more digits than a float64 can reproduce.
 	changes bool
 }
 
-// end reports whether there is no further field before the ";" or the end.
+// end reports whether the line has no further field before the ";" or its end.
 func (s *scanner) end() bool {
 	for s.i < len(s.l) && isSpace(s.l[s.i]) {
 		s.i++
@@ -196,7 +196,7 @@ func (s *scanner) fail(name string, tok []byte, want string) {
 	s.bad = problem{"etf.number", fmt.Sprintf("%s %s", name, quote(tok)), want, trace.Error}
 }
 
-// integer reads an id or another integer.
+// integer reads an id or another integer. name describes the field in messages.
 func (s *scanner) integer(name string) int64 {
 	s.end()
 	v, next := digits.Integer(s.l, s.i)
@@ -212,10 +212,10 @@ func (s *scanner) integer(name string) int64 {
 	return v
 }
 
-// endsAt reports whether a field ends at i.
+// endsAt reports whether position i ends a field.
 func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) || s.l[i] == ';' }
 
-// decimal reads a time stamp.
+// decimal reads a time.
 func (s *scanner) decimal(name string) trace.Decimal {
 	s.end()
 	l, j := s.l, s.i
@@ -256,7 +256,7 @@ func (s *scanner) decimal(name string) trace.Decimal {
 	return trace.Decimal{Coef: v, Scale: int32(max(0, j-point-1))}
 }
 
-// real reads a number that is not a time stamp.
+// real reads a number that is not a time.
 func (s *scanner) real(name string) float64 {
 	if s.bad.rule != "" {
 		return 0
@@ -265,8 +265,8 @@ func (s *scanner) real(name string) float64 {
 	s.lost = nil
 	d := s.decimal(name)
 	inexact := s.lost != nil
-	s.lost = lost     // reals are not times
-	const most = 1e15 // a float64 gives back all numbers of 15 digits
+	s.lost = lost     // the field is no time, so it must not set lost
+	const most = 1e15 // a float64 reproduces all numbers of 15 digits
 	if inexact || d.Coef > most || d.Coef < -most || d.Coef == 0 && bytes.IndexByte(s.l[at:s.i], '-') >= 0 {
 		s.changes = true
 	}
@@ -277,7 +277,7 @@ func (s *scanner) real(name string) float64 {
 		}
 	}
 	if s.bad.rule == "etf.number" {
-		// Numbers too small or large for a Decimal.
+		// The number is too small or too large for a Decimal.
 		if f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64); err == nil && !math.IsNaN(f) &&
 			!math.IsInf(f, 0) {
 			s.bad, s.changes = problem{}, true
@@ -287,8 +287,8 @@ func (s *scanner) real(name string) float64 {
 	return d.Float()
 }
 
-// parse reads the fields of a line up to its attributes and returns those. The record is usable if
-// the problem's severity is below Error.
+// parse reads the fields of a line and returns the text of its attribute list. The record is usable if
+// the severity of the problem is below Error.
 func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	s := scanner{l: l, i: i}
 	r.Keyword, r.changes = k, false
@@ -359,7 +359,7 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 		return nil, problem{"etf.field-count", "a further field " + quote(s.token()),
 			lineTable[k].word + " " + lineTable[k].fields, trace.Error}
 	}
-	if s.i < len(l) { // at the ";"
+	if s.i < len(l) { // l[s.i] is the ";"
 		if !lineTable[k].attrs {
 			return nil, problem{"etf.field-count", "attributes", lineTable[k].word + " " + lineTable[k].fields, trace.Error}
 		}
@@ -392,7 +392,7 @@ func (r *Record) offset(t []byte) problem {
 		trace.Warning}
 }
 
-// samples reads the numbers of TSP and TSR, and ignores their punctuation.
+// samples reads the numbers of a TSP or TSR line. It ignores their punctuation.
 func (r *Record) samples(s *scanner) {
 	r.ID = s.integer("time series id")
 	r.Series = s.integer("series id")
@@ -424,7 +424,7 @@ func (r *Record) samples(s *scanner) {
 	s.bad, s.lost, s.changes, s.i = t.bad, t.lost, t.changes, len(s.l)
 }
 
-// attributeProblem describes a problem of an attribute.
+// attributeProblem describes a problem in an attribute list as a defect of the line.
 func attributeProblem(p attrlist.Problem, key, value string) problem {
 	switch p {
 	case attrlist.EmptyKey:
@@ -445,15 +445,15 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
-// unclear counts parts of lines that weft reads but does not keep exactly: attribute lists and times.
-type unclear struct {
-	rounded   int64 // times that have more digits than fit
-	lessText  int64 // lists with a value or backslash that the record does not contain
-	otherForm int64 // other lists that would be written in another form
+// inexactCounts counts parts of lines that weft reads but does not reproduce exactly.
+type inexactCounts struct {
+	rounded   int64 // times with more digits than fit
+	lessText  int64 // attribute lists with a value or backslash that the record does not contain
+	otherForm int64 // other attribute lists that would be written in another form
 }
 
-// add counts a list.
-func (u *unclear) add(list []byte) {
+// add counts an attribute list.
+func (u *inexactCounts) add(list []byte) {
 	keys, less, other := map[string]bool{}, false, false
 	for {
 		key, _, rest, p, more := attrlist.Next(list)
@@ -474,15 +474,15 @@ func (u *unclear) add(list []byte) {
 }
 
 // addLine counts the attribute list of a line.
-func (u *unclear) addLine(l []byte) {
+func (u *inexactCounts) addLine(l []byte) {
 	var r Record
-	k, i, _ := keyword(l)
+	k, i, _ := parseKeyword(l)
 	if attrs, p := r.parse(k, l, i); p.rule == "" || p.severity != trace.Error {
 		u.add(attrs)
 	}
 }
 
-// parseAttrs reads an attribute list, and calls report with its problems.
+// parseAttrs reads an attribute list. It calls report for each problem in it.
 func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
 	from := len(attrs)
 	for {
@@ -508,8 +508,8 @@ func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
 	}
 }
 
-// Append appends the record as one canonical line, without line end (docs/formats/etf.md,
-// "Canonical form").
+// Append appends the record to b as one line in canonical form, without a line end
+// (docs/formats/etf.md, "Canonical form").
 func (r *Record) Append(b []byte) []byte {
 	if r.line != "" {
 		return append(b, r.line...)
@@ -584,15 +584,15 @@ func (r *Record) Append(b []byte) []byte {
 	return b
 }
 
-// appendInt, appendTime and appendReal append a field.
+// appendInt, appendTime and appendReal append a blank and the field.
 func appendInt(b []byte, v int64) []byte { return digits.AppendInt(append(b, ' '), v) }
 
 func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b, ' ')) }
 
 func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
 
-// appendShort appends s. It is fast for texts of at most 32 bytes with as much memory on both
-// sides.
+// appendShort appends s to b. It is fast if s has at most 32 bytes and both slices have a capacity for
+// 32 more.
 func appendShort(b, s []byte) []byte {
 	n := len(b)
 	if len(s) > 32 || cap(s) < 32 || cap(b)-n < 32 {
@@ -602,7 +602,7 @@ func appendShort(b, s []byte) []byte {
 	return b[:n+len(s)]
 }
 
-// copy32 copies 32 bytes. Assigning arrays would call a function that checks for overlap.
+// copy32 copies 32 bytes. An assignment of arrays would call a function that handles overlap.
 func copy32(to, from []byte) {
 	_, _ = to[31], from[31]
 	w0, w1 := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
@@ -623,8 +623,8 @@ func appendAttrs(b []byte, attrs []Attr) []byte {
 	return b
 }
 
-// units has the time units with their length in seconds, num/den.
-var units = []struct {
+// timeUnits lists the time units of TRACE with their lengths in seconds, num/den.
+var timeUnits = []struct {
 	name     string
 	num, den int64
 }{
@@ -633,7 +633,7 @@ var units = []struct {
 }
 
 func unitOf(name string) (num, den int64, ok bool) {
-	for _, u := range units {
+	for _, u := range timeUnits {
 		if u.name == name {
 			return u.num, u.den, true
 		}
@@ -641,7 +641,8 @@ func unitOf(name string) (num, den int64, ok bool) {
 	return 1, 1, false
 }
 
-// dependencyEnds has the ends of the nine types of dependencies (docs/formats/etf.md, "Dependencies").
+// dependencyEnds lists for each of the nine types of dependencies which events it connects
+// (docs/formats/etf.md, "Dependencies").
 var dependencyEnds = [9][2]trace.EndKind{
 	{trace.AtClaimStart, trace.AtClaimStart}, {trace.AtClaimStart, trace.AtClaimEnd},
 	{trace.AtClaimEnd, trace.AtClaimStart}, {trace.AtClaimEnd, trace.AtClaimEnd},

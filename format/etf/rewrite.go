@@ -15,38 +15,39 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the file that a trace was read from. It is used when the trace is written as TRACE
-// again, so that unchanged lines keep their spelling (docs/formats/etf.md, "Rewriting a trace").
+// original refers to the file that a trace was read from. If the trace is written as TRACE again,
+// unchanged lines keep their spelling (docs/formats/etf.md, "Rewriting a trace").
 type original struct{ d *decoder }
 
-// Renamable implements the interface of originals for encoders that rename texts.
+// Renamable marks the original as usable by encoders that rename texts.
 func (o *original) Renamable() {}
 
-// rewriter finds the original lines of a file.
+// rewriter finds the lines of the original file that a trace was read from.
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines
-	renamed bool    // comments are left out
-	sound   bool    // lines with a defect are rewritten
-	recoded int64   // lines that are written anew, in a file with two encodings
-	changed unclear // counts of rewritten lines that weft does not keep exactly
+	renamed bool          // leave comments out, because texts are renamed
+	sound   bool          // rewrite lines that have a defect
+	recoded int64         // number of lines that are written anew because the file has two encodings
+	changed inexactCounts // counts for the lines that are written anew
 	rec     Record
 	text    []byte
 	err     error
-	// defs has the original definitions by their canonical form. trace has the lines with attributes
-	// of the trace, and these attributes.
+	// defs holds the original lines of definitions by their canonical form. trace holds the T lines,
+	// and props the attributes in them.
 	defs  map[string]definition
 	trace []Record
 	props []Attr
 	notes []note
-	// The notes before each line that has not been written yet, as parts of notes.
+	// before holds, by line number, the notes that stand before a line that has not been written yet.
+	// Its values are parts of notes.
 	before map[int64][]note
-	unread map[int64]bool // lines that cannot be read and have been written
-	other  Record         // of another line
+	unread map[int64]bool // lines that cannot be read and have been written, by number
+	other  Record         // scratch for lines other than the current one
 	lead   []byte
 }
 
-// definition is a line that defines something.
+// definition is an original line that defines something.
 type definition struct {
 	text   string
 	number int64
@@ -56,17 +57,17 @@ type definition struct {
 type note struct {
 	text   string
 	line   int64
-	before int64 // the line of the next record, 0 for none
-	placed bool  // it is written before that line
+	before int64 // number of the next line with a record; 0 if there is none
+	placed bool  // the note is written before that line
 }
 
-// rewrite makes the encoder write unchanged lines of a file as they are.
+// rewrite makes the encoder keep the lines of the original file where they have not changed.
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
 	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended ||
 		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{}}
 	for _, number := range o.d.lines {
-		l, canonical := w.read(number)
+		l, canonical := w.readOriginal(number)
 		if canonical == nil {
 			continue
 		}
@@ -82,14 +83,14 @@ func (e *encoder) rewrite(o *original) {
 	e.from, e.w.from = w, w
 }
 
-// count counts the comments that do not keep their form or place.
-func (w *rewriter) count(loss *format.Loss) {
+// countCommentsComments counts comments and other lines that do not keep their form or place as losses.
+func (w *rewriter) countComments(loss *format.Loss) {
 	if w == nil {
 		return
 	}
 	how := format.Lost
 	if w.sound && !w.renamed {
-		how = format.Degraded // a repair omits the comments on purpose
+		how = format.Degraded // a repair leaves comments out on purpose
 	}
 	w.findUnread()
 	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText,
@@ -112,24 +113,25 @@ func (w *rewriter) count(loss *format.Loss) {
 	}
 }
 
-// findNotes finds the record after each comment. Comments before the first record stay there.
+// findNotes finds the record that follows each comment. Comments before the first event or dependency
+// stay at the start of the file.
 func (w *rewriter) findNotes(e *encoder) {
 	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
-			w.notes = append(w.notes, note{text: noteText(e.coded(o.Data))})
+			w.notes = append(w.notes, note{text: noteText(e.encodeText(o.Data))})
 		}
 	}
 	at := w.d.opaqueAt
 	if len(w.notes) != len(at) {
-		at = nil // the comments have been changed
+		at = nil // the trace's comments have been changed
 	}
 	for i := len(at) - 1; i >= 0; i-- {
 		x := &w.notes[i]
-		w.original(x, at[i])
+		w.restoreBytes(x, at[i])
 		if x.line = at[i]; x.line < w.d.first {
 			continue
 		}
-		if x.before = w.recordBehind(x.line, at[i+1:]); x.before < 0 {
+		if x.before = w.recordAfter(x.line, at[i+1:]); x.before < 0 {
 			x.before = w.notes[i+1].before
 		}
 		x.placed = x.before == 0
@@ -146,8 +148,9 @@ func (w *rewriter) findNotes(e *encoder) {
 	}
 }
 
-// original gives a note the bytes of its line, of which the definitions have the text.
-func (w *rewriter) original(x *note, number int64) {
+// restoreBytes gives a note the bytes of its original line. The definitions have only the text in
+// UTF-8.
+func (w *rewriter) restoreBytes(x *note, number int64) {
 	if isASCII(x.text) {
 		return
 	}
@@ -162,14 +165,15 @@ func (w *rewriter) original(x *note, number int64) {
 	}
 }
 
-// sameText reports whether two texts have the same characters. Bytes that are not UTF-8 are Latin-1.
+// sameText reports whether two texts have the same characters. It takes texts that are not UTF-8 for
+// Latin-1.
 func sameText[T string | []byte](a, b T) bool {
 	return string(a) == string(b) || !isASCII(a) && trace.Text(string(a)) == trace.Text(string(b))
 }
 
-// recordBehind returns the first line after number that holds a record. It returns 0 if there is
-// none, and -1 if a note, at one of the lines more, comes first.
-func (w *rewriter) recordBehind(number int64, more []int64) int64 {
+// recordAfter returns the number of the first line after number that holds a record, or 0 if there is
+// none. It returns -1 if another note comes first; more has the line numbers of the following notes.
+func (w *rewriter) recordAfter(number int64, more []int64) int64 {
 	last := int64(0)
 	if n := len(w.d.Chunks); n > 0 {
 		last = w.d.Chunks[n-1].Line
@@ -185,14 +189,14 @@ func (w *rewriter) recordBehind(number int64, more []int64) int64 {
 		if l == nil && (err != nil || number >= last) {
 			return 0
 		}
-		if k, i, _ := keyword(l); k != NoKeyword && w.rec.valid(k, l, i) {
+		if k, i, _ := parseKeyword(l); k != NoKeyword && w.rec.valid(k, l, i) {
 			return number
 		}
 	}
 }
 
-// noteText returns the text of a comment or another line without effect. A line that would have a
-// meaning as the first line of a file becomes a comment.
+// noteText returns the text of a comment or another line without effect. It makes a comment of a line
+// that would have a meaning as the first line of a file.
 func noteText(s string) string {
 	if strings.HasPrefix(s, lines.ByteOrderMark) || isLegacy([]byte(s)) {
 		s = "# " + s
@@ -200,9 +204,9 @@ func noteText(s string) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// note appends the notes before a line, and the lines there that cannot be read, each with a line end, in the order of
-// the file. again is set if a line may be written again.
-func (w *rewriter) note(b []byte, number int64, again bool) []byte {
+// appendNotes appends the notes that stand before a line, and the lines there that cannot be read, in
+// the order of the file. again is set if lines that have been written may be written again.
+func (w *rewriter) appendNotes(b []byte, number int64, again bool) []byte {
 	list := w.before[number]
 	put := func(before int64) {
 		for ; len(list) > 0 && list[0].line < before; list = list[1:] {
@@ -223,8 +227,8 @@ func (w *rewriter) note(b []byte, number int64, again bool) []byte {
 	return b
 }
 
-// unreadBefore returns the lines between a line and the record before it that cannot be read, without those that have
-// been written unless again is set.
+// unreadBefore returns the lines that cannot be read between a line and the record before it. It leaves
+// out lines that have been written, unless again is set.
 func (w *rewriter) unreadBefore(number int64, again bool) (list []int64) {
 	if w.sound || w.d.unreadDefs+w.d.skipped.Load() == 0 {
 		return nil
@@ -246,17 +250,17 @@ func (w *rewriter) unreadBefore(number int64, again bool) (list []int64) {
 	return list
 }
 
-// maxUnread limits the number of lines that cannot be read and are written again.
+// maxUnread limits the number of lines that are kept although they cannot be read.
 const maxUnread = 1 << 16
 
 // isUnreadable reports whether a line has a keyword but cannot be read, and whether it holds a record.
 func (w *rewriter) isUnreadable(l []byte) (bad, isRecord bool) {
-	k, i, isBlank := keyword(l)
+	k, i, isBlank := parseKeyword(l)
 	if isBlank || k == NoKeyword {
 		return false, false
 	}
 	r := &w.other
-	if r.noSamples(k, l, i) {
+	if r.hasNoSamples(k, l, i) {
 		return false, false
 	}
 	if isRecord = r.valid(k, l, i); isRecord && k == TU {
@@ -265,15 +269,15 @@ func (w *rewriter) isUnreadable(l []byte) (bad, isRecord bool) {
 	return !isRecord, isRecord
 }
 
-// findUnread adds the lines that cannot be read and have no place yet to the notes. Those behind the last record stay
-// there.
+// findUnread adds the lines that cannot be read and have not been written to the notes. Lines after the
+// last record stay at the end.
 func (w *rewriter) findUnread() {
 	missing := w.d.unread() - w.d.tooLong - int64(len(w.unread))
 	if w.sound || missing <= 0 || len(w.d.Chunks) == 0 {
 		return
 	}
 	last := w.d.Chunks[len(w.d.Chunks)-1].Line
-	behind := len(w.notes) // index of the first of these notes behind the last record so far
+	behind := len(w.notes) // index of the first such note after the last record so far
 	for number := int64(1); missing > 0 && len(w.unread) < maxUnread || behind < len(w.notes); number++ {
 		l, err := w.lines.At(number)
 		if err != nil {
@@ -297,14 +301,14 @@ func (w *rewriter) findUnread() {
 	}
 }
 
-// inOrder returns the notes in the order of their lines.
+// inOrder returns the notes, sorted by line.
 func (w *rewriter) inOrder() []note {
 	return slices.SortedStableFunc(slices.Values(w.notes), func(a, b note) int { return cmp.Compare(a.line, b.line) })
 }
 
-// read returns an original line and its canonical form, which is nil if the line holds no record
-// that can be written in this form.
-func (w *rewriter) read(number int64) (l, canonical []byte) {
+// readOriginalOriginal returns an original line and its canonical form. The latter is nil if the line holds no
+// record or must be rewritten.
+func (w *rewriter) readOriginal(number int64) (l, canonical []byte) {
 	l, err := w.lines.At(number)
 	if err != nil {
 		w.err = err
@@ -324,13 +328,13 @@ func (w *rewriter) read(number int64) (l, canonical []byte) {
 	return l, w.text
 }
 
-// line replaces the line at the end of b, from n on, by the original line with the given number if
-// they differ only in spelling. It records errors.
-func (w *rewriter) line(number int64, b []byte, n int) []byte {
+// restoreLine replaces the line in b[n:] by the original line with the given number if the two differ
+// only in spelling. It stores errors in w.err.
+func (w *rewriter) restoreLine(number int64, b []byte, n int) []byte {
 	if w == nil || number <= 0 {
 		return b
 	}
-	if w.lead = w.note(w.lead[:0], number, false); len(w.lead) > 0 {
+	if w.lead = w.appendNotes(w.lead[:0], number, false); len(w.lead) > 0 {
 		text := string(b[n:])
 		b = append(b[:n], w.lead...)
 		delete(w.before, number) // write the notes once, even if several new lines come from this original line
@@ -344,7 +348,7 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if bytes.Equal(l, b[n:]) {
 		return b
 	}
-	l, canonical := w.read(number)
+	l, canonical := w.readOriginal(number)
 	if canonical != nil && !sameText(canonical, b[n:]) {
 		canonical = w.canonicalLine()
 	}
@@ -354,16 +358,16 @@ func (w *rewriter) line(number int64, b []byte, n int) []byte {
 	if !w.sound {
 		w.changed.addLine(l)
 	}
-	if w.d.coded.utf8 > 0 && !isASCII(l) && !utf8.Valid(l) {
+	if w.d.encodings.utf8 > 0 && !isASCII(l) && !utf8.Valid(l) {
 		w.recoded++
 	}
 	return b
 }
 
-// samples returns the number of samples in a TSP line.
-func (w *rewriter) samples(number int64) int {
+// sampleCount returns the number of samples in an original TSP line.
+func (w *rewriter) sampleCount(number int64) int {
 	if number <= 0 {
-		return 1 // there is no such line
+		return 1 // the original has no such line
 	}
 	l, err := w.lines.At(number)
 	if err != nil {
@@ -376,24 +380,24 @@ func (w *rewriter) samples(number int64) int {
 			fields++
 		}
 	}
-	return max(1, (fields-3)/2) // TSP and two ids come first
+	return max(1, (fields-3)/2) // the keyword TSP and two ids come first
 }
 
-// pendingSamples are lines of samples that are rewritten.
+// pendingSamples holds the TSP and TSR lines of a series while they are rewritten.
 type pendingSamples struct {
-	lines []sampleLine // from index first on, those that wait for their samples, in the order of their first samples
+	lines []sampleLine // the lines from index first on are not written yet; they are ordered by their first samples
 	first int
-	older map[int64]int64 // by line, except for the last one: the value of begun
-	held  int             // samples in lines
-	begun int64           // lines so far
-	// Time and line of the last sample.
+	older map[int64]int64 // for all waiting lines but the last: number in the file → sampleLine.begun
+	held  int             // number of samples in lines
+	begun int64           // number of lines begun so far
+	// Time of the last sample, and begun of its line.
 	time, last int64
 }
 
-// waiting returns the lines that have not been written.
+// waiting returns the lines that have not been written yet.
 func (a *pendingSamples) waiting() []sampleLine { return a.lines[a.first:] }
 
-// find returns the waiting line that continues a line of the file, or nil.
+// find returns the waiting line that has samples of the given line of the original file, or nil.
 func (a *pendingSamples) find(number int64) *sampleLine {
 	list := a.waiting()
 	if n := len(list); n > 0 && list[n-1].number == number {
@@ -406,7 +410,7 @@ func (a *pendingSamples) find(number int64) *sampleLine {
 	return &list[begun-list[0].begun]
 }
 
-// begin adds a line that begins with r.
+// begin adds a line whose first sample is in r.
 func (a *pendingSamples) begin(number int64, r *Record) *sampleLine {
 	n := len(a.lines)
 	a.lines = slices.Grow(a.lines, 1)[:n+1]
@@ -417,8 +421,8 @@ func (a *pendingSamples) begin(number int64, r *Record) *sampleLine {
 	return x
 }
 
-// forget removes the lines that have been written. Their memory is reused.
-func (a *pendingSamples) forget() {
+// dropWritten removes the lines that have been written, and keeps their memory for new lines.
+func (a *pendingSamples) dropWritten() {
 	list := a.waiting()
 	if a.first == 0 || a.first < len(list) {
 		return
@@ -429,26 +433,26 @@ func (a *pendingSamples) forget() {
 	a.lines, a.first = a.lines[:len(list)], 0
 }
 
-// sampleLine is a TSP or TSR line.
+// sampleLine is a TSP or TSR line that is being rewritten.
 type sampleLine struct {
 	Record
-	number  int64 // in the file, 0 for none
-	begun   int64 // among those of the series
-	samples int   // number of samples in the original line, 0 if unknown yet
+	number  int64 // number in the original file, 0 if it has none
+	begun   int64 // position among the lines of the series, from 1
+	samples int   // number of samples in the original line; 0 as long as it is not needed
 }
 
-// maxPendingSamples limits the samples of a series that wait for others of their lines.
+// maxPendingSamples limits how many samples of a series wait for other samples of their lines.
 const maxPendingSamples = 1 << 16
 
-// rewriteSample adds a sample or a range of samples at time t to its line in the file. Samples of
-// one line stay together, even if samples of other lines are in between: a line waits until it has
-// all samples of the original line, and lines begun later wait for it. changed is set if the sample
-// changes places with a simultaneous one.
+// rewriteSample adds a sample or a range of samples at time t to the line that has it in the original
+// file. A line waits until it has as many samples as the original line, and lines that begin later wait
+// for it. So the samples of a line stay together, even if samples of other lines are between them in
+// time. changed is set if the sample changes places with another one at the same time.
 func (w *Writer) rewriteSample(c *curve, number, t int64, r *Record) (changed bool, err error) {
 	a := &c.again
 	x := a.find(number)
 	if x == nil || r.Keyword == TSR || x.Keyword == TSR || number <= 0 {
-		if err := w.older(c); err != nil {
+		if err := w.endLine(c); err != nil {
 			return false, err
 		}
 		x = a.begin(number, r)
@@ -460,8 +464,9 @@ func (w *Writer) rewriteSample(c *curve, number, t int64, r *Record) (changed bo
 	return changed, w.writeSamples(c, a.held > maxPendingSamples)
 }
 
-// older is called before another line begins: the last line is written, or waits.
-func (w *Writer) older(c *curve) error {
+// endLine ends the last line before another one begins: it writes the line, or lets it wait for the
+// rest of its samples.
+func (w *Writer) endLine(c *curve) error {
 	a := &c.again
 	list := a.waiting()
 	if len(list) == 0 {
@@ -469,7 +474,7 @@ func (w *Writer) older(c *curve) error {
 	}
 	last := &list[len(list)-1]
 	if last.samples = 1; last.Keyword == TSP {
-		last.samples = w.from.samples(last.number)
+		last.samples = w.from.sampleCount(last.number)
 	}
 	number, begun := last.number, last.begun
 	err := w.writeSamples(c, false)
@@ -482,7 +487,8 @@ func (w *Writer) older(c *curve) error {
 	return err
 }
 
-// writeSamples writes the lines that are complete and wait for no other line, or all lines.
+// writeSamples writes the lines that are complete, up to the first one that is not. If all is set, it
+// writes all lines.
 func (w *Writer) writeSamples(c *curve, all bool) error {
 	a := &c.again
 	for ; a.first < len(a.lines); a.first++ {
@@ -490,7 +496,7 @@ func (w *Writer) writeSamples(c *curve, all bool) error {
 		if !all && (x.samples == 0 || x.Keyword == TSP && len(x.Times) < x.samples) {
 			break
 		}
-		w.buf = append(w.from.line(x.number, x.Append(w.buf[:0]), 0), '\n')
+		w.buf = append(w.from.restoreLine(x.number, x.Append(w.buf[:0]), 0), '\n')
 		if _, err := c.lines.Write(w.buf); err != nil {
 			return err
 		}
@@ -499,12 +505,13 @@ func (w *Writer) writeSamples(c *curve, all bool) error {
 			delete(a.older, x.number)
 		}
 	}
-	a.forget()
+	a.dropWritten()
 	return nil
 }
 
-// canonicalLine returns the canonical form of the last line that was read, with its samples in the order
-// of time. Its times are rounded like those of events unless lines with a defect are rewritten.
+// canonicalLine returns the canonical form of the last line that was read, with its samples in the
+// order of time. It rounds the times as those of events are rounded, unless lines with a defect are
+// rewritten.
 func (w *rewriter) canonicalLine() []byte {
 	r := &w.rec
 	round := func(t *trace.Decimal) {
@@ -518,36 +525,35 @@ func (w *rewriter) canonicalLine() []byte {
 		for i := range r.Times {
 			round(&r.Times[i])
 		}
-		sort.Stable(byTime{r})
+		sort.Stable(samplesByTime{r})
 	}
 	w.text = r.Append(w.text[:0])
 	return w.text
 }
 
-// byTime sorts samples.
-type byTime struct{ *Record }
+// samplesByTime sorts the samples of a record by time.
+type samplesByTime struct{ *Record }
 
-func (r byTime) Len() int { return len(r.Times) }
+func (r samplesByTime) Len() int { return len(r.Times) }
 
-func (r byTime) Less(i, j int) bool { return linetrace.Compare(r.Times[i], r.Times[j]) < 0 }
+func (r samplesByTime) Less(i, j int) bool { return linetrace.Compare(r.Times[i], r.Times[j]) < 0 }
 
-func (r byTime) Swap(i, j int) {
+func (r samplesByTime) Swap(i, j int) {
 	r.Times[i], r.Times[j] = r.Times[j], r.Times[i]
 	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
-// definition makes a record be written like its original line.
+// definition gives a record the spelling of its original line.
 func (w *rewriter) definition(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
 		if x, ok := w.defs[trace.Text(string(w.text))]; ok {
-			r.line = string(w.note(nil, x.number, true)) + x.text
+			r.line = string(w.appendNotes(nil, x.number, true)) + x.text
 		}
 	}
 }
 
-// properties returns the original lines with the trace's attributes. ok is false if the attributes
-// differ.
+// properties returns the original T lines. ok is false if the attributes of the trace have changed.
 func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	if w == nil || !slices.EqualFunc(attrs, w.props, func(a, b Attr) bool {
 		return sameText(a.Key, b.Key) && sameText(a.Value, b.Value)
@@ -556,7 +562,7 @@ func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
 	}
 	lines = slices.Clone(w.trace)
 	for i := range lines {
-		lines[i].line = string(w.note(nil, lines[i].Line, true)) + lines[i].line
+		lines[i].line = string(w.appendNotes(nil, lines[i].Line, true)) + lines[i].line
 	}
 	return lines, true
 }

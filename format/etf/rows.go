@@ -10,29 +10,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lane returns the events of a location in the block.
-func (p *parsed) lane(loc uint32) *blockEvents {
+// eventsOf returns the events that the block has for a location.
+func (p *blockParser) eventsOf(loc uint32) *blockEvents {
 	slot := int(loc)
 	if p.mixed {
 		if p.used > 0 {
-			return p.lanes[0]
+			return p.perLocation[0]
 		}
 		loc = trace.MixedLoc
 	} else if slot < len(p.slots) {
 		if i := p.slots[slot]; i > 0 {
-			return p.lanes[i-1]
+			return p.perLocation[i-1]
 		}
 	} else {
 		p.slots = append(p.slots, make([]int32, slot+1-len(p.slots))...)
 	}
-	if p.used == len(p.lanes) {
+	if p.used == len(p.perLocation) {
 		l := &blockEvents{}
 		if p.used < 16 {
 			l.prepare()
 		}
-		p.lanes = append(p.lanes, l)
+		p.perLocation = append(p.perLocation, l)
 	}
-	l := p.lanes[p.used]
+	l := p.perLocation[p.used]
 	p.used++
 	if !p.mixed {
 		p.slots[slot] = int32(p.used)
@@ -45,8 +45,8 @@ func (p *parsed) lane(loc uint32) *blockEvents {
 	return l
 }
 
-// prepare reserves the memory that a block usually needs for one of a few locations. Growing would
-// allocate twice as much.
+// prepare reserves the memory that a block with few locations usually needs for one of them. Growing
+// the slices step by step would allocate twice as much.
 func (l *blockEvents) prepare() {
 	const n = 256
 	l.batch = trace.Batch{Time: make([]int64, 0, n), Kind: make([]trace.Kind, 0, n), Ref: make([]uint32, 0, n),
@@ -55,9 +55,9 @@ func (l *blockEvents) prepare() {
 		AttrRow: make([]uint32, 0, n), AttrKey: make([]uint32, 0, n), AttrVal: make([]trace.Value, 0, n)}
 }
 
-// room reserves memory for a line with the given numbers of rows, operands and attributes, and for
+// reserve reserves memory for a line with the given numbers of rows, operands and attributes, and for
 // all pending events before it.
-func (l *blockEvents) room(rows, ops, attrs int) {
+func (l *blockEvents) reserve(rows, ops, attrs int) {
 	rows += len(l.ends)
 	ops += 2 * len(l.ends)
 	if l.columns.full(rows, ops, attrs) {
@@ -65,7 +65,7 @@ func (l *blockEvents) room(rows, ops, attrs int) {
 	}
 }
 
-// release adds the pending events before (t, order), for which there must be room.
+// release moves the pending events before (t, order) to the batch, which must have room for them.
 func (l *blockEvents) release(t, order int64) {
 	c := &l.columns
 	for len(l.ends) > 0 {
@@ -78,13 +78,14 @@ func (l *blockEvents) release(t, order int64) {
 		if e.kind == trace.ClaimEnd {
 			n = 2
 		}
-		c.row(e.loc, e.time, e.kind, e.ref, e.order, n)
+		c.addRow(e.loc, e.time, e.kind, e.ref, e.order, n)
 		l.ends.pop()
 	}
 }
 
-// claim adds the events of a claim; y is NaN if there is no offset.
-func (p *parsed) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
+// claim adds the begin of a claim, and makes its end pending. x is the amount. y is the offset, or NaN
+// if the claim has none.
+func (p *blockParser) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
 	c := &l.columns
 	*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(id), uint64(res), math.Float64bits(x),
 		math.Float64bits(y)
@@ -92,33 +93,33 @@ func (p *parsed) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id in
 	if y == y {
 		n = 4
 	}
-	c.row(loc, t0, trace.ClaimBegin, ref, line, n)
-	e := l.ends.slot()
+	c.addRow(loc, t0, trace.ClaimBegin, ref, line, n)
+	e := l.ends.appendSlot()
 	e.time, e.order, e.value, e.ref, e.loc, e.res, e.kind, e.extra = t1, line, uint64(id), ref, loc, res, trace.ClaimEnd,
 		nil
-	l.ends.up()
+	l.ends.siftUp()
 	if p.links {
 		p.places = append(p.places, idPlace{claimIDs, id, line, t0, t1, loc})
 	}
 }
 
-// event adds an event.
-func (p *parsed) event(l *blockEvents, ref uint32, line, t, id int64) {
+// event adds an event with an id.
+func (p *blockParser) event(l *blockEvents, ref uint32, line, t, id int64) {
 	*l.columns.operand(0) = uint64(id)
-	l.columns.row(p.d.events, t, trace.Mark, ref, line, 1)
+	l.columns.addRow(p.d.events, t, trace.Mark, ref, line, 1)
 	if p.links {
 		p.places = append(p.places, idPlace{eventIDs, id, line, t, t, p.d.events})
 	}
 }
 
-// add adds the events of an item with the attributes of the current line.
-func (p *parsed) add(it *item) {
-	l := p.lane(it.loc)
-	l.room(1, max(4, 1+len(p.rec.Values)), len(p.keys))
+// addLineLine adds the events of a line, with the attributes of the current line.
+func (p *blockParser) addLine(it *timedLine) {
+	l := p.eventsOf(it.loc)
+	l.reserve(1, max(4, 1+len(p.rec.Values)), len(p.keys))
 	l.release(it.t0, it.pos)
 	c := &l.columns
 	for i, k := range p.keys {
-		c.attribute(i, k, p.vals[i].Str)
+		c.setAttribute(i, k, p.vals[i].Str)
 	}
 	c.attrs += len(p.keys)
 	switch it.kind {
@@ -129,25 +130,25 @@ func (p *parsed) add(it *item) {
 	case F:
 		*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(it.t1), math.Float64bits(it.x),
 			math.Float64bits(it.y), math.Float64bits(it.z)
-		c.row(it.loc, it.t0, trace.Fragment, it.ref, it.pos, 4)
+		c.addRow(it.loc, it.t0, trace.Fragment, it.ref, it.pos, 4)
 	case TSR:
 		*c.operand(0) = uint64(it.t1)
 		for i, v := range p.rec.Values {
 			*c.operand(1 + i) = math.Float64bits(v)
 		}
-		c.row(it.loc, it.t0, trace.SampleRange, it.ref, it.pos, 1+len(p.rec.Values))
+		c.addRow(it.loc, it.t0, trace.SampleRange, it.ref, it.pos, 1+len(p.rec.Values))
 	}
 }
 
-// points adds the samples of a TSP line for metric m. If locations are mixed, samples may belong
-// after the events of later lines, all of which are later than the line's first sample.
-func (p *parsed) points(m uint32, times []int64, line int64) {
+// addSamples adds the samples of a TSP line for metric m. If the batch mixes locations, a sample may
+// belong after the events of later lines, so all samples become pending events.
+func (p *blockParser) addSamples(m uint32, times []int64, line int64) {
 	loc := p.d.Model.Metrics.At(m).Location
-	l := p.lane(loc)
+	l := p.eventsOf(loc)
 	if len(times) == 0 {
 		return
 	}
-	l.room(len(times), len(times), 0)
+	l.reserve(len(times), len(times), 0)
 	l.release(slices.Min(times), line)
 	for i, t := range times {
 		value := math.Float64bits(p.rec.Values[i])
@@ -156,18 +157,18 @@ func (p *parsed) points(m uint32, times []int64, line int64) {
 			continue
 		}
 		*l.columns.operand(0) = value
-		l.columns.row(loc, t, trace.Metric, m, line, 1)
+		l.columns.addRow(loc, t, trace.Metric, m, line, 1)
 	}
 }
 
 // badCarrier reports a line of a carried trace that cannot be restored.
-func (p *parsed) badCarrier(found string, number int64) error {
+func (p *blockParser) badCarrier(found string, number int64) error {
 	return p.skip(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
 }
 
-// restored converts a line of a carried trace back to events; encode.go describes how they are
-// written.
-func (p *parsed) restored(it *item, r rank) error {
+// restored adds the event that a line of a carried trace was written from. The encoder (encode.go)
+// defines the form of these lines.
+func (p *blockParser) restored(it *timedLine, r carriedOrder) error {
 	d := p.d
 	bad := func(found string) error { return p.badCarrier(found, it.pos) }
 	t0, t1, ok0, ok1 := it.t0, it.t1, true, true
@@ -212,7 +213,7 @@ func (p *parsed) restored(it *item, r rank) error {
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
-		if it.kind == C { // a claim, whose end has these attributes, too
+		if it.kind == C { // the line is a claim, whose attributes belong to its end as well
 			end = trace.ClaimEnd
 			for _, x := range p.pairs {
 				if x.Key == "claim" || x.Key == "resource" {
@@ -223,10 +224,10 @@ func (p *parsed) restored(it *item, r rank) error {
 	} else if int64(ref) >= int64(d.Model.Regions.Len()) {
 		return bad(fmt.Sprintf("region %d", ref))
 	}
-	l := p.lane(it.loc)
+	l := p.eventsOf(it.loc)
 	b := &l.batch
 	for len(l.ends) > 0 && (l.ends[0].time < t0 || l.ends[0].time == t0 && l.ends[0].order < r.order[0]) {
-		if err := d.end(b, &l.ends[0]); err != nil {
+		if err := d.appendPending(b, &l.ends[0]); err != nil {
 			return err
 		}
 		l.ends.pop()

@@ -5,7 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rules has the defects that reading and checking report (docs/formats/etf.md, "Rules").
+// rules lists the defects that reading and checking report (docs/formats/etf.md, "Rules").
 var rules = []format.Rule{
 	{ID: "etf.number", Severity: trace.Error,
 		Doc: "An id, time or amount is not a number; the trace is read without the line.", Example: "C 0 x 1 0 1 ;"},

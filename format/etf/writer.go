@@ -11,8 +11,9 @@ import (
 )
 
 // Writer writes the records of a TRACE file in the canonical order: TU, O, T, R, C, E, D, then each
-// signal with its fragments and each group with its series. Records may come in any order. Records
-// that must wait are kept in temporary files; fewest must wait if the definitions come first.
+// signal with its fragments, and each group with its series. Records may come in any order. Records
+// that must wait for others are stored in temporary files. There are fewest of these if the definitions
+// come first.
 type Writer struct {
 	w       io.Writer
 	unit    string
@@ -21,29 +22,29 @@ type Writer struct {
 	notes   []byte // comments and lines with an unknown keyword
 	head    []byte // T lines
 	res     []byte
-	first   *format.Draft  // C lines
+	first   *format.Draft  // text of the C lines
 	begun   bool           // first contains a line
-	rest    [2]spool.Spool // E lines and D lines
-	joined  bool           // first also contains the E lines, from claimsEnd on, and the D lines, from eventsEnd on
+	rest    [2]spool.Spool // text of the E lines and of the D lines
+	joined  bool           // first also has the E lines, from claimsEnd on, and the D lines, from eventsEnd on
 
 	claimsEnd, eventsEnd int64
-	// Signals and series with their lines, in the order of their definition.
+	// curves holds the signals and series with their lines, in the order of their definition.
 	curves []*curve
 	byID   map[seriesKey]*curve
 	buf    []byte
-	from   *rewriter // of the file that the records come from, or nil
+	from   *rewriter // finds the lines of the original file, or nil
 }
 
 type curve struct {
 	key   seriesKey
-	place int // among those of the writer, in the order of their definition
+	place int // position among the curves of the writer, in the order of definition
 	def   []byte
 	lines spool.Spool
-	open  Record // samples to be written in one TSP line
+	open  Record // samples that will be written as one TSP line
 	again pendingSamples
 }
 
-// rank returns 0 for signals and 1 for time series.
+// rank returns 0 for signals and 1 for time series, the order of both in the file.
 func (c *curve) rank() int {
 	if c.key.kind == S {
 		return 0
@@ -51,13 +52,13 @@ func (c *curve) rank() int {
 	return 1
 }
 
-// compare orders curves as they are written.
+// compare orders curves as the file has them.
 func (c *curve) compare(o *curve) int {
-	return cmp.Or(cmp.Compare(c.rank(), o.rank()), c.inGroup(o), cmp.Compare(c.place, o.place))
+	return cmp.Or(cmp.Compare(c.rank(), o.rank()), c.compareSeries(o), cmp.Compare(c.place, o.place))
 }
 
-// inGroup compares two time series by group; the group's own line comes first.
-func (c *curve) inGroup(o *curve) int {
+// compareSeries orders time series by their group. The line that defines the group comes first.
+func (c *curve) compareSeries(o *curve) int {
 	if c.rank() == 0 {
 		return 0
 	}
@@ -65,10 +66,10 @@ func (c *curve) inGroup(o *curve) int {
 		cmp.Compare(c.key.series, o.key.series))
 }
 
-// samplesPerLine is the largest number of samples in a TSP line.
+// samplesPerLine is the greatest number of samples in a TSP line.
 const samplesPerLine = 64
 
-// NewWriter returns a writer that writes to w when it is closed.
+// NewWriter returns a writer that writes all text to w on Close.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
 }
@@ -123,10 +124,10 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line without a record ([noteText]) before all records.
+// comment adds a line without a record ([noteText]), which the file has before all records.
 func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
-// section adds the text that line appends to the claims, events or dependencies.
+// section adds a line to the claims, events or dependencies. The function line appends its text.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	s := w.events()
 	switch k {
@@ -139,7 +140,7 @@ func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	return s.Done(line(s.Line()))
 }
 
-// claim adds the text that line appends to the claims.
+// claim adds a line to the claims. The function line appends its text.
 func (w *Writer) claim(line func([]byte) []byte) error {
 	if w.joined {
 		w.buf = line(w.buf[:0])
@@ -151,7 +152,7 @@ func (w *Writer) claim(line func([]byte) []byte) error {
 	return w.first.Done(line(w.first.Line()))
 }
 
-// events and dependencies return the spools of their lines.
+// events and dependencies return the spools with the text of the E lines and the D lines.
 func (w *Writer) events() *spool.Spool { return &w.rest[0] }
 
 func (w *Writer) dependencies() *spool.Spool {
@@ -161,7 +162,7 @@ func (w *Writer) dependencies() *spool.Spool {
 	return &w.rest[1]
 }
 
-// begin writes provisional definitions before the first line.
+// begin writes the definitions known so far before the first line. Close replaces them.
 func (w *Writer) begin() error {
 	if w.begun {
 		return nil
@@ -170,9 +171,9 @@ func (w *Writer) begin() error {
 	return w.first.Guess(w.definitions())
 }
 
-// join writes events directly after the claims, and dependencies after them, without temporary files. It is
-// for encoders that expect no more claims and events; later ones are still written in the right place, at a
-// higher cost.
+// join makes the writer append events directly to the claims, and dependencies to both, without
+// temporary files. Encoders call it when they expect no more claims and events. Later ones are still
+// written in the right place, at a higher cost.
 func (w *Writer) join() error {
 	if w.joined {
 		return nil
@@ -193,7 +194,7 @@ func (w *Writer) join() error {
 	return nil
 }
 
-// claimsSize returns the size of the claims' text, for encoders that insert claims later.
+// claimsSize returns the size of the claims' text. Encoders use it to insert claims later.
 func (w *Writer) claimsSize() int64 {
 	if w.joined {
 		return w.claimsEnd
@@ -201,7 +202,7 @@ func (w *Writer) claimsSize() int64 {
 	return w.first.Size()
 }
 
-// definitions returns the head of the file.
+// definitions returns the text of all lines before the claims.
 func (w *Writer) definitions() []byte {
 	unit := w.unit
 	if unit == "" {
@@ -218,7 +219,7 @@ func (w *Writer) definitions() []byte {
 	return append(append(b, w.head...), w.res...)
 }
 
-// forget removes the definitions, so that others can be written.
+// forget removes the definitions so that new ones can be written.
 func (w *Writer) forget() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 	for _, c := range w.curves {
@@ -264,11 +265,11 @@ func (w *Writer) endSamples(c *curve) error {
 	return err
 }
 
-// Close writes everything. It does not close the underlying writer.
+// Close writes the whole file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.Discard()
 	if w.joined {
-		// Late events.
+		// The E lines that came after join.
 		if err := w.rest[0].CopyTo(inserter{&w.first.Spool, w.eventsEnd}); err != nil {
 			return err
 		}
@@ -283,7 +284,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	out := bufio.NewWriterSize(w.w, 64<<10) // copies large parts of files directly
-	// Signals before time series, and each group before its series.
+	// Signals come before time series, and each group before its series.
 	slices.SortFunc(w.curves, (*curve).compare)
 	for _, c := range w.curves {
 		if err := w.endSamples(c); err != nil {
@@ -296,7 +297,7 @@ func (w *Writer) Close() error {
 	}
 	if w.from != nil {
 		for _, x := range w.from.inOrder() {
-			if x.placed && x.before == 0 { // no record comes after it
+			if x.placed && x.before == 0 { // no record comes after the note
 				out.WriteString(x.text + "\n")
 			}
 		}
@@ -304,7 +305,7 @@ func (w *Writer) Close() error {
 	return out.Flush()
 }
 
-// inserter inserts the written text at a place of a spool.
+// inserter inserts the text that is written to it at a position of a spool.
 type inserter struct {
 	spool *spool.Spool
 	at    int64
@@ -317,7 +318,7 @@ func (x inserter) Write(p []byte) (int, error) {
 	return len(p), x.spool.Insert(x.at, p)
 }
 
-// Discard frees the writer's temporary files.
+// Discard deletes the writer's temporary files.
 func (w *Writer) Discard() {
 	w.first.Close()
 	for i := range w.rest {
