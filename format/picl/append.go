@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Append appends the record as one line, without line end. least is the minimum number of digits
-// after the point of the time stamp.
+// Append appends the record to b as one line, without a line end. The time has at least the given
+// number of decimals.
 func (r *Record) Append(b []byte, least int) []byte {
 	b = digits.AppendInt(b, r.Type)
 	b = append(b, ' ')
@@ -27,7 +27,7 @@ func (r *Record) Append(b []byte, least int) []byte {
 		return appendText(append(b, ' '), r.Text)
 	}
 	if r.Type == TypeDescriptor && len(r.Values) == 2 {
-		// The control string may contain blanks and includes its quotes.
+		// The control string may contain blanks, so it stands in quotes.
 		b = append(b, ` 1 "%d%s" `...)
 		b = r.Values[0].Append(b)
 		return append(append(b, ' '), r.Values[1].Str...)
@@ -35,7 +35,7 @@ func (r *Record) Append(b []byte, least int) []byte {
 	return r.appendData(b, least)
 }
 
-// appendData appends the number of fields, the descriptor and the data for the values.
+// appendData appends the number of data fields, the descriptor and the data of the record's values.
 func (r *Record) appendData(b []byte, least int) []byte {
 	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
 		return appendPairs(b, r.Values, least)
@@ -43,8 +43,8 @@ func (r *Record) appendData(b []byte, least int) []byte {
 	return appendData(b, r.Values)
 }
 
-// appendPairs appends the data of a statistics record in the form of PICL: pairs of an event type
-// and a figure. Seconds have at least the given number of digits after the point.
+// appendPairs appends the data of a statistics record in the form that PICL writes: pairs of an event
+// type and a value. Times in seconds have at least the given number of decimals.
 func appendPairs(b []byte, vals []trace.Value, least int) []byte {
 	p := period(vals)
 	if p > 2 {
@@ -80,8 +80,9 @@ func appendPairs(b []byte, vals []trace.Value, least int) []byte {
 	return b
 }
 
-// appendData appends the number of fields, the descriptor and the data. Each value is a field if
-// all have one type. Values of several types use the shortest control string that repeats.
+// appendData appends the number of data fields, the descriptor and the data. If all values have the
+// same type, each is a field. If not, the descriptor is the shortest control string that describes the
+// values by repetition.
 func appendData(b []byte, vals []trace.Value) []byte {
 	b = append(b, ' ')
 	n := len(vals)
@@ -117,7 +118,7 @@ func appendData(b []byte, vals []trace.Value) []byte {
 	return b
 }
 
-// appendValue appends a value that blanks separate from others.
+// appendValue appends a single value. The caller writes the blanks between values.
 func appendValue(b []byte, v trace.Value) []byte {
 	switch v.Type {
 	case trace.String:
@@ -128,17 +129,17 @@ func appendValue(b []byte, v trace.Value) []byte {
 	return v.Append(b)
 }
 
-// maxWidth is the largest width of a conversion.
+// maxWidth limits the width of a conversion in a control string.
 const maxWidth = 1 << 20
 
-// hasBlanks reports whether a value is a text with blanks, which %s cannot read, of at most
-// maxWidth bytes.
+// hasBlanks reports whether a value is a text of at most maxWidth bytes that contains blanks. The
+// conversion %s cannot read such a text.
 func hasBlanks(v trace.Value) bool {
 	return v.Type == trace.String && strings.ContainsAny(v.Str, " \t\n\v\f\r") && len(v.Str) <= maxWidth
 }
 
-// appendStructure appends the number of fields, the descriptor and the data as a single field.
-// Texts with blanks become characters (%5c) among the other values.
+// appendStructure appends the number of data fields, the descriptor and the data, where all values are
+// parts of a single field. A text with blanks is written as a fixed number of characters, such as %5c.
 func appendStructure(b []byte, vals []trace.Value) []byte {
 	b = append(b, `1 "`...)
 	var data []byte
@@ -148,8 +149,8 @@ func appendStructure(b []byte, vals []trace.Value) []byte {
 			data = appendValue(append(data, ' '), v)
 			continue
 		}
-		// Characters begin directly after the previous value, unless a blank in the control string
-		// skips the blanks there.
+		// The conversion %c reads from directly after the previous value, unless a blank in the control
+		// string makes it skip the blanks there.
 		if own := blank(v.Str[0]); i == 0 {
 			data = append(data, ' ')
 		} else if !own {
@@ -163,15 +164,15 @@ func appendStructure(b []byte, vals []trace.Value) []byte {
 			data = append(data, c)
 		}
 	}
-	// Blanks and a backslash at the end of a line are not part of the data.
+	// A reader drops blanks and a backslash at the end of a line.
 	if c := data[len(data)-1]; blank(c) || c == '\\' {
 		b, data = append(b, ';'), append(data, ';')
 	}
 	return append(append(b, '"'), data...)
 }
 
-// textChange describes how a text changes when it is written as one of n data fields. It returns ""
-// if the text does not change.
+// textChange describes how a text changes when it is written as one of n data fields. It returns "" if
+// the text does not change.
 func textChange(text string, n int) string {
 	switch {
 	case text == "" && n == 1:
@@ -188,8 +189,8 @@ func textChange(text string, n int) string {
 	return ""
 }
 
-// appendText appends character data. The format cannot represent line ends and backslashes at the
-// end: appendText replaces line ends by blanks, and such backslashes by slashes.
+// appendText appends character data. The format has no form for line ends, nor for backslashes at the
+// end of the text. appendText replaces the former by blanks, and the latter by slashes.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -198,7 +199,7 @@ func appendText(b []byte, s string) []byte {
 		}
 		b = append(b, c)
 	}
-	// A backslash at the end of a line joins the next line.
+	// A backslash at the end of a line would join the next line to it.
 	for i := len(b) - 1; i >= 0 && (b[i] == '\\' || b[i] == ' ' || b[i] == '\t'); i-- {
 		if b[i] == '\\' {
 			b[i] = '/'
@@ -207,8 +208,8 @@ func appendText(b []byte, s string) []byte {
 	return b
 }
 
-// appendWord appends a word for %s, which must not be empty or contain white space. It replaces
-// white space by _, and writes - for an empty word.
+// appendWord appends a word that %s can read. Such a word must not be empty or contain white space:
+// appendWord replaces white space by _, and writes - for an empty word.
 func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, '-')
@@ -248,7 +249,7 @@ func descriptorOf(t trace.Type) byte {
 	return 3
 }
 
-// period returns the smallest p such that the types of vals repeat after p values.
+// period returns the smallest p for which the types of vals repeat every p values.
 func period(vals []trace.Value) int {
 	n := len(vals)
 next:

@@ -10,32 +10,32 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// directive is one part of a scanf control string: white space, a literal byte or a conversion.
+// directive is an element of a scanf control string: white space, a literal byte or a conversion.
 type directive struct {
-	verb    byte       // ' ' for white space, 0 for a literal byte, % for %%, else one of d i o x f s c [
+	verb    byte       // ' ' for white space, 0 for a literal byte, % for %%, else one of the letters d i o x f s c [
 	typ     trace.Type // type of the value: Int32, Int64, Float32, Float64 or String
 	literal byte
-	skip    bool      // %*: the value is read and discarded
-	width   int       // 0 for none
-	set     [256]bool // bytes of %[
+	skip    bool      // %*: scanf reads the value and discards it
+	width   int       // the width of the conversion; 0 if it has none
+	set     [256]bool // the bytes that %[ accepts
 }
 
 // control is a parsed scanf control string.
 type control struct {
 	text       string
 	directives []directive
-	// convs is the number of values per repetition. It is 0 if all conversions discard their
-	// values.
+	// convs is the number of values that one use of the control string produces. It is 0 if all
+	// conversions discard their values.
 	convs int64
-	// characters reports that the control string is "%c", so that all fields together are one text.
+	// characters is set for the control string "%c", with which all data fields together form one text.
 	characters bool
-	// simple holds the types of the values if these are separated by blanks; nil for other control
-	// strings.
+	// simpleTypes lists the types of the values if blanks separate all of them. It is nil for other
+	// control strings.
 	simpleTypes []trace.Type
 }
 
-// closingQuote returns the index of the quote that ends the quoted string at the beginning of b, or
-// -1 if there is none. A backslash escapes a quote.
+// closingQuote returns the index of the quote that ends the quoted string at the start of b, or -1 if
+// there is none. A backslash escapes a quote.
 func closingQuote(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -48,7 +48,7 @@ func closingQuote(b []byte) int {
 	return -1
 }
 
-// unescape replaces the escape sequences of C strings.
+// unescape replaces the escape sequences of the C language by the bytes that they stand for.
 func unescape(s string) []byte {
 	var b []byte
 	for i := 0; i < len(s); i++ {
@@ -101,8 +101,8 @@ func parseControl(text string) (*control, error) {
 	return c, nil
 }
 
-// parseConversion parses what follows the % of a conversion. It returns the length, or a message if
-// the conversion is invalid.
+// parseConversion parses the text of a conversion after its %. It returns the length of the text. If
+// the conversion is invalid, bad describes the defect.
 func parseConversion(s []byte) (d directive, n int, bad string) {
 	if len(s) > 0 && s[0] == '*' {
 		d.skip = true
@@ -150,8 +150,8 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 	return d, n, ""
 }
 
-// parseSet parses the bytes of a %[ conversion and returns the index of its end, or -1 if it has
-// none.
+// parseSet parses the bytes of a %[ conversion. It returns the index of the closing bracket, or -1 if
+// there is none.
 func (d *directive) parseSet(s []byte) int {
 	i, not := 0, false
 	if len(s) > 0 && s[0] == '^' {
@@ -178,7 +178,7 @@ func (d *directive) parseSet(s []byte) int {
 	}
 }
 
-// simpleTypes returns the types of the values if blanks separate them in all cases, else nil.
+// simpleTypes returns the types of the values if blanks always separate them, else nil.
 func simpleTypes(all []directive) (types []trace.Type) {
 	var last byte
 	for i := range all {
@@ -188,7 +188,7 @@ func simpleTypes(all []directive) (types []trace.Type) {
 		case d.skip || d.width > 0 || d.verb != 'd' && d.verb != 'f' && d.verb != 's':
 			return nil
 		case d.verb == 's' && last != 0 && last != 's':
-			return nil // the word may follow the number without a blank
+			return nil // without a blank, a word may directly follow the number
 		default:
 			types = append(types, d.typ)
 		}
@@ -209,22 +209,23 @@ func (d *directive) isNumber() bool {
 	return false
 }
 
-// scan decodes n repetitions of the control string from l like scanf. A value that does not fit its
-// conversion is kept as a word. Where a literal is missing or has blanks ahead of it, which scanf does not
-// skip, the values that follow are kept, too.
+// scan decodes n uses of the control string from l, as scanf does, with two exceptions. A value that
+// does not fit its conversion becomes a word. If a literal is missing, or has blanks before it (which
+// scanf does not skip), decoding continues with the next directive.
 func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	var problem dataProblem
-	l = bytes.TrimSuffix(l, []byte("\r")) // part of the line's end
+	l = bytes.TrimSuffix(l, []byte("\r")) // a carriage return belongs to the line end
 	got, i := int64(0), 0
-	ended := false // the line ends ahead of a literal
+	ended := false // the line ended before a literal
 	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
-		i++ // separator of descriptor and data
+		i++ // skip the blank between the descriptor and the data
 	}
 	for rep := int64(0); rep < n; rep++ {
 		from := i
 		for k := range c.directives {
 			d := &c.directives[k]
-			if v := d.verb; v != 'c' && v != '[' && (v != 0 || k == 0) { // a repetition begins behind blanks
+			// each use of the control string begins after blanks
+			if v := d.verb; v != 'c' && v != '[' && (v != 0 || k == 0) {
 				i = skipBlanks(l, i)
 			}
 			if d.verb == ' ' {
@@ -282,7 +283,7 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 	return vals, problem
 }
 
-// skipBlanks returns the index of the first byte from i on that is no blank.
+// skipBlanks returns the index of the first byte from i on that is not blank.
 func skipBlanks(l []byte, i int) int {
 	for i < len(l) && blank(l[i]) {
 		i++
@@ -290,8 +291,9 @@ func skipBlanks(l []byte, i int) int {
 	return i
 }
 
-// mayEnd reports whether the text of directive k, of the given length, may end ahead of rest. A number ends at its
-// width, at a blank, or where the text of the next directive can begin. last reports that no repetition follows.
+// mayEnd reports whether the text of directive k may end before rest, where length is the length of
+// that text. A number may end at its width, before a blank, or where the text of the next directive can
+// begin. last is set in the last use of the control string.
 func (c *control) mayEnd(k int, last bool, length int, rest []byte) bool {
 	d := &c.directives[k]
 	if !d.isNumber() || length == d.width || len(rest) == 0 || blank(rest[0]) {
@@ -305,12 +307,12 @@ func (c *control) mayEnd(k int, last bool, length int, rest []byte) bool {
 			k, last = 0, true
 		}
 		if d = &c.directives[k]; d.verb != ' ' {
-			return !d.isNumber() || d.number(d.within(rest)) > 0
+			return !d.isNumber() || d.numberLength(d.within(rest)) > 0
 		}
 	}
 }
 
-// readWord returns the text up to the next blank.
+// readWord returns the text up to the next blank, and its length.
 func readWord(l []byte) (trace.Value, int) {
 	n := 0
 	for n < len(l) && !blank(l[n]) {
@@ -319,7 +321,7 @@ func readWord(l []byte) (trace.Value, int) {
 	return trace.StringValue(alias(l[:n])), n
 }
 
-// within returns the bytes of l that the width of the directive allows.
+// within returns the start of l, up to the width of the directive.
 func (d *directive) within(l []byte) []byte {
 	if d.width > 0 {
 		return l[:min(len(l), d.width)]
@@ -327,7 +329,8 @@ func (d *directive) within(l []byte) []byte {
 	return l
 }
 
-// readValue reads one value from the beginning of l and returns it with its length. ok is false if there is none.
+// readValue reads one value at the start of l. It returns the value and the length of its text. ok is
+// false if there is no such value.
 func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 	limit := len(d.within(l))
 	switch d.verb {
@@ -345,15 +348,15 @@ func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 			n++
 		}
 	default:
-		n = d.number(l[:limit])
+		n = d.numberLength(l[:limit])
 		v, ok = d.parseNumber(l[:n])
 		return v, n, ok
 	}
 	return trace.StringValue(alias(l[:n])), n, n > 0
 }
 
-// number returns the length of the number at the beginning of l.
-func (d *directive) number(l []byte) int {
+// numberLengthLength returns the length of the number at the start of l.
+func (d *directive) numberLength(l []byte) int {
 	i := 0
 	if i < len(l) && (l[i] == '-' || l[i] == '+') {
 		i++
@@ -365,11 +368,11 @@ func (d *directive) number(l []byte) int {
 		return 0
 	}
 	base := d.base(l[i:])
-	if base == 16 && len(l)-i > 2 && l[i] == '0' && l[i+1]|0x20 == 'x' && digit(l[i+2]) < 16 {
+	if base == 16 && len(l)-i > 2 && l[i] == '0' && l[i+1]|0x20 == 'x' && digitValue(l[i+2]) < 16 {
 		i += 2
 	}
 	from := i
-	for i < len(l) && digit(l[i]) < base {
+	for i < len(l) && digitValue(l[i]) < base {
 		i++
 	}
 	if i == from {
@@ -378,7 +381,7 @@ func (d *directive) number(l []byte) int {
 	return i
 }
 
-// base returns the base of the integer at the beginning of l, which has no sign.
+// base returns the base of the unsigned integer at the start of l.
 func (d *directive) base(l []byte) int {
 	switch {
 	case d.verb == 'o':
@@ -391,8 +394,8 @@ func (d *directive) base(l []byte) int {
 	return 10
 }
 
-// digit returns the value of a hexadecimal digit, or 99 for other bytes.
-func digit(b byte) int {
+// digitValueValue returns the value of a hexadecimal digit, or 99 for other bytes.
+func digitValue(b byte) int {
 	switch {
 	case b-'0' <= 9:
 		return int(b - '0')
@@ -402,7 +405,7 @@ func digit(b byte) int {
 	return 99
 }
 
-// realLength returns the length of the real number at the beginning of l, which has no sign.
+// realLength returns the length of the unsigned real number at the start of l.
 func realLength(l []byte) int {
 	for _, w := range []string{"infinity", "inf", "nan"} {
 		if len(l) >= len(w) && bytes.EqualFold(l[:len(w)], []byte(w)) {
@@ -413,7 +416,7 @@ func realLength(l []byte) int {
 	if len(l) > 2 && l[0] == '0' && l[1]|0x20 == 'x' {
 		i, base, exp = 2, 16, 'p'
 	}
-	for point := false; i < len(l) && (digit(l[i]) < base || l[i] == '.' && !point); i++ {
+	for point := false; i < len(l) && (digitValue(l[i]) < base || l[i] == '.' && !point); i++ {
 		if l[i] == '.' {
 			point = true
 		} else {
@@ -436,7 +439,7 @@ func realLength(l []byte) int {
 	return i
 }
 
-// parseNumber parses a number. ok is false if it does not fit 64 bits.
+// parseNumber parses a number. ok is false if the number does not fit 64 bits.
 func (d *directive) parseNumber(s []byte) (trace.Value, bool) {
 	if d.verb == 'd' || d.verb == 'f' {
 		return parseValue(d.typ, s)

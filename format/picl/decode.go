@@ -16,50 +16,51 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// alias returns the bytes as a string without copying them. The values of a record are valid as
-// long as the text from which it was read.
+// alias returns a string that shares the memory of b. The values of a record are valid as long as the
+// text from which they were read.
 func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// decoder reads a trace into the common model.
+// decoder reads a PICL trace and delivers its contents in the common model.
 type decoder struct {
 	linetrace.Text
 	src  format.Source
 	defs *definitions
 	nrec int64
-	// firstRecord is the line of the first record that is not a definition.
+	// firstRecord is the number of the first line whose record is not a definition.
 	firstRecord int64
 	renamed     map[uint32]int64 // event types of regions whose event type has several names
-	kept        []keptRecord     // definition records, for encoders
-	defined     []int64          // lines of all definition records, and of those that cannot be read
-	missing     map[setKey]int64 // undefined subsets in heads of records, with the first line of each
+	kept        []keptRecord     // definition records, for the encoder
+	defined     []int64          // numbers of the lines of definitions, and of those that cannot be read
+	missing     map[setKey]int64 // undefined subsets in the heads of records, with the first line that uses each
 	statistics  bool             // the file has statistics records
-	spelled     int64            // records of the last scan whose descriptor is not the one that weft would write
-	damaged     int64            // records of the last scan that say more than their values
-	rounded     int64            // rounded times of the last scan
-	unread      int64            // unreadable definition records
-	malformed   int64            // lines without a record, but for blank ones
-	coded       coded
-	unreadable  int64 // records of the last scan whose times do not fit
+	spelled     int64            // number of records of the last scan whose descriptor weft would write differently
+	damaged     int64            // number of records of the last scan whose text holds more than their values
+	rounded     int64            // number of times of the last scan that were rounded
+	unread      int64            // number of definition records that cannot be read
+	malformed   int64            // number of lines without a record, except for blank ones
+	encodings   encodingCounts
+	unreadable  int64 // number of records of the last scan whose times do not fit
 	nesting     nesting
 	sources     sources
-	plainInts   bool // no record redefines descriptors
-	// slots holds the location of one process for each processor below len(slots). It makes the
-	// lookup fast.
+	plainInts   bool // no record redefines an integer descriptor
+	// slots makes the usual lookup of locations fast. It holds the location of one process for each
+	// processor below len(slots).
 	slots []slot
 
-	locations       map[procKey]uint32
-	onlyLocation    map[int64]uint32 // location of processors that have only one
-	regions         map[regionKey]uint32
-	direct          map[int64]uint32 // region of event types that have only one
-	directSmall     [1 << 11]int32   // the same for event types -1024 … 1023; -1 for others
-	records         map[int64]trace.Kind
-	attrs           map[string]uint32
-	fields          [len(eventTable) + 2]fieldKeys // by specIndex
-	recordedProcess uint32                         // attribute with the process id in the record, if it was replaced
-	markMessages    bool                           // marks of sends and receives become messages, too
-	text            uint32                         // attribute for character data
+	locations    map[procKey]uint32
+	onlyLocation map[int64]uint32 // location by processor, for processors that have only one
+	regions      map[regionKey]uint32
+	direct       map[int64]uint32 // region by event type, for event types that have only one
+	directSmall  [1 << 11]int32   // the same for event types from -1024 to 1023; -1 for others
+	records      map[int64]trace.Kind
+	attrs        map[string]uint32
+	fields       [len(eventTable) + 2]fieldKeys // attributes of the data fields, by specIndex
+	// the attribute that holds the process id of the record, if the event's location has another one
+	recordedProcess uint32
+	markMessages    bool   // marks of sends and receives also become messages
+	text            uint32 // the attribute that holds character data
 	peerLocations   map[procKey]uint32
-	broadcasts      struct { // locations that messages to several processes go to, by destination
+	broadcasts      struct { // locations to which a message to several processes goes, by the destination in the record
 		sync.Mutex
 		to map[procKey][]uint32
 	}
@@ -69,7 +70,7 @@ type procKey struct{ processor, process int64 }
 
 type slot struct {
 	process int64
-	loc     int32 // -1 for none
+	loc     int32 // -1 if no process is known
 }
 
 type regionKey struct {
@@ -91,7 +92,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	return d, nil
 }
 
-// newDecoder returns a decoder of a text that has not been read.
+// newDecoder returns a decoder for a file that has not been read yet.
 func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
 	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(),
 		peerLocations: map[procKey]uint32{},
@@ -103,7 +104,7 @@ func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *de
 	return d
 }
 
-// locationOfRecord returns the location of a processor and process that has records.
+// locationOfRecord returns the location of records with the given processor and process.
 func (d *decoder) locationOfRecord(k procKey) (uint32, bool) {
 	if uint64(k.processor) < uint64(len(d.slots)) {
 		if s := &d.slots[k.processor]; s.process == k.process && s.loc >= 0 {
@@ -146,7 +147,7 @@ func (d *decoder) location(k procKey, kind trace.LocationKind) uint32 {
 	return d.Model.Locations.Add(trace.Location{ID: locationID(k), Name: name, Kind: kind, Group: trace.NoRef})
 }
 
-// locationID returns the id "processor/process" of a location.
+// locationID returns the id of a location: "processor/process".
 func locationID(k procKey) string {
 	return strconv.FormatInt(k.processor, 10) + "/" + strconv.FormatInt(k.process, 10)
 }
@@ -158,7 +159,8 @@ func parseLocationID(s string) (k procKey, ok bool) {
 	return procKey{p, q}, found && err1 == nil && err2 == nil
 }
 
-// compareEvents orders system events before user events, and both by absolute value.
+// compareEvents orders system events before user events, and the events of both groups by absolute
+// value.
 func compareEvents(a, b int64) int {
 	if (a < 0) != (b < 0) {
 		return cmp.Compare(a, b)
@@ -185,7 +187,7 @@ func (d *decoder) region(event int64, name string) uint32 {
 	return r
 }
 
-// regionOf returns the region of a record.
+// regionOf returns the region of a record, given the fields of its head.
 func (d *decoder) regionOf(event, processor, process, line int64) uint32 {
 	if i := event + 1024; i >= 0 && i < int64(len(d.directSmall)) {
 		if r := d.directSmall[i]; r >= 0 {
@@ -218,7 +220,7 @@ func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 	return k
 }
 
-// kindOf returns the kind for a user-defined or unknown record type.
+// kindOf returns the event kind for a record type that the user defined or that is unknown.
 func (d *decoder) kindOf(typ int64) trace.Kind {
 	k, ok := d.records[typ]
 	if !ok {
@@ -231,11 +233,11 @@ func (d *decoder) kindOf(typ int64) trace.Kind {
 	return k
 }
 
-// LinkCount returns 0, because PICL has no links. The links of a restored trace are unknown before
-// a scan.
+// LinkCount returns 0, because PICL has no links. For a restored trace, the number is unknown before a
+// scan.
 func (d *decoder) LinkCount() (int64, bool) { return 0, d.Restore == nil }
 
-// Scan delivers all events in order of time, or location by location.
+// Scan delivers the selected events in time order, or location by location.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.Opt.Pass()
 	if sel.NoEvents && d.Restore == nil {
@@ -247,19 +249,19 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 	}
 	sel, sink = format.ExactScan(d.Model, sel, sink)
-	// A leave may need the name of its enter, and a message may need its call, however long before
-	// they occurred.
+	// A leave may need the name of its enter, and a message may need its call. Both may have occurred
+	// long before.
 	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.pairLeaves(sink))
 }
 
-// ScanParallel delivers from one goroutine. All cores parse the text before that.
+// ScanParallel delivers the selected events from a single goroutine. All cores parse the text.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, d, sel, begin)
 }
 
-// pairLeaves returns a sink in which an exit leaves the region that its entry entered. They belong
-// together by event type, but a label may change the name between them. The sink also merges the
-// message of a receive with that of the waiting inside it.
+// pairLeaves returns a sink that gives each leave the region of its enter. Entry and exit belong
+// together by event type, but a label between them may change the name of that type. The sink also
+// drops the second of two messages where a receive and the waiting inside it both have one.
 func (d *decoder) pairLeaves(sink format.Sink) format.Sink {
 	if d.Restore == nil && d.nesting.found {
 		sink = newReceiveFilter(d, sink)
@@ -276,7 +278,7 @@ type pairing struct {
 	open map[procEvent][]uint32
 }
 
-// Batch replaces the regions of leaves.
+// Batch replaces the regions of leaves and delivers the batch.
 func (p *pairing) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if k != trace.Enter && k != trace.Leave || b.Ref[i] == trace.NoRef {
@@ -297,7 +299,8 @@ func (p *pairing) Batch(b *trace.Batch) error {
 	return p.Sink.Batch(b)
 }
 
-// SortTime returns the time of a record. A line without a time stays after the line before it.
+// SortTime returns the time by which a line is sorted. A line without a time stays after the line
+// before it.
 func (d *decoder) SortTime(l []byte, last int64) int64 {
 	var h head
 	if _, bad := h.parse(l, 3); bad < 0 {
@@ -306,24 +309,24 @@ func (d *decoder) SortTime(l []byte, last int64) int64 {
 	return last
 }
 
-// eventScan is one scan of the events.
+// eventScan is a single pass over the events.
 type eventScan struct {
 	d       *decoder
 	carried carrier.Links
 	wanted  bool
-	spelled atomic.Int64 // records whose descriptor is not the one that weft would write
-	damaged atomic.Int64 // records whose text holds more than their values
-	rounded atomic.Int64 // rounded times
+	spelled atomic.Int64 // number of records whose descriptor weft would write differently
+	damaged atomic.Int64 // number of records whose text holds more than their values
+	rounded atomic.Int64 // number of rounded times
 
-	unreadable atomic.Int64 // records whose times do not fit
+	unreadable atomic.Int64 // number of records whose times do not fit
 }
 
-// Begin begins a scan.
+// Begin begins a scan with the given selection.
 func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	return &eventScan{d: d, wanted: sel.Links != trace.NoLinks}
 }
 
-// Links delivers the links of another format's trace.
+// Links delivers the links that another format's trace carries.
 func (s *eventScan) Links(ctx context.Context, sink format.Sink) error {
 	if !s.wanted {
 		return nil
@@ -331,18 +334,18 @@ func (s *eventScan) Links(ctx context.Context, sink format.Sink) error {
 	return s.carried.Deliver(ctx, s.d.Model.Locations.Len(), sink.Links)
 }
 
-// Close stores the counts of the scan and frees the links.
+// Close stores the counts of the scan in the decoder and deletes the temporary files of the links.
 func (s *eventScan) Close() {
 	s.d.spelled, s.d.damaged, s.d.rounded = s.spelled.Load(), s.damaged.Load(), s.rounded.Load()
 	s.d.unreadable = s.unreadable.Load()
 	s.carried.Close()
 }
 
-// Overview returns the numbers of descriptors, of lines and definitions that cannot be read, of records with
-// defects, of definitions that are not UTF-8 and of rounded times that the events do not reproduce.
+// Overview returns the counts of what the events do not reproduce: descriptors, lines and definitions
+// that cannot be read, records with defects, definitions that are not UTF-8, and rounded times.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return &format.Overview{Spelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
-		Damaged: d.damaged, Recoded: d.coded.other, Rounded: d.rounded}, nil
+		Damaged: d.damaged, Recoded: d.encodings.other, Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.
@@ -353,7 +356,7 @@ type assembler struct {
 	mixed bool
 }
 
-// Block returns an object that parses one block of lines and holds its events.
+// Block returns an empty parser for one block of lines. It holds the events of the block.
 func (a assembler) Block() linetrace.Block {
 	return &blockParser{d: a.d, res: descriptorResolver{defs: a.d.defs}, mixLocations: a.mixed, scan: a.eventScan}
 }
@@ -374,5 +377,5 @@ func (a assembler) Take(b linetrace.Block, sink format.Sink) error {
 	return nil
 }
 
-// Finish does nothing: all events have been delivered.
+// Finish does nothing, because Take delivers all events.
 func (a assembler) Finish(format.Sink) error { return nil }

@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitions holds the contents of records of the types -5, -6 and -201 … -203, and their scopes
-// (specification section 4).
+// definitions holds the contents of records of the types -5, -6 and -201 to -203, and the scopes for
+// which they hold (specification section 4).
 type definitions struct {
 	labels      []label
-	byEvent     map[int64][]int32 // labels by event type
-	bySubset    []int32           // labels of subsets of event types
+	byEvent     map[int64][]int32 // indexes of labels by event type
+	bySubset    []int32           // indexes of labels of subsets of event types
 	names       []label           // labels of processors and processes
 	descriptors []redefinition
 	sets        map[setKey][]int64
@@ -44,14 +44,14 @@ func newDefinitions() *definitions {
 	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}}
 }
 
-// add adds a definition record. It returns a problem if its data are invalid.
+// add adds a definition record. It returns a problem if the data of the record are invalid.
 func (d *definitions) add(r *Record) (problem dataProblem) {
 	sc := scope{r.Event, r.Processor, r.Process, r.Line}
 	switch r.Type {
 	case TypeLabel:
 		l := label{sc, trace.Text(joinValues(r.Values))}
 		if l.text == "" {
-			return // it names nothing
+			return // the label names nothing
 		}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
@@ -120,7 +120,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	return
 }
 
-// joinValues returns the texts of all values, separated by blanks.
+// joinValues returns the texts of all values with blanks between them.
 func joinValues(vals []trace.Value) string {
 	var b []byte
 	for i, v := range vals {
@@ -132,9 +132,9 @@ func joinValues(vals []trace.Value) string {
 	return string(b)
 }
 
-// scopeRank returns how specific a scope is for a record, or 0 if the scope does not apply. Exact
-// is more specific than a subset, and a subset more than all. Event types are compared first, then
-// processors, then processes.
+// scopeRank returns how specific a scope is for a record, or 0 if it does not apply. An exact number is
+// more specific than a subset, and a subset more than all. The event type counts first, then the
+// processor, then the process.
 func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
 	if s.line > line {
 		return 0
@@ -147,7 +147,7 @@ func (d *definitions) scopeRank(s *scope, event, processor, process, line int64)
 	return e*16 + p
 }
 
-// placeRank ranks only the processor and the process of a scope.
+// placeRank is like scopeRank, but ranks only the processor and the process of the scope.
 func (d *definitions) placeRank(s *scope, processor, process int64) int {
 	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
 	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
@@ -169,13 +169,13 @@ func rank(have, want int64, member bool) int {
 	return 0
 }
 
-// hasSubset reports whether a record defines a subset.
+// hasSubset reports whether a record defines the subset.
 func (d *definitions) hasSubset(k setKey) bool {
 	_, ok := d.sets[k]
 	return ok
 }
 
-// isUndefined reports whether a number is that of a subset that is neither defined nor predefined.
+// isUndefined reports whether a number is the id of a subset that is neither defined nor predefined.
 func (d *definitions) isUndefined(k setKey) bool {
 	return k.id < -1 && !d.hasSubset(k) && (k.typ != TypeEventSet || k.id < -1000 && subset(k.id) == nil)
 }
@@ -184,7 +184,7 @@ func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }
 
-// labelOf returns the label of an event type for a record.
+// labelOf returns the label that holds for an event type in a record.
 func (d *definitions) labelOf(event, processor, process, line int64) (string, bool) {
 	best, text := 0, ""
 	for _, list := range [2][]int32{d.byEvent[event], d.bySubset} {
@@ -198,8 +198,8 @@ func (d *definitions) labelOf(event, processor, process, line int64) (string, bo
 	return text, best > 0
 }
 
-// nameOf returns the label of a processor or process: its record has event type -1 and a processor
-// or process other than -1.
+// nameOf returns the label of a processor or process. The record of such a label has the event type -1,
+// and a processor or process other than -1.
 func (d *definitions) nameOf(processor, process int64) string {
 	best, text := 0, ""
 	for i := range d.names {
@@ -214,7 +214,7 @@ func (d *definitions) nameOf(processor, process int64) string {
 	return text
 }
 
-// controlOf returns the control string of an integer descriptor.
+// controlOf returns the control string that an integer descriptor stands for in a record.
 func (d *definitions) controlOf(n int64, event, processor, process, line int64) *control {
 	best := 0
 	var c *control
@@ -233,8 +233,8 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 	return c
 }
 
-// setExplicitText sets the Text of a record to use a control string if a record has redefined the
-// integer descriptor that would be written.
+// setExplicitText sets the Text of a record to use a control string, if a definition has changed the
+// meaning of the integer descriptor that would be written.
 func (d *definitions) setExplicitText(r *Record) {
 	if len(d.descriptors) == 0 || r.Text != "" || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes &&
 		len(r.Values)%2 == 0 {
@@ -251,8 +251,8 @@ func (d *definitions) setExplicitText(r *Record) {
 	}
 }
 
-// respells reports whether the descriptor in the Text of a record is not the one that weft writes for the
-// values. line is that of the record.
+// respells reports whether weft would write another descriptor for the values than the Text of the
+// record has. line is the line of the record.
 func (d *definitions) respells(r *Record, line int64) bool {
 	_, data, _ := strings.Cut(r.Text, " ")
 	if data == "" {
@@ -267,8 +267,8 @@ func (d *definitions) respells(r *Record, line int64) bool {
 	return data[0] != '"' || n < 0 || !bytes.HasPrefix(written, []byte(data[:n+1]))
 }
 
-// explicitText returns the Text of a record with a control string in place of a redefined integer
-// descriptor.
+// explicitText returns the Text of a record with a control string in place of an integer descriptor
+// whose meaning has changed.
 func (d *definitions) explicitText(r *Record) string {
 	fields, data, _ := strings.Cut(r.Text, " ")
 	number, data, _ := strings.Cut(data, " ")
@@ -287,7 +287,7 @@ func (d *definitions) explicitText(r *Record) string {
 	return fields + " " + quoted + " " + data
 }
 
-// descriptorResolver resolves descriptors for one goroutine.
+// descriptorResolver finds the control strings of descriptors for one goroutine.
 type descriptorResolver struct {
 	defs   *definitions
 	inputs map[string]*control
@@ -311,7 +311,7 @@ func (s *descriptorResolver) inline(text string) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file with more control strings than this is unlikely to repeat them.
+	// A file with more control strings than this limit is unlikely to repeat them.
 	if s.inputs == nil || len(s.inputs) > 1000 {
 		s.inputs = map[string]*control{}
 	}

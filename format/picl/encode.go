@@ -16,35 +16,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes the common model as PICL. If the trace came from PICL, the encoder writes its own
-// records again. Otherwise, PICL tools see regions as user events, messages as sends and receives,
-// and names as labels, and this package restores the trace exactly: event messages before the first
-// event carry the definitions, character data carries the attributes, and user records of type 900
-// carry events for which PICL has no record.
+// encoder writes a trace of the common model as PICL. A trace that was read from PICL gets its own
+// records again. For any other trace, PICL tools see regions as user events, messages as sends and
+// receives, and names as labels. This package can restore such a trace exactly: event messages before
+// the first event carry the definitions, character data carries the attributes, and user records of
+// type 900 carry the events for which PICL has no record.
 type encoder struct {
 	linetrace.Encoder
-	w                    *Writer
-	native               bool
-	last                 trace.Decimal
-	keys                 []procKey // by location
-	events               []int64   // by region
-	labelled             map[procEvent]labelState
-	ownLabels            map[scope]int  // indexes of the labels of single processes that the encoder has added
-	narrow               int            // number of labels in described that were added for single processes
-	ambiguous            map[int64]bool // event types of statistics with several names, of which the trace kept one
+	w             *Writer
+	native        bool
+	last          trace.Decimal
+	keys          []procKey // processors and processes, by location
+	events        []int64   // event types, by region
+	labelled      map[procEvent]labelState
+	ownLabels     map[scope]int // indexes of the labels that the encoder has added for a single process
+	ownLabelCount int           // number of labels in written that the encoder has added for single processes
+	// event types of statistics with several names, of which the trace kept only one
+	ambiguous            map[int64]bool
 	severalNames         map[int64]bool
 	rec                  Record
 	pairs                []carrier.Pair
 	text                 []byte
 	kept                 []keptRecord // definition records of the original trace
 	keptLabels, keptSets bool
-	placeless            []Record     // definition records whose place among the records is unknown
-	named                *definitions // labels among these
-	rows                 int64        // number of written event records
-	recProc              uint32       // the attribute "recorded process", or NoRef
-	spelled              bool         // times keep the spelling of the file from which the trace was read
+	placeless            []Record     // definition records whose position among the other records is unknown
+	named                *definitions // labels among the kept and the placeless records
+	rows                 int64        // number of event records written so far
+	recProc              uint32       // index of the attribute "recorded process", or NoRef
+	spelled              bool         // times keep the spelling of the original file
 	rewriter             *rewriter
-	described            *definitions // written definitions: those of the writer, and labels
+	written              *definitions // definitions written so far, including labels
 }
 
 type procEvent struct {
@@ -84,20 +85,20 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 // Abort frees the resources of the encoder.
 func (e *encoder) Abort() { e.w.Discard() }
 
-// Begin takes the definitions.
+// Begin converts the definitions of the trace. Definitions that are added later are written by Close.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.labelled, e.severalNames, e.ambiguous = map[procEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
-	e.recProc, e.described, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
+	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
-				e.code(&k.rec)
+				e.encodeTexts(&k.rec)
 				if k.before == withoutPlace {
 					e.placeless = append(e.placeless, k.rec)
 					continue
@@ -106,12 +107,12 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 				e.keptLabels = e.keptLabels || k.rec.Type == TypeLabel
 				if k.rec.Type <= TypeProcessorSet {
 					e.keptSets = true
-					e.described.add(&k.rec) // a label of a subset may precede it
+					e.written.add(&k.rec) // a label of a subset may precede the subset
 				}
 			}
 		}
 	}
-	if e.native && d.Format != "picl" { // other formats tell attributes apart by name
+	if e.native && d.Format != "picl" { // other formats may have several attributes of the same name
 		seen := map[string]bool{}
 		for _, a := range d.Attributes.All() {
 			if n, err := strconv.ParseInt(a.Name, 10, 64); err == nil {
@@ -121,20 +122,21 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		}
 	}
 	e.selectPlaceless()
-	// Close makes the header again from all definitions; it is usually the same.
-	e.w.header = e.header(&format.Loss{})
+	// Close makes the header again from the complete definitions. It usually stays the same. Losses
+	// must not be counted twice.
+	e.w.header = e.headerRecords(&format.Loss{})
 	if e.native && e.rewriter == nil {
 		for i := range e.w.header {
 			if e.w.header[i].Type != TypeDescriptor {
-				e.described.add(&e.w.header[i])
+				e.written.add(&e.w.header[i])
 			}
 		}
 	}
 	return nil
 }
 
-// selectPlaceless removes redundant definition records: their place is unknown, and the header or the labels
-// ahead of other records have the same contents.
+// selectPlaceless drops the placeless definition records that are redundant, because the header or the
+// labels before other records state the same.
 func (e *encoder) selectPlaceless() {
 	e.named = newDefinitions()
 	if len(e.placeless) == 0 {
@@ -152,7 +154,7 @@ func (e *encoder) selectPlaceless() {
 			e.named.add(&e.kept[i].rec)
 		}
 	}
-	others := map[int64]bool{} // event types that statistics and subsets name
+	others := map[int64]bool{} // event types that statistics and subsets refer to
 	for i := range d.Attributes.Len() {
 		if n, err := strconv.ParseInt(d.Attributes.At(uint32(i)).Name, 10, 64); err == nil {
 			others[n] = true
@@ -172,7 +174,8 @@ func (e *encoder) selectPlaceless() {
 			e.named.add(&e.placeless[i])
 		}
 	}
-	// If a label for some of the processors names the event type, its records may have several names.
+	// If a label for some of the processors names an event type, the records of that type may have
+	// several names.
 	for _, l := range e.named.labels {
 		for _, ev := range e.events {
 			if in, _ := e.named.inEventSubset(l.event, ev); (l.processor != -1 || l.process != -1) && (in || ev == l.event) {
@@ -182,13 +185,14 @@ func (e *encoder) selectPlaceless() {
 	}
 }
 
-// namedAs reports whether the labels ahead of all records, or none, give an event type its name.
-func (e *encoder) namedAs(event int64, name string) bool {
+// hasDefaultName reports whether an event type has the given name at the start of the file, by a label
+// before all records or because it has no label.
+func (e *encoder) hasDefaultName(event int64, name string) bool {
 	have, ok := e.named.labelOf(event, -1, -1, math.MaxInt64)
 	return ok && have == name || !ok && name == eventName(event)
 }
 
-// setRecord returns the record that defines a set. ok is false if PICL has no such subsets.
+// setRecord returns the record that defines a set. ok is false if PICL cannot define sets of this kind.
 func setRecord(s *trace.Set) (r Record, ok bool) {
 	typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
 		"event types": TypeEventSet}[s.Kind]
@@ -203,21 +207,22 @@ func setRecord(s *trace.Set) (r Record, ok bool) {
 	return Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals}, true
 }
 
-// withoutPlace is the place of a definition record that belongs ahead of all others.
+// withoutPlace is the value of keptRecord.before for a record whose position is unknown. It is written
+// before all others if it is written.
 const withoutPlace = -1
 
-// keptRecord is a definition record of a trace and the number of event records before it.
+// keptRecord is a definition record of the original trace and the number of event records before it.
 type keptRecord struct {
 	before int64
 	rec    Record
 }
 
-// keepRecord encodes a definition record for trace.Definitions.Opaque.
+// keepRecord encodes a definition record as a text for trace.Definitions.Opaque.
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
 	if t := trace.Text(k.Text); t != k.Text && k.Type == TypeLabel {
-		k.Text = "" // it has the number of bytes, which changes
+		k.Text = "" // the text states a number of bytes, which the encoding may change
 	} else {
 		k.Text = t
 	}
@@ -242,8 +247,8 @@ func parseKept(s string) (k keptRecord) {
 	return k
 }
 
-// code gives a definition record the encoding of the trace's file. Definitions are UTF-8.
-func (e *encoder) code(r *Record) {
+// encodeTexts converts the texts of a definition record from UTF-8 to the encoding of the trace's file.
+func (e *encoder) encodeTexts(r *Record) {
 	if e.Defs.Encoding != trace.Latin1 {
 		return
 	}
@@ -260,7 +265,7 @@ func (e *encoder) code(r *Record) {
 	}
 }
 
-// processorOf returns the processor number of a location. It skips the number of the host.
+// processorOf returns the processor number of a location. No location gets the number of the host.
 func processorOf(loc uint32) int64 {
 	if loc >= Host {
 		return int64(loc) + 1
@@ -307,8 +312,8 @@ func (e *encoder) eventOf(ref uint32) int64 {
 	return e.events[ref]
 }
 
-// prepare finds the event types with several names. It is called once per batch, because the tables
-// may have grown.
+// prepare finds the event types that have several names. Batch calls it for each batch, because the
+// definitions may have grown.
 func (e *encoder) prepare() {
 	if !e.native {
 		return
@@ -338,7 +343,7 @@ func (e *encoder) prepare() {
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.prepare()
-	c := b.Cursor() // declared outside of the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop, where it would be copied in each round
 	for c.Next() {
 		var err error
 		if e.native {
@@ -353,7 +358,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// nativeRow writes a row of a PICL trace.
+// nativeRow writes a row of a trace that was read from PICL.
 func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
@@ -363,7 +368,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		return err
 	}
 	if e.rewriter != nil {
-		// Rows that a cut adds at its border have no position.
+		// A cut adds rows at its border that have no position in the file.
 		before := max(c.Pos(), e.rewriter.d.firstRecord)
 		if err := e.rewriter.writeDefinitions(before, k.processor, t, e.w); err != nil {
 			return err
@@ -397,7 +402,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
 			}
-			if r.Values = append(r.Values, event); vals[i] != noFigure {
+			if r.Values = append(r.Values, event); vals[i] != noValue {
 				r.Values = append(r.Values, vals[i])
 			}
 		}
@@ -423,8 +428,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	return e.writeRecord(c, r)
 }
 
-// writeRecord writes the record of a row. If the row is unchanged, it writes the line from which
-// the row was read.
+// writeRecord writes the record of a row. If the row has not changed, it writes the original line.
 func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	var l []byte
 	if e.rewriter != nil {
@@ -458,21 +462,21 @@ func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
 	return e.w.Write(r)
 }
 
-// addedPrefix begins a data field with an attribute that PICL does not define, in the form
-// key=value. Events get such attributes when a trace is changed.
+// addedPrefix begins a data field of the form key=value that holds an attribute which PICL does not
+// define. Commands that change a trace add such attributes to events.
 const addedPrefix = "weft:"
 
-// dataField returns the data field for an attribute.
+// dataField returns the data field for the value of an attribute.
 func (e *encoder) dataField(key uint32, v trace.Value) trace.Value {
 	a := e.Defs.Attributes.At(key)
-	if a.Doc == "" || v.Type != trace.String { // attributes of PICL itself have no description
+	if a.Doc == "" || v.Type != trace.String { // only attributes that PICL does not define have a description
 		return v
 	}
 	return trace.StringValue(addedPrefix + a.Name + "=" + v.Str)
 }
 
-// nativeMessage writes a send or receive that does not belong to another record as an entry and an
-// exit of its event type at the same time.
+// nativeMessage writes a send or receive that does not belong to another record. It becomes an entry
+// and an exit of its event type at the same time.
 func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	r := &e.rec
 	peer := procKey{-1, -1}
@@ -494,7 +498,7 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	return nil
 }
 
-// append appends the fields of a message to or from peer.
+// append appends the fields of a message to or from the process peer.
 func (m *messageSpec) append(vals []trace.Value, fields string, c *trace.Cursor, peer procKey) []trace.Value {
 	for _, f := range fields {
 		v := int64(-1)
@@ -515,7 +519,7 @@ func (m *messageSpec) append(vals []trace.Value, fields string, c *trace.Cursor,
 	return vals
 }
 
-// setCharacterData sets the record's character data to the pairs.
+// setCharacterData makes the pairs of the row the character data of the record.
 func (e *encoder) setCharacterData() {
 	if len(e.pairs) == 0 {
 		return
@@ -530,14 +534,15 @@ func (e *encoder) setCharacterData() {
 			e.Lost.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
 		}
 	}
-	// A backslash at the end of the line, even before a blank, would join the next line.
+	// A backslash at the end of the line would join the next line, even if a blank follows the
+	// backslash.
 	if c := e.text[len(e.text)-1]; c == '\\' || c == ' ' || c == '\t' {
 		e.text = append(e.text, ',')
 	}
 	e.rec.Values = append(e.rec.Values[:0], trace.StringValue(string(e.text)))
 }
 
-// Links writes links as records about all processors at the time of the last event.
+// Links writes links as records about all processors, with the time of the last event.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.Plain && !e.native {
 		e.Lost.Add("link", "", format.Lost, "PICL has no links", int64(len(links)))
@@ -568,7 +573,7 @@ func (e *encoder) Close() error {
 			return err
 		}
 	}
-	e.w.header = e.header(&e.Lost)
+	e.w.header = e.headerRecords(&e.Lost)
 	if err := e.w.Close(); err != nil {
 		return err
 	}
@@ -576,7 +581,7 @@ func (e *encoder) Close() error {
 	return nil
 }
 
-// addLeft adds the omitted records to the loss.
+// addLeft adds the records that the writer omitted to the loss.
 func (w *Writer) addLeft(loss *format.Loss) {
 	for reason, n := range w.Left {
 		if field, ok := degradedFields[reason]; ok {
@@ -590,14 +595,14 @@ func (w *Writer) addLeft(loss *format.Loss) {
 	}
 }
 
-// header makes the records that precede all others.
-func (e *encoder) header(loss *format.Loss) (records []Record) {
+// headerRecordsRecords returns the records that precede all others.
+func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
 		r := Record{Type: typ, Event: event, Processor: processor, Process: process,
 			Values: []trace.Value{trace.StringValue(text)}}
 		if e.native {
-			e.code(&r)
+			e.encodeTexts(&r)
 		}
 		records = append(records, r)
 	}
@@ -606,7 +611,7 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		records = append(records, e.placeless...)
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.eventOf(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && !e.namedAs(ev, name) &&
+			if name := d.Regions.At(uint32(i)).Name; !e.severalNames[ev] && !e.hasDefaultName(ev, name) &&
 				(e.rewriter == nil || !e.rewriter.hasLabel(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
@@ -644,8 +649,8 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 	return records
 }
 
-// copyTrace writes a PICL trace as PICL record by record. It keeps the order of the file and every
-// value and uses the canonical spelling.
+// copyTrace writes a PICL trace as PICL record by record. It keeps the order of the file and all
+// values, and writes them in the canonical spelling.
 func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
 	opt *format.WriteOptions) (*format.Loss, error) {
 	wo, err := writerOptions(opt)
@@ -671,7 +676,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	return loss, err
 }
 
-// rawTrace prints the lines of the file unchanged.
+// rawTrace prints the lines of the file without changes.
 func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
 }

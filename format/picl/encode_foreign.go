@@ -5,7 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// foreignRow writes a row of another format's trace.
+// foreignRow writes a row of a trace that was not read from PICL.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
 	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
@@ -67,15 +67,15 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	return e.w.Write(r)
 }
 
-// derivedPair ends the pairs of a derived event. markEnd is the exit of a mark that the option picl.brackets
-// has made an entry and an exit.
+// derivedPair marks the pairs of an event that its format derives from others. markEnd marks an exit
+// that the option picl.brackets has added to a mark.
 var (
 	derivedPair = carrier.Pair{Key: "derived", Value: "1"}
 	markEnd     = carrier.Pair{Key: "end", Value: "mark"}
 )
 
-// foreignMessage makes a mark for a send, a receive or a phase of one. It returns false if the
-// event is not a message or its operands do not fit.
+// foreignMessage makes a mark for a send, a receive or a phase of one. It returns false if the event is
+// not a message, or if its operands do not fit the fields of the mark.
 func (e *encoder) foreignMessage(c *trace.Cursor) bool {
 	ops, m := c.Ops(), messageOf(c.Kind(), 0)
 	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) ||

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// writeDefinitions writes the kept records that precede the event record with this number.
+// writeDefinitions writes the kept records that precede the event record with number rows.
 func (e *encoder) writeDefinitions(rows int64) error {
 	for len(e.kept) > 0 && e.kept[0].before <= rows {
 		if err := e.writeKept(); err != nil {
@@ -22,23 +22,24 @@ func (e *encoder) writeKept() error {
 	r := &e.kept[0].rec
 	e.kept = e.kept[1:]
 	if r.Type == TypeLabel {
-		e.described.add(r)
+		e.written.add(r)
 		delete(e.ownLabels, scope{r.Event, r.Processor, r.Process, 0})
 	}
 	return e.w.Write(r)
 }
 
-// writeLabel writes labels, if necessary, so that the event type of a record has the given name. The kept
-// labels give it that name unless a change of the trace has removed or added records before them. In that
-// case writeLabel writes the kept labels with earlier times, and then a new label if the name still differs.
+// writeLabel makes sure that the event type of a record has the given name, and writes labels for it if
+// necessary. The kept labels give it that name unless a change of the trace has removed or added
+// records before them. In that case, writeLabel writes the kept labels with earlier times. It then
+// writes a new label if the name still differs.
 func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) error {
 	k := procEvent{loc, event}
 	for {
-		now := labelState{name, r.Process, len(e.described.labels) - e.narrow}
+		now := labelState{name, r.Process, len(e.written.labels) - e.ownLabelCount}
 		if e.labelled[k] == now {
 			return nil
 		}
-		have, ok := e.described.labelOf(event, r.Processor, r.Process, math.MaxInt64)
+		have, ok := e.written.labelOf(event, r.Processor, r.Process, math.MaxInt64)
 		if !ok {
 			have = eventName(event)
 		}
@@ -55,35 +56,34 @@ func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) er
 	}
 	l := Record{Type: TypeLabel, Event: event, Time: r.Time, Processor: r.Processor, Process: r.Process,
 		Values: []trace.Value{trace.StringValue(name)}}
-	e.code(&l)
+	e.encodeTexts(&l)
 	sc := scope{event, r.Processor, r.Process, 0}
 	if i, ok := e.ownLabels[sc]; ok {
-		e.described.labels[i].text = name
+		e.written.labels[i].text = name
 	} else {
-		e.described.add(&l)
-		// A label of one process does not change the names that other processes see.
-		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.described.isSubset(event) {
-			e.ownLabels[sc] = len(e.described.labels) - 1
-			e.narrow++
+		e.written.add(&l)
+		// A label for one process does not change the names that other processes see.
+		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.written.isSubset(event) {
+			e.ownLabels[sc] = len(e.written.labels) - 1
+			e.ownLabelCount++
 		}
 	}
-	e.labelled[k] = labelState{name, r.Process, len(e.described.labels) - e.narrow}
+	e.labelled[k] = labelState{name, r.Process, len(e.written.labels) - e.ownLabelCount}
 	return e.w.Write(&l)
 }
 
-// labelState is the name that the labels written so far give to an event type of a process. labels is the
-// number of labels that this state takes into account.
+// labelState records the name that an event type of a process has after a number of labels.
 type labelState struct {
 	name    string
 	process int64
 	labels  int
 }
 
-// writeLabels writes the labels that the event types of a row's record need.
+// writeLabels writes the labels that the event types in the record of a row need.
 func (e *encoder) writeLabels(c *trace.Cursor, r *Record) error {
 	if ref := c.Ref(); ref != trace.NoRef {
-		// An exit needs no label, because it has the name of its entry. The labels of a rewritten file
-		// already give the names that do not change.
+		// An exit has the name of its entry, so it needs no label. Where an original file is rewritten,
+		// its labels already give the names that do not change.
 		if ev := e.events[ref]; !(e.keptLabels && c.Kind() == trace.Leave) && (e.rewriter == nil || e.severalNames[ev]) {
 			if err := e.writeLabel(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
 				return err

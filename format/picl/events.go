@@ -7,17 +7,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// eventSpec is a row of the table of event types: the name of the PICL or MPI call, a description,
-// and the data fields of its entry and exit. A mark has the fields of the entry, followed by those
-// of the exit (specification section 2.3.3). Decoder, encoder, statistics, documents and the raw
-// dump use this table.
+// eventSpec describes an event type: the name of the PICL or MPI call, a description, and the data
+// fields of its entry and exit. A mark has the fields of the entry, followed by those of the exit
+// (specification section 2.3.3). Decoder, encoder, statistics, documents and the raw dump use these
+// descriptions.
 type eventSpec struct {
 	event int64
 	name  string
 	doc   string
 	entry []string
 	exit  []string
-	text  bool // the data of the entry are text
+	text  bool // the entry has character data
 	send  role
 }
 
@@ -25,14 +25,14 @@ type role uint8
 
 const (
 	noRole      role = iota
-	sendBlock        // the message leaves at the entry
-	sendPost         // the message leaves at the entry; the exit has the request id
+	sendBlock        // the message is sent at the entry
+	sendPost         // the send is posted at the entry; the exit has the request id
 	sendDone         // a posted send is complete
 	recvBlock        // the message has arrived at the exit
 	recvPost         // a receive is posted
 	recvDone         // a posted receive is complete at the exit
-	probeRole        // a message has been found and is not received
-	requestNone      // a request has been found incomplete
+	probeRole        // a message was found, but not received
+	requestNone      // a request was found to be incomplete
 )
 
 var (
@@ -47,8 +47,7 @@ var (
 // destinationField is the index of the destination in sendFields.
 const destinationField = 2
 
-// eventTable lists the event types with a meaning of their own (docs/formats/picl.md, "Event
-// types").
+// eventTable lists the event types that PICL defines (docs/formats/picl.md, "Event types").
 var eventTable = [...]eventSpec{
 	{-1, "all", "all events; its entry and exit may bracket a process", nil, nil, false, noRole},
 	{-11, "open0", "enabling interprocess communication", nil, nil, false, noRole},
@@ -142,13 +141,14 @@ var eventTable = [...]eventSpec{
 	{-914, "buffer full (overwriting)", "buffer full, records overwritten", nil, nil, false, noRole},
 }
 
-// messageSpec describes how a message, or a phase of one, that does not belong to another record is
-// written: as a mark in the trace of another format, otherwise as an entry and an exit.
+// messageSpec states how to write a message, or a phase of a message, that does not belong to another
+// record. In the trace of another format it becomes a mark, otherwise an entry and an exit.
 type messageSpec struct {
 	kind  trace.Kind
 	event int64
-	ops   int // number of operands of the kind; the request is the last one
-	// entry and exit list the fields: l length, t tag, p processor, q process, r request, - none.
+	ops   int // number of operands of the kind; the last one is the request
+	// entry and exit list the data fields, one letter for each: l length, t tag, p processor, q
+	// process, r request, - none.
 	entry, exit string
 }
 
@@ -161,7 +161,7 @@ var messageTable = [...]messageSpec{
 	{trace.RecvComplete, -60, 5, "r", "ltpq"},
 }
 
-// messageOf returns the entry of messageTable for a kind or an event type, or nil if there is none.
+// messageOf returns the element of messageTable for a kind or an event type, or nil if there is none.
 func messageOf(k trace.Kind, event int64) *messageSpec {
 	for i := range messageTable {
 		if m := &messageTable[i]; m.kind == k || m.event == event {
@@ -171,8 +171,8 @@ func messageOf(k trace.Kind, event int64) *messageSpec {
 	return nil
 }
 
-// tableLow is the smallest event type in the table. Event types from it to -1 are looked up by
-// index.
+// tableLow is the smallest event type in eventTable. The indexes of the event types from tableLow to -1
+// are in eventIndex.
 const tableLow = -914
 
 var eventIndex = func() (x [-tableLow + 1]uint8) {
@@ -187,8 +187,8 @@ var userEvent = eventSpec{entry: []string{"locationType", "parameterType"},
 
 var unknownEvent eventSpec
 
-// specIndex returns the number of an event type's row: 0 for unknown system events, 1 for user
-// events, and from 2 on the rows of eventTable.
+// specIndex returns a small number for the description of an event type: 0 for unknown system events, 1
+// for user events, and from 2 on the elements of eventTable.
 func specIndex(event int64) int {
 	if event >= 0 {
 		return 1
@@ -201,8 +201,8 @@ func specIndex(event int64) int {
 	return 0
 }
 
-// specOf returns the row of an event type. User events share a row; unknown system events have an
-// empty one.
+// specOf returns the description of an event type. All user events have the same one. Unknown system
+// events have an empty one.
 func specOf(event int64) *eventSpec {
 	switch i := specIndex(event); i {
 	case 0:
@@ -222,7 +222,7 @@ func isSubsetEvent(event int64) bool {
 	return subset(event) != nil || event < -1000
 }
 
-// eventName returns the name of an event type without a label.
+// eventName returns the name that an event type has if no label names it.
 func eventName(event int64) string {
 	if s := specOf(event); s.name != "" {
 		return s.name
@@ -240,7 +240,7 @@ type eventSubset struct {
 	name     string
 }
 
-// subset returns a predefined subset, or nil if there is none.
+// subset returns the predefined subset with an id, or nil if there is none.
 func subset(id int64) *eventSubset {
 	i := slices.IndexFunc(eventSubsets, func(s eventSubset) bool { return s.id == id })
 	if i < 0 {
@@ -278,7 +278,7 @@ func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
 		return true, true
 	}
 	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
-		return event != -1 && slices.Contains(m, event), true // -1 is no event type
+		return event != -1 && slices.Contains(m, event), true // -1 stands for all event types and is none itself
 	}
 	if s := subset(id); s != nil {
 		return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top, true

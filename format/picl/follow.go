@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Follow reads a text that grows. The text must not be of the old format, and must not carry
-// another format's trace. Facts that only later records contain are unknown: the source of a receive that does
-// not state it, and the process of a partner that has had no record yet.
+// Follow reads a file that another program is still writing. The file must not have the old format, and
+// must not carry another format's trace. Facts that only later records contain are unknown: the source
+// of a receive whose record does not state it, and the process of a partner that has had no record yet.
 func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions) error {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return err
@@ -25,24 +25,24 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 		return err
 	}
 	d.Model.Native, d.renamed = nil, map[uint32]int64{}
-	g := &growing{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
+	g := &growingReader{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
 	return linetrace.Follow(&d.Text, g, pieces, opt, func(sink format.Sink) format.Sink {
 		g.filter = newReceiveFilter(d, sink)
 		return &pairing{Sink: g.filter, d: d, open: map[procEvent][]uint32{}}
 	})
 }
 
-// growing reads a text that grows.
-type growing struct {
+// growingReaderReader reads a file that another program is still writing.
+type growingReader struct {
 	*decoder
 	filter    *receiveFilter
 	begun     bool
 	events    map[int64]bool      // event types that have occurred
-	processes map[int64][]procKey // by processor: processes with records and locations of their own
+	processes map[int64][]procKey // processes with records and locations of their own, by processor
 }
 
-// Grow adds the definitions in the lines of a block, and the new locations and event types.
-func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
+// Grow adds the definitions of a block's lines, and the locations and event types that are new in it.
+func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	d := g.decoder
 	r := d.scanChunk(b)
 	switch {
@@ -87,9 +87,9 @@ func (g *growing) Grow(b *lines.Block) (*linetrace.Times, error) {
 	return &r.Times, nil
 }
 
-// addLocation adds the location of a process with records. If a processor has one other process, process -1
-// stands for that process.
-func (g *growing) addLocation(k procKey) {
+// addLocation adds the location of a process with records. If the process is -1 and its processor has
+// exactly one other process, -1 stands for that process.
+func (g *growingReader) addLocation(k procKey) {
 	d := g.decoder
 	if _, ok := d.locations[k]; ok {
 		return
@@ -108,8 +108,9 @@ func (g *growing) addLocation(k procKey) {
 	d.addSlot(k)
 }
 
-// nameRegions sets the regions of all event types again, because new labels may have changed their names.
-func (g *growing) nameRegions() {
+// nameRegions computes the regions of all event types again, because new labels may have changed their
+// names.
+func (g *growingReader) nameRegions() {
 	d := g.decoder
 	events := slices.SortedFunc(maps.Keys(g.events), compareEvents)
 	d.defineFields(events)
@@ -118,20 +119,20 @@ func (g *growing) nameRegions() {
 		d.directSmall[i] = -1
 	}
 	d.defineRegions(events)
-	// A later label may name the exits of calls that are open.
+	// A later label may name the exits of calls that are still open.
 	for k, r := range d.regions {
 		d.renamed[r] = k.event
 	}
 	if g.filter != nil {
-		g.filter.know(d)
+		g.filter.learnRegions(d)
 	}
 }
 
-// SetClock sets the clock of the definitions to that of the lines.
-func (g *growing) SetClock() {
+// SetClock updates the clock of the definitions to the tick found so far.
+func (g *growingReader) SetClock() {
 	g.Clock = trace.Clock{Num: int64(math.Pow10(int(g.Digits))), Den: 1}
 	g.Model.Clock = g.Clock
 }
 
-// MostDigits returns the greatest number of digits of a time.
-func (g *growing) MostDigits() int32 { return mostDigits }
+// MostDigits returns the greatest number of decimals that a time may have.
+func (g *growingReader) MostDigits() int32 { return mostDigits }

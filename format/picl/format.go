@@ -18,10 +18,10 @@ import (
 // Format implements [format.Format] for PICL traces.
 type Format struct{ format.Unsupported }
 
-// About returns the description of the format.
+// About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns the confidence that a file has the format.
+// Probe returns how likely a file has this format, in percent.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -34,7 +34,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return open(ctx, src, opt)
 }
 
-// Create returns an encoder.
+// Create returns an encoder that writes to dst.
 func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 	return create(dst, opt)
 }
 
-// Copy writes a trace record by record.
+// Copy writes a PICL trace as PICL, record by record.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -81,10 +81,10 @@ var about = format.About{
 	Rules: rules,
 }
 
-// probe recognizes the new and the old format by the first lines.
+// probe recognises the new and the old format by their first lines.
 func probe(name string, text []byte) int {
 	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
-		return 50 // whoever opens it says that it is empty
+		return 50 // opening the file reports that it is empty
 	}
 	if s := probeOld(text); s > 0 {
 		return s
@@ -93,7 +93,7 @@ func probe(name string, text []byte) int {
 	decimal := false
 	for l := range bytes.Lines(text) {
 		if good+bad == 20 || good+bad > 0 && l[len(l)-1] != '\n' {
-			break // the last line may be incomplete
+			break // head may end in the middle of its last line
 		}
 		l = bytes.TrimSuffix(l, []byte{'\n'})
 		if len(bytes.TrimSpace(l)) == 0 {
@@ -119,26 +119,26 @@ func probe(name string, text []byte) int {
 	return 0
 }
 
-// checker checks that events are inside of -901 and, if the file has statistics records, compares
-// these with the events in a separate pass over the records.
+// checker checks that events lie inside a -901 event (tracing). If the file has statistics records, it
+// also compares them with the events, in a separate pass over the records.
 type checker struct {
 	d       *decoder
-	tracing map[uint32]bool // regions of -901 and -1
+	tracing map[uint32]bool // regions of event types -901 and -1
 	outside map[uint32]*outsideTracing
-	fields  []int64          // record type that defines the subsets in an attribute; 0 for none
-	missing map[setKey]int64 // undefined subsets in data fields, with the first line of each
+	fields  []int64          // by attribute: the record type that defines the subsets in it; 0 for none
+	missing map[setKey]int64 // undefined subsets in data fields, with the first line that uses each
 }
 
-// outsideTracing counts events of a location before its first entry of -901 or -1, or after its
-// last exit.
+// outsideTracing counts the events of a location before its first entry of -901 or -1, and after an
+// exit.
 type outsideTracing struct {
 	entered bool
-	off     bool // before the first entry, or after an exit
+	off     bool // no tracing event is open
 	events  int64
-	line    int64 // line of the first of them
+	line    int64 // line of the first such event
 }
 
-// NewChecker returns a checker of tracing and statistics.
+// NewChecker returns a checker for tracing events and statistics records.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outsideTracing{}, missing: map[setKey]int64{}}
 	for k, r := range d.regions {
@@ -149,7 +149,7 @@ func (d *decoder) NewChecker() format.Checker {
 	return c
 }
 
-// Batch looks for events outside of -901 and for undefined subsets in data fields.
+// Batch looks for events outside of tracing and for undefined subsets in data fields.
 func (c *checker) Batch(b *trace.Batch) error {
 	c.checkSubsets(b)
 	if len(c.tracing) == 0 {
@@ -184,8 +184,8 @@ func (c *checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// subsetFields holds the data fields that may contain a subset, and the record type that defines
-// it.
+// subsetFields maps each data field that may contain a subset to the type of record that defines such
+// subsets.
 var subsetFields = map[string]int64{
 	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet,
 	"processorSubset":    TypeProcessorSet,
@@ -226,7 +226,7 @@ func (c *checker) checkSubsets(b *trace.Batch) {
 	}
 }
 
-// reportOutside reports the events outside of -901.
+// reportOutside reports the events of a location that lie outside of tracing.
 func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
 	if o.events == 0 {
 		return nil
@@ -240,7 +240,7 @@ func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
 // Links does nothing.
 func (c *checker) Links([]trace.Link) error { return nil }
 
-// Finish reports the defects and compares the statistics.
+// Finish reports the collected defects and compares the statistics records with the events.
 func (c *checker) Finish(ctx context.Context) error {
 	if err := c.d.reportMissing(c.missing); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (c *checker) Finish(ctx context.Context) error {
 			}
 		}
 	})
-	s.only = c.d.aliases()
+	s.aliases = c.d.aliases()
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {
 			d.Position.File = c.d.src.Path
@@ -282,7 +282,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	return report(s.Rest())
 }
 
-// aliases returns the processes that a process -1 stands for.
+// aliases returns, for each process -1 that stands for another process, that process.
 func (d *decoder) aliases() map[procKey]procKey {
 	only := map[procKey]procKey{}
 	for k, loc := range d.locations {
@@ -293,7 +293,7 @@ func (d *decoder) aliases() map[procKey]procKey {
 	return only
 }
 
-// eachRecord calls f for the records in order of time. It does not call it for all definitions.
+// eachRecord calls f for the records in order of time. It may leave out definitions.
 func (d *decoder) eachRecord(ctx context.Context, f func(*Record) error) error {
 	if len(d.Runs) == 1 || d.Restore != nil || d.File.Numbered {
 		r, err := NewReader(ctx, d.src, &format.ReadOptions{Values: d.Opt.Values})
@@ -304,7 +304,7 @@ func (d *decoder) eachRecord(ctx context.Context, f func(*Record) error) error {
 		return linetrace.Records(ctx, r, f)
 	}
 	scanned := d.Scanned
-	d.Scanned = true // the defects have been reported
+	d.Scanned = true // the defects have already been reported
 	defer func() { d.Scanned = scanned }()
 	w := &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs}}
 	return d.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {

@@ -19,35 +19,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// seenAt is a value in records of a chunk, with the line of the first such record.
+// seenAt holds a value that occurs in the records of a chunk, and the first line in which it occurs.
 type seenAt[T comparable] struct {
 	id   T
 	line int64
 }
 
-// scanResult holds the results of the first pass over a chunk.
+// scanResult holds what the first pass learned about a chunk.
 type scanResult struct {
 	linetrace.Times
 	records     int64
 	defs        []Record
-	defsAfter   []int64 // number of records of the chunk before each of defs
-	defined     []int64 // lines of all definition records, and of those that cannot be read
+	defsAfter   []int64 // for each of defs, the number of records of the chunk before it
+	defined     []int64 // numbers of the lines of definitions, and of those that cannot be read
 	problems    []*trace.Defect
-	unread      int64 // unreadable definition records
-	malformed   int64 // lines without a record, but for blank ones
-	coded       coded
+	unread      int64 // number of definition records that cannot be read
+	malformed   int64 // number of lines without a record, except for blank ones
+	encodings   encodingCounts
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
-	types       []int64 // user-defined and unknown record types
+	types       []int64 // record types that the user defined or that are unknown
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
-	open        map[procKey]bool // processes that may have receives without a source (true), length or type
-	carrierDef  []carrier.Pair
+	// processes with receives that may lack the source (true), or only the length or type (false)
+	open       map[procKey]bool
+	carrierDef []carrier.Pair
 }
 
-// index reads the file once. It determines the tick, the order of the file, all definitions, and
-// the locations and event types that occur.
+// index reads the file once. It finds the tick, the order of the file, all definitions, and the
+// locations and event types that occur.
 func (d *decoder) index(ctx context.Context) error {
 	var all []*linetrace.Times
 	locations := map[procKey]int64{}
@@ -94,8 +95,8 @@ func (d *decoder) index(ctx context.Context) error {
 		d.nrec += r.records
 		d.unread += r.unread
 		d.malformed += r.malformed
-		d.coded.utf8 += r.coded.utf8
-		d.coded.other += r.coded.other
+		d.encodings.utf8 += r.encodings.utf8
+		d.encodings.other += r.encodings.other
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
 		for k, source := range r.open {
@@ -110,9 +111,9 @@ func (d *decoder) index(ctx context.Context) error {
 	if err := d.orderPieces(all); err != nil {
 		return err
 	}
-	// In a file that is not in order of time, what stands inside the call is known only after sorting.
+	// If the file is not in order of time, the contents of a call are known only after sorting.
 	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
-	if !d.nesting.found { // a receive is a single record
+	if !d.nesting.found { // each receive is then a single record
 		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
 	}
 	if err := d.reportUndefined(locations, events); err != nil {
@@ -121,7 +122,8 @@ func (d *decoder) index(ctx context.Context) error {
 	return d.define(locations, events, userTypes, carried)
 }
 
-// reportUndefined reports the undefined subsets in the heads of records and in other subsets.
+// reportUndefined reports the undefined subsets in the heads of records and in the definitions of other
+// subsets.
 func (d *decoder) reportUndefined(locations map[procKey]int64, events map[int64]int64) error {
 	d.missing = map[setKey]int64{}
 	place := func(processor, process, line int64) {
@@ -148,7 +150,8 @@ func (d *decoder) reportUndefined(locations map[procKey]int64, events map[int64]
 	return d.reportMissing(d.missing)
 }
 
-// noteSubset adds the first line of an undefined subset to missing. It ignores defined subsets.
+// noteSubset adds an undefined subset to missing, with the first line that uses it. It ignores defined
+// subsets.
 func (d *decoder) noteSubset(missing map[setKey]int64, k setKey, line int64) {
 	if !d.defs.isUndefined(k) {
 		return
@@ -158,7 +161,7 @@ func (d *decoder) noteSubset(missing map[setKey]int64, k setKey, line int64) {
 	}
 }
 
-// reportMissing reports undefined subsets.
+// reportMissing reports the undefined subsets in missing.
 func (d *decoder) reportMissing(missing map[setKey]int64) error {
 	keys := slices.SortedFunc(maps.Keys(missing), func(a, b setKey) int {
 		return cmp.Or(cmp.Compare(missing[a], missing[b]), -cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
@@ -175,15 +178,15 @@ func (d *decoder) reportMissing(missing map[setKey]int64) error {
 	return nil
 }
 
-// setName returns a word for the members of the subsets that records of a type define.
+// setName returns the word for the members of subsets that records of the given type define.
 func setName(typ int64) string {
 	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }
 
-// mostDigits is the greatest number of digits behind the point of a time.
+// mostDigits is the greatest number of decimals that a time may have.
 const mostDigits = 18
 
-// orderPieces chooses the tick and finds the sorted pieces of the file.
+// orderPieces chooses the tick and splits the file into sorted pieces.
 func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
@@ -203,7 +206,7 @@ func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	return d.Opt.Defect(&defect)
 }
 
-// scanChunk is the first pass over a chunk.
+// scanChunk makes the first pass over a chunk.
 func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	r := &scanResult{}
 	var h head
@@ -292,7 +295,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	return r
 }
 
-// scanReceive notes what the record of a receive leaves open.
+// scanReceive records which facts about its message the record of a receive does not state.
 func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 	typ, event, key := h.f[0], h.f[1], procKey{h.f[3], h.f[4]}
 	skip := int64(0)
@@ -309,15 +312,16 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 		r.nesting.note(typ, event, key)
 	}
 	if typ == TypeEntry && h.mayHaveMore(l, skip) {
-		r.nesting.found = true // the entry has the fields of a mark, which its exit may repeat
+		r.nesting.found = true // the entry has the fields of a mark, and its exit may repeat them
 	}
 }
 
-// coded counts the definition records with characters beyond ASCII.
-type coded struct{ utf8, other int64 }
+// encodingCounts counts the definition records with characters beyond ASCII, by whether these are valid
+// UTF-8.
+type encodingCounts struct{ utf8, other int64 }
 
 // add counts a line.
-func (n *coded) add(l []byte) {
+func (n *encodingCounts) add(l []byte) {
 	switch {
 	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):
 	case utf8.Valid(l):
@@ -327,8 +331,9 @@ func (n *coded) add(l []byte) {
 	}
 }
 
-// encoding returns the encoding of the records. If they have several, it is UTF-8, which has all characters.
-func (n *coded) encoding() trace.Encoding {
+// encoding returns the encoding to use for all definition records. If records differ in their encoding,
+// it is UTF-8, which has all characters.
+func (n *encodingCounts) encoding() trace.Encoding {
 	switch {
 	case n.utf8 > 0:
 		return trace.UTF8
@@ -338,7 +343,7 @@ func (n *coded) encoding() trace.Encoding {
 	return trace.UnknownEncoding
 }
 
-// shift adds n to all line numbers.
+// shift adds n to all line numbers of the result.
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
 	r.ShiftBreaks(n)
@@ -366,7 +371,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	r.defined = append(r.defined, number)
-	r.coded.add(l)
+	r.encodings.add(l)
 	rec.setHead(h, number)
 	problem = rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
 	for i := range rec.Values {
@@ -383,11 +388,11 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	r.defsAfter = append(r.defsAfter, r.records)
 }
 
-// define adds the definitions to the model.
+// define converts the definitions to those of the model.
 func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
 	carried map[string]string) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl"),
-		Encoding: d.coded.encoding()}
+		Encoding: d.encodings.encoding()}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
 	m.Clock = d.Clock
@@ -397,8 +402,9 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	if err := d.RestoreFrom(carried, "picl", "event messages"); err != nil || d.Restore != nil {
 		return err
 	}
-	// If the file is not sorted, the position of a label among the records is meaningless after
-	// sorting. The encoder then writes labels of the regions, and those labels that name something else.
+	// In a file that is not in order of time, the position of a label loses its meaning when the
+	// records are sorted. The encoder then writes labels for the regions, and keeps only labels that
+	// name something else.
 	moved := false
 	for _, k := range d.kept {
 		moved = moved || k.before > 0 && len(d.Runs) != 1
@@ -413,7 +419,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
 	}
 	d.kept = nil
-	if !d.File.Numbered { // the lines are those of the file
+	if !d.File.Numbered { // numbered lines come from a converted file and have other positions
 		m.Native = &original{d}
 	}
 	d.plainInts = len(d.defs.descriptors) == 0
@@ -440,7 +446,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	}
 	for _, k := range keys {
 		if same := byProcessor[k.processor]; k.process == -1 && len(same) == 2 && same[1].process >= 0 && k.processor >= 0 {
-			continue // -1 stands for the only process
+			continue // -1 stands for the only process, which gets the location
 		}
 		d.locations[k] = d.location(k, "")
 	}
@@ -468,10 +474,11 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	return nil
 }
 
-// maxSlots limits the table of processors.
+// maxSlots limits the table of locations by processor.
 const maxSlots = 1 << 16
 
-// addSlot lets the location of a process be found by its processor. Of several processes it is the greatest one.
+// addSlot adds the location of a process to the table of locations by processor. Of several processes
+// of a processor, the table holds the one with the greatest number.
 func (d *decoder) addSlot(k procKey) {
 	if k.processor < 0 || k.processor >= maxSlots {
 		return
@@ -484,13 +491,13 @@ func (d *decoder) addSlot(k procKey) {
 	}
 }
 
-// defineRegions adds a region for each event type and label.
+// defineRegions adds a region for each event type and each label of it.
 func (d *decoder) defineRegions(events []int64) {
 	for _, e := range events {
 		labels := map[string]bool{}
 		var names []string
 		covered := false // some label applies to all records
-		simple := true   // that label is the only one
+		simple := true   // no other label names the event type
 		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
 			for _, i := range list {
 				l := &d.defs.labels[i]

@@ -2,8 +2,8 @@ package picl
 
 import "github.com/weft-trace/weft/format"
 
-// mapping describes what becomes of a subject in a conversion; docs/mapping.md lists it as a table.
-// Events without an entry in mappings are written as user records.
+// mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
+// table. Events without an entry in mappings become user records.
 func mapping(s format.Subject) format.Mapped {
 	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
 		return m

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// addMessage adds the send or receive of a record (docs/formats/picl.md, "Messages"): a send at the
-// entry, and a receive at the exit, or at the entry if that has all fields.
+// addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A
+// send occurs at the entry. A receive occurs at the exit, or at the entry if that has all fields.
 func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
 	vals := p.vals
 	if typ == TypeMark && !p.d.markMessages {
@@ -39,16 +39,17 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 		}
 	}
 	if field == [4]int64{-1, -1, -1, -1} {
-		return // nothing about the message is known
+		return // the record states nothing about the message
 	}
 	add := func(other uint64) {
 		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(-1, field[0]))) // -1 is Undefined
+		// a negative length means that it is unknown
+		b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(-1, field[0])))
 		p.appendAddedAttributes(b)
 		b.MarkDerived()
 		b.Pos = append(b.Pos, line)
 	}
-	// An omitted destination is unknown; -1 means all.
+	// An omitted destination is unknown; -1 stands for all processes.
 	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
@@ -71,11 +72,11 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	add(trace.Undefined)
 }
 
-// maxDestinations limits the number of messages of one record.
+// maxDestinations limits the number of messages that one record produces.
 const maxDestinations = 256
 
-// mayBeSeveral reports whether a message to a processor may go to several of its processes, because
-// its process is unknown or a subset.
+// mayBeSeveral reports whether a message to a processor may go to several of its processes, because the
+// process is unknown or a subset.
 func (d *decoder) mayBeSeveral(processor, process int64) bool {
 	if process >= 0 || processor == Host {
 		return false
@@ -85,8 +86,8 @@ func (d *decoder) mayBeSeveral(processor, process int64) bool {
 	return !itself && (process < -1 || !alone)
 }
 
-// destinations returns the locations of a message to a processor, to all processors or to a subset
-// of them: those of all processes with records, except for the sender.
+// destinations returns the locations to which a message goes if its destination is a processor, all
+// processors or a subset of them. They are those of all processes with records, without the sender.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	k := procKey{processor, process}
 	d.broadcasts.Lock()
@@ -112,7 +113,8 @@ func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
 	return all
 }
 
-// peer returns the location of the other side of a message, which may have no records.
+// peer returns the location of the process at the other side of a message. That process may have no
+// records.
 func (p *blockParser) peer(processor, process int64) uint32 {
 	d := p.d
 	key := procKey{processor, process}

@@ -5,28 +5,31 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitOf maps the event type of the waiting inside a call to that of the call. PICL records one of
-// them. If the waiting is inside the call, both describe the same operation.
+// waitOf maps the event type of a wait inside a call to the event type of the call. PICL records one of
+// the two. If the wait lies inside the call, both describe the same operation.
 var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
 
-// receiveCalls lists the pairs of waitOf that receive.
+// receiveCalls lists those pairs of waitOf that receive messages.
 var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 
-// nesting detects whether a file may have waiting inside a call that receives. Processes share a
-// limited number of slots; if several processes use a slot, it counts as nested.
+// nesting detects whether a file may have waits inside of calls that receive. Processes share a limited
+// number of slots. If several processes use the same slot, nesting assumes that the file has such
+// waits.
 type nesting struct {
 	found  bool
-	waits  bool           // there is waiting
-	places []nestingPlace // nil if no call receives
-	early  [8]uint64      // bit set of slots in which waiting occurs before any call
+	waits  bool           // some wait occurs
+	places []nestingPlace // by slot; nil if no call receives
+	early  [8]uint64      // bit set of the slots in which a wait occurs before any call
 }
 
 type nestingPlace struct {
-	key  procKey
-	last int64 // record type of the last call: TypeEntry or TypeExit; 0 for none, 1 for several processes
+	key procKey
+	// record type of the last call, TypeEntry or TypeExit; 0 if there is none, 1 if several processes
+	// share the slot
+	last int64
 }
 
-// note processes a record of receiveCalls.
+// note updates the result with a record of an event type in receiveCalls.
 func (n *nesting) note(typ, event int64, key procKey) {
 	if typ != TypeEntry && typ != TypeExit {
 		return
@@ -39,7 +42,7 @@ func (n *nesting) note(typ, event int64, key procKey) {
 		if n.places == nil {
 			n.places = make([]nestingPlace, 512)
 		}
-		n.places[at].follow(nestingPlace{key, typ})
+		n.places[at].appendState(nestingPlace{key, typ})
 		return
 	}
 	n.waits = true
@@ -51,8 +54,8 @@ func (n *nesting) note(typ, event int64, key procKey) {
 	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
 }
 
-// follow combines the slot with the state of a later part of the file.
-func (p *nestingPlace) follow(next nestingPlace) {
+// appendState updates the slot with its state after a later part of the file.
+func (p *nestingPlace) appendState(next nestingPlace) {
 	if p.last != 0 && p.key != next.key {
 		next.last = 1
 	}
@@ -61,14 +64,14 @@ func (p *nestingPlace) follow(next nestingPlace) {
 	}
 }
 
-// add combines the result with that of the following part of the file.
+// add appends the result of the next part of the file.
 func (n *nesting) add(o *nesting) {
 	n.found, n.waits = n.found || o.found, n.waits || o.waits
 	for at := range n.places {
 		early := o.early[at/64]>>(at%64)&1 != 0
 		n.found = n.found || early && (n.places[at].last == 1 || n.places[at].last == TypeEntry)
 		if o.places != nil && o.places[at].last != 0 {
-			n.places[at].follow(o.places[at])
+			n.places[at].appendState(o.places[at])
 		}
 	}
 	if n.places == nil {
@@ -76,8 +79,7 @@ func (n *nesting) add(o *nesting) {
 	}
 }
 
-// receiveFilter removes the second message of a receive if both the call and the waiting inside it
-// have one.
+// receiveFilter drops the second message of a receive if both the call and the wait inside it have one.
 type receiveFilter struct {
 	format.Sink
 	regions map[uint32]callOrWait
@@ -86,39 +88,39 @@ type receiveFilter struct {
 }
 
 type callOrWait struct {
-	call int // index of the open call in receiveCalls
+	call int // index of the call in receiveCalls
 	wait bool
 }
 
-// receiving is the state of a location's calls that receive.
+// receiving is the state of the receiving calls at a location.
 type receiving struct {
 	open      int   // number of open calls
-	wait      bool  // waiting outside of any call is open
-	delivered bool  // the message of the open call or waiting has been delivered
-	line      int64 // its line, if so
+	wait      bool  // a wait outside of any call is open
+	delivered bool  // the message of the open call or wait has been delivered
+	line      int64 // line of the delivered message
 }
 
 func newReceiveFilter(d *decoder, sink format.Sink) *receiveFilter {
 	o := &receiveFilter{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
-	o.know(d)
+	o.learnRegions(d)
 	return o
 }
 
-// know takes the regions of calls that receive.
-func (o *receiveFilter) know(d *decoder) {
+// learnRegions finds the regions of the calls that receive and of their waits.
+func (o *receiveFilter) learnRegions(d *decoder) {
 	for k, ref := range d.regions {
 		for i, c := range receiveCalls {
 			if k.event == c.call || k.event == c.wait {
 				o.regions[ref] = callOrWait{i, k.event == c.wait}
 			}
-			if k.event == -58 && c.call == -60 { // without waiting; its messages are of the same kind
+			if k.event == -58 && c.call == -60 { // a call without a wait, whose messages are of the same kind
 				o.regions[ref] = callOrWait{call: i}
 			}
 		}
 	}
 }
 
-// Batch delivers all rows except repeated messages.
+// Batch delivers all rows except for repeated messages.
 func (o *receiveFilter) Batch(b *trace.Batch) error {
 	from, dropped := 0, false
 	for i, k := range b.Kind {
@@ -139,7 +141,7 @@ func (o *receiveFilter) Batch(b *trace.Batch) error {
 	return o.Sink.Batch(&o.kept)
 }
 
-// isRepeated reports whether a row is a message that has been delivered before, and at which line.
+// isRepeated reports whether a row is a message that has already been delivered, and at which line.
 func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) (line int64, again bool) {
 	var at callOrWait
 	switch k {

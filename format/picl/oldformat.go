@@ -16,13 +16,14 @@ import (
 // oldHost is the node number of the host in the old format.
 const oldHost = -32768
 
-// oldRecord is a row of the table of old-format records (docs/formats/picl.md, "Old format"). words
-// are the words before the values in the verbose spelling, in the order of the compact spelling.
+// oldRecord describes a type of record in the old format (docs/formats/picl.md, "Old format"). In the
+// verbose spelling, each value stands after one of words, which are in the order of the compact
+// spelling.
 type oldRecord struct {
 	key   int
 	name  string
 	words []string
-	// values is the number of values, or -1 for any number.
+	// values is the number of values, or -1 if the number varies.
 	values int
 }
 
@@ -37,7 +38,7 @@ var oldTable = []oldRecord{
 	{8, "recv_waking", []string{"from", "type", "lth"}, 3},
 	{9, "message", nil, -1},
 	{10, "sync", nil, 0},
-	{11, "compstats", nil, -1}, // the verbose spelling has more
+	{11, "compstats", nil, -1}, // the verbose spelling has more values
 	{12, "commstats", nil, 5},
 	{13, "close", nil, 0},
 	{14, "trace_level", []string{"event", "compstats", "commstats"}, 3},
@@ -54,8 +55,9 @@ var oldTable = []oldRecord{
 	{24, "trace_files", []string{"finished"}, 2},
 }
 
-// probeOld recognizes the old format: a first field from 1 to 24 with integer seconds, microseconds
-// and node, or a record name followed by "clock".
+// probeOld recognises the old format by its first line. The line begins with a number from 1 to 24 and
+// then has integers for seconds, microseconds and node, or it begins with a record name that is
+// followed by "clock".
 func probeOld(head []byte) int {
 	l := head
 	if i := bytes.IndexByte(head, '\n'); i >= 0 {
@@ -78,16 +80,17 @@ func probeOld(head []byte) int {
 			return 0
 		}
 	}
-	// The new format has at least six fields, and the sixth is a count. Its user records also begin
-	// with a number ≥ 0, but their third field is a time stamp with a point, or a standard record follows.
+	// A line of the new format has at least six fields, and the sixth is a count. User records of the
+	// new format may also begin with a number ≥ 0, but then the third field is a time with a decimal
+	// point, or a standard record follows.
 	if startsStandard(head) {
 		return 0
 	}
 	return 85
 }
 
-// startsStandard reports whether one of the first lines has the head of a standard record of the new format. The last
-// line may be incomplete.
+// startsStandard reports whether one of the first lines has the head of a standard record of the new
+// format. The last line may be incomplete.
 func startsStandard(text []byte) bool {
 	n := 0
 	for l := range bytes.Lines(text) {
@@ -102,12 +105,13 @@ func startsStandard(text []byte) bool {
 	return false
 }
 
-// oldConverter converts an old-format trace to new-format lines.
+// oldConverter converts the lines of an old-format trace to lines of the new format.
 type oldConverter struct {
 	*linetrace.Rewriter
-	open  map[int64]*oldCall // by node: the send, receive or barrier whose end is still unknown
+	open  map[int64]*oldCall // by node: the send, receive or barrier whose end is not known yet
 	waits map[int64]Record
-	// silent has the nodes that trace no statistics, so that no compstats record has the end of a call.
+	// silent holds the nodes that trace no statistics, so that no compstats record states the end of a
+	// call.
 	silent map[int64]bool
 }
 
@@ -116,14 +120,14 @@ func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish fun
 	return c.line, c.finish
 }
 
-// oldCall is a send, a receive or a barrier that may be followed by compstats records. The second of these has the
-// time of its end.
+// oldCall is a send, a receive or a barrier that two compstats records may follow. The second one has
+// the time at which the call ends.
 type oldCall struct {
 	exit  Record
 	stats int
 }
 
-// line converts a line of the old format.
+// line converts one line of the old format.
 func (c *oldConverter) line(l []byte, number int64) error {
 	f := strings.Fields(string(l))
 	if len(f) == 0 {
@@ -137,7 +141,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		c.Skipped++
 		return x.bad(found, expected)
 	}
-	if found, expected := x.countValues(); found != "" {
+	if found, expected := x.checkCount(); found != "" {
 		if err := x.bad(found, expected); err != nil {
 			return err
 		}
@@ -153,7 +157,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 // oldLine is a parsed line of the old format.
 type oldLine struct {
 	fields []string
-	text   []byte // the line
+	text   []byte // the whole line
 	number int64
 	key    int
 	at     trace.Decimal
@@ -162,8 +166,8 @@ type oldLine struct {
 	bad    func(found, expected string) error // reports a defect of the line
 }
 
-// parse parses the fields in the compact or the verbose spelling. If they are invalid, it returns what was
-// found and what was expected.
+// parse parses the fields of a line in the compact or the verbose spelling. If they are invalid, it
+// returns the text that it found and a description of the text that it expected.
 func (x *oldLine) parse() (found, expected string) {
 	const (
 		compact = "key, seconds, microseconds, node and data"
@@ -172,7 +176,7 @@ func (x *oldLine) parse() (found, expected string) {
 	f := x.fields
 	var n []int64
 	key, err := strconv.Atoi(f[0])
-	var row *oldRecord // of a verbose record
+	var row *oldRecord // the description of a verbose record
 	if err == nil {
 		if len(f) < 4 {
 			return "too few fields", compact
@@ -206,15 +210,15 @@ func (x *oldLine) parse() (found, expected string) {
 	return "", ""
 }
 
-// oldTime returns the time of seconds and microseconds. ok is false if it does not fit.
+// oldTime returns the time for seconds and microseconds. ok is false if it does not fit.
 func oldTime(seconds, micros int64) (t trace.Decimal, ok bool) {
 	const most = math.MaxInt64/1_000_000/2 - 1
 	ok = seconds <= most && seconds >= -most && micros <= most*1_000_000 && micros >= -most*1_000_000
 	return trace.NewDecimal(seconds*1_000_000+micros, 6), ok
 }
 
-// verboseValues returns the values of a verbose record in the order of the compact spelling. Each value follows its
-// word. Values that follow no known word keep their order.
+// verboseValues returns the values of a verbose record in the order of the compact spelling. A value
+// belongs to the word before it. Values without a known word keep their order.
 func (r *oldRecord) verboseValues(fields []string) (args []int64) {
 	at := func(i int, v int64) {
 		for len(args) <= i {
@@ -239,9 +243,9 @@ func (r *oldRecord) verboseValues(fields []string) (args []int64) {
 	return args
 }
 
-// countValues compares the number of values with that of the record. It returns what was found and what was expected
-// if they differ.
-func (x *oldLine) countValues() (found, expected string) {
+// checkCount compares the number of values with the number that the record type has. If the numbers
+// differ, it returns descriptions of both.
+func (x *oldLine) checkCount() (found, expected string) {
 	i := slices.IndexFunc(oldTable, func(r oldRecord) bool { return r.key == x.key })
 	if i < 0 || oldTable[i].values < 0 || oldTable[i].values == len(x.args) {
 		return "", ""
@@ -250,8 +254,8 @@ func (x *oldLine) countValues() (found, expected string) {
 		fmt.Sprintf("%d of %s; those that are there count", oldTable[i].values, oldTable[i].name)
 }
 
-// textBehind returns what follows the first fields of the line, without blanks at its ends.
-func (x *oldLine) textBehind(fields int) string {
+// textAfter returns the text after the given number of fields, without blanks at its start and end.
+func (x *oldLine) textAfter(fields int) string {
 	l := bytes.TrimSpace(x.text)
 	for range fields {
 		i := bytes.IndexAny(l, " \t")
@@ -263,7 +267,7 @@ func (x *oldLine) textBehind(fields int) string {
 	return string(l)
 }
 
-// record returns a new-format record at the time and node of the line.
+// record returns a new-format record with the time and node of the line.
 func (x *oldLine) record(typ, event int64, vals ...int64) Record {
 	r := Record{Type: typ, Event: event, Time: x.at, Processor: x.node, Line: x.number}
 	if x.node == oldHost {
@@ -275,7 +279,7 @@ func (x *oldLine) record(typ, event int64, vals ...int64) Record {
 	return r
 }
 
-// arg returns the value with the index i, or -1 if there is none.
+// arg returns the value with index i, or -1 if there is none.
 func (x *oldLine) arg(i int) int64 {
 	if i < len(x.args) {
 		return x.args[i]
@@ -324,9 +328,10 @@ func (c *oldConverter) convert(x *oldLine) error {
 				}
 			}
 		}
-		return c.writeFigures(x, args[max(0, len(args)-2):]) // the verbose spelling has the busy time ahead of the idle time
+		// the verbose spelling has the busy time before the idle time
+		return c.writeCounts(x, args[max(0, len(args)-2):])
 	case 12:
-		return c.writeFigures(x, args)
+		return c.writeCounts(x, args)
 	case 13:
 		return c.emit(rec(TypeMark, -12))
 	case 14:
@@ -336,9 +341,9 @@ func (c *oldConverter) convert(x *oldLine) error {
 		return c.emit(rec(TypeMark, max(0, arg(0))))
 	case 16:
 		r := rec(TypeMessage, -1)
-		text := x.textBehind(4)
+		text := x.textAfter(4)
 		if f[0] == "trace_message" {
-			text = x.textBehind(6)
+			text = x.textAfter(6)
 		}
 		if text != "" {
 			r.Values = []trace.Value{trace.StringValue(text)}
@@ -347,14 +352,14 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 17:
 		return c.emit(rec(TypeMark, -913))
 	case 18, 24:
-		return c.untilEnd(x)
+		return c.writeCall(x)
 	case 19:
 		vol := rec(TypeVolumes, -1, -901, arg(0))
 		return c.emit(rec(TypeExit, -901), vol)
 	case 20, 21:
-		return c.block(x)
+		return c.writeBlock(x)
 	case 22:
-		return c.marks(x)
+		return c.writeMarks(x)
 	case 23:
 		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
 	}
@@ -362,8 +367,8 @@ func (c *oldConverter) convert(x *oldLine) error {
 	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
 }
 
-// untilEnd writes the entry and the exit of a record that has the time of its end.
-func (c *oldConverter) untilEnd(x *oldLine) error {
+// writeCall writes the entry and the exit for a record that states the time of its end.
+func (c *oldConverter) writeCall(x *oldLine) error {
 	event := int64(-912)
 	if x.key == 24 {
 		event = -903
@@ -380,8 +385,8 @@ func (c *oldConverter) untilEnd(x *oldLine) error {
 	return c.emit(x.record(TypeEntry, event), end)
 }
 
-// marks writes a mark for each value of a record that has a count and values.
-func (c *oldConverter) marks(x *oldLine) error {
+// writeMarks writes a mark for each value of a record that consists of a count and values.
+func (c *oldConverter) writeMarks(x *oldLine) error {
 	count := x.arg(0)
 	if count != int64(len(x.args))-1 {
 		err := x.bad(fmt.Sprintf("a count of %d and %d values", count, max(0, len(x.args)-1)),
@@ -398,8 +403,8 @@ func (c *oldConverter) marks(x *oldLine) error {
 	return nil
 }
 
-// block writes the begin or end of a block.
-func (c *oldConverter) block(x *oldLine) error {
+// writeBlock writes the entry or the exit for the begin or end of a block.
+func (c *oldConverter) writeBlock(x *oldLine) error {
 	rec, arg := x.record, x.arg
 	typ := int64(TypeEntry)
 	if x.key == 21 {
@@ -409,12 +414,14 @@ func (c *oldConverter) block(x *oldLine) error {
 	if event >= 0 {
 		return c.emit(rec(typ, event, arg(1), arg(2)))
 	}
-	// Library collectives: -1 is a barrier, -2 and -3 are broadcasts, -4 is a global operation.
+	// The collective operations of the library have numbers: -1 is a barrier, -2 and -3 are broadcasts,
+	// -4 is a global operation.
 	event = map[int64]int64{-1: -402, -2: -785, -3: -785, -4: -782}[event]
 	if event == 0 {
 		event = -602
 	}
-	// The event types have other data fields, or none. So the numbers are those of a user record inside.
+	// The fields of these event types do not fit the numbers of the block. A user record inside the
+	// event keeps the numbers.
 	own := rec(int64(x.key), event, arg(0), arg(1), arg(2))
 	if x.key == 20 {
 		return c.emit(rec(typ, event), own)
@@ -422,16 +429,18 @@ func (c *oldConverter) block(x *oldLine) error {
 	return c.emit(own, rec(typ, event))
 }
 
-// writeFigures writes the counts of a process so far as a user record, whose type is the number of the old
-// record. It does not write a statistics record, because the events need not agree with these counts.
-func (c *oldConverter) writeFigures(x *oldLine, figures []int64) error {
-	if len(figures) == 0 {
+// writeCounts writes the counts that a process has reached as a user record, whose type is the number
+// of the old record. A statistics record would be wrong, because the events need not agree with these
+// counts.
+func (c *oldConverter) writeCounts(x *oldLine, counts []int64) error {
+	if len(counts) == 0 {
 		return nil
 	}
-	return c.emit(x.record(int64(x.key), -1, figures...))
+	return c.emit(x.record(int64(x.key), -1, counts...))
 }
 
-// begin writes the entry of a call, and its exit if no compstats record can have its time.
+// begin writes the entry of a call. It also writes the exit if no compstats record can state the time
+// of the exit.
 func (c *oldConverter) begin(node int64, entry, exit Record) error {
 	if c.silent[node] {
 		return c.emit(entry, exit)
@@ -440,7 +449,7 @@ func (c *oldConverter) begin(node int64, entry, exit Record) error {
 	return c.emit(entry)
 }
 
-// endCall writes the exit of a node's open call.
+// endCall writes the exit of the call that is open at a node.
 func (c *oldConverter) endCall(node int64) error {
 	s := c.open[node]
 	delete(c.open, node)

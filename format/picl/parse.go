@@ -13,20 +13,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// blockParser converts the lines of a block to batches.
+// blockParser converts the lines of a block to events.
 type blockParser struct {
 	d            *decoder
 	place        linetrace.Place
 	res          descriptorResolver
-	data         []uint32 // attributes of unnamed data fields
+	data         []uint32 // attributes of data fields without a name
 	mixLocations bool     // one batch holds the events of all locations
 	mixed        *trace.Batch
-	byLoc        []*trace.Batch // by location
-	used         []uint32       // locations with rows in byLoc
+	byLoc        []*trace.Batch // batches by location
+	used         []uint32       // locations whose batch in byLoc has rows
 	out          []*trace.Batch
 	free         []*trace.Batch
 	vals         []trace.Value
-	added        []trace.Attr // attributes added to the event when the trace was changed
+	added        []trace.Attr // attributes that were added to the current event when the trace was changed
 	pairs        []carrier.Pair
 	links        []carriedLinks
 	scan         *eventScan
@@ -44,7 +44,7 @@ func (p *blockParser) newBatch(loc uint32) *trace.Batch {
 	return b
 }
 
-// batch returns the batch for the next row of a location.
+// batch returns the batch that gets the next row of a location.
 func (p *blockParser) batch(loc uint32) *trace.Batch {
 	if p.mixed != nil {
 		if p.mixed.Len() >= trace.BatchRows {
@@ -69,7 +69,7 @@ func (p *blockParser) batch(loc uint32) *trace.Batch {
 	return b
 }
 
-// Parse converts the lines of a block to batches.
+// Parse converts the lines of a block to events. The block begins at the given place of the file.
 func (p *blockParser) Parse(b *lines.Block, at linetrace.Place) error {
 	p.free = append(p.free, p.out...)
 	p.place, p.out, p.used, p.mixed, p.links = at, p.out[:0], p.used[:0], nil, p.links[:0]
@@ -94,8 +94,8 @@ func (p *blockParser) Parse(b *lines.Block, at linetrace.Place) error {
 	return nil
 }
 
-// parseLines parses all lines. It reads lines in the usual spelling directly and calls parseLine
-// for the others.
+// parseLines parses all lines. It reads lines in the usual spelling itself, and calls parseLine for the
+// others.
 func (p *blockParser) parseLines(b *lines.Block) error {
 	d := p.d
 	w := d.File.Walk(b)
@@ -143,9 +143,9 @@ func (p *blockParser) parseLines(b *lines.Block) error {
 	}
 }
 
-// parseFastLine parses the head of an event's record at the beginning of data if it has the usual
-// spelling and the record is a single line. It returns the end of the head and the end of the line.
-// end is 0 for all other lines.
+// parseFastLine parses the head of an event record at the start of data, if the head has the usual
+// spelling and the record is a single line. It returns the ends of the head and of the line. end is 0
+// for all other lines.
 func (h *head) parseFastLine(data []byte) (i, end int) {
 	i = h.parseFast(data)
 	if i <= 0 || !h.isEvent() {
@@ -154,12 +154,12 @@ func (h *head) parseFastLine(data []byte) (i, end int) {
 	return i, lineEnd(data, i)
 }
 
-// isEvent reports whether the record type is one of events.
+// isEvent reports whether the record type is that of an event.
 func (h *head) isEvent() bool {
 	return h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType
 }
 
-// lineEnd returns the end of a line whose head ends at i, or 0 if another line may continue it.
+// lineEnd returns the end of the line whose head ends at i, or 0 if the next line may continue it.
 func lineEnd(data []byte, i int) int {
 	if data[i] != '\n' {
 		i += bytes.IndexByte(data[i:], '\n')
@@ -177,7 +177,7 @@ func (p *blockParser) defect(problem dataProblem, line int64, text []byte) error
 	return p.d.Opt.Defect(problem.defect(p.d.File.Name, line, text))
 }
 
-// parseLine converts one line to rows.
+// parseLine converts one line to events.
 func (p *blockParser) parseLine(l []byte, number int64) error {
 	d := p.d
 	var h head
@@ -198,7 +198,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	if h.scale != d.Digits {
 		var exact, ok bool
 		t, exact, ok = h.time().Ticks(d.Digits)
-		if !ok || !exact && !rounded { // not reported yet
+		if !ok || !exact && !rounded { // this defect has not been reported yet
 			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s",
 				fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number,
 				l); err != nil {
@@ -216,8 +216,8 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	}
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
-		// Such a record is not an event, even if the definitions could not be restored, which has
-		// been reported. The first pass ignores it, too.
+		// Such a record carries definitions. It is not an event, even if the definitions could not be
+		// restored: that defect has been reported, and the first pass ignores the record, too.
 		if typ == TypeMessage && event == -1 {
 			if _, ok := carriedDefinition(l[i:]); ok {
 				return nil
@@ -230,7 +230,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	return p.addRecord(&h, l, i, t, number)
 }
 
-// addRecord adds the rows of a record whose head ends at l[i].
+// addRecord adds the events of a record whose head ends at l[i].
 func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error {
 	d := p.d
 	typ, event := h.f[0], h.f[1]
@@ -246,7 +246,8 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 			if err := p.defect(problem, number, l); err != nil {
 				return err
 			}
-			if problem.rule != "picl.one-structure" && problem.rule != "picl.text-length" { // all of it is kept in these cases
+			// the values hold the complete data in spite of these problems
+			if problem.rule != "picl.one-structure" && problem.rule != "picl.text-length" {
 				p.scan.damaged.Add(1)
 			}
 		} else {
@@ -270,7 +271,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		}
 	case TypeExit:
 		if spec.send != noRole {
-			// The message arrived inside of the region.
+			// The message arrived inside the visit of the region.
 			p.addMessage(b, loc, t, typ, event, spec, number)
 		}
 		b.Add(loc, t, trace.Leave, region)
@@ -328,18 +329,19 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 	return nil
 }
 
-// appendStatistics adds the figures of a statistics record of the given type to the last row.
+// appendStatistics adds the values of a statistics record to the last row. typ is the type of the
+// record.
 func (p *blockParser) appendStatistics(b *trace.Batch, typ int64, of procKey, line int64) {
 	b.AddOps(uint64(TypeTimes - typ))
 	for j := 0; j+1 < len(p.vals); j += 2 {
 		b.AddAttr(p.statisticKey(p.vals[j], of, line), p.vals[j+1])
 	}
 	if n := len(p.vals); n%2 == 1 {
-		b.AddAttr(p.statisticKey(p.vals[n-1], of, line), noFigure)
+		b.AddAttr(p.statisticKey(p.vals[n-1], of, line), noValue)
 	}
 }
 
-// countRespelled counts a record if its descriptor is not the one that weft writes for its values.
+// countRespelled counts a record if weft would write another descriptor for its values.
 func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	data = bytes.TrimLeft(data, " \t")
 	if len(data) == 0 || h.f[5] == 0 {
@@ -366,8 +368,8 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	}
 }
 
-// takeAddedAttributes removes the attributes that were added when the trace was changed from the
-// end of the data fields.
+// takeAddedAttributes removes those attributes from the data fields that were added when the trace was
+// changed. They are at the end.
 func (p *blockParser) takeAddedAttributes() {
 	for n := len(p.vals) - 1; n >= 0 && p.vals[n].Type == trace.String; n-- {
 		text, ok := strings.CutPrefix(p.vals[n].Str, addedPrefix)
@@ -381,15 +383,15 @@ func (p *blockParser) takeAddedAttributes() {
 	slices.Reverse(p.added)
 }
 
-// appendAddedAttributes adds the attributes that were added when the trace was changed to the last
-// row.
+// appendAddedAttributes adds the attributes that takeAddedAttributes removed to the last row.
 func (p *blockParser) appendAddedAttributes(b *trace.Batch) {
 	for _, a := range p.added {
 		b.AddAttr(p.defineAdded(a.Key), a.Value)
 	}
 }
 
-// appendAttributes adds the data fields of a record with their names in the table of event types.
+// appendAttributes adds the data fields of a record as attributes. names are the attributes of the
+// event type's named fields.
 func (p *blockParser) appendAttributes(b *trace.Batch, names []uint32) {
 	n := len(p.vals)
 	if n == 0 {
@@ -433,7 +435,8 @@ func (d *decoder) defineFields(events []int64) {
 		for _, n := range spec.exit {
 			k.exit = append(k.exit, d.attr(n, trace.None))
 			if slices.Contains(spec.entry, n) {
-				// In a mark, the name distinguishes the field of the exit from that of the entry.
+				// In a mark, "exit" distinguishes a field of the exit from the field of the entry with
+				// the same name.
 				n = "exit " + n
 			}
 			k.mark = append(k.mark, d.attr(n, trace.None))
@@ -443,10 +446,10 @@ func (d *decoder) defineFields(events []int64) {
 	d.recordedProcess = d.attr("recorded process", trace.Int64)
 }
 
-// maxDataNames limits the number of unnamed data fields of a record that have separate names.
+// maxDataNames limits how many unnamed data fields of a record get attributes of their own.
 const maxDataNames = 256
 
-// dataKey returns the attribute of an unnamed data field.
+// dataKey returns the attribute of the unnamed data field i.
 func (p *blockParser) dataKey(i int) uint32 {
 	i = min(i, maxDataNames)
 	for i >= len(p.data) {
@@ -459,13 +462,14 @@ func (p *blockParser) dataKey(i int) uint32 {
 	return p.data[i]
 }
 
-// defineField returns the attribute of a data field, and defines it if necessary. Other blocks may
-// be parsed at the same time.
+// defineField returns the attribute of a data field, which it defines if necessary. Several goroutines
+// may call it at the same time.
 func (p *blockParser) defineField(name string) uint32 {
 	return p.defineAs(trace.AttributeDef{Name: name})
 }
 
-// defineAdded returns an attribute that was added to an event when the trace was changed.
+// defineAdded returns the attribute for a data field that was added when the trace was changed, and
+// defines it if necessary.
 func (p *blockParser) defineAdded(name string) uint32 {
 	return p.defineAs(trace.AttributeDef{Name: strings.Clone(name), Type: trace.String,
 		Doc: "got when the trace was changed"})
@@ -473,18 +477,20 @@ func (p *blockParser) defineAdded(name string) uint32 {
 
 func (p *blockParser) defineAs(a trace.AttributeDef) uint32 { return p.defineKeyed(a.Name, a) }
 
-// defineKeyed returns the attribute with a key, and defines it as a if necessary.
+// defineKeyed returns the attribute with the given key. If there is none, it defines the attribute as
+// a.
 func (p *blockParser) defineKeyed(key string, a trace.AttributeDef) uint32 {
 	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, key,
 		func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
 	return k
 }
 
-// noFigure is the value for an event type without a figure in a statistics record.
-var noFigure = trace.StringValue("")
+// noValue stands for the value of an event type that a statistics record names without a value.
+var noValue = trace.StringValue("")
 
-// statisticKey returns the attribute for a statistic of an event type. Its name is the number of
-// the type, its description the name that the type has for the processor and process of the record.
+// statisticKey returns the attribute for the statistics of an event type. The name of the attribute is
+// the number of the event type. Its description is the name that the event type has for the processor
+// and process of the record.
 func (p *blockParser) statisticKey(event trace.Value, of procKey, line int64) uint32 {
 	number := event.String()
 	typ, ok := event.Whole()

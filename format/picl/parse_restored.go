@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// carriedLinks holds packed links of another format's trace and their line.
+// carriedLinks holds the packed links of another format's trace, and the line that carries them.
 type carriedLinks struct {
 	line int64
 	data []byte
@@ -19,10 +19,11 @@ type carriedLinks struct {
 // carryPrefix begins the texts that carry definitions (record type -7, event type -1).
 const carryPrefix = "weft:definitions."
 
-// rowType is the user record type for events that are carried as a whole.
+// rowType is the type of user records that carry an event for which PICL has no record.
 const rowType = 900
 
-// carriedDefinition returns the definition in an event message. l follows the head of the message.
+// carriedDefinition returns the definition that an event message carries. l is the text after the head
+// of the message.
 func carriedDefinition(l []byte) (carrier.Pair, bool) {
 	i := bytes.Index(l, []byte(carryPrefix))
 	if i < 0 || i > 40 {
@@ -32,8 +33,8 @@ func carriedDefinition(l []byte) (carrier.Pair, bool) {
 	return carrier.Pair{Key: key, Value: value}, ok
 }
 
-// restoreFast converts a line of a carried trace to a row if it is an enter, a leave or a message,
-// as most lines are. The head of the line ends at i. restoreFast returns the length of the line
+// restoreFast restores the event of a carried trace from a line, if the event is an enter, a leave or a
+// message. Most lines are. The head of the line ends at i. restoreFast returns the length of the line
 // with its end, or 0 if the line is of another kind or does not have the usual spelling.
 func (p *blockParser) restoreFast(line []byte, i int, h *head, t, number int64) (end int) {
 	d := p.d
@@ -72,8 +73,8 @@ func (p *blockParser) restoreFast(line []byte, i int, h *head, t, number int64) 
 	return i + 1
 }
 
-// restoredKind returns the kind of the row that a record of a type stands for, from the key of its first
-// pair. carried is true if the record's pairs have the kind instead.
+// restoredKind returns the kind of the event that a record carries, from the type of the record and the
+// key of its first pair. carried is true if another pair of the record states the kind instead.
 func restoredKind(typ int64, first string) (kind trace.Kind, carried bool) {
 	switch {
 	case typ == rowType, first == "kind" && (typ == TypeEntry || typ == TypeExit):
@@ -92,7 +93,7 @@ func restoredKind(typ int64, first string) (kind trace.Kind, carried bool) {
 	return trace.NoKind, false
 }
 
-// restoreLinks keeps the links that a line carries as text.
+// restoreLinks stores the links that a line carries as text.
 func (p *blockParser) restoreLinks(text string, number int64) error {
 	data, err := carrier.FromText(text)
 	if err != nil {
@@ -105,7 +106,7 @@ func (p *blockParser) restoreLinks(text string, number int64) error {
 	return nil
 }
 
-// restoreLine converts a line of a carried trace to a row.
+// restoreLine restores the event of a carried trace from a line.
 func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) error {
 	d := p.d
 	ok := true
@@ -121,10 +122,10 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		return bad(fmt.Sprintf("processor %d", h.f[3]))
 	}
 	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
-		return nil // these were computed for an option; they are no events of the trace
+		return nil // records that were computed for an option are not events of the trace
 	}
 	if h.f[1] == -901 && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
-		return nil // the encoder adds these around the events of each process
+		return nil // the encoder adds these records around the events of each process
 	}
 	p.pairs = p.pairs[:0]
 	var vals []trace.Value
@@ -164,7 +165,7 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	}
 	typ := h.f[0]
 	if isMessage := h.f[1] < 0 && specOf(h.f[1]).send != noRole; typ == TypeEntry && isMessage {
-		typ = TypeMark // the option picl.brackets made the mark an entry and an exit
+		typ = TypeMark // the option picl.brackets turned the mark into an entry and an exit
 	} else if typ == TypeExit && (isMessage || first == markEnd.Key) {
 		return nil
 	}
@@ -199,7 +200,7 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	return nil
 }
 
-// readPairs reads the pairs in the record's text. There are none unless a single text is the record's data.
+// readPairs reads the pairs in the record's character data. Records with other data have no pairs.
 func (p *blockParser) readPairs() {
 	if len(p.vals) != 1 || p.vals[0].Type != trace.String {
 		return
@@ -214,8 +215,8 @@ func (p *blockParser) readPairs() {
 	}
 }
 
-// restoreMessage converts the fields of a message's mark to a row. It returns a description of the
-// fields if they are invalid.
+// restoreMessage restores a message from the fields of its mark. If the fields are invalid, bad
+// describes them.
 func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64) (bad string) {
 	m := messageOf(trace.NoKind, event)
 	n := 0
@@ -234,7 +235,7 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 			case 't':
 				ops[2] = uint64(v[i])
 			case 'p':
-				ops[0] = uint64(max(-1, locationOf(v[i]))) // -1 is Undefined
+				ops[0] = uint64(max(-1, locationOf(v[i]))) // negative numbers mean that the peer is unknown
 			case 'r':
 				ops[m.ops-1] = uint64(v[i])
 			}

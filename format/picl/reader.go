@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reader reads the records of a PICL trace one by one, in file order. It holds one chunk of text
-// and the labels, descriptors and subsets.
+// Reader reads the records of a PICL trace one by one, in the order of the file. It keeps one chunk of
+// the file in memory, and the labels, descriptors and subsets.
 type Reader struct {
 	opt   *format.ReadOptions
 	name  string
@@ -25,14 +25,15 @@ type Reader struct {
 	res   descriptorResolver
 	close func() error
 	head  head
-	// described is set once a record has defined a descriptor. Later records may redefine descriptors.
+	// described is set once a record has defined a descriptor. Later records can change the meaning of
+	// descriptors only in such files.
 	described bool
-	unread    func(l []byte) error // is called for lines that cannot be read, unless it is nil
+	unread    func(l []byte) error // called for lines that cannot be read, unless it is nil
 	rounded   int64                // number of rounded times
 }
 
-// NewReader opens a trace for reading record by record. It converts old-format traces. Defects are
-// reported to opt, which may be nil.
+// NewReader opens a PICL trace. It converts old-format traces. It reports defects to opt, which may be
+// nil.
 func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) (*Reader, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}
@@ -53,8 +54,8 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 // Close closes the file.
 func (r *Reader) Close() error { return r.close() }
 
-// Read reads the next record into rec. Its Values are valid until the next call. Read returns
-// io.EOF after the last record. It skips and reports malformed lines.
+// Read reads the next record into rec. The Values of rec are valid until the next call. Read returns
+// io.EOF after the last record. It reports and skips malformed lines.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		if more, err := r.lines.More(); err != nil {
@@ -96,7 +97,7 @@ func (r *Reader) Read(rec *Record) error {
 			}
 		}
 		if isDefinition(rec.Type) {
-			known := rec.Type == TypeDescriptor && problem.rule != "" // its defect has been reported
+			known := rec.Type == TypeDescriptor && problem.rule != "" // the defect has been reported
 			if wrong := r.defs.add(rec); wrong.rule != "" && !known {
 				if err := r.defect(wrong, number, l); err != nil {
 					return err
@@ -107,7 +108,7 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
-// readFast reads the next record if its head has the usual spelling.
+// readFast reads the next record if its head has the usual spelling. ok is false for other records.
 func (r *Reader) readFast(rec *Record) (ok bool, err error) {
 	if !r.lines.Plain() {
 		return false, nil
@@ -148,14 +149,15 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-// setHead sets the fields of the record's head.
+// setHead sets the fields of the record that its head contains.
 func (r *Record) setHead(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
 		line
 	r.Text, r.saysMore = "", false
 }
 
-// decodeData decodes l, which follows the head of a record. The record's Text and Values alias l.
+// decodeData decodes the data of a record from l, the text after the head. The record's Text and Values
+// share the memory of l.
 func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem dataProblem) {
 	if r.Type == TypeDescriptor {
 		r.Values, problem = parseDescriptor(l, r.Fields, r.Values[:0])
@@ -175,7 +177,7 @@ func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem
 	return problem
 }
 
-// skipsData reports whether the descriptor at the beginning of data skips some of them (%*d).
+// skipsData reports whether the descriptor at the start of data skips some of the data, as %*d does.
 func skipsData(data []byte, h *head, line int64, res resolver) bool {
 	var c *control
 	if data[0] == '"' {
@@ -188,13 +190,13 @@ func skipsData(data []byte, h *head, line int64, res resolver) bool {
 	return c != nil && slices.ContainsFunc(c.directives, func(d directive) bool { return d.skip })
 }
 
-// respells reports whether Append would write numbers that have a descriptor of one digit in other words than data
-// has: with fewer digits, without a sign, or by another descriptor.
+// respells reports whether Append would write numbers in another form than data has: with fewer digits,
+// without a sign, or with another descriptor. It looks only at descriptors of one digit.
 func (r *Record) respells(data []byte) bool {
 	if data[0] < '2' {
 		return false
 	}
-	words := bytes.Fields(r.appendData(nil, 0))[1:] // behind the number of fields
+	words := bytes.Fields(r.appendData(nil, 0))[1:] // skip the number of fields
 	for word := range bytes.FieldsSeq(data) {
 		if len(words) == 0 || !bytes.Equal(words[0], word) {
 			return true
@@ -210,8 +212,8 @@ func usualDescriptor(data []byte) bool {
 	return data[0] >= '0' && data[0] <= '5' && (len(data) == 1 || blank(data[1]))
 }
 
-// parseLine parses the head of a line. skip is true for lines without a record: blank lines, which
-// have no problem, and malformed ones.
+// parseLine parses the head of a line. It returns the position after the head. skip is true for lines
+// without a record: blank lines, which have no problem, and malformed ones.
 func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	i, bad := h.parse(l, 6)
 	if bad < 0 {
@@ -230,7 +232,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 		found = quote(f[0])
 	}
 	if bad == 5 && found == "the end of the line" {
-		// Some writers omit the count if it is 0.
+		// Some writers leave out a count of 0.
 		h.f[5] = 0
 		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; taken as 0", trace.Warning}, false
 	}
@@ -241,10 +243,10 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	return 0, dataProblem{"picl.malformed-record", found, kind + " as " + fieldNames[bad], trace.Error}, true
 }
 
-// parseDescriptor decodes the data of a record of type -6. n is the number of data fields that the record
-// states. A data field holds a definition: an integer and a quoted control string, which may contain
-// blanks. A record should have one data field. If it has several, parseDescriptor returns all
-// definitions, and a problem.
+// parseDescriptor decodes the data of a record of type -6, for which the record states n data fields. A
+// data field holds a definition: an integer and a quoted control string, which may contain blanks. A
+// record should have one data field. If it has several, parseDescriptor returns all definitions, and a
+// problem.
 func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`,
 		trace.Warning}
@@ -291,7 +293,7 @@ func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, data
 	return vals, problem
 }
 
-// openText opens the lines of a trace.
+// openText opens a PICL file as a sequence of lines.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
 	return linetrace.Open(ctx, src, opt, "picl", true,
 		linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})

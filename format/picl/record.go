@@ -20,10 +20,10 @@ const (
 	TypeLabel        = -5
 	TypeDescriptor   = -6
 	TypeMessage      = -7
-	TypeTimes        = -101 // seconds by event type
+	TypeTimes        = -101 // seconds, by event type
 	TypeCounts       = -102
-	TypeVolumes      = -103 // MPICL: volume sent
-	TypeRecvVolumes  = -104 // MPICL
+	TypeVolumes      = -103 // MPICL: sent volume
+	TypeRecvVolumes  = -104 // MPICL: received volume
 	TypeSizeVolumes  = -105 // MPICL
 	TypeProcessorSet = -201
 	TypeProcessSet   = -202
@@ -36,28 +36,27 @@ const Host = 32767
 // Record is a PICL record.
 type Record struct {
 	Type      int64         // record type
-	Event     int64         // event type; -1 for all, < -1 also for subsets
-	Time      trace.Decimal // seconds
-	Processor int64         // -1 for all, < -1 for a subset, or Host
-	Process   int64         // -1 for all or unknown
-	// Fields is the number of data fields stated in the file.
+	Event     int64         // -1 stands for all event types; numbers below -1 may be subsets
+	Time      trace.Decimal // in seconds
+	Processor int64         // -1 stands for all processors, numbers below -1 for subsets
+	Process   int64         // -1 stands for all processes, or for an unknown one
+	// Fields is the number of data fields that the record states.
 	Fields int64
-	// Values holds the data, decoded by the descriptor. The types are Int32, Int64, Float32,
-	// Float64, and String for words and character data.
+	// Values holds the decoded data. Its types are Int32, Int64, Float32 and Float64, and String for
+	// words and character data.
 	Values []trace.Value
-	// Text holds the number of data fields, the descriptor and the data as they are in the file. It
-	// is set only if Append would write Values in another form. Append writes Text instead of
-	// Values, so that code that changes Values must clear Text.
+	// Text holds the number of data fields, the descriptor and the data as they are in the file. It is
+	// set only if Append would write Values in another form. Append writes Text instead of Values, so
+	// code that changes Values must clear Text.
 	Text string
-	// Line is the number of the record's line, from 1 on.
+	// Line is the number of the record's line, counted from 1.
 	Line int64
-	// saysMore reports that Text may contain more than Values, because of a defect or of data that
-	// the control string skips.
+	// saysMore is set if Text may contain more than Values, because of a defect or because the control
+	// string skips data.
 	saysMore bool
 }
 
-// head holds the first six fields of a record. Field 2, the time, is the coefficient of a decimal
-// number.
+// head holds the first six fields of a record. f[2], the time, is the coefficient of a decimal number.
 type head struct {
 	f     [6]int64
 	scale int32
@@ -66,8 +65,8 @@ type head struct {
 
 var fieldNames = [6]string{"record type", "event type", "timestamp", "processor", "process", "number of data fields"}
 
-// parse parses the first n fields of a line and returns where it stopped. bad is the number of the
-// missing or malformed field, or -1 if all are valid.
+// parse parses the first n fields of a line and returns the position after them. bad is the number of
+// the field that is missing or malformed, or -1 if all are valid.
 func (h *head) parse(l []byte, n int) (i, bad int) {
 	h.exact = true
 	for f := range n {
@@ -104,14 +103,15 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 	return i, -1
 }
 
-// parseCount parses the number of data fields as well. It returns false if there is none.
+// parseCount parses the number of data fields, in addition to the other fields. It returns false if
+// there is none.
 func (h *head) parseCount(l []byte) bool {
 	_, bad := h.parse(l, 6)
 	return bad < 0
 }
 
-// parseFast parses the head of the line at the beginning of data if it has the usual spelling:
-// single blanks and a decimal time without exponent. It returns the end of the head, or -1 if parse
+// parseFast parses the head of the line at the start of data if the head has the usual spelling: single
+// blanks, and a decimal time without exponent. It returns the end of the head. It returns -1 if parse
 // must parse the line. data must end in a line end.
 func (h *head) parseFast(data []byte) int {
 	typ, i := int64(0), 0
@@ -133,7 +133,7 @@ func (h *head) parseFast(data []byte) int {
 	return i
 }
 
-// shortInteger parses an integer like integer, but faster for one or two digits.
+// shortInteger does the same as integer. It is faster for one or two digits.
 func shortInteger(data []byte, i int) (v int64, next int) {
 	if uint(i) < uint(len(data)) && len(data)-i > 2 {
 		a, b, c := data[i]-'0', data[i+1], data[i+2]
@@ -149,7 +149,7 @@ func shortInteger(data []byte, i int) (v int64, next int) {
 	return digits.Integer(data, i)
 }
 
-// skipBlank returns the index after the single blank at i, or -1.
+// skipBlank returns the index after the single blank at i, or -1 if there is no single blank.
 func skipBlank(data []byte, i int) int {
 	if uint(i) >= uint(len(data)) || data[i] != ' ' {
 		return -1
@@ -157,7 +157,7 @@ func skipBlank(data []byte, i int) int {
 	return i + 1
 }
 
-// parseFastTime parses a time without exponent and returns its end, or -1.
+// parseFastTime parses a time without exponent. It returns the end of the time, or -1.
 func (h *head) parseFastTime(data []byte, i int) int {
 	var v int64
 	var end int
@@ -189,7 +189,7 @@ func (h *head) parseFastTime(data []byte, i int) int {
 		}
 		v = v*10 + int64(d)
 	}
-	if j-i > 19 { // including the point
+	if j-i > 19 { // 18 digits and the decimal point
 		return -1
 	}
 	if neg {
@@ -199,8 +199,8 @@ func (h *head) parseFastTime(data []byte, i int) int {
 	return j
 }
 
-// parseIntegers parses n values with the descriptor 2 ("%d") in the usual spelling. ok is false if
-// they have another spelling or number.
+// parseIntegers parses n values with the descriptor 2 ("%d") in the usual spelling. ok is false if the
+// values have another spelling, or if there are more or fewer.
 func parseIntegers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
@@ -214,8 +214,8 @@ func parseIntegers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok
 	return vals, i == len(l)
 }
 
-// parseIntegerList parses as many integers in the usual spelling as out has elements. next is the
-// end of the list, or -1 if it has another spelling.
+// parseIntegerList parses len(out) integers in the usual spelling. next is the position after the list,
+// or -1 if the spelling is another one.
 func parseIntegerList(data []byte, i int, out []int64) (next int) {
 	for k := range out {
 		if len(data)-i > 8 && data[i] == ' ' {
@@ -238,7 +238,8 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }
 
-// predefined holds the control strings of integer descriptors that no record of type -6 redefines.
+// predefined holds the control strings of the integer descriptors, which hold unless a record of type
+// -6 changes them.
 var predefined = [6]*control{
 	mustControl("%c"), mustControl("%s"), mustControl("%d"), mustControl("%ld"), mustControl("%f"), mustControl("%lf"),
 }
@@ -251,20 +252,20 @@ func mustControl(s string) *control {
 	return c
 }
 
-// dataProblem describes a problem of a record's data. It is empty if there is none.
+// dataProblem describes a problem in a record's data. It is empty if there is no problem.
 type dataProblem struct {
 	rule, found, expected string
 	severity              trace.Severity
 }
 
-// resolver finds the control string of an integer descriptor for a record.
+// resolver finds the control string that an integer descriptor stands for in a record.
 type resolver interface {
 	control(n int64, h *head, line int64) *control
 	inline(text string) (*control, error)
 }
 
-// parseData decodes the data of a record with n fields. l follows the head of the record. parseData
-// appends the values to vals. Texts alias l.
+// parseData decodes the data of a record with n data fields from l, the text after the head. It appends
+// the values to vals. Values that are texts share the memory of l.
 func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trace.Value) ([]trace.Value, dataProblem) {
 	i := 0
 	for i < len(l) && blank(l[i]) {
@@ -319,7 +320,7 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 
 func quote(b []byte) string { return lines.Quote(b, 40) }
 
-// decodeWords returns the rest of a line as words if its data cannot be decoded otherwise.
+// decodeWords returns the rest of a line as words. It serves data that cannot be decoded otherwise.
 func decodeWords(l []byte, vals []trace.Value) []trace.Value {
 	for _, w := range bytes.Fields(l) {
 		vals = append(vals, trace.StringValue(alias(w)))
@@ -327,7 +328,7 @@ func decodeWords(l []byte, vals []trace.Value) []trace.Value {
 	return vals
 }
 
-// decodeValues decodes n repetitions of the control string from l.
+// decodeValues decodes n uses of the control string from l.
 func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	switch {
 	case c.characters:
@@ -338,7 +339,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 	k := int64(len(c.simpleTypes))
 	want := n * k
 	if n > int64(len(l)) {
-		// The count is wrong, because there is less than one byte per field.
+		// There is less than one byte per field, so the count is wrong.
 		want = math.MaxInt64
 	}
 	got := int64(0)
@@ -350,7 +351,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 		if i >= len(l) || got == want {
 			break
 		}
-		// Fast path for a plain decimal integer.
+		// A plain decimal integer takes the fast path.
 		typ := c.simpleTypes[0]
 		if k > 1 {
 			typ = c.simpleTypes[got%k]
@@ -372,7 +373,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 		}
 		v, ok := parseValue(typ, l[i:j])
 		if !ok {
-			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or there is another text
+			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or there is other text
 		}
 		vals = append(vals, v)
 		got++
@@ -381,13 +382,13 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 	return vals, countProblem(l[i:], got, n, k, want)
 }
 
-// mismatch returns the problem of a text that does not fit a conversion.
+// mismatch returns the problem that a text does not fit its conversion.
 func (c *control) mismatch(text []byte) dataProblem {
 	return dataProblem{"picl.data-type", quote(text), "a value for " + strconv.Quote(c.text), trace.Warning}
 }
 
-// countProblem returns the problem of a wrong number of values. n structures of k values were
-// announced; rest follows the values.
+// countProblem returns the problem of a wrong number of values. The record announces n structures of k
+// values each, which makes want values. got values were found, and rest is the text after them.
 func countProblem(rest []byte, got, n, k, want int64) dataProblem {
 	switch {
 	case got == want:
@@ -402,8 +403,8 @@ func countProblem(rest []byte, got, n, k, want int64) dataProblem {
 	return dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
 }
 
-// parseValue decodes one token. If the token does not have the type, it returns the token as a word
-// and false.
+// parseValue decodes one word as a value of the given type. If the word does not have the type, it
+// returns the word as a text, and false.
 func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 	switch typ {
 	case trace.Int32, trace.Int64:
@@ -421,7 +422,8 @@ func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 		if typ == trace.Float32 {
 			bits = 32
 		}
-		// scanf also accepts hexadecimal numbers, with or without an exponent, but not the underscores of Go.
+		// scanf also accepts hexadecimal numbers, with or without an exponent. Unlike Go, it does not
+		// accept underscores.
 		text := string(tok)
 		if bytes.ContainsAny(tok, "xX") && !bytes.ContainsAny(tok, "pP") {
 			text += "p0"

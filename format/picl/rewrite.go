@@ -12,52 +12,53 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the file from which a trace was read and which is written as PICL again. Unchanged
-// lines are written as they are (docs/formats/picl.md, "Rewriting a trace").
+// original refers to the file from which a trace was read. If the trace is written as PICL again,
+// unchanged lines stay as they are (docs/formats/picl.md, "Rewriting a trace").
 type original struct{ d *decoder }
 
-// Renamable marks the encoder of the trace as able to rename texts.
+// Renamable marks the original as usable by encoders that rename texts.
 func (o *original) Renamable() {}
 
-// rewriter finds the lines from which events were read.
+// rewriter finds the lines of the original file from which events were read.
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines
 	res     descriptorResolver
 	moved   bool    // the file is not in order of time
-	defined []int64 // lines of the definition records, and of those that cannot be read, to be written
-	// places has the definition records if moved. The others are lists of their indexes: of those of a single
-	// processor behind the first record, of all others, and of all by their times.
+	defined []int64 // lines of definitions, and lines that cannot be read, that are still to be written
+	// places holds the definition records of a file that is not in order of time. The next three fields
+	// hold indexes of it: own those of the definitions of a single processor after the first record, by
+	// processor; others those of all other definitions; byTime all of them, sorted by time.
 	places    []definitionLine
 	own       map[int64][]int
 	others    []int
 	byTime    []int
-	out       *definitions // written definitions: those of the writer, and labels
+	out       *definitions // definitions written so far, including labels
 	outRes    descriptorResolver
 	rename    func(text string, word bool) string
-	repair    bool // defects in a line are repaired
-	keepTimes bool // times keep their spelling
-	lostText  bool // the last line says more than the values of its record
-	respelled bool // its descriptor is not the one that weft would write
+	repair    bool // correct the defects of lines
+	keepTimes bool // keep the spelling of times
+	lostText  bool // the last line said more than the values of its record
+	respelled bool // weft would write another descriptor for the last line
 	head      head
 	rec       Record
 	vals      []trace.Value
 	buf       []byte
 }
 
-// rewrite prepares the encoder to write the file of o again. Lines that do not change are copied.
+// rewrite makes the encoder copy the lines of the original file that have not changed.
 func (e *encoder) rewrite(o *original) {
 	d := o.d
 	e.rewriter = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs},
 		defined: d.defined,
 		moved:   len(d.Runs) != 1,
-		out:     e.described, rename: e.Defs.Rename, repair: e.Defs.Mended, keepTimes: e.spelled}
+		out:     e.written, rename: e.Defs.Rename, repair: e.Defs.Mended, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
-	maps.Copy(e.rewriter.out.sets, d.defs.sets) // subsets hold in the whole file
+	maps.Copy(e.rewriter.out.sets, d.defs.sets) // a subset holds for the whole file
 }
 
-// read returns the line with the given number, and parses its record into w. ok is false if the line has no
-// record. bad is true if the record has a defect.
+// read returns the line with the given number, and parses its record into w.rec. ok is false if the
+// line has no record. bad is true if the record has a defect.
 func (w *rewriter) read(number int64, res *descriptorResolver) (l []byte, bad, ok bool, err error) {
 	if l, err = w.lines.At(number); err != nil {
 		return nil, false, false, err
@@ -71,7 +72,7 @@ func (w *rewriter) read(number int64, res *descriptorResolver) (l []byte, bad, o
 	return l, problem.rule != "" || wrong.rule != "", true, nil
 }
 
-// definitionLine is a definition record of a file that is not in order of time.
+// definitionLine describes the line of a definition in a file that is not in order of time.
 type definitionLine struct {
 	line    int64
 	time    trace.Decimal
@@ -79,9 +80,10 @@ type definitionLine struct {
 	written bool
 }
 
-// writeDefinitions writes the definition records that precede a line of a processor, whose record has a time. In a
-// file that is not in order of time, the definitions of a single processor behind the first record keep their
-// positions among its records. There, definitions with an earlier time also precede the record.
+// writeDefinitions writes the definition records that precede a line of the original file, given its
+// number, processor and time. In a file that is not in order of time, there are two rules. The
+// definitions of a single processor after the first record keep their positions among the records of
+// that processor. Definitions with an earlier time are written as well.
 func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to *Writer) error {
 	var err error
 	if !w.moved {
@@ -107,7 +109,7 @@ func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to
 	return err
 }
 
-// writeBefore writes the definition records in a list that precede a line and returns the others.
+// writeBefore writes the lines in list that precede the line before, and returns the remaining ones.
 func (w *rewriter) writeBefore(list []int64, before int64, to *Writer) ([]int64, error) {
 	for len(list) > 0 && list[0] < before {
 		if err := w.writeDefinition(list[0], to); err != nil {
@@ -118,7 +120,7 @@ func (w *rewriter) writeBefore(list []int64, before int64, to *Writer) ([]int64,
 	return list, nil
 }
 
-// writePlaces writes the definition records, by their indexes in places, that precede a line and returns the others.
+// writePlaces is like writeBefore, for a list of indexes of places.
 func (w *rewriter) writePlaces(list []int, before int64, to *Writer) ([]int, error) {
 	for len(list) > 0 && w.places[list[0]].line < before {
 		if err := w.writePlace(list[0], to); err != nil {
@@ -129,7 +131,8 @@ func (w *rewriter) writePlaces(list []int, before int64, to *Writer) ([]int, err
 	return list, nil
 }
 
-// writePlace writes a definition record, unless it has been written, behind those that it may replace.
+// writePlace writes a definition record, after those that it may replace. It does nothing if the record
+// has been written.
 func (w *rewriter) writePlace(i int, to *Writer) error {
 	d := &w.places[i]
 	if d.written {
@@ -144,7 +147,7 @@ func (w *rewriter) writePlace(i int, to *Writer) error {
 	return w.writeDefinition(d.line, to)
 }
 
-// splitDefinitions separates the definition records of single processors behind the first record from the others.
+// splitDefinitions fills places, own, others and byTime.
 func (w *rewriter) splitDefinitions() error {
 	w.own = map[int64][]int{}
 	type key struct {
@@ -202,7 +205,7 @@ func (w *rewriter) writeRest(to *Writer) error {
 	return err
 }
 
-// writeDefinition writes the definition record of a line, or a line that cannot be read.
+// writeDefinition writes the definition record of a line. It copies a line that cannot be read.
 func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	l, bad, ok, err := w.read(number, &descriptorResolver{defs: &definitions{}})
 	if err != nil {
@@ -229,8 +232,8 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	return to.writeLine(r, l)
 }
 
-// renameDefinition gives the current label another name. It returns ok false for a definition that
-// is left out because it may reveal something.
+// renameDefinition gives the current label another name. ok is false for a definition that must be left
+// out, because it may reveal something. anew is set if the line must be written anew.
 func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {
@@ -246,7 +249,7 @@ func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 	return bad, !bad || r.Type != TypeDescriptor
 }
 
-// hasText reports whether a control string contains letters as literals or discards texts.
+// hasText reports whether a control string contains letters as literals, or discards texts.
 func (c *control) hasText() bool {
 	return slices.ContainsFunc(c.directives, func(d directive) bool {
 		return d.verb == 0 && isLetter(d.literal) || d.skip && (d.verb == 's' || d.verb == 'c' || d.verb == '[')
@@ -255,9 +258,8 @@ func (c *control) hasText() bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
 
-// originalLine returns the line from which the record r was read if both have the same contents. at
-// is the number of the line. If only the head has changed, originalLine sets the Text of r, so that
-// the data keep their spelling.
+// originalLine returns the original line with number at, if the record r has the same contents. If only
+// the head has changed, originalLine sets the Text of r, so that the data keep their spelling.
 func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 	w.lostText, w.respelled = false, false
 	if at <= 0 {
@@ -265,7 +267,7 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 	}
 	described := len(w.d.defs.descriptors) > 0
 	if !described && w.keepTimes {
-		// Most lines have the spelling that weft writes.
+		// Most lines already have the spelling that weft writes.
 		if l, err = w.lines.At(at); err != nil {
 			return nil, err
 		}
@@ -297,7 +299,7 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 	same := h.f[0] == r.Type && h.f[1] == r.Event && h.f[3] == r.Processor && h.f[4] == r.Process
 	if same && w.keepTimes && (exact && h.exact || !w.repair) &&
 		linetrace.Compare(trace.Decimal{Coef: t, Scale: w.d.Digits}, r.Time) == 0 {
-		r.Text, r.saysMore = w.rec.Text, w.rec.saysMore // options may need it
+		r.Text, r.saysMore = w.rec.Text, w.rec.saysMore // options of the writer may need the text
 		return l, nil
 	}
 	if data = bytes.TrimLeft(data, " \t"); len(data) > 0 {
@@ -308,7 +310,7 @@ func (w *rewriter) originalLine(r *Record, at int64) (l []byte, err error) {
 	return nil, nil
 }
 
-// dataOf returns what follows the head of a line.
+// dataOf returns the text after the head of a line.
 func (w *rewriter) dataOf(l []byte) []byte {
 	var h head
 	i, bad := h.parse(l, 6)
@@ -318,7 +320,8 @@ func (w *rewriter) dataOf(l []byte) []byte {
 	return l[i:]
 }
 
-// mayHoldText reports whether the data of the current record may hold text beside its values.
+// mayHoldText reports whether the data of the current record may contain text that its values do not
+// show.
 func (w *rewriter) mayHoldText(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t")
 	if len(data) == 0 {
@@ -334,7 +337,7 @@ func (w *rewriter) mayHoldText(data []byte) bool {
 	return err != nil || c.hasText()
 }
 
-// hasValues reports whether a record has the values that were read from its line.
+// hasValues reports whether a record still has the values that were read from its line.
 func (r *Record) hasValues(vals []trace.Value) bool {
 	if len(r.Values) != len(vals) {
 		return false
@@ -348,7 +351,7 @@ func (r *Record) hasValues(vals []trace.Value) bool {
 	return true
 }
 
-// newName returns the name of a label in the written file.
+// newName returns the name that replaces a label.
 func (w *rewriter) newName(text string) string {
 	if text == "" || w.rename == nil {
 		return text
@@ -356,13 +359,13 @@ func (w *rewriter) newName(text string) string {
 	return w.rename(text, false)
 }
 
-// hasLabel reports whether a label of the file gives an event type its name in all records.
+// hasLabel reports whether a label of the original file gives an event type the name in all records.
 func (w *rewriter) hasLabel(event int64, name string) bool {
 	text, ok := w.d.defs.labelOf(event, -1, -1, math.MaxInt64)
 	return ok && w.newName(text) == name
 }
 
-// hasName reports whether a label of the file gives a processor and process its name.
+// hasName reports whether a label of the original file gives a processor and process the name.
 func (w *rewriter) hasName(k procKey, name string) bool {
 	return w.newName(w.d.defs.nameOf(k.processor, k.process)) == name
 }

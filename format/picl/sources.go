@@ -11,23 +11,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources finds the facts about messages that the records of their receives lack, such as the sender.
+// sources finds facts about messages that the records of their receives do not state, such as the
+// sender.
 type sources struct {
 	sync.Mutex
-	receivers map[procKey]bool          // processes that may have such receives
+	receivers map[procKey]bool          // processes with receives that may lack facts
 	found     map[int64]receivedMessage // by the line of the receive; nil before the search
 }
 
-// receivedMessage is a message that a receive does not state in full. from is NoRef, and tag and length are -1,
-// if they are unknown.
+// receivedMessage holds the facts that a receive does not state. A from of NoRef, or a tag or length of
+// -1, means that the fact is unknown.
 type receivedMessage struct {
 	from        uint32
 	tag, length int64
 }
 
-// leavesOpen reports whether a record of a receive may have a message whose source is omitted or -1, and
-// whether that holds for the source, the length or the type. Their fields are behind the first skip ones. l is
-// the line.
+// leavesOpen reports whether the record of a receive may lack facts about its message, because a field
+// is omitted or -1. source is true if the sender may be missing, any if the sender, the length or the
+// tag may be. The data fields of the message come after the first skip ones. l is the line.
 func (h *head) leavesOpen(l []byte, skip int64) (source, any bool) {
 	i, bad := h.parse(l, 6)
 	if bad >= 0 || h.f[5] == 0 {
@@ -55,7 +56,7 @@ func (h *head) leavesOpen(l []byte, skip int64) (source, any bool) {
 	return source, any
 }
 
-// mayHaveMore reports whether a record may have more than n values. l is the line.
+// mayHaveMore reports whether a record may have more than n values. l is its line.
 func (h *head) mayHaveMore(l []byte, n int64) bool {
 	i, bad := h.parse(l, 6)
 	if bad >= 0 || h.f[5] == 0 {
@@ -69,33 +70,34 @@ func (h *head) mayHaveMore(l []byte, n int64) bool {
 		end := closingQuote(data)
 		return end > 0 && min(h.f[5], n+1)*int64(bytes.Count(data[:end], []byte{'%'})) > n
 	}
-	return true // a record defines the descriptor
+	return true // another record defines the descriptor
 }
 
-// waitingSend is a send to one of the receivers.
+// waitingSend is a send that no receive has taken yet.
 type waitingSend struct {
 	from  uint32
 	tag   int64
 	taken bool
 }
 
-// waitingReceive is a receive. changed reports that the message is not the one that its line states.
+// waitingReceive is a receive whose message is being completed. changed is set if a fact has been found
+// that its line does not state.
 type waitingReceive struct {
 	receivedMessage
 	line    int64
 	changed bool
 }
 
-// inbox holds the sends to a location and its receives, each in order of time.
+// inbox holds the sends to a location and the receives at it, each in order of time.
 type inbox struct {
 	sends    []waitingSend
 	receives []waitingReceive
-	byLine   map[int64]int // index in receives
+	byLine   map[int64]int // index in receives, by line
 }
 
-// findSources finds once what receives do not state. The waiting and the call around it are one receive, of
-// which both may state something. The receives that state a source take their sends first. Each other receive
-// then takes the oldest remaining send with its tag.
+// findSources finds the facts that receives do not state. It runs once. A wait and the call around it
+// are one receive, and either record may state a fact. First, each receive that states its source takes
+// the oldest send from there. Then each other receive takes the oldest remaining send with its tag.
 func (d *decoder) findSources(ctx context.Context) error {
 	d.sources.Lock()
 	defer d.sources.Unlock()
@@ -109,7 +111,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 		}
 	}
 	scanned := d.Scanned
-	d.Scanned = true // do not report defects here: the caller's scan reports them
+	d.Scanned = true // the caller's scan reports the defects
 	defer func() { d.Scanned = scanned }()
 	nested := newReceiveFilter(d, nil)
 	collect := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -176,7 +178,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 	return nil
 }
 
-// complete sets the unknown fields of the message from another record of the same receive.
+// complete sets the unknown facts of a message from another record of the same receive.
 func (r *waitingReceive) complete(o receivedMessage) {
 	if r.from == trace.NoRef && o.from != trace.NoRef {
 		r.from, r.changed = o.from, true
@@ -189,7 +191,8 @@ func (r *waitingReceive) complete(o receivedMessage) {
 	}
 }
 
-// queues holds sends by group and tag, the oldest first. A tag of -1 matches all sends of a group.
+// queues holds sends by group and tag, with the oldest first. The tag -1 stands for all sends of a
+// group.
 type queues struct {
 	sends []waitingSend
 	list  map[queueKey][]int
@@ -215,7 +218,8 @@ func newQueues(sends []waitingSend, group func(*waitingSend) uint32) *queues {
 	return q
 }
 
-// take takes the oldest send of a group that matches a tag. It returns nil if there is none.
+// take removes the oldest send of a group that matches a tag, and returns it. It returns nil if there
+// is none.
 func (q *queues) take(group uint32, tag int64) *waitingSend {
 	keys := []queueKey{{group, tag, false}, {group, -1, false}}
 	if tag == -1 {

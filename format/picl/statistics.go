@@ -13,47 +13,51 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistics computes the contents of PICL's statistics records (types -101 … -105) from the
-// events: for each process and each event type, the time, count and volume of the events inside it
-// (docs/formats/picl.md, "Statistics records"). Its size is proportional to the number of event
-// types that occur in each process and of open entries.
+// Statistics computes the contents of PICL's statistics records (types -101 to -105) from the events.
+// For each process and event type, it adds up the time, count and volume of the events inside events of
+// that type (docs/formats/picl.md, "Statistics records"). Its memory is proportional to the number of
+// event types that occur in each process, and to the number of open entries.
 type Statistics struct {
-	process    map[procKey]*processStatistics
-	order      []procKey
-	defs       *definitions
-	silent     map[silentKey]map[int64]float64 // figures of event types without event records
-	pending    map[int64][]pendingSum          // by processor; -1 for records about several
-	late       []*trace.Defect                 // defects of sums that were pending
-	ownSubsets []int64                         // subsets that statistics records have as event type
-	complete   bool                            // defs has all subsets of the file
-	stops      map[procKey]silence             // by process; -1 stands for all processors or processes
-	someStops  []procKey                       // keys of stops of subsets of processes on several processors
-	only       map[procKey]procKey             // processes that a process -1 stands for
-	on         map[int64][]procKey             // processes by processor
-	disorder   *trace.Defect                   // the first record that is earlier than the one of its process before it
-	digits     int32                           // greatest number of digits that a time of an event is printed with
+	process          map[procKey]*processStatistics
+	order            []procKey
+	defs             *definitions
+	unrecordedValues map[statisticsKey]map[int64]float64 // values of event types that have no event records
+	pending          map[int64][]pendingSum              // by processor; -1 for records about several processors
+	decided          []*trace.Defect                     // defects of pending sums that have been decided
+	ownSubsets       []int64                             // subsets that statistics records name as their event type
+	complete         bool                                // defs holds all subsets of the file
+	// events that may lack records, by process; -1 stands for all processors or processes
+	lost        map[procKey]lostEvents
+	lostSubsets []procKey           // keys of lost that name subsets of processes on several processors
+	aliases     map[procKey]procKey // for each process -1 that stands for another process: that process
+	byProcessor map[int64][]procKey // processes by processor
+	// the first record that is earlier than the record before it of the same process
+	disorder *trace.Defect
+	digits   int32 // greatest number of decimals in the time of an event
 }
 
-// silence reports which events leave no records: those of PICL, of the user, or of tracing.
-type silence [3]bool
+// lostEvents tells for each group of events whether some of them may have no records, because recording
+// stopped.
+type lostEvents [3]bool
 
-// ofPICL, ofUser and ofTracing are the indexes of a silence. They are also those of the levels in a record of
-// event type -904.
+// The indexes of lostEvents: PICL's own events, those of the user, and those about tracing. A record of
+// event type -904 has its levels in the same order.
 const (
-	ofPICL = iota
-	ofUser
-	ofTracing
+	piclEvents = iota
+	userEvents
+	tracingEvents
 )
 
-// silentKey identifies the figures of a record of type -101, -102 or -103.
-type silentKey struct{ typ, inside, processor, process int64 }
+// statisticsKey identifies a kind of statistics record: type, event type, processor and process.
+type statisticsKey struct{ typ, inside, processor, process int64 }
 
-// pendingSum is a figure for all events that differs from those of the records before it. Later
-// records may have figures of event types without event records, which explain the difference.
+// pendingSum is a value for all events that differs from the sum over the events so far. Later
+// statistics records may explain the difference, because they may state values of event types that have
+// no event records.
 type pendingSum struct {
-	about  silentKey
-	events eventFigures // without the event types that have no event records
-	said   trace.Value
+	about  statisticsKey
+	events eventTotals // without event types that have no event records
+	stated trace.Value
 	tick   trace.Decimal
 	defect *trace.Defect
 }
@@ -62,42 +66,45 @@ type processStatistics struct {
 	last   trace.Decimal // time of the last record
 	open   map[int64][]entryTime
 	active []int64 // event types with open entries, in order of entry
-	// inside holds tables by the event type inside of which the events are; -1 is the whole run.
-	inside   map[int64]map[int64]*eventFigures
-	recorded map[figureKey]bool // figures in statistics records after the events so far
+	// inside holds a table for each event type: the totals of the events inside events of that type.
+	// The key -1 holds the totals of the whole run.
+	inside   map[int64]map[int64]*eventTotals
+	recorded map[valueKey]bool // the values that statistics records have stated since the last event
 }
 
-// figureKey identifies a figure: record type, surrounding event type and event type.
-type figureKey struct{ typ, inside, event int64 }
+// valueKey identifies a value of a statistics record: the record's type, the surrounding event type,
+// and the event type of the value.
+type valueKey struct{ typ, inside, event int64 }
 
 type entryTime struct {
 	time   trace.Decimal
-	volume int64 // -1 if it is not known
+	volume int64 // -1 if the volume is unknown
 	inside []int64
-	waited eventFigures // figures of the waiting inside of it
+	waited eventTotals // totals of the waits inside the call
 }
 
-// eventFigures holds the time, count and volume of an event type in statistics.
-type eventFigures struct {
+// eventTotals holds the time, count and volume of the events of one type.
+type eventTotals struct {
 	time   trace.Decimal
 	timed  bool
 	count  int64
 	volume int64
-	unsure bool // some volumes are not known
-	// waited is the part that the figures of the waiting also include (waitOf).
-	waited *eventFigures
+	unsure bool // some volumes are unknown
+	// waited is the part of these totals that the totals of the wait also contain (waitOf).
+	waited *eventTotals
 }
 
-// add adds figures.
-func (f *eventFigures) add(g *eventFigures) {
+// add adds other totals.
+func (f *eventTotals) add(g *eventTotals) {
 	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
 	f.count += g.count
 	f.volume += g.volume
 	f.unsure = f.unsure || g.unsure
 }
 
-// addSilent adds the figures of event types without event records to the figure of a record type.
-func (f *eventFigures) addSilent(typ int64, of map[int64]float64) {
+// addUnrecorded adds values of event types that have no event records. typ is the type of the
+// statistics record, which determines whether they are times, counts or volumes.
+func (f *eventTotals) addUnrecorded(typ int64, of map[int64]float64) {
 	x := 0.0
 	for _, e := range slices.Sorted(maps.Keys(of)) {
 		x += of[e]
@@ -112,15 +119,15 @@ func (f *eventFigures) addSilent(typ int64, of map[int64]float64) {
 	}
 }
 
-// NewStatistics returns empty statistics.
+// NewStatistics returns statistics without events.
 func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
-		silent:  map[silentKey]map[int64]float64{},
-		pending: map[int64][]pendingSum{}, stops: map[procKey]silence{}, on: map[int64][]procKey{}}
+		unrecordedValues: map[statisticsKey]map[int64]float64{},
+		pending:          map[int64][]pendingSum{}, lost: map[procKey]lostEvents{}, byProcessor: map[int64][]procKey{}}
 }
 
-// setDefinitions sets the subsets of a whole file. Figures are kept for the subsets among the event
-// types.
+// setDefinitions sets the subsets of the whole file. Subsets that occur among the event types get
+// tables of their own.
 func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
 	s.defs.sets, s.complete = maps.Clone(d.sets), true
 	for e := range events {
@@ -131,8 +138,8 @@ func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
 	slices.Sort(s.ownSubsets)
 }
 
-// Add counts a record. It also records which figures a statistics record has. It ignores other
-// records.
+// Add adds an event record to the totals. For a statistics record, it notes which values the record
+// states. It ignores other records.
 func (s *Statistics) Add(r *Record) {
 	k := s.processOf(r)
 	p := s.process[k]
@@ -156,10 +163,10 @@ func (s *Statistics) Add(r *Record) {
 	if p != nil {
 		clear(p.recorded)
 	} else {
-		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*eventFigures{}}
+		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*eventTotals{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
-		s.on[k.processor] = append(s.on[k.processor], k)
+		s.byProcessor[k.processor] = append(s.byProcessor[k.processor], k)
 		p.last = r.Time
 	}
 	if r.Time.Cmp(p.last) < 0 && s.disorder == nil {
@@ -172,9 +179,9 @@ func (s *Statistics) Add(r *Record) {
 	switch r.Type {
 	case TypeMark:
 		for _, in := range s.enclosing(p.active) {
-			f := p.figure(in, r.Event)
+			f := p.totals(in, r.Event)
 			v := volume(spec, r.Values, true, true)
-			f.add(&eventFigures{count: 1, volume: max(0, v), unsure: v < 0})
+			f.add(&eventTotals{count: 1, volume: max(0, v), unsure: v < 0})
 		}
 	case TypeEntry:
 		p.open[r.Event] = append(p.open[r.Event],
@@ -194,18 +201,18 @@ func (s *Statistics) Add(r *Record) {
 			i := slices.Index(p.active, r.Event)
 			p.active = slices.Delete(p.active, i, i+1)
 		}
-		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat it
-		own := eventFigures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
+		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat the volume
+		own := eventTotals{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
 		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
 		for _, in := range s.enclosing(e.inside) {
-			f := p.figure(in, r.Event)
+			f := p.totals(in, r.Event)
 			f.add(&own)
 			if e.waited.count > 0 {
 				if f.waited == nil {
-					f.waited = &eventFigures{}
+					f.waited = &eventTotals{}
 				}
 				f.waited.add(&e.waited)
 			}
@@ -213,23 +220,23 @@ func (s *Statistics) Add(r *Record) {
 	}
 }
 
-// noteRecorded records the figures of a statistics record.
+// noteRecorded notes which values a statistics record states.
 func (p *processStatistics) noteRecorded(r *Record) {
 	if r.Type > TypeTimes || r.Type < TypeVolumes {
 		return
 	}
 	if p.recorded == nil {
-		p.recorded = map[figureKey]bool{}
+		p.recorded = map[valueKey]bool{}
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		if event, ok := r.Values[i].Whole(); ok {
-			p.recorded[figureKey{r.Type, r.Event, event}] = true
+			p.recorded[valueKey{r.Type, r.Event, event}] = true
 		}
 	}
 }
 
-// enclosing returns the event types in whose tables an event counts: -1 for the whole run, those
-// with open entries, and the subsets that contain one of these. Each occurs once.
+// enclosing returns the keys of the tables to which an event belongs: -1 for the whole run, the event
+// types with open entries, and the subsets that contain one of these. Each key occurs once.
 func (s *Statistics) enclosing(open []int64) []int64 {
 	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
 	for _, own := range s.ownSubsets {
@@ -244,8 +251,8 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 	return list
 }
 
-// addFile counts the records of a file in order of time. It does nothing, and returns false, if that is their
-// order in the file, and no process -1 stands for another one.
+// addFile adds the records of a file in order of time. If the file is in that order and no process -1
+// stands for another process, it does nothing and returns false.
 func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.ReadOptions) (bool, error) {
 	f, err := open(ctx, src, &format.ReadOptions{Values: ro.Values})
 	if err != nil {
@@ -253,7 +260,7 @@ func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.
 	}
 	defer f.Close()
 	d := f.(*decoder)
-	if s.only = d.aliases(); len(d.Runs) == 1 && len(s.only) == 0 || d.File.Numbered {
+	if s.aliases = d.aliases(); len(d.Runs) == 1 && len(s.aliases) == 0 || d.File.Numbered {
 		return false, nil
 	}
 	return true, d.eachRecord(ctx, func(r *Record) error {
@@ -262,43 +269,45 @@ func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.
 	})
 }
 
-// processOf returns the process of a record. Process -1 may stand for the only one of its processor.
+// processOf returns the process that a record is about. A process -1 may stand for the only process of
+// its processor.
 func (s *Statistics) processOf(r *Record) procKey {
 	k := procKey{r.Processor, r.Process}
-	if one, ok := s.only[k]; ok {
+	if one, ok := s.aliases[k]; ok {
 		return one
 	}
 	return k
 }
 
-// noteStop records a full buffer (-913), overwritten records (-914), or a tracing level (-904) of 0. From
-// there on, the process k, or the processes that it stands for, may have more events than records.
+// noteStop handles records after which events may lack records: a full buffer (-913), overwritten
+// records (-914), or a tracing level (-904) of 0. It applies to the process k, or to the processes that
+// k stands for.
 func (s *Statistics) noteStop(r *Record, k procKey) {
-	var stop silence
+	var stop lostEvents
 	switch r.Event {
 	case -913, -914:
-		stop = silence{true, true, true}
+		stop = lostEvents{true, true, true}
 	case -904:
 		for i, v := range r.Values[:min(len(r.Values), len(stop))] {
 			level, ok := v.Whole()
 			stop[i] = ok && level == 0
 		}
 	}
-	have := s.stops[k]
-	if have.add(stop); have == s.stops[k] {
+	have := s.lost[k]
+	if have.add(stop); have == s.lost[k] {
 		return
 	}
-	s.stops[k] = have
+	s.lost[k] = have
 	note := func(k procKey) {
-		have := s.stops[k]
+		have := s.lost[k]
 		have.add(stop)
-		s.stops[k] = have
+		s.lost[k] = have
 	}
 	processes := []int64{k.process}
 	switch {
 	case k.process >= -1:
 	case k.processor < 0:
-		s.someStops = append(s.someStops, k)
+		s.lostSubsets = append(s.lostSubsets, k)
 		return
 	default:
 		processes = s.defs.sets[setKey{TypeProcessSet, k.process}]
@@ -314,62 +323,62 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 	}
 }
 
-func (s *silence) add(o silence) {
+func (s *lostEvents) add(o lostEvents) {
 	for i := range s {
 		s[i] = s[i] || o[i]
 	}
 }
 
-// stopsOf returns which events of the process k leave no records so far.
-func (s *Statistics) stopsOf(k procKey) (stop silence) {
-	if len(s.stops) == 0 {
+// lostOf returns the events of the process k that may lack records so far.
+func (s *Statistics) lostOf(k procKey) (stop lostEvents) {
+	if len(s.lost) == 0 {
 		return stop
 	}
 	for _, of := range [4]procKey{k, {k.processor, -1}, {-1, k.process}, {-1, -1}} {
-		stop.add(s.stops[of])
+		stop.add(s.lost[of])
 	}
-	for _, some := range s.someStops {
+	for _, some := range s.lostSubsets {
 		if s.covers(some, k) {
-			stop.add(s.stops[some])
+			stop.add(s.lost[some])
 		}
 	}
 	return stop
 }
 
-// of reports whether events of a type, or members of a subset of them, may leave no records.
-func (s silence) of(event int64, defs *definitions) bool {
+// mayLack reports whether some events of a type, or of a subset of types, may lack records.
+func (s lostEvents) mayLack(event int64, defs *definitions) bool {
 	if members, ok := defs.sets[setKey{TypeEventSet, event}]; ok {
-		return slices.ContainsFunc(members, func(e int64) bool { return subset(e) != nil || s.of(e, newDefinitions()) })
+		return slices.ContainsFunc(members, func(e int64) bool { return subset(e) != nil || s.mayLack(e, newDefinitions()) })
 	}
 	switch {
 	case event == -1:
-		return s != silence{}
+		return s != lostEvents{}
 	case event >= 0 || event == -1001:
-		return s[ofUser]
+		return s[userEvents]
 	case event == -1002:
-		return s[ofPICL] || s[ofTracing]
+		return s[piclEvents] || s[tracingEvents]
 	case event <= -901 && event >= -1000 || event == -1901 || event == -1902:
-		return s[ofTracing]
+		return s[tracingEvents]
 	}
-	return s[ofPICL]
+	return s[piclEvents]
 }
 
-func (p *processStatistics) figure(inside, event int64) *eventFigures {
+func (p *processStatistics) totals(inside, event int64) *eventTotals {
 	t := p.inside[inside]
 	if t == nil {
-		t = map[int64]*eventFigures{}
+		t = map[int64]*eventTotals{}
 		p.inside[inside] = t
 	}
 	f := t[event]
 	if f == nil {
-		f = &eventFigures{}
+		f = &eventTotals{}
 		t[event] = f
 	}
 	return f
 }
 
-// volume returns the volume that a record adds to its event, or -1 if the record does not state it. The unit is
-// bytes, except for load0, which counts processes.
+// volume returns the volume that a record adds to its event, or -1 if the record does not state it. The
+// volume is a number of bytes, except for load0, where it is a number of processes.
 func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
 	names := spec.entry
 	switch {
@@ -402,13 +411,13 @@ func add(a, b trace.Decimal) trace.Decimal {
 	return trace.Decimal{Coef: x + y, Scale: s}
 }
 
-// Records returns the statistics records for all processes, with the time stamp t. It omits figures
-// that records after the last event of a process already have. Like PICL, it writes separate
-// records for system events and user events of the whole run, followed by records for each user
-// event. Process -1 of a processor with one other process is that process; its figures are those of all
-// processes of the processor.
+// Records returns the statistics records of all processes, with the time t. It leaves out values that
+// statistics records after the last event of a process already state. Like PICL, it writes separate
+// records for system events and user events of the whole run, followed by a record for each user event.
+// If a processor has a single process besides -1, both are the same process, and the record has the
+// totals of both.
 func (s *Statistics) Records(t trace.Decimal) []Record {
-	others := map[int64][]procKey{} // processes of processors by their numbers, without -1
+	others := map[int64][]procKey{} // processes by processor, without -1
 	for _, k := range s.order {
 		if k.process != -1 {
 			others[k.processor] = append(others[k.processor], k)
@@ -433,23 +442,24 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 	return out
 }
 
-// appendStatistics appends the statistics records of processes. They have the head of r.
+// appendStatistics appends the statistics records of a process, which may have several entries in of.
+// Each record has the head of r.
 func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
 	emit := func(inside int64, keep func(int64) bool) {
-		sums := map[int64]*eventFigures{}
+		sums := map[int64]*eventTotals{}
 		for _, p := range of {
 			for e, f := range p.inside[inside] {
 				if !keep(e) {
 					continue
 				}
 				if sums[e] == nil {
-					sums[e] = &eventFigures{}
+					sums[e] = &eventTotals{}
 				}
 				sums[e].add(f)
 			}
 		}
 		recorded := func(typ, event int64) bool {
-			return slices.ContainsFunc(of, func(p *processStatistics) bool { return p.recorded[figureKey{typ, inside, event}] })
+			return slices.ContainsFunc(of, func(p *processStatistics) bool { return p.recorded[valueKey{typ, inside, event}] })
 		}
 		var times, counts, volumes []trace.Value
 		for _, e := range slices.SortedFunc(maps.Keys(sums), compareEvents) {
@@ -472,7 +482,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 			}
 		}
 	}
-	emit(-1, func(e int64) bool { return e < -1 }) // -1 in a pair is the sum over all events
+	emit(-1, func(e int64) bool { return e < -1 }) // in a pair, -1 stands for the sum over all events
 	emit(-1, func(e int64) bool { return e >= 0 })
 	tables := map[int64]bool{}
 	for _, p := range of {
@@ -495,21 +505,22 @@ func intValue(n int64) trace.Value {
 	return trace.IntValue(n)
 }
 
-// covered returns the processes that a statistics record includes, and which of their events leave no records.
-func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped silence) {
+// covered returns the processes that a statistics record is about, and which of their events may lack
+// records.
+func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped lostEvents) {
 	about := s.processOf(r)
 	if about.processor >= 0 && about.process >= 0 {
 		if p := s.process[about]; p != nil {
 			of = append(of, p)
 		}
-		return of, s.stopsOf(about)
+		return of, s.lostOf(about)
 	}
 	about = procKey{r.Processor, r.Process}
 	candidates := s.order
 	if about.processor >= 0 {
-		candidates, stopped = s.on[about.processor], s.stopsOf(about)
+		candidates, stopped = s.byProcessor[about.processor], s.lostOf(about)
 	} else {
-		for k, stop := range s.stops { // also of processes without events
+		for k, stop := range s.lost { // lost may also name processes without events
 			if s.covers(about, k) || s.covers(k, about) || k.processor < 0 {
 				stopped.add(stop)
 			}
@@ -518,19 +529,19 @@ func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped silenc
 	for _, k := range candidates {
 		if s.covers(about, k) {
 			of = append(of, s.process[k])
-			stopped.add(s.stopsOf(k))
+			stopped.add(s.lostOf(k))
 		}
 	}
 	return of, stopped
 }
 
-// isUndefined reports whether a number is that of a subset that no record of the file defines.
+// isUndefined reports whether a number is the id of a subset that no record of the file defines.
 func (s *Statistics) isUndefined(typ, id int64) bool {
 	return s.complete && s.defs.isUndefined(setKey{typ, id})
 }
 
-// covers reports whether the processor and process of a record include the process k. They may be exact, -1
-// for all, or a subset.
+// covers reports whether the processor and process of a record include the process k. Both may be
+// exact, -1 for all, or a subset.
 func (s *Statistics) covers(about, k procKey) bool {
 	processor := about.processor == k.processor || about.processor == -1 ||
 		s.defs.inSet(TypeProcessorSet, about.processor, k.processor)
@@ -538,8 +549,8 @@ func (s *Statistics) covers(about, k procKey) bool {
 	return processor && process
 }
 
-// tablesOf returns the event types that the event type own of a statistics record includes. -1 and
-// -901 include -1 only, the whole run. A subset includes each of its event types that has statistics.
+// tablesOf returns the keys of the tables that belong to the event type own of a statistics record. For
+// -1 and -901, that is -1, the whole run. For a subset, these are its event types that have a table.
 func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	if own == -1 || own == -901 {
 		return []int64{-1}
@@ -556,13 +567,13 @@ func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	return out
 }
 
-// sum adds the figures of all event types in a subset.
-func (s *Statistics) sum(p *processStatistics, inside, event int64) eventFigures {
+// sum returns the totals of an event type, or of all event types in a subset.
+func (s *Statistics) sum(p *processStatistics, inside, event int64) eventTotals {
 	t := p.inside[inside]
 	if f := t[event]; f != nil && event != -1 {
 		return *f
 	}
-	var sum eventFigures
+	var sum eventTotals
 	if event != -1 && !s.defs.isSubset(event) {
 		return sum
 	}
@@ -570,7 +581,7 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) eventFigures
 		if in, _ := s.defs.inEventSubset(event, e); in && e != -1 {
 			f := t[e]
 			sum.add(f)
-			if f.waited != nil { // the subset contains the waiting as well
+			if f.waited != nil { // the subset contains the wait as well
 				sum.time = subtract(sum.time, f.waited.time)
 				sum.count -= f.waited.count
 				sum.volume -= f.waited.volume
@@ -580,11 +591,11 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) eventFigures
 	return sum
 }
 
-// unrecordedTypes lists the event types that have statistics but no event records.
+// unrecordedTypes lists the event types for which PICL writes statistics but no event records.
 var unrecordedTypes = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
 
-// unrecorded reports whether an event type, or a member of a subset, has no event records. It
-// returns false for -1, because the figures of such types are added to the sum of all events.
+// unrecorded reports whether an event type, or a member of a subset, has no event records. It returns
+// false for -1, because the values of such types are added to the sum over all events.
 func (s *Statistics) unrecorded(event int64) bool {
 	return event != -1 && slices.ContainsFunc(unrecordedTypes, func(e int64) bool {
 		in, _ := s.defs.inEventSubset(event, e)

@@ -8,14 +8,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Compare compares a statistics record with the counts up to its position in the file. It returns a
-// defect for each figure that differs. Times may differ by a microsecond or by a tick of the file,
-// because the clock was often finer than the written digits. The volume of -901 (bytes of trace
-// data) cannot be computed from events and gets a note. Defects of sums over all events are
-// returned by a later call or by Rest, because the statistics records that follow may explain them.
+// Compare compares a statistics record with the totals of the events before it in the file. It returns
+// a defect for each value that differs. Times may differ by a microsecond or by a tick of the file,
+// because the clock was often finer than the written digits. The volume of -901 (bytes of trace data)
+// cannot be computed from events, so Compare reports a note for it. Defects of sums over all events are
+// returned by a later call or by Rest, because later statistics records may explain them.
 func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
-	late := s.late
-	s.late = nil
+	late := s.decided
+	s.decided = nil
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return late
 	}
@@ -27,18 +27,18 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 				Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
 				Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
 	}
-	about := silentKey{r.Type, r.Event, r.Processor, r.Process}
+	about := statisticsKey{r.Type, r.Event, r.Processor, r.Process}
 	if r.Event == -901 {
-		about.inside = -1 // the whole run as well
+		about.inside = -1 // -901 also stands for the whole run
 	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
 		if ok && (slices.Contains(unrecordedTypes, event) || r.Type == TypeVolumes && event == -901) &&
 			r.Values[i+1].Float() > 0 {
-			if s.silent[about] == nil {
-				s.silent[about] = map[int64]float64{}
+			if s.unrecordedValues[about] == nil {
+				s.unrecordedValues[about] = map[int64]float64{}
 			}
-			s.silent[about][event] = r.Values[i+1].Float()
+			s.unrecordedValues[about][event] = r.Values[i+1].Float()
 		}
 	}
 	if s.isUndefined(TypeProcessorSet, r.Processor) || s.isUndefined(TypeProcessSet, r.Process) ||
@@ -48,21 +48,21 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
 		if !ok || s.isUndefined(TypeEventSet, event) {
-			continue // not an event type
+			continue // the value is not an event type
 		}
-		var f eventFigures
-		least := s.unrecorded(event) || stopped.of(event, s.defs) // there may be more events than records
+		var f eventTotals
+		least := s.unrecorded(event) || stopped.mayLack(event, s.defs) // some events may lack records
 		for _, p := range of {
 			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)
 				f.add(&g)
 			}
 		}
-		sum := pendingSum{about: about, events: f, said: r.Values[i+1], tick: tick}
+		sum := pendingSum{about: about, events: f, stated: r.Values[i+1], tick: tick}
 		if event == -1 {
-			f.addSilent(r.Type, s.silent[about])
+			f.addUnrecorded(r.Type, s.unrecordedValues[about])
 		}
-		said := r.Values[i+1]
+		stated := r.Values[i+1]
 		switch r.Type {
 		case TypeTimes, TypeCounts:
 		case TypeVolumes:
@@ -70,19 +70,19 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 				out = append(out,
 					&trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
 						Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
-						Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
+						Found:  stated.String() + " bytes of trace data", Expected: "a figure that the events tell"})
 				continue
 			}
 		default:
 			continue
 		}
-		if f.agrees(r.Type, said, tick, least) {
+		if f.agrees(r.Type, stated, tick, least) {
 			continue
 		}
 		what := [3]string{"time", "count", "volume"}[TypeTimes-r.Type]
 		defect := &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 			Record: fmt.Sprintf("%s of event type %d inside %d on processor %d", what, event, r.Event, r.Processor),
-			Found:  said.String(), Expected: f.text(r.Type) + " from the events"}
+			Found:  stated.String(), Expected: f.text(r.Type) + " from the events"}
 		if event == -1 {
 			sum.defect = defect
 			of := max(r.Processor, -1)
@@ -94,55 +94,55 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	return out
 }
 
-// Rest returns the remaining defects, which no later record explains.
+// Rest returns the defects of the pending sums, which no later record can explain any more.
 func (s *Statistics) Rest() []*trace.Defect {
 	for _, of := range slices.Sorted(maps.Keys(s.pending)) {
 		s.settle(of)
 	}
-	late := s.late
-	s.late = nil
+	late := s.decided
+	s.decided = nil
 	return late
 }
 
 // settle compares the pending sums of a processor again.
 func (s *Statistics) settle(of int64) {
 	for _, p := range s.pending[of] {
-		p.events.addSilent(p.about.typ, s.silent[p.about])
-		if !p.events.agrees(p.about.typ, p.said, p.tick, false) {
-			s.late = append(s.late, p.defect)
+		p.events.addUnrecorded(p.about.typ, s.unrecordedValues[p.about])
+		if !p.events.agrees(p.about.typ, p.stated, p.tick, false) {
+			s.decided = append(s.decided, p.defect)
 		}
 	}
 	delete(s.pending, of)
 }
 
-// agrees reports whether a figure of a record type equals the count. If least is true, a larger
-// figure agrees as well.
-func (f *eventFigures) agrees(typ int64, said trace.Value, tick trace.Decimal, least bool) bool {
+// agrees reports whether the value of a record equals the total. typ is the type of the record. If
+// least is true, a greater value agrees as well.
+func (f *eventTotals) agrees(typ int64, stated trace.Value, tick trace.Decimal, least bool) bool {
 	switch typ {
 	case TypeTimes:
-		d := said.Float() - f.time.Float()
-		return said.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
+		d := stated.Float() - f.time.Float()
+		return stated.Float() == -1 || (least || d <= tolerance(tick)) && -d <= tolerance(tick)
 	case TypeCounts:
-		return agrees(said, f.count, least)
+		return agrees(stated, f.count, least)
 	}
-	return f.unsure || agrees(said, f.volume, least)
+	return f.unsure || agrees(stated, f.volume, least)
 }
 
-// agrees reports whether a figure, which may be a floating-point number, equals a number. If least is true, a
-// larger figure agrees as well.
-func agrees(said trace.Value, n int64, least bool) bool {
-	if !isInteger(said) {
-		x := said.Float()
+// agrees reports whether a value, which may be a floating-point number, equals n. If least is true, a
+// greater value agrees as well.
+func agrees(stated trace.Value, n int64, least bool) bool {
+	if !isInteger(stated) {
+		x := stated.Float()
 		return x == -1 || x == float64(n) || least && x > float64(n)
 	}
-	return said.Int() == -1 || said.Int() == n || least && said.Int() > n
+	return stated.Int() == -1 || stated.Int() == n || least && stated.Int() > n
 }
 
 // isInteger reports whether a value is an integer.
 func isInteger(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }
 
-// text returns the figure of a record type as text.
-func (f *eventFigures) text(typ int64) string {
+// text returns the total that belongs to a record type, as text.
+func (f *eventTotals) text(typ int64) string {
 	switch typ {
 	case TypeTimes:
 		return f.time.String() + " s"

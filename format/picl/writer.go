@@ -15,32 +15,32 @@ import (
 
 // WriterOptions holds the settings of a [Writer].
 type WriterOptions struct {
-	// Digits is the minimum number of digits after the point of a time stamp. More digits are
-	// written if the value needs them.
+	// Digits is the minimum number of decimals of a time. A time gets more decimals if its value needs
+	// them.
 	Digits int
-	// Brackets selects the form of events with and without duration.
+	// Brackets selects how events with and without duration are written.
 	Brackets Brackets
-	// Statistics appends records of types -101 … -103 computed from the events. It omits figures
-	// that a record after the events already has.
+	// Statistics makes the writer append statistics records of types -101 to -103, computed from the
+	// events. It leaves out values that a record after the events already states.
 	Statistics bool
-	// ParaGraph writes what ParaGraph can read: processors 0 … P-1 with one process each, tracing
-	// (-901) around the records of each processor, no host, and no records about all processors or
-	// a subset of them.
+	// ParaGraph makes the writer produce only what ParaGraph can read: processors 0 to P-1 with one
+	// process each, a tracing event (-901) around the records of each processor, no host, and no
+	// records about all processors or a subset of them.
 	ParaGraph bool
 }
 
-// Brackets is the form of entries, exits and marks (specification section 2.3.3).
+// Brackets is a way to write events with and without duration (specification section 2.3.3).
 type Brackets int
 
-// The values of Brackets: forms of events with and without duration.
+// The values of Brackets.
 const (
-	Keep      Brackets = iota // as they are
-	EntryExit                 // a mark becomes an entry and an exit
-	Marks                     // an entry and its exit become a mark at the time of the exit
+	Keep      Brackets = iota // write entries, exits and marks unchanged
+	EntryExit                 // write each mark as an entry and an exit
+	Marks                     // write an entry and its exit as a mark at the time of the exit
 )
 
-// Writer writes PICL records. Header records have time stamps before those of all others. Close may
-// therefore have to move the text; a Writer is fastest if the earliest record is written first.
+// Writer writes PICL records. The header records must have earlier times than all others, so Close may
+// have to move the text. A Writer is fastest if the earliest record is written first.
 type Writer struct {
 	w      io.Writer
 	opt    WriterOptions
@@ -50,48 +50,50 @@ type Writer struct {
 	min    trace.Decimal
 	max    trace.Decimal
 	stats  *Statistics
-	// counted reports that stats has all records from the start.
+	// counted is set if stats had all records from the start, so that the writer must not count them
+	// again.
 	counted bool
-	// pending holds open entries by processor, process and event type, for Marks.
+	// pending holds the open entries by processor, process and event type. It serves the option Marks.
 	pending map[pendingKey][]pendingEntry
-	// numbers holds the number and extent of each processor and process, for ParaGraph.
+	// numbers holds the new number and the extent of each processor and process. It serves the option
+	// ParaGraph.
 	numbers map[procKey]*paragraphProcessor
 	order   []*paragraphProcessor
 	// byProcessor holds the first process of each processor.
 	byProcessor map[int64]*paragraphProcessor
-	// unknown is the number of records with integers of unknown meaning, for ParaGraph.
+	// unknown counts the records with integers of unknown meaning, for the option ParaGraph.
 	unknown int64
-	// tracing adds -901 records to each of processes, which is indexed by processor. The process is
-	// 0.
+	// tracing makes the writer add -901 records around the records of each of processes, whose index is
+	// the processor. All of these records have process 0.
 	tracing   bool
 	processes []*tracedProcess
-	// defs holds the descriptors and subsets so far.
+	// defs holds the descriptors and subsets defined so far.
 	defs *definitions
-	// Left counts the records that an option omitted, by reason.
+	// Left counts the records that were omitted because of an option, by reason.
 	Left map[string]int64
 }
 
 type pendingKey struct{ processor, process, event int64 }
 
-// pendingEntry is an entry whose exit has not been written, and its offset in the text.
+// pendingEntry is an entry whose exit has not been written yet, and the entry's offset in the text.
 type pendingEntry struct {
 	Record
 	place     int64
-	written   bool   // the entry has been written, so that its exit is written as an exit
-	text      string // Text of the entry
-	described int    // number of descriptors ahead of it
+	written   bool   // the entry was written as such, so its exit must be written as an exit
+	text      string // the Text of the entry
+	described int    // number of descriptors defined before the entry
 }
 
-// tracedProcess is a process that gets a -901 entry before its first record and a -901 exit after
-// its last one, independent of those in the trace.
+// tracedProcess is a process that gets a -901 entry before its first record, and a -901 exit after its
+// last one. It does not matter whether the trace has such records already.
 type tracedProcess struct {
 	processor, process int64
 	any                bool
-	first, last        trace.Decimal // the earliest and the latest time
-	from, to           int64         // offsets in body: begin of the first record and end of the last one
+	first, last        trace.Decimal // the earliest and the latest time of a record
+	from, to           int64         // offsets in body of the begin of the first record and of the end of the last one
 }
 
-// record adds a record of the process to its extent. from and to are offsets in body.
+// record extends the time and the offsets of the process by a record.
 func (p *tracedProcess) record(t trace.Decimal, from, to int64) {
 	if !p.any {
 		p.first, p.last, p.from, p.any = t, t, from, true
@@ -107,23 +109,23 @@ func (p *tracedProcess) record(t trace.Decimal, from, to int64) {
 
 type paragraphProcessor struct {
 	tracedProcess
-	of, process int64 // processor and process in the trace
-	// exit is a -901 exit without a later record so far. between holds the exits that are followed
-	// by another -901 entry.
+	original, process int64 // processor and process in the original trace
+	// exit is a -901 exit that no later record has followed so far. between holds the exits that
+	// another -901 entry followed.
 	exit    *tracingExit
 	between []tracingExit
 }
 
-// tracingExit is a -901 exit of a process that is not its last one.
+// tracingExit is a -901 exit of a process that has another -901 entry after it.
 type tracingExit struct {
 	time  trace.Decimal
 	place int64
 }
 
-// defaultDigits is the default minimum number of digits after the point of a time.
+// defaultDigits is the minimum number of decimals of a time if no option sets it.
 const defaultDigits = 6
 
-// NewWriter returns a writer that writes to w when it is closed.
+// NewWriter returns a writer that writes all text to w on Close.
 func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, defs: newDefinitions(), Left: map[string]int64{}}
 	if opt.Digits == 0 {
@@ -141,18 +143,18 @@ func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 	return x
 }
 
-// Header adds a record before all others. Close sets its time. The writer keeps the record.
+// Header adds a record that precedes all others. Close sets its time. The writer retains the record.
 func (w *Writer) Header(r Record) {
 	r.Values = slices.Clone(r.Values)
 	w.header = append(w.header, r)
 }
 
-// Write adds a record. Records should be in order of time. The writer does not keep r.
+// Write adds a record. Records should come in order of time. The writer does not retain r.
 func (w *Writer) Write(r *Record) error {
 	w.define(r)
 	switch {
 	case w.opt.Brackets == EntryExit && r.Type == TypeMark:
-		// All fields of the mark go into the entry.
+		// The entry gets all fields of the mark.
 		e := *r
 		e.Type = TypeEntry
 		if err := w.writeFinal(&e); err != nil {
@@ -164,8 +166,8 @@ func (w *Writer) Write(r *Record) error {
 		k := pendingKey{r.Processor, r.Process, r.Event}
 		spec := specOf(r.Event)
 		if r.Event >= 0 && len(r.Values) > len(spec.entry) || spec.send == sendPost && len(r.Values) <= destinationField {
-			// In a mark, its last fields would have the names of the exit's fields, and a destination that it
-			// leaves out would be -1, which is all processors.
+			// The entry cannot become part of a mark. Its last fields would get the names of the exit's
+			// fields, and a destination that it omits would become -1, which means all processors.
 			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
 			return w.writeFinal(r)
 		}
@@ -193,11 +195,12 @@ func (w *Writer) Write(r *Record) error {
 	return w.writeFinal(r)
 }
 
-// mark returns the mark for an entry and its exit. It has the fields of both. Text stays if only one has data.
+// mark returns the mark that replaces an entry and its exit. The mark has the fields of both. It keeps
+// a Text if only one of the two has data.
 func (w *Writer) mark(e *pendingEntry, exit *Record) *Record {
 	m := &e.Record
 	if len(exit.Values) > 0 {
-		// The fields of the exit follow all fields of the entry.
+		// The fields of the exit come after all fields that an entry may have.
 		for range len(specOf(e.Event).entry) - len(e.Values) {
 			m.Values = append(m.Values, intValue(-1))
 		}
@@ -216,8 +219,8 @@ func (w *Writer) mark(e *pendingEntry, exit *Record) *Record {
 	return m
 }
 
-// countLostText counts a record whose Text is replaced by its values, if Text contains more or spells them in
-// another form.
+// countLostText counts a record whose Text is replaced by its values, if Text says more than the values
+// or has another form.
 func (w *Writer) countLostText(r *Record) {
 	switch {
 	case r.saysMore && r.Text != "":
@@ -227,7 +230,7 @@ func (w *Writer) countLostText(r *Record) {
 	}
 }
 
-// define records definitions that the data of later records may need.
+// define stores a definition that the data of later records may need.
 func (w *Writer) define(r *Record) {
 	if isDefinition(r.Type) && r.Type != TypeLabel {
 		k := *r
@@ -244,7 +247,7 @@ func cloneValues(vals []trace.Value) []trace.Value {
 	return out
 }
 
-// writeFinal writes a record that has its final form.
+// writeFinal writes a record that needs no further change.
 func (w *Writer) writeFinal(r *Record) error {
 	if w.opt.ParaGraph {
 		return w.writeParaGraph(r)
@@ -252,7 +255,7 @@ func (w *Writer) writeFinal(r *Record) error {
 	return w.writeCounted(r)
 }
 
-// writeCounted writes a record and counts it in the statistics.
+// writeCounted writes a record and adds it to the statistics.
 func (w *Writer) writeCounted(r *Record) error {
 	w.count(r)
 	return w.emit(r)
@@ -265,7 +268,7 @@ func (w *Writer) count(r *Record) {
 	}
 }
 
-// writeLine writes a record as the line l, unless an option requires another form.
+// writeLine writes the line l of a record without changes, unless an option requires another form.
 func (w *Writer) writeLine(r *Record, l []byte) error {
 	if w.opt.Brackets != Keep || w.opt.ParaGraph {
 		return w.Write(r)
@@ -278,8 +281,8 @@ func (w *Writer) writeLine(r *Record, l []byte) error {
 	return w.body.Done(append(append(w.body.Line(), l...), '\n'))
 }
 
-// writeUnread writes a line that cannot be read. It leaves out a first line that would make the file one of the old
-// format, and all for ParaGraph.
+// writeUnread writes a line that cannot be read. It omits the line if it comes first and would make the
+// file look like the old format. With the option ParaGraph, it omits all such lines.
 func (w *Writer) writeUnread(l []byte) error {
 	if w.opt.ParaGraph || w.body.Size() == 0 && len(w.header) == 0 && probeOld(l) > 0 {
 		w.Left[leftUnread]++
@@ -307,7 +310,7 @@ func (w *Writer) emit(r *Record) error {
 	return nil
 }
 
-// noteTraced adds a record to the extent of a processor that gets -901 records.
+// noteTraced extends a processor that gets -901 records by a record.
 func (w *Writer) noteTraced(processor int64, t trace.Decimal, from int64) {
 	for int64(len(w.processes)) <= processor {
 		w.processes = append(w.processes, nil)
@@ -320,7 +323,7 @@ func (w *Writer) noteTraced(processor int64, t trace.Decimal, from int64) {
 	p.record(t, from, w.body.Size())
 }
 
-// noteTime extends the time range of the records.
+// noteTime extends the time range of the records by a time.
 func (w *Writer) noteTime(t trace.Decimal) error {
 	if w.any && t.Scale == w.max.Scale && t.Coef >= w.max.Coef {
 		w.max = t
@@ -350,8 +353,9 @@ func (w *Writer) headerText() (b []byte) {
 	return b
 }
 
-// paraGraphHeader returns the header records for ParaGraph: labels of the processors that have
-// records, with their new numbers, and subsets of processors, written under the first member.
+// paraGraphHeader returns the header records for ParaGraph: labels of the processors that have records,
+// with their new numbers, and subsets of processors. The record of a subset names its first member as
+// the processor.
 func (w *Writer) paraGraphHeader() (kept []Record) {
 	for i := range w.header {
 		r := &w.header[i]
@@ -377,7 +381,7 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 		r := Record{Type: k.typ, Event: -1, Values: []trace.Value{intValue(k.id)}}
 		var members []int64
 		for _, p := range w.order {
-			if p.any && slices.Contains(w.defs.sets[k], p.of) {
+			if p.any && slices.Contains(w.defs.sets[k], p.original) {
 				members = append(members, p.processor)
 			}
 		}
@@ -394,27 +398,28 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 	return kept
 }
 
-// Reasons for omitting records, or what they say.
+// The reasons in Writer.Left.
 const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
 	leftUnread  = "cannot be read"
 	leftText    = "what records say beside their values is gone"
-	// leftSpelling is that of data with a descriptor that weft would not write.
+	// leftSpelling counts data with a descriptor that weft would not write.
 	leftSpelling = "values stay; the form of the data is chosen anew"
 	leftData     = "data of unknown meaning may name what has another number"
 )
 
-// degradedFields holds, by a reason in Writer.Left, the field of records that is kept in part.
+// degradedFields maps a reason in Writer.Left to the part of records that is kept in part. Records with
+// other reasons are lost.
 var degradedFields = map[string]string{leftText: "text", leftSpelling: "spelling", leftData: "data"}
 
-// writesUnchanged reports whether records are written without change.
+// writesUnchanged reports whether the options let the writer write records without change.
 func (w *Writer) writesUnchanged() bool {
 	return w.opt.Brackets == Keep && !w.opt.ParaGraph && w.stats == nil
 }
 
-// writeIntegers writes a record with integers, or without data, faster than Write. The writer must
-// write records unchanged.
+// writeIntegers writes a record whose values are integers, or that has none. It is faster than Write,
+// and may be called only if writesUnchanged reports true.
 func (w *Writer) writeIntegers(typ, event int64, t trace.Decimal, processor int64, ints ...int64) error {
 	if err := w.noteTime(t); err != nil {
 		return err
@@ -441,11 +446,12 @@ func (w *Writer) writeIntegers(typ, event int64, t trace.Decimal, processor int6
 	return nil
 }
 
-// writeParaGraph renumbers the processors and keeps track of their tracing records.
+// writeParaGraph renumbers the processor of a record and writes it. It keeps track of the tracing
+// records (-901).
 func (w *Writer) writeParaGraph(r *Record) error {
 	switch {
 	case r.Type == TypeProcessorSet:
-		return nil // Close writes it
+		return nil // Close writes this record
 	case r.Processor < 0 || r.Processor == Host || r.Process < -1:
 		w.Left[leftScope]++
 		return nil
@@ -467,7 +473,7 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	case x.Event == -901 && x.Type == TypeEntry:
 		if p.exit == nil {
 			p.record(x.Time, from, from)
-			return w.noteTime(x.Time) // Close writes it
+			return w.noteTime(x.Time) // Close writes this record
 		}
 		p.between, p.exit = append(p.between, *p.exit), nil
 	case x.Event == -901 && x.Type == TypeExit:
@@ -475,7 +481,7 @@ func (w *Writer) writeParaGraph(r *Record) error {
 		p.exit = &tracingExit{x.Time, from}
 		return w.noteTime(x.Time)
 	default:
-		p.exit = nil // not the last one
+		p.exit = nil // the exit was not the last record
 	}
 	if err := w.writeCounted(&x); err != nil {
 		return err
@@ -484,7 +490,7 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	return nil
 }
 
-// insertTracing inserts the -901 entry and exit of a process, and the exits that later entries
+// insertTracing inserts the -901 entry and exit of a process, and the exits that other -901 entries
 // follow.
 func (w *Writer) insertTracing(p *tracedProcess, between ...tracingExit) error {
 	if err := w.insertTracingRecord(p, TypeEntry, p.first, p.from); err != nil {
@@ -498,7 +504,7 @@ func (w *Writer) insertTracing(p *tracedProcess, between ...tracingExit) error {
 	return w.insertTracingRecord(p, TypeExit, p.last, p.to)
 }
 
-// insertAllTracing inserts -901 records for all processors. Those at the same offset are in order
+// insertAllTracing inserts the -901 records of all processors. Records at the same offset are in order
 // of time.
 func (w *Writer) insertAllTracing() error {
 	type record struct {
@@ -522,19 +528,19 @@ func (w *Writer) insertAllTracing() error {
 	return nil
 }
 
-// insertTracingRecord inserts a -901 record in the text.
+// insertTracingRecord inserts a -901 record into the text at offset place.
 func (w *Writer) insertTracingRecord(p *tracedProcess, typ int64, t trace.Decimal, place int64) error {
 	r := Record{Type: typ, Event: -901, Time: t, Processor: p.processor, Process: p.process}
 	if w.stats != nil {
 		before := w.stats.disorder
 		w.count(&r)
-		w.stats.disorder = before // the record stands at its place
+		w.stats.disorder = before // the inserted record is in order where it stands
 	}
 	return w.body.Insert(place, append(r.Append(nil, w.opt.Digits), '\n'))
 }
 
-// processor returns the number of a processor and process, and assigns one if necessary. Process -1
-// stands for the first one of the processor.
+// processor returns the entry of numbers for a processor and process, and creates it if necessary. The
+// process -1 stands for the first process of the processor.
 func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 	k := procKey{processor, process}
 	p := w.numbers[k]
@@ -543,7 +549,8 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 		p.process = max(p.process, process)
 	}
 	if p == nil {
-		p = &paragraphProcessor{tracedProcess: tracedProcess{processor: int64(len(w.order))}, of: processor, process: process}
+		p = &paragraphProcessor{tracedProcess: tracedProcess{processor: int64(len(w.order))}, original: processor,
+			process: process}
 		w.order = append(w.order, p)
 		if w.byProcessor[processor] == nil {
 			w.byProcessor[processor] = p
@@ -570,8 +577,8 @@ func (r *Record) dataNames() (names []string) {
 	return names
 }
 
-// renumber replaces processors in data fields by their new numbers and their processes by 0.
-// Subsets of processes become -1.
+// renumber returns the data fields of a record with the new numbers of processors. It replaces their
+// processes by 0, and subsets of processes by -1.
 func (w *Writer) renumber(r *Record) []trace.Value {
 	names := r.dataNames()
 	if slices.ContainsFunc(r.Values[min(len(names), len(r.Values)):], isInteger) {
@@ -603,10 +610,10 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 	return out
 }
 
-// Close writes everything. It does not close the underlying writer.
+// Close writes the whole file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.body.Close()
-	// Entries without an exit are written as entries at their positions.
+	// Entries without an exit cannot become marks. They are written as entries at their positions.
 	var open []pendingEntry
 	for _, l := range w.pending {
 		open = append(open, l...)
@@ -650,14 +657,15 @@ func (w *Writer) Close() error {
 				"reads nothing else", format.ErrEventsLost)
 		}
 		w.header = w.paraGraphHeader()
-		if slices.ContainsFunc(w.order, func(p *paragraphProcessor) bool { return p.processor != p.of || p.process > 0 }) {
+		renumbered := func(p *paragraphProcessor) bool { return p.processor != p.original || p.process > 0 }
+		if slices.ContainsFunc(w.order, renumbered) {
 			w.Left[leftData] = w.unknown
 		}
 	}
 	return w.body.Finish(w.headerText())
 }
 
-// Discard frees the writer's resources without writing.
+// Discard frees the writer's resources and writes nothing.
 func (w *Writer) Discard() { w.body.Close() }
 
 // ParseBrackets parses the value of the option picl.brackets.
