@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// AttributeType states how the bytes of an attribute's value are to be read.
+// AttributeType states how to read the bytes of an attribute's value.
 type AttributeType uint32
 
-// The types of attributes. The values of StringValue and all that follow are refs.
+// The types of attributes. From StringValue on, values are refs of definitions.
 const (
 	NoValue AttributeType = iota
 	Uint8Value
@@ -44,10 +44,10 @@ var attributeTypes = [...]string{"none", "uint8", "uint16", "uint32", "uint64", 
 	"calling_context", "interrupt_generator", "io_file", "io_handle", "location_group"}
 
 // String returns the type's name.
-func (t AttributeType) String() string { return name(attributeTypes[:], uint32(t)) }
+func (t AttributeType) String() string { return nameOrNumber(attributeTypes[:], uint32(t)) }
 
-// Value is an attribute of an occurrence of an event. Bytes is little-endian and belongs to the
-// thread.
+// Value is the value of an attribute in one occurrence of an event. Bytes is little-endian and shares
+// the memory of the thread.
 type Value struct {
 	Attribute Ref
 	Bytes     []byte
@@ -64,11 +64,12 @@ func (v Value) Uint() (n uint64) {
 // attributeList holds the attributes of one occurrence of an event.
 type attributeList struct {
 	occurrence int64
-	body       []byte // number of values, followed by the values
+	body       []byte // the number of values, followed by the values
 }
 
-// nextList splits the first list off b, the rest of an event's attributes (docs/formats/pallas.md,
-// "Attributes"). It returns false for ok at the end, and where the attributes are damaged.
+// nextList returns the first attribute list of b, which holds the attributes of an event, and the rest
+// of b (docs/formats/pallas.md, "Attributes"). ok is false at the end, and if the attributes are
+// damaged.
 func nextList(b []byte) (l attributeList, rest []byte, ok bool) {
 	if len(b) < 7 {
 		return l, nil, false

@@ -10,22 +10,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The windows of [decoder.scanBeginning] have this many events, if these are spread evenly over the
-// time, and no more blocks of times begin in a window: the first, how much more the next one has, and
-// the largest.
+// Sizes of the windows of time that [decoder.scanBeginning] reads. If events are spread evenly over the
+// time, the first window has firstWindow events. Each further window has windowGrowth times as many, up
+// to lastWindow. The same numbers limit how many blocks of times begin in a window.
 const (
-	fewEvents     = 32
-	moreEvents    = 8
-	mostFewEvents = 2048
+	firstWindow  = 32
+	windowGrowth = 8
+	lastWindow   = 2048
 )
 
-// mostShort is the largest number of events of a thread that are read without the grammar.
+// mostShort is the largest number of events of a thread that scanShort reads without the grammar.
 const mostShort = 1 << 17
 
-// scanBeginning delivers the first of the selected events, for a caller that usually stops after
-// them. It reads windows of time, each longer than the one before, and of each thread only the list
-// of events and the blocks that the window needs. It returns a selection of what it has not
-// delivered; done reports that this is nothing.
+// scanBeginning delivers the first of the selected events, for a caller that usually stops after a few.
+// It reads window after window of time, each longer than the one before. Of each thread, it reads only
+// the list of events and the blocks that the window needs. It returns the selection of the events that
+// it has not delivered. done reports that there are none left.
 func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink format.Sink) (rest trace.Selection,
 	done bool, err error) {
 	from := uint64(0)
@@ -41,7 +41,7 @@ func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink f
 	r := newBlockReader(d.t.Parameters)
 	defer r.close()
 	r.keeping = true // the next window may need the same blocks
-	for n := fewEvents; n <= mostFewEvents && pace > 0; n *= moreEvents {
+	for n := firstWindow; n <= lastWindow && pace > 0; n *= windowGrowth {
 		last := uint64(math.MaxInt64 - 1)
 		if length := math.Ceil(float64(n) * pace); length < float64(last-first) {
 			last = first + uint64(length)
@@ -65,16 +65,17 @@ func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink f
 	return sel, false, nil
 }
 
-// threadBeginnings loads the lists of events of the selected threads. It returns the times behind from
-// at which blocks begin, in order, the first time of those blocks that have later ones than from, and
-// the mean time between events from there on. It returns nothing if a thread cannot be read in parts.
+// threadBeginnings loads the lists of events of the selected threads. It returns three results about
+// the blocks that follow the time from: the times at which they begin, in order; the first time of
+// those blocks that also have later times; and the mean time between events from there on. It returns
+// nothing if a thread cannot be read in parts.
 func (d *decoder) threadBeginnings(sel trace.Selection, from uint64) (threads map[threadID]*Thread, begins []uint64,
 	first uint64, pace float64) {
 	count, last := uint64(0), from
 	first = math.MaxInt64
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := d.with(&quiet) // a scan of all reports defects
+	q := d.withOptions(&quiet) // the complete scan reports defects
 	threads = map[threadID]*Thread{}
 	for _, id := range d.threads {
 		if sel.Location != nil && !sel.Location(d.location[id]) {
@@ -108,7 +109,7 @@ func (d *decoder) threadBeginnings(sel trace.Selection, from uint64) (threads ma
 }
 
 // scanShort delivers the events of a short window in the order of time. It reads the grammar of a
-// thread only where the order of its events does not follow from their times.
+// thread only if times alone do not determine the order of its events.
 func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads map[threadID]*Thread, r *blockReader,
 	sink format.Sink) error {
 	sel, sink = format.ExactScan(d.defs, sel, sink)
@@ -146,8 +147,8 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 	return format.Merge(ctx, format.Select(d.defs, sel, list), sink)
 }
 
-// openShort loads the events of the wanted times of a thread of which only the list of events is
-// loaded. It returns false if their order does not follow from their times, or a block cannot be read.
+// openShort loads the events in the wanted times, for a thread of which only the list of events is
+// loaded. It returns false if times alone do not determine their order, or if a block cannot be read.
 func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 	x.start(id, t)
 	if err := x.describe(); err != nil {

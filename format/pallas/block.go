@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// maxBlock is the largest number of values of a block. Pallas' writers make blocks of 1000.
+// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
 const maxBlock = 1 << 20
 
 // blockReader reads blocks of a trace's files. It must be used by one goroutine at a time.
@@ -24,15 +24,18 @@ type blockReader struct {
 	strides strideReader
 	packed  []byte
 	plain   []byte
-	// size and count are the bytes and values of the latest block. They predict the size of the
-	// next one.
+	// size and count are the numbers of bytes and of values of the last block that was read. They
+	// predict the size of the next one.
 	size, count uint64
-	asTool      bool // take the last time of a block from its values, even if the block's head has it exactly
-	// While keeping is set, blocks that are read are also put into kept, up to room bytes. A
-	// search for the wanted times reads blocks that are read again when the events are delivered.
+	// compute the last time of a block from its values, as Pallas' tools do, even if the block's head
+	// states it
+	asTool bool
+	// While keeping is set, the reader also stores blocks in kept, up to room bytes. It is set during a
+	// search for the wanted times, because the blocks of the search are read again when the events are
+	// delivered.
 	keeping bool
 	kept    map[keptBlock][]byte
-	room    int // bytes that may still be kept
+	room    int // number of bytes that kept may still grow by
 }
 
 // keptBlock identifies a block of an open file.
@@ -41,18 +44,18 @@ type keptBlock struct {
 	offset uint64
 }
 
-// keepBytes is the largest size in bytes of the blocks that a reader keeps.
+// keepBytes limits the total size of the blocks in kept, in bytes.
 const keepBytes = 32 << 20
 
 func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p, room: keepBytes} }
 
-// has reports whether a block has been kept.
-func (r *blockReader) has(d *dataFile, x *Block) bool {
+// isKept reports whether a block is in kept.
+func (r *blockReader) isKept(d *dataFile, x *Block) bool {
 	_, ok := r.kept[keptBlock{d, x.Offset}]
 	return ok
 }
 
-// dropKept drops the blocks that were kept and have not been read again.
+// dropKept removes all blocks from kept.
 func (r *blockReader) dropKept() {
 	clear(r.kept)
 	r.room = keepBytes
@@ -82,7 +85,8 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	return r.decode(dst, b, d.path, v, x)
 }
 
-// headValues returns the values of a block if its head has them all: at most two.
+// headValues returns the values of a block if they follow from its head. That is possible for at most
+// two values.
 func (v *Vector) headValues(x *Block) (values [2]uint64, ok bool) {
 	switch {
 	case !v.durations:
@@ -125,7 +129,7 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 		return dst[:from], bad(fmt.Sprintf("a block of %d bytes", len(b)), fmt.Sprintf("one that has %d values", n))
 	}
 	if r.p.Compression.Lossy() && !v.durations {
-		out[0] = x.First // the block's head has the first and the last time exactly
+		out[0] = x.First // the head states the first and the last time exactly
 		if !r.asTool {
 			out[n-1] = x.Last
 		}
@@ -133,7 +137,7 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 	return dst, nil
 }
 
-// load returns the bytes of a block.
+// load returns the stored bytes of a block.
 func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 	key := keptBlock{d, x.Offset}
 	if b, ok := r.kept[key]; ok {
@@ -152,7 +156,7 @@ func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 	return b, err
 }
 
-// keep keeps the bytes of a block while keeping is set and there is room.
+// keep stores the bytes of a block in kept, if keeping is set and there is room.
 func (r *blockReader) keep(d *dataFile, x *Block, b []byte) {
 	if !r.keeping || len(b) > r.room {
 		return
@@ -169,7 +173,7 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size),
 			"a block of values")
 	}
-	// Most blocks are small, so that one read gets the length and the data.
+	// Most blocks are small. One read then gets both the length and the data.
 	guess := 8*x.Count + 64
 	if r.count > 0 {
 		guess = min(guess, r.size*x.Count/r.count*33/32+32)
@@ -211,8 +215,8 @@ func (r *blockReader) unpack(b []byte, n int) ([]byte, error) {
 	return r.plain, err
 }
 
-// rawFrame returns the content of an uncompressed frame of less than 256 bytes. Blocks of few
-// values are stored that way.
+// rawFrame returns the contents of an uncompressed frame of less than 256 bytes. Writers store blocks
+// of few values that way.
 func rawFrame(b []byte) ([]byte, bool) {
 	const head = 9 // magic number, descriptor, size, and the head of the only block
 	if len(b) < head || binary.LittleEndian.Uint32(b) != 0xfd2fb528 || b[4] != 0x20 {
@@ -226,7 +230,7 @@ func rawFrame(b []byte) ([]byte, bool) {
 	return b[head:], true
 }
 
-// decodeMasked reads values that are stored with the number of bytes that the greatest needs, or with
+// decodeMasked decodes values that are stored with as many bytes as the greatest value needs, or with
 // all 8.
 func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	n := len(out)
@@ -255,9 +259,8 @@ func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	return true
 }
 
-// decodeHistogram reads values that were rounded to 256 steps between the least and the greatest. If
-// these are less than 256 apart, the writer does not fill in their fields; the least and the
-// greatest are lo and hi then.
+// decodeHistogram decodes values that were rounded to 256 steps between the least and the greatest
+// value. The data state both, except if they are less than 256 apart. In that case they are lo and hi.
 func decodeHistogram(out []uint64, b []byte, lo, hi uint64) bool {
 	if len(b) != len(out)+16 {
 		return false
@@ -271,14 +274,14 @@ func decodeHistogram(out []uint64, b []byte, lo, hi uint64) bool {
 	lo, hi = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	step := float64(hi-lo) / 255
 	for i := range out {
-		// Pallas' own reader computes it this way, which rounds large values.
+		// Pallas' own reader uses this formula, which rounds large values.
 		out[i] = uint64(float64(lo) + float64(uint64(float64(b[16+i])*step)))
 	}
 	return true
 }
 
-// decodeZFP reads a zfp stream of integers in blocks of 4. It was written with an accuracy of 0.1, for
-// which integers need all bit planes.
+// decodeZFP decodes a zfp stream of integers in blocks of 4. Pallas writes it with an accuracy of 0.1.
+// For integers, that requires all bit planes.
 func decodeZFP(out []uint64, b []byte) bool {
 	r := bitReader{b: b}
 	for from := 0; from < len(out); from += 4 {

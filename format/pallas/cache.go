@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// cacheBytes is the size in bytes of the values that a trace caches for reads of single values.
-// The latest block is always cached.
+// cacheBytes limits the values that a trace caches for reads of single values, in bytes. The block that
+// was loaded last is always cached.
 const cacheBytes = 8 << 20
 
-// blockCache caches blocks. It drops the oldest first.
+// blockCache caches blocks of values. If it is full, it drops the block that was loaded first.
 type blockCache struct {
 	mu     sync.Mutex
 	size   int
@@ -19,8 +19,8 @@ type blockCache struct {
 	r      *blockReader
 }
 
-// blockKey identifies a block of a trace. It holds no pointer to the thread, so that the thread
-// can be dropped.
+// blockKey identifies a block of a trace. It has no pointer to the thread, because that would keep the
+// thread in memory.
 type blockKey struct {
 	archive, thread  uint32
 	event, durations bool
@@ -116,12 +116,12 @@ func (t *Thread) find(v *Vector, k uint64) (i int, from uint64) {
 	return i, starts[i]
 }
 
-// grammarBytes bounds the cache of threads: the sum of the sizes of their files. The latest thread
-// is always cached.
+// grammarBytes limits the cache of threads: the sum of the sizes of their files, in bytes. The thread
+// that was loaded last is always cached.
 const grammarBytes = 16 << 20
 
-// threadCache lists the threads that a trace caches, in the order in which they were loaded. It
-// drops the oldest first.
+// threadCache lists the cached threads of a trace in the order in which they were loaded. If there are
+// too many, it drops the one that was loaded first.
 type threadCache struct {
 	mu         sync.Mutex
 	size, most int64
@@ -135,7 +135,7 @@ type loadedThread struct {
 	size    int64
 }
 
-// add adds a thread that was loaded, and drops the oldest if there are too many.
+// add adds a thread that has just been loaded, and drops others if there are too many.
 func (c *threadCache) add(x loadedThread) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker returns a checker for the parts of the trace that reading events does not look at:
-// the times and durations of sequences, sums, ids, and numbers that files state about each other.
-// Later scans check the threads that they read, as long as they have the blocks in memory, until Finish,
-// which reads only threads again that have defects or were not read from beginning to end.
-// For each core the checker holds the grammar of one thread, one block (8 KB) of each of its events, three of
-// each of its sequences, 1 MB of each of its files, and up to 32 MB of its packed blocks.
+// NewChecker returns a checker for the parts of the trace that a reader of events does not look at: the
+// times and durations of sequences, sums, ids, and numbers that files state about each other. Scans
+// between NewChecker and Finish check each thread that they read, while its blocks are in memory.
+// Finish then reads only the threads that no scan has read completely, and those that have defects. For
+// each core, the checker holds the grammar of one thread, one block (8 KB) of each of its events, three
+// of each of its sequences, 1 MB of each of its files, and up to 32 MB of its compressed blocks.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{d: d, opt: d.opt, sound: &sync.Map{}}
 	d.checker.Store(c)
@@ -28,17 +28,17 @@ func (d *decoder) NewChecker() format.Checker {
 }
 
 type checker struct {
-	format.SinkFuncs // ignores events and links
+	format.SinkFuncs // ignores events and links, which Sink needs
 
 	d      *decoder
 	opt    *format.ReadOptions
 	r      *blockReader
 	values []uint64
-	sound  *sync.Map // the ids of threads that a scan has checked and found without defects, as keys
+	sound  *sync.Map // the ids of threads in which a scan has found no defect
 }
 
-// checkScanned checks a thread that has just been read. It reports nothing: Finish reads a thread with a defect
-// again.
+// checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a
+// defect, Finish reads it again and reports it.
 func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *blockReader) error {
 	opt := *c.opt
 	opt.Report, opt.Strict = format.NewReport(), true
@@ -65,11 +65,11 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	quiet := *c.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace has reported its defects
-	q := c.d.with(&quiet)
+	quiet.Report, quiet.Strict = format.NewReport(), false // the defects of reading have already been reported
+	q := c.d.withOptions(&quiet)
 	cores := c.opt.Cores()
 	if c.opt.Strict {
-		cores = 1 // makes the first defect, at which strict reading stops, always the same
+		cores = 1 // with one goroutine, the first defect, at which strict reading stops, is always the same
 	}
 	workers := make([]*checker, cores)
 	defer func() {
@@ -110,7 +110,7 @@ func (c *checker) report(rule string, severity trace.Severity, path string, offs
 		Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
 }
 
-// archive compares the numbers in an archive's file with its folders.
+// archive compares the numbers that the file of an archive states with the contents of its folders.
 func (c *checker) archive(a *Archive) error {
 	path := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
@@ -129,9 +129,9 @@ func (c *checker) archive(a *Archive) error {
 	return nil
 }
 
-// thread checks a thread. scanned states that the reader has kept blocks of its events.
+// thread checks a thread. scanned is set if the reader has kept blocks of its events.
 func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
-	c.r.keeping = true // walk needs the same blocks
+	c.r.keeping = true // walk reads the same blocks again
 	defer c.r.dropKept()
 	defer func() { c.r.keeping = false }()
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
@@ -161,7 +161,7 @@ func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
 			}
 		}
 	}
-	if first := t.first(); first != t.Start {
+	if first := t.firstTime(); first != t.Start {
 		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start),
 			fmt.Sprintf("%d, its first event's time", first)); err != nil {
 			return err
@@ -185,13 +185,14 @@ func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
 		}
 	}
 	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.missing || lengths.missing {
-		return nil // a lossy codec has changed the times, or sums of old writers are wrong
+		return nil // a lossy codec has changed the times, or an old writer stored wrong sums
 	}
 	return c.walk(ctx, t)
 }
 
-// walk compares the times and durations of all occurrences of sequences with those of their
-// events. It stops at the first difference, and where data cannot be read.
+// walk computes the times and durations of all occurrences of sequences from their events, and compares
+// them with those that the thread stores. It stops at the first difference, or where data cannot be
+// read.
 func (c *checker) walk(ctx context.Context, t *Thread) error {
 	g := newOutline(t)
 	if g.err != nil || !g.sound() {
@@ -207,8 +208,8 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	x.begin()
 	stored := make([][3]sumCursor, len(t.Sequences))
 	type frame struct {
-		at          int // index of the sequence
-		next        int // index of the next token
+		at          int // index of the sequence in the thread
+		next        int // index of the next token in the sequence
 		again       uint64
 		first, last uint64
 		blocks      uint64
@@ -275,9 +276,9 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// compare compares the time, duration and blocks duration of the next occurrence of a sequence, which
-// its events yield, with those that its vectors store. equal is false if one differs, which compare
-// reports, or cannot be read.
+// compare compares the computed time, duration and blocks duration of the next occurrence of a sequence
+// (want) with the stored ones. It reports a difference. equal is false if one differs or cannot be
+// read.
 func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
 	stored *[3]sumCursor) (equal bool, err error) {
 	s := &t.Sequences[at]
@@ -293,7 +294,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 	for i, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
 		got, err := stored[i].next(r, t, v)
 		if err != nil {
-			return false, nil // the error has been reported
+			return false, nil // the error has already been reported
 		}
 		if got != want[i] {
 			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
@@ -305,7 +306,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 	return true, nil
 }
 
-// sumCursor iterates over the values of a sequence's vector.
+// sumCursor iterates over the values of one vector of a sequence.
 type sumCursor struct {
 	block, at int
 	values    []uint64
@@ -326,8 +327,9 @@ func (x *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 	return x.values[x.at-1], nil
 }
 
-// first returns the time of the first event according to the blocks; 2⁶⁴−1 if there is none.
-func (t *Thread) first() uint64 {
+// firstTimeTime returns the time of the first event, as the heads of the blocks state it, or 2⁶⁴−1 if there
+// is none.
+func (t *Thread) firstTime() uint64 {
 	first := ^uint64(0)
 	for i := range t.Events {
 		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
@@ -337,8 +339,8 @@ func (t *Thread) first() uint64 {
 	return first
 }
 
-// ids checks the id map of a list of n entries: no two ids may have the same index, and none may
-// exceed the list.
+// ids checks the id map of a list of n entries. No two ids may have the same index, and each index must
+// be less than n.
 func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
 	seen := make([]bool, n)
 	for id, at := range m {
@@ -357,8 +359,8 @@ func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
 	return nil
 }
 
-// vector compares the values of a vector with the sums in its blocks and in the vector itself. It
-// stops at the first defect. Unreadable times of events have been reported already.
+// vector compares the values of a vector with the sums that its blocks and the vector itself state. It
+// stops at the first defect. Times of events that cannot be read have already been reported.
 func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
 	p := &c.d.t.Parameters
 	exact := !p.Compression.Lossy() && (p.ABI >= 18 || !v.durations)
@@ -381,7 +383,7 @@ func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int
 				return nil
 			}
 			w.missing = archive.IsMissing(err)
-			return fail(c.opt, "pallas.damaged", err)
+			return asDefect(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
 			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset,
@@ -424,23 +426,24 @@ func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int
 	return nil
 }
 
-// fileWindow is a section of a block file in memory. Most blocks are read one after the other.
+// fileWindow holds a section of a block file in memory, because most blocks are read in the order of
+// the file.
 type fileWindow struct {
 	d       *dataFile
 	r       *blockReader
-	single  bool // most blocks are kept: others are read one by one
-	missing bool // the file is missing, which has been reported
+	single  bool // most blocks have been kept, so the others are read one by one
+	missing bool // the file is missing, which has already been reported
 	b       []byte
 	from    uint64
 	side    []byte
 }
 
-// windowBytes is the number of bytes that are read at once.
+// windowBytes is the size of a section of a file that is read at once.
 const windowBytes = 1 << 20
 
-// block returns the bytes of a block.
+// block returns the stored bytes of a block.
 func (w *fileWindow) block(x *Block) ([]byte, error) {
-	if w.single || x.Offset < w.from && w.r.has(w.d, x) { // vectors may share a block
+	if w.single || x.Offset < w.from && w.r.isKept(w.d, x) { // vectors may share a block
 		return w.r.load(w.d, x)
 	}
 	head, err := w.bytes(x.Offset, 8, x.Offset)
@@ -455,8 +458,8 @@ func (w *fileWindow) block(x *Block) ([]byte, error) {
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
-// bytes returns the n bytes at the offset at of the file. They are valid until the next call. An error
-// gives the offset block, at which the block with these bytes begins.
+// bytes returns the n bytes of the file at offset at. They are valid until the next call. block is the
+// offset of the block with these bytes, which an error message states.
 func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
 		return w.b[at-w.from : at-w.from+n], nil
@@ -466,7 +469,7 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 		if at > uint64(size) || n > uint64(size)-at {
 			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}
-		if at < w.from { // a block shared by vectors; the window stays, because later blocks follow it
+		if at < w.from { // vectors share this block; keep the window, because the next blocks follow it
 			w.side = slices.Grow(w.side[:0], int(n))[:n]
 			b = w.side
 		} else {

@@ -15,10 +15,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Copy writes a Pallas trace as one of ABI 20. It keeps definitions, ids, events with their
-// attributes, and grammars. It copies blocks unchanged unless the options ask for another
-// compression. It records a thread anew from its events if its grammar lacks events, or if the
-// options ask for a new grammar.
+// Copy writes a Pallas trace as a trace of ABI 20. It keeps definitions, ids, events with their
+// attributes, and grammars. It copies blocks unchanged unless the options ask for another compression.
+// It records a thread anew from its events if its grammar lacks events, or if the options ask for a new
+// grammar.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -43,7 +43,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	c.r, c.rereader = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), careful: true}
 	defer c.r.close()
 	c.rereader.r = c.r
-	c.set(p, wo)
+	c.chooseSettings(p, wo)
 	unify, err := wo.Bool(unifyOption)
 	if err != nil {
 		return nil, err
@@ -88,26 +88,26 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	return &format.Loss{}, c.finish()
 }
 
-// unifyOption is the option that asks for the same ids in all threads.
+// unifyOption is the name of the option that gives equal events the same ids in all threads.
 const unifyOption = "pallas.unify-tokens"
 
-// copier copies threads.
+// copier copies the threads of a trace.
 type copier struct {
 	*staging
-	*unifier            // nil to keep ids
-	names       *refMap // new refs of the current archive
+	*unifier            // nil if ids stay unchanged
+	names       *refMap // new refs of the definitions of the current archive
 	d           *decoder
 	r           *blockReader
-	newGrammars bool          // find the grammars anew
+	newGrammars bool          // build the grammars anew from the events
 	recode      bool          // encode the blocks anew
-	rereader    *threadReader // reads threads that are recorded anew
+	rereader    *threadReader // reads the threads that are recorded anew
 	values      []uint64
 	room        packBuffers
 	packed      []byte
 }
 
-// set chooses the settings of the copy: those of the trace, except where options are given.
-func (c *copier) set(p Parameters, wo *format.WriteOptions) {
+// chooseSettings sets the settings of the copy: those of the original trace, unless options set others.
+func (c *copier) chooseSettings(p Parameters, wo *format.WriteOptions) {
 	own := &c.w.p
 	asked := func(name string) bool { return wo.Value(name, "") != "" }
 	switch {
@@ -133,7 +133,8 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 		return err
 	}
 	t.Close()
-	// A lossy codec may have made times go back a little. Another codec must not preserve that.
+	// With a lossy codec, times may go back a little. The copy must not keep such times if it uses
+	// another codec.
 	whole := !c.newGrammars && !(c.recode && c.d.t.Compression.Lossy())
 	if whole {
 		g := newOutline(t)
@@ -142,7 +143,7 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 			if err == nil || !isTraceError(err) {
 				return err
 			}
-			// Recording the thread anew reads its events, which reports the defect.
+			// Record the thread anew. Reading its events reports the defect.
 		}
 	}
 	if c.unifier != nil {
@@ -152,10 +153,10 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 	return c.record(ctx, t, a)
 }
 
-// isTraceError reports whether err is caused by the trace that is read.
+// isTraceError reports whether an error is caused by the original trace.
 func isTraceError(err error) bool {
 	var f *FileError
-	var m *missing
+	var m *missingFile
 	return errors.As(err, &f) || errors.As(err, &m)
 }
 
@@ -185,8 +186,8 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		events, times, bad := x.events()
-		if err := fail(c.d.opt, "pallas.damaged", bad); err != nil {
+		events, times, bad := x.nextEvents()
+		if err := asDefect(c.d.opt, "pallas.damaged", bad); err != nil {
 			return err
 		}
 		if len(events) == 0 && bad == nil {
@@ -195,7 +196,7 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 		for i, e := range events {
 			x.values = x.values[:0]
 			if x.lists != nil && t.Events[e].HasAttributes() {
-				if list, ok := x.list(i, e); ok {
+				if list, ok := x.currentList(i, e); ok {
 					if x.values, err = list.values(x.values); err != nil {
 						if err := x.reportAttributes(err); err != nil {
 							return err
@@ -210,14 +211,14 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 	}
 }
 
-// copyThread writes a thread with its own grammar.
+// copyThread writes a thread with the grammar that it has.
 func (c *copier) copyThread(ctx context.Context, t *Thread, a *ArchiveWriter, g *outline) error {
 	folder, err := c.folder(a, t.ID)
 	if err != nil {
 		return err
 	}
 	counts := g.loops()
-	as := t // the thread as it is written
+	as := t // the thread in the form in which it is written
 	if c.unifier != nil {
 		if as, err = c.unifier.thread(t, g, c.names); err != nil {
 			return err
@@ -259,7 +260,7 @@ func (c *copier) copyThread(ctx context.Context, t *Thread, a *ArchiveWriter, g 
 	return nil
 }
 
-// recoder writes the blocks of a file with another encoding.
+// recoder writes the blocks of one file with another encoding.
 type recoder struct {
 	d    *dataFile
 	w    *bufio.Writer
@@ -278,15 +279,15 @@ func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 	return at, err
 }
 
-// writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md, "thread.pallas"). loops
-// holds the numbers of occurrences of the loops, for traces that do not store them. place writes a
-// block to its file if need be, and returns its position.
+// writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md, "thread.pallas"). loops holds
+// the number of occurrences of each loop, for traces that do not store it. place writes a block to its
+// file if necessary, and returns the position of the block.
 func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vector, x *Block) (uint64, error)) error {
 	b := le32(nil, t.ID, t.Archive.ID)
 	b = le64(b, uint64(len(t.Events)), uint64(len(t.Sequences)), uint64(len(t.Loops)))
 	b = le64(le32(b, t.Root.ID()), t.Start)
 	next := func() {
-		w.Write(b) // the last write of w returns its error
+		w.Write(b) // bufio.Writer keeps errors; the last write of w returns them
 		b = b[:0]
 	}
 	var places []uint64 // positions of the blocks of durations
@@ -303,7 +304,7 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 			x := &v.Blocks[i]
 			var at uint64
 			if same != nil && i < len(same.Blocks) && same.Blocks[i].Offset == x.Offset && same.Blocks[i].Count == x.Count {
-				at = places[i] // both vectors share the block
+				at = places[i] // both vectors have the same block
 			} else {
 				var err error
 				if at, err = place(v, x); err != nil {
@@ -355,7 +356,7 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 	for i, l := range t.Loops {
 		n := l.Occurrences
 		if t.Archive.Trace.ABI < 19 && l.Sequence != NoToken {
-			n = loops[i] // files of those versions do not have it
+			n = loops[i] // old versions of the format do not store this number
 		}
 		b = le64(le32(b, uint32(l.Sequence), l.Iterations), n)
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder implements [format.File]: it reads a trace through the common model. A tick is a
-// nanosecond.
+// decoder implements [format.File]: it reads a Pallas trace and delivers its contents in the common
+// model. A tick is a nanosecond.
 type decoder struct {
 	format.EventsOnly
 	*model
 	opt *format.ReadOptions
 }
 
-// Open opens a trace by its main file.
+// Open opens a trace, given its main file.
 func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -43,15 +43,15 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return &decoder{model: m, opt: opt}, ctx.Err()
 }
 
-// Defs returns the definitions. Scans add stand-ins for undefined regions, and kinds of records
-// that only Pallas has.
+// Defs returns the definitions. Scans may add to them: stand-ins for undefined regions, and kinds for
+// records that only Pallas has.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
 
-// Close does nothing: threads are closed when they have been read.
+// Close does nothing, because each scan closes the threads that it has read.
 func (d *decoder) Close() error { return nil }
 
-// fail reports err as a defect if the trace causes it. It returns other errors.
-func fail(opt *format.ReadOptions, rule string, err error) error {
+// asDefect reports err as a defect if the trace is the cause. It returns all other errors.
+func asDefect(opt *format.ReadOptions, rule string, err error) error {
 	var g *GrammarError
 	if errors.As(err, &g) {
 		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path},
@@ -60,8 +60,8 @@ func fail(opt *format.ReadOptions, rule string, err error) error {
 	return archive.ReportDefect(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
-// thread loads the wanted part of a thread; it returns nil if the location has no events. The
-// thread is not shared, so that the caller may change it.
+// thread loads the wanted part of a thread, or returns nil if the location has no events. The caller
+// may change the result, which it does not share.
 func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	a, err := d.t.Archive(id.archive)
 	if err != nil {
@@ -71,11 +71,11 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	if archive.IsMissing(err) {
 		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id),
 			"/")); archive.IsMissing(e) {
-			return nil, nil // a location without events
+			return nil, nil // the location has no events
 		}
 	}
 	if err != nil {
-		err = fail(d.opt, "pallas.damaged", err)
+		err = asDefect(d.opt, "pallas.damaged", err)
 	}
 	if err != nil {
 		return nil, err
@@ -83,11 +83,11 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	return t, nil
 }
 
-// mostGrammarBytes bounds the memory of the threads that are kept to be read again.
+// mostGrammarBytes limits the memory of the threads that are kept for later scans.
 const mostGrammarBytes = 32 << 20
 
-// grammar loads a thread without the blocks of its sequences. If it will be read again, it is kept
-// unless too many are. Several scans may share the thread.
+// grammar loads a thread without the blocks of its sequences. If again is set, it keeps the thread for
+// later scans, within the limit. Several scans may share the result.
 func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	d.mu.Lock()
 	t := d.grammars[id]
@@ -112,27 +112,30 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	return t, nil
 }
 
-// Prepare does nothing.
+// Prepare does nothing. Opening the trace has read all that scans need.
 func (d *decoder) Prepare(context.Context) error { return nil }
 
-// with returns the same decoder with other options.
-func (d *decoder) with(opt *format.ReadOptions) *decoder { return &decoder{model: d.model, opt: opt} }
+// withOptionsOptions returns a decoder of the same trace with other options.
+func (d *decoder) withOptions(opt *format.ReadOptions) *decoder {
+	return &decoder{model: d.model, opt: opt}
+}
 
-// ScanParallel delivers the events of each thread in the order of its grammar, several threads at
-// the same time. If times go back or the trace has a defect, it starts over in one goroutine.
+// ScanParallel delivers the events of each thread in the order of its grammar, and several threads at
+// the same time. If times go back or the trace has a defect, it starts again with a single goroutine.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	err := d.with(&quiet).scan(ctx, sel, begin(), false)
+	err := d.withOptions(&quiet).scan(ctx, sel, begin(), false)
 	if errors.Is(err, errTimesGoBack) || err == nil && len(quiet.Report.Rules()) > 0 {
 		return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 	}
 	return err
 }
 
-// Scan delivers the events thread by thread, or merges the threads; merging holds one block (8 KB)
-// of each event of each thread, and up to 32 MB of packed blocks. Scan first checks each thread for
-// times that go back. It sorts such a thread in memory, which takes 20 bytes an event.
+// Scan delivers the events thread by thread, or merges the threads in the order of time. A merge holds
+// one block (8 KB) of each event of each thread, and up to 32 MB of compressed blocks. Scan first looks
+// for times that go back in each thread. It sorts a thread with such times in memory, which takes 20
+// bytes for each event.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)

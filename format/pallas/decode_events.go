@@ -9,21 +9,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// eventInfo holds the values, in the common model, that all occurrences of an event share.
+// eventInfo holds the parts of an event that are the same in all of its occurrences, in terms of the
+// common model.
 type eventInfo struct {
 	kind    trace.Kind
-	more    bool // it has operands or attributes
+	more    bool // occurrences have operands or attributes
 	ref     uint32
 	ops     []uint64
-	payload []byte // payload that the format does not define
-	rank    uint64 // rank of a peer whose location is unknown; NoRef if there is none
+	payload []byte // payload of a record for which the format defines no fields
+	rank    uint64 // rank of a peer whose location is unknown, or NoRef
 }
 
 // openMP is the number of the threading paradigm OpenMP, as in OTF2.
 const openMP = 3
 
-// recordKinds holds the kinds of defined records in the common model, and the operands that come
-// before and after those of the payload.
+// recordKinds maps records that the format defines to kinds of the common model. before and after are
+// operands to add around those from the payload.
 var recordKinds = [maxRecord]struct {
 	kind          trace.Kind
 	before, after []uint64
@@ -70,7 +71,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		if d.restorer != nil {
 			return r
 		}
-		if i, ok := lookUp(s, comms, Ref(r)); ok {
+		if i, ok := lookUp(s, scopeComms, Ref(r)); ok {
 			return uint64(i)
 		}
 		return trace.Undefined
@@ -86,7 +87,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		}
 		tag := v[2]
 		if tag == uint64(NoRef) {
-			tag = math.MaxUint64 // any tag: −1
+			tag = math.MaxUint64 // −1 stands for any tag
 		}
 		return append([]uint64{p, comm(v[1]), tag}, v[3:]...)
 	}
@@ -109,7 +110,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		}
 		in.ops = []uint64{v[0], comm(v[1]), root, v[3], v[4]}
 	case trace.Generic:
-		if i, ok := lookUp(s, texts, Ref(v[0])); ok {
+		if i, ok := lookUp(s, scopeStrings, Ref(v[0])); ok {
 			in.ref = i
 		}
 	default:
@@ -118,7 +119,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 	return in, err
 }
 
-// kindName returns a record's name in the form of a kind's name.
+// kindName returns the name of a kind for a record, made from the record's name.
 func kindName(r Record) string {
 	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(r.String()))
 }
@@ -132,7 +133,7 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 	out = trace.Value{Num: n, Type: m.defs.Attributes.At(i).Type}
 	ref := func(i uint32, ok bool) {
 		if out.Num = uint64(i); !ok {
-			out.Num, out.Type = n, trace.Uint32 // the ref is undefined
+			out.Num, out.Type = n, trace.Uint32 // the definition of the ref is missing
 		}
 	}
 	switch size := len(v.Bytes); out.Type {
@@ -153,13 +154,13 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 		l, ok := m.anyID[uint32(n)]
 		ref(l, ok)
 	case trace.RegionRef:
-		ref(lookUp(s, regions, Ref(n)))
+		ref(lookUp(s, scopeRegions, Ref(n)))
 	case trace.GroupRef:
-		ref(lookUp(s, sets, Ref(n)))
+		ref(lookUp(s, scopeSets, Ref(n)))
 	case trace.CommRef:
-		ref(lookUp(s, comms, Ref(n)))
+		ref(lookUp(s, scopeComms, Ref(n)))
 	case trace.AttributeRef:
-		ref(lookUp(s, attrs, Ref(n)))
+		ref(lookUp(s, scopeAttributes, Ref(n)))
 	case trace.LocationGroupRef:
 		g, ok := m.groups[uint32(n)]
 		ref(g, ok)

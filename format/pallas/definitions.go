@@ -2,10 +2,10 @@ package pallas
 
 import "fmt"
 
-// Ref is the number by which definitions are referred to.
+// Ref is the number by which events and other definitions refer to a definition.
 type Ref = uint32
 
-// NoRef is the Ref of no definition.
+// NoRef is the Ref that stands for no definition.
 const NoRef Ref = 0xffffffff
 
 // String is a text that other definitions and events refer to.
@@ -14,18 +14,18 @@ type String struct {
 	Text string
 }
 
-// Region is named code.
+// Region is a piece of code with a name.
 type Region struct{ Ref, Name Ref }
 
-// Attribute defines an attribute, a named value that occurrences of events may have.
+// Attribute defines an attribute: a named value that an occurrence of an event may have.
 type Attribute struct {
 	Ref, Name, Description Ref
 	Type                   AttributeType
 }
 
-// Group is a list of ids. Type states what they identify: 0 unknown, 1 locations, 2 regions, 3
-// metrics, 4 communicating locations, 5 ranks of a communicator, 6 the process itself. Paradigm
-// has the numbers of OTF2.
+// Group is a list of ids. Type states what the ids stand for: 0 unknown, 1 locations, 2 regions, 3
+// metrics, 4 communicating locations, 5 ranks of a communicator, 6 the process itself. Paradigm has the
+// numbers of OTF2.
 type Group struct {
 	Ref, Name      Ref
 	Type, Paradigm uint32
@@ -41,8 +41,8 @@ type LocationGroup struct{ ID, Name, Parent uint32 }
 // Location is a thread. Its parent is the location group of its archive.
 type Location struct{ ID, Name, Parent uint32 }
 
-// Definitions holds the definitions of a trace or of a single archive, in file order. A reference
-// is looked up first in the archive and then in the trace.
+// Definitions holds the definitions of a trace or of a single archive, in the order of the file. A
+// lookup in an archive continues in the trace if the archive does not define the reference.
 type Definitions struct {
 	Strings    []String
 	Regions    []Region
@@ -50,7 +50,7 @@ type Definitions struct {
 	Groups     []Group
 	Comms      []Comm
 
-	global *Definitions // the trace's definitions, if these are an archive's
+	global *Definitions // for an archive: the definitions of its trace
 	text   stringsByRef
 	region map[Ref]int
 	attr   map[Ref]int
@@ -103,7 +103,7 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 	return d
 }
 
-// members reads the number of a group's members, each of which takes size bytes.
+// members reads the number of members of a group. Each member takes size bytes.
 func (s *source) members(size int) int {
 	at := s.at
 	n := s.u32()
@@ -114,7 +114,7 @@ func (s *source) members(size int) int {
 	return int(n)
 }
 
-// index builds the lookup tables. If several definitions have the same ref, the first one applies.
+// index builds the lookup tables. If several definitions have the same ref, the first one counts.
 func (d *Definitions) index() {
 	d.text = newStringsByRef(d.Strings)
 	d.region = indexesByRef(d.Regions, func(x *Region) Ref { return x.Ref })
@@ -123,12 +123,12 @@ func (d *Definitions) index() {
 	d.comm = indexesByRef(d.Comms, func(x *Comm) Ref { return x.Ref })
 }
 
-// stringsByRef finds strings by their refs. If several strings have the same ref, the first one
-// applies. There may be as many strings as events, so that small refs, which are nearly all, index
-// a slice instead of a map.
+// stringsByRef finds strings by their refs. If several strings have the same ref, the first one counts.
+// A trace may have as many strings as events. Therefore small refs, which nearly all strings have,
+// index a slice instead of a map.
 type stringsByRef struct {
 	list []String
-	low  []int32 // indexed by ref: 1 + the index in list; 0 if undefined
+	low  []int32 // by ref: 1 + the index in list, or 0 if undefined
 	high map[Ref]int32
 }
 
@@ -206,7 +206,7 @@ func (d *Definitions) Comm(r Ref) *Comm {
 	return findDefinition(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
 }
 
-// findDefinition looks a ref up in the archive's table and then in the trace's.
+// findDefinition looks up a ref in a table of an archive, and then in that of its trace.
 func findDefinition[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
 	for ; d != nil; d = d.global {
 		l, m := table(d)
@@ -234,7 +234,7 @@ func (s *source) locations() (l []Location) {
 // Metadata is a key and a value that the writer stored for a trace or an archive.
 type Metadata struct{ Key, Value string }
 
-// metadata reads the metadata, which are last in main files and archives. It returns none for ABI
+// metadata reads the metadata, which come last in main files and in archives. It returns none for ABI
 // 16, whose layout is unknown.
 func (s *source) metadata(abi uint8) (l []Metadata) {
 	if abi == 16 {
@@ -250,7 +250,7 @@ func (s *source) metadata(abi uint8) (l []Metadata) {
 	return l
 }
 
-// overridden returns the regions of the trace whose name ref means another text in this archive.
+// overridden returns the regions of the trace whose name refers to another string in this archive.
 func (d *Definitions) overridden() (l []Region) {
 	if d.global == nil {
 		return nil

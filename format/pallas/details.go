@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Details returns tables of threads, events, sequences and loops, like those of pallas_info. It
-// does not read times. Times and durations are in nanoseconds. It holds one thread at a time in
+// Details returns tables of threads, events, sequences and loops, like those of the tool pallas_info.
+// It does not read times. Times and durations are in nanoseconds. It keeps one thread at a time in
 // memory.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
@@ -34,8 +34,8 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 		})
 	}()
 	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace itself reports its defects
-	q := d.with(&quiet)
+	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace reports its defects
+	q := d.withOptions(&quiet)
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
 			return tables, err
@@ -60,7 +60,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 		}
 		first, last := any(nil), any(nil)
 		if t.Count() > 0 {
-			first, last = int64(t.Start), int64(t.last())
+			first, last = int64(t.Start), int64(t.lastTime())
 		}
 		row(0, t.Name(), first, last, int64(t.Count()), int64(len(t.Events)), int64(len(t.Sequences)), int64(loops))
 		for i, k := range t.EventTokens() {
@@ -80,8 +80,8 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	return tables, nil
 }
 
-// last returns the time of the last event.
-func (t *Thread) last() (last uint64) {
+// lastTimeTime returns the time of the last event.
+func (t *Thread) lastTime() (last uint64) {
 	for i := range t.Events {
 		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
 			last = max(last, b[len(b)-1].Last)
@@ -90,9 +90,9 @@ func (t *Thread) last() (last uint64) {
 	return last
 }
 
-// Contention returns the share of the thread's duration by which the occurrences of a sequence
-// exceed the shortest one: count × (mean − min) ÷ duration of the thread. It returns −1, which
-// stands for no value, if the result would exceed 1.
+// Contention returns the share of the thread's duration by which the occurrences of a sequence exceed
+// the shortest one: count × (mean − min) ÷ duration of the thread. If the result would exceed 1, it
+// returns −1, which stands for no value.
 func (t *Thread) Contention(s *Sequence) float64 {
 	v, whole := &s.Durations, t.Duration()
 	if whole == 0 || v.Size == 0 {
@@ -105,8 +105,8 @@ func (t *Thread) Contention(s *Sequence) float64 {
 	return score
 }
 
-// sequenceName returns the name that pallas_info gives to a sequence: that of the region that it
-// calls.
+// sequenceName returns the name that pallas_info gives to a sequence: the name of the region that the
+// sequence calls.
 func (t *Thread) sequenceName(k Token) string {
 	s := t.Sequence(k)
 	if s == nil {

@@ -13,33 +13,33 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// These are the names of what a trace that weft converted carries in addition to Pallas' own
-// records (docs/formats/pallas.md, "Traces of other formats").
+// Names of the metadata and attributes that a converted trace has in addition to Pallas' own records
+// (docs/formats/pallas.md, "Traces of other formats").
 const (
-	rowAttribute Ref = 0xfffffff0 // of an event: the whole row as text
+	rowAttribute Ref = 0xfffffff0 // attribute of an event that has the whole row as text
 
-	definitionKey = "weft.definitions." // metadata: all definitions, in numbered pieces
-	linkKey       = "weft.link."        // metadata: packed links; a number follows
-	timeKey       = "time"              // among the definitions: how ticks are converted to times
+	definitionKey = "weft.definitions." // key of the metadata with all definitions, in numbered pieces
+	linkKey       = "weft.link."        // key of the metadata with packed links, before a number
+	timeKey       = "time"              // name, among the definitions, of the conversion from ticks to times
 )
 
-// ticks converts ticks to times in nanoseconds: a tick takes Scale nanoseconds, and tick 0 is at
-// Base. Ticks that are no whole nanoseconds are written as if they were nanoseconds.
-type ticks struct {
+// tickScale converts ticks to times in nanoseconds: a tick takes Scale nanoseconds, and tick 0 is at
+// Base. If a tick is not a whole number of nanoseconds, the file has ticks in place of nanoseconds.
+type tickScale struct {
 	Scale uint64 `json:"scale"`
 	Base  uint64 `json:"base"`
 }
 
-func newTicks(c trace.Clock) (t ticks, exact bool) {
+func newTicks(c trace.Clock) (t tickScale, exact bool) {
 	const second = 1_000_000_000
 	if c.Den == 1 && c.Num > 0 && second%c.Num == 0 {
-		return ticks{Scale: uint64(second / c.Num)}, true
+		return tickScale{Scale: uint64(second / c.Num)}, true
 	}
-	return ticks{Scale: 1}, false
+	return tickScale{Scale: 1}, false
 }
 
-// file returns the time in the file for a tick; ok is false if it does not fit.
-func (t ticks) file(tick int64) (v uint64, ok bool) {
+// file converts a tick to a time of the file. ok is false if it does not fit.
+func (t tickScale) file(tick int64) (v uint64, ok bool) {
 	const most = math.MaxInt64
 	abs := uint64(tick)
 	if tick < 0 {
@@ -55,28 +55,30 @@ func (t ticks) file(tick int64) (v uint64, ok bool) {
 	return t.Base + v, v <= most-t.Base
 }
 
-// model returns the tick for a time in the file.
-func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
+// model converts a time of the file to a tick.
+func (t tickScale) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 
-// encoder writes any trace as Pallas, with locations as threads and their groups as archives.
+// encoder writes a trace of the common model as Pallas. Locations become threads, and their groups
+// become archives.
 type encoder struct {
-	calls  *collective.Calls // supplies the operands of ends of collective operations
+	calls  *collective.Calls // supplies the operands for the ends of collective operations
 	rounds bool              // round times to nanoseconds
 	*staging
 	defs  *trace.Definitions
-	ticks ticks
+	ticks tickScale
 	begun bool
 	loss  format.Loss
 	plain bool
-	// ofAll is set if a plain trace needs a communicator of all threads in addition to the defined ones.
+	// ofAll is set if a plain trace needs a communicator of all threads, in addition to those that it
+	// defines.
 	ofAll bool
-	from  *rewrittenTrace // nil unless a Pallas trace is rewritten
+	from  *rewrittenTrace // the trace that is rewritten, or nil
 	rows  carrier.Rows
-	slots bool // replace requests by slots
-	// renumbered counts the requests that were replaced by slots, by kind.
+	slots bool // replace request numbers by slots
+	// renumbered counts the requests that were replaced by slots, by kind of event.
 	renumbered map[trace.Kind]int64
-	one        trace.Batch      // a row whose request was replaced
-	threads    []*encodedThread // by location
+	one        trace.Batch      // holds a row whose request was replaced
+	threads    []*encodedThread // threads by location
 	strings    map[string]Ref
 	links      []Metadata
 	packed     []byte
@@ -86,20 +88,21 @@ type encoder struct {
 	tie        uint64
 }
 
-// encodedThread is the recorder of a location, and the location's rank among simultaneous events.
+// encodedThread is the recorder of a location, and the position of the location among those with
+// simultaneous events.
 type encodedThread struct {
 	r   *Recorder
 	tie uint64
-	// archive is the id of the location's archive if a trace is rewritten.
+	// archive is the id of the location's archive, if a trace is rewritten.
 	archive uint32
-	slots   slots
+	slots   requestSlots
 }
 
-// noGroup is the archive of locations without a group. The archive of a group has the group's
-// index plus 1.
+// noGroup is the archive of locations that belong to no group. The archive of a group has the index of
+// the group plus 1.
 const noGroup = 0
 
-// Create returns an encoder.
+// Create returns an encoder that writes to out.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -116,8 +119,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
-// Order returns the global order, so that simultaneous events that change places can be counted.
-// In a trace that is rewritten no events change places.
+// Order returns the global order, so that the encoder can count simultaneous events that change places.
+// In a trace that is rewritten, none do.
 func (e *encoder) Order() format.Order {
 	if e.from != nil {
 		return format.PerLocation
@@ -128,7 +131,7 @@ func (e *encoder) Order() format.Order {
 // Loss returns what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
-// Begin receives the definitions.
+// Begin converts the definitions of the trace.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	e.slots = e.slots && d.Origin != "pallas"
@@ -155,7 +158,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begun = true
 		if t, ok := e.tick(b.Time[0]); ok && t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
-			e.ticks.Base = uint64(-t) * e.ticks.Scale // times cannot be negative
+			e.ticks.Base = uint64(-t) * e.ticks.Scale // a file cannot have negative times
 			if e.plain {
 				e.loss.AddShift(e.defs.Clock, -b.Time[0])
 			}
@@ -169,8 +172,8 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// tick returns a tick of the trace as one of the file, in nanoseconds if times are rounded; ok is
-// false if it does not fit.
+// tick converts a tick of the trace to a tick of the file. If times are rounded, that is a nanosecond.
+// ok is false if it does not fit.
 func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	if !e.rounds {
 		return t, true
@@ -179,7 +182,7 @@ func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	return tick, ok
 }
 
-// thread returns the thread of a location, and begins it on first use.
+// thread returns the thread of a location. It begins the thread on first use.
 func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	for uint32(len(e.threads)) <= loc {
 		e.threads = append(e.threads, nil)
@@ -214,7 +217,7 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	return t, nil
 }
 
-// string returns the ref of a text, and defines it on first use.
+// string returns the ref of a text. It defines the text on first use.
 func (e *encoder) string(s string) Ref {
 	r, ok := e.strings[s]
 	if !ok {
@@ -228,8 +231,8 @@ func (e *encoder) string(s string) Ref {
 	return r
 }
 
-// event writes a row: as a record of Pallas if that expresses the whole row, and otherwise with
-// the row as text in an attribute.
+// event writes a row as a record of Pallas. If no record can hold all of the row, an attribute has the
+// whole row as text.
 func (e *encoder) event(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
 	at, ok := uint64(0), false
@@ -267,8 +270,8 @@ func (e *encoder) event(c *trace.Cursor) error {
 		}
 	}
 	ops := e.calls.Operands(c)
-	record, all := e.native(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // otherwise the record holds more than the row
+	record, all := e.ownRecord(c, ops)
+	all = all && slices.Equal(ops, c.Ops()) // otherwise the record says more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:
@@ -293,7 +296,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	return t.r.Record(at, record, e.payload, attributes)
 }
 
-// ownRecords lists the records of those kinds that have exactly one.
+// ownRecords lists the records of the kinds that have exactly one record.
 var ownRecords = map[trace.Kind]Record{
 	trace.Send: MPISend, trace.SendBegin: MPIIsend, trace.SendComplete: MPIIsendComplete,
 	trace.Recv: MPIRecv, trace.RecvBegin: MPIIrecvRequest, trace.RecvComplete: MPIIrecv,
@@ -302,13 +305,13 @@ var ownRecords = map[trace.Kind]Record{
 	trace.ThreadEnd: ThreadEnd,
 }
 
-// native returns Pallas' own record for a row with these operands, and leaves the payload in
-// e.payload. all reports whether the record expresses everything but the attributes.
-func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool) {
+// ownRecord returns Pallas' own record for a row with the given operands, and stores the payload in
+// e.payload. all is true if the record holds everything except for the attributes.
+func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all bool) {
 	e.payload = e.payload[:0]
 	small := func(v uint64) uint32 {
 		all = all && (v < uint64(NoRef) || v == trace.Undefined)
-		return uint32(v) // Undefined, and -1, are NoRef
+		return uint32(v) // converts Undefined and -1 to NoRef
 	}
 	model := func(n int) bool { return len(ops) > n && ops[n] == openMP }
 	switch k := c.Kind(); k {
@@ -321,10 +324,10 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		n := 4
 		if k == trace.SendBegin || k == trace.RecvComplete {
-			n = 5 // with a request
+			n = 5 // the record has a request as well
 		}
 		all = len(ops) == n
-		v := [5]uint64{4: trace.Undefined} // the request of an event that has none
+		v := [5]uint64{4: trace.Undefined} // for an event without a request
 		copy(v[:], ops)
 		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
 		e.payload = le64(e.payload, v[3:n]...)
@@ -390,8 +393,9 @@ func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool
 	return Generic, false
 }
 
-// communicator returns the communicator to write for one of the trace. Without a communicator ranks
-// are those of processes, and here they are those of threads, so that a plain trace needs one.
+// communicator returns the communicator to write in place of one of the trace. An event without a
+// communicator has ranks of processes, but the file has ranks of threads. Therefore a plain trace needs
+// a communicator of all threads.
 func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
 	if comm != trace.Undefined || !e.plain || e.from != nil {
 		return comm
@@ -402,7 +406,7 @@ func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
 	return uint64(e.defs.Communicator.Len())
 }
 
-// Links stores links in memory until Close writes the main file.
+// Links stores links in memory. Close writes them to the main file.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.plain || e.from != nil {
 		e.loss.Add("link", "", format.Lost, "Pallas has no links", int64(len(links)))
@@ -414,7 +418,7 @@ func (e *encoder) Links(links []trace.Link) error {
 	return nil
 }
 
-// Close writes the definitions, both for Pallas' tools and for weft.
+// Close writes the definitions twice: in the form of Pallas' tools, and in that of weft.
 func (e *encoder) Close() error {
 	if e.from != nil {
 		return e.closeRewritten()
@@ -423,7 +427,7 @@ func (e *encoder) Close() error {
 	for i := range d.Regions.Len() {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(uint32(i)).Name)})
 	}
-	// In all communicators, ranks are numbers of threads.
+	// The ranks of all communicators are numbers of threads.
 	all := Group{Name: e.string("threads"), Type: 1, Paradigm: 4}
 	for i := range d.Locations.Len() {
 		all.Members = append(all.Members, uint32(i))
@@ -454,7 +458,7 @@ func (e *encoder) Close() error {
 		}
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{uint32(i) + 1, e.string(name), parent})
 		if !slices.ContainsFunc(d.Groups.All(), func(x trace.LocationGroup) bool { return x.Parent == uint32(i) }) {
-			e.w.Archive(uint32(i) + 1) // a process without events has an archive too
+			e.w.Archive(uint32(i) + 1) // a process without events has an archive, too
 		}
 	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
@@ -472,7 +476,7 @@ func (e *encoder) Close() error {
 		e.w.Metadata = append(e.w.Metadata, e.links...)
 	}
 	for _, a := range e.w.archives {
-		// Simultaneous events are read in the order of the locations.
+		// Readers deliver simultaneous events in the order of the locations.
 		slices.SortFunc(a.locations, func(a, b Location) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	return e.finish()

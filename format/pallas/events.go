@@ -6,8 +6,9 @@ import (
 	"iter"
 )
 
-// Attributes returns an iterator over the occurrences that have attributes, as numbers counted
-// from 0, and their values, which belong to the thread. It stops where the attributes are damaged.
+// Attributes iterates over the occurrences of an event that have attributes. It yields the number of
+// the occurrence, counted from 0, and the values, which share the memory of the thread. It stops where
+// the attributes are damaged.
 func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 	return func(yield func(uint64, []Value) bool) {
 		var values []Value
@@ -25,15 +26,14 @@ func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 	}
 }
 
-// Replay delivers all events of the thread in the order of its grammar. It calls put with some
-// thousand events at a time: their indexes in t.Events, and their times in nanoseconds. The slices
-// are valid during the call. One of Pallas' writers omits some events from the grammar; if the
-// grammar lacks events that have times, Replay delivers the events in the order of time instead.
-// It stops when put returns an error. It omits events whose times cannot be read, and returns the
-// first such error at the end.
+// Replay delivers all events of the thread in the order of its grammar. It calls put with some thousand
+// events at a time: their indexes in t.Events, and their times in nanoseconds. The slices are valid
+// during the call. One of Pallas' writers leaves events out of the grammar. If the grammar lacks events
+// that have times, Replay delivers the events in the order of time instead. It stops if put returns an
+// error. It leaves out events whose times cannot be read, and returns the first such error at the end.
 //
-// It reads the file of the times only. It holds at most one block (8 KB) of each event, and up to
-// 4 MB more.
+// Replay reads no file except for that of the times. It holds at most one block (8 KB) of each event,
+// and up to 4 MB more.
 func (t *Thread) Replay(ctx context.Context, put func(events []uint32, times []uint64) error) error {
 	return t.replay(ctx, false, put)
 }

@@ -11,7 +11,7 @@ import (
 // Format implements [format.Format] for Pallas.
 type Format struct{ format.Unsupported }
 
-// About returns the description of the format.
+// About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
 var about = format.About{
@@ -94,8 +94,8 @@ var about = format.About{
 	},
 }
 
-// Probe returns how certain it is that head is the beginning of a main file. A main file has no
-// magic number, so that Probe checks whether its settings are in range.
+// Probe returns how likely head is the start of a main file, in percent. A main file has no magic
+// number, so Probe checks whether its settings are in range.
 func (Format) Probe(name string, head []byte) int {
 	sure := 0
 	if strings.HasSuffix(name, ".pallas") {

@@ -8,39 +8,37 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// In most blocks of a trace, the high bytes of each time or duration equal those of the value
-// before. A stride frame is a zstd frame that expresses only this: each value after the first
-// consists of some low bytes, stored as literals, and a copy of the remaining bytes from 8 bytes
-// before. The frame's first block holds two values; it makes 8 the repeated offset. If all values
-// of the second block keep the same number of low bytes, only these bytes are stored. Otherwise
-// the numbers of bytes are entropy coded, which takes a fraction of a bit for the usual number.
-// Making a stride frame takes some nanoseconds a value; zstd would need a hundred to find the same
-// matches.
+// In most blocks of a trace, the high bytes of a time or duration equal those of the value before it. A
+// stride frame is a zstd frame that uses nothing but this fact. It stores some low bytes of each value
+// as literals, and copies the remaining bytes from 8 bytes before. The first block of the frame holds
+// two values, and makes 8 the repeated offset. If all values of the second block have the same number
+// of literal bytes, it stores only these bytes. If not, it also stores these numbers in an entropy
+// code, which takes a fraction of a bit for the most frequent number. To make a stride frame takes some
+// nanoseconds for each value; zstd needs a hundred to find the same matches.
 
 const (
 	frameMagic = 0xfd2fb528
 	minStride  = 4    // values
-	fewValues  = 64   // for fewer values, all kinds of frames are tried
-	maxStride  = 1024 // more than the number of values in a block
-	maxKept    = 5    // bytes; the copy takes the others, and zstd copies at least 3
+	fewValues  = 64   // with fewer values, all kinds of frames are tried
+	maxStride  = 1024 // more than a block has
+	maxKept    = 5    // bytes of a value that may be literals; the rest is copied, and zstd copies at least 3 bytes
 
 	compressedBlock = 2 << 1
 	lastBlock       = 1
-	sameCodes       = 0x54 // all literal lengths, offsets and match lengths have the same code
-	mixedCodes      = 0x98 // offsets have one code each; literal lengths and match lengths have tables
+	sameCodes       = 0x54 // each of literal lengths, offsets and match lengths has a single code
+	mixedCodes      = 0x98 // offsets have a single code; literal lengths and match lengths have tables
 	tableCodes      = 0xa8 // all three have tables
 )
 
-// strides holds, for each value of a block, the number of low bytes that differ from the value
-// before.
+// strides holds, for each value of a block, how many low bytes differ from the value before it.
 type strides struct {
-	kept   [maxStride]uint8 // from the second value on
-	counts [maxKept + 1]int // of values from the third on
+	kept   [maxStride]uint8 // by value, from the second one on
+	counts [maxKept + 1]int // how many values have each number of low bytes, from the third value on
 }
 
-// find computes the strides of v. It reports whether a stride frame is likely the shortest frame.
-// It is not if values repeat or high bytes differ: zstd finds repeated values.
-func (s *strides) find(v []uint64) bool {
+// compute fills in the strides of v. It returns whether a stride frame is likely to be the shortest
+// one. That is not so if values repeat, because zstd finds repeated values, or if high bytes differ.
+func (s *strides) compute(v []uint64) bool {
 	s.counts = [maxKept + 1]int{}
 	all := uint64(0)
 	for i := 1; i < len(v); i++ {
@@ -65,9 +63,9 @@ func (s *strides) find(v []uint64) bool {
 	return values.len() > samples/2
 }
 
-// same returns the number of low bytes of all values from the third on, or 0 if the numbers
-// differ.
-func (s *strides) same(n int) int {
+// commonLength returns the number of low bytes if all values from the third on have the same number,
+// else 0.
+func (s *strides) commonLength(n int) int {
 	for k, c := range s.counts {
 		if c == n-2 {
 			return k
@@ -92,7 +90,7 @@ func (s *bitSet) len() (n int) {
 func appendHead(b []byte, n int) []byte {
 	b = le32(b, frameMagic)
 	if n < 32 {
-		return append(b, 0x20, byte(8*n)) // the size of the content, in a single segment
+		return append(b, 0x20, byte(8*n)) // the size of the contents, in a single segment
 	}
 	return append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
 }
@@ -101,8 +99,8 @@ func appendHead(b []byte, n int) []byte {
 func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
 	b = append24(appendHead(b, n), (15+k)<<3|compressedBlock)
 	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
-	// The block has one sequence: 8+k literals, and a match at the third of the repeated offsets,
-	// which is initially 8.
+	// The block has one sequence: 8+k literals, and a match at the third repeated offset, whose initial
+	// value is 8.
 	return append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)
 }
 
@@ -132,7 +130,7 @@ func appendStrideFrame(b []byte, v []uint64, s *strides, room *packBuffers) []by
 	n := len(v)
 	b = appendFirst(b, n, v[0], v[1], int(s.kept[1]))
 	at := len(b)
-	b = append24(b, 0) // the block's header, which is filled in at the end
+	b = append24(b, 0) // the header of the block, which is filled in at the end
 	low := slices.Grow(room.low[:0], maxKept*n+8)
 	for i, x := range v[2:] {
 		k := len(low)
@@ -141,8 +139,8 @@ func appendStrideFrame(b []byte, v []uint64, s *strides, room *packBuffers) []by
 	}
 	room.low = low
 	b = appendCount(room.appendLow(b, low), n-2)
-	if k := s.same(n); k > 0 {
-		// Each sequence has k literals, and a match at the most recent offset.
+	if k := s.commonLength(n); k > 0 {
+		// Each sequence has k literals, and a match at the last offset.
 		b = append(b, sameCodes, byte(k), 0, byte(5-k), 1)
 	} else {
 		b = s.appendMixed(append(b, mixedCodes), n)
@@ -152,7 +150,7 @@ func appendStrideFrame(b []byte, v []uint64, s *strides, room *packBuffers) []by
 	return b
 }
 
-// packBuffers holds buffers for making blocks.
+// packBuffers holds the buffers that a goroutine needs to make blocks.
 type packBuffers struct {
 	plain   []byte
 	low     []byte
@@ -160,7 +158,7 @@ type packBuffers struct {
 	huffman *huff0.Scratch
 }
 
-// appendLow appends literals, Huffman coded if that makes them shorter.
+// appendLow appends the low bytes as literals. It uses Huffman codes if that makes them shorter.
 func (r *packBuffers) appendLow(b, low []byte) []byte {
 	const (
 		few        = 256
@@ -185,9 +183,9 @@ func (r *packBuffers) appendLow(b, low []byte) []byte {
 	return append(b, out...)
 }
 
-// appendMixed appends the sequences of values that keep different numbers of bytes: the tables of
-// the codes for literal and match lengths, and the bits of the state transitions, last sequence
-// first.
+// appendMixed appends the sequences of a block whose values have different numbers of literal bytes.
+// They consist of the tables of the codes for literal and match lengths, and of the bits of the state
+// transitions, from the last sequence to the first.
 func (s *strides) appendMixed(b []byte, n int) []byte {
 	var literals, matches [maxKept + 1]int
 	for k, c := range s.counts {
@@ -197,7 +195,7 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	}
 	var ll, ml stateTable
 	b = ll.build(b, literals)
-	b = append(b, 0) // the code of the most recent offset
+	b = append(b, 0) // the code of the last offset
 	b = ml.build(b, matches)
 	last := s.kept[n-1]
 	l, m := ll.first(last), ml.first(maxKept-last)
@@ -229,10 +227,10 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	return b
 }
 
-// appendSmallFrame appends a frame of a few values. This frame is often shorter than a stride
-// frame, and slower to read: the first value is a block of its own, and the offset of the first
-// match is coded like those of the others. The values after the first must not all keep the same
-// number of bytes, because some readers reject a table of one code.
+// appendSmallFrame appends a frame of a few values. Such a frame is often shorter than a stride frame,
+// but slower to read. Its first value is a block of its own, and the offset of its first match is coded
+// like those of all others. The values after the first one must not all have the same number of literal
+// bytes, because some readers reject a table with a single code.
 func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	n := len(v)
 	b = appendHead(b, n)
@@ -255,7 +253,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 		}
 	}
 	b = append(appendCount(b, n-1), tableCodes)
-	var tables [3]stateTable // in the order in which the bits of the next states are written
+	var tables [3]stateTable // in the order in which the bits of their next states are written
 	offset, match, literal := &tables[0], &tables[1], &tables[2]
 	b = literal.build(b, literals)
 	b = offset.build(b, offsets)
@@ -263,7 +261,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	codes := func(i int) [3]uint8 {
 		first := uint8(0)
 		if i == 1 {
-			first = 1 // the third of the repeated offsets, which is 8
+			first = 1 // the third repeated offset, which is 8
 		}
 		return [3]uint8{first, maxKept - s.kept[i], s.kept[i]}
 	}
@@ -291,7 +289,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	return b
 }
 
-// bitWriter collects bits, lowest first.
+// bitWriter collects bits, from the lowest to the highest.
 type bitWriter struct {
 	b    []byte
 	acc  uint64
@@ -323,12 +321,13 @@ const (
 type stateTable struct {
 	next  [stateCount]uint16
 	codes [maxKept + 1]struct {
-		bits uint32 // added to a state, gives the number of its bits that are written, times 2¹⁶
-		from int32  // added to the rest of the state, gives an index in next
+		bits uint32 // plus a state: the number of bits of the state to write, times 2¹⁶
+		from int32  // plus the rest of the state: an index of next
 	}
 }
 
-// build builds the table for codes with these frequencies, and appends its description to b.
+// build builds the table for codes that occur as often as counts says, and appends its description to
+// b.
 func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	total, most := 0, 0
 	for c, n := range counts {
@@ -345,7 +344,7 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 		}
 	}
 	share[most] += left
-	// The states of each code are spread over the table.
+	// Spread the states of each code over the table.
 	var code [stateCount]uint8
 	at := 0
 	for c, n := range share {
@@ -375,14 +374,15 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	return appendShares(b, share[:])
 }
 
-// first returns a state for the last code, with which encoding begins.
+// first returns a state for the given code, with which encoding begins. The code is that of the last
+// sequence.
 func (t *stateTable) first(code uint8) uint32 {
 	x := &t.codes[code]
 	w := (x.bits + 1<<15) >> 16
 	return uint32(t.next[int32((w<<16-x.bits)>>w)+x.from])
 }
 
-// appendShares appends the description of a table, given the number of states of each code.
+// appendShares appends the description of a table, given the number of states that each code has.
 func appendShares(b []byte, share []int) []byte {
 	acc, have := uint64(stateBits-5), 4
 	put := func(x, n int) {
@@ -408,7 +408,7 @@ func appendShares(b []byte, share []int) []byte {
 			threshold >>= 1
 		}
 		if n == 0 {
-			// The number of further codes without states follows.
+			// The description continues with the number of further codes that have no states.
 			zeros := 0
 			for share[c+1] == 0 {
 				zeros++

@@ -47,11 +47,11 @@ func TestStrideFrame(t *testing.T) {
 						v[i] = v[i-1] ^ x
 					}
 					var room packBuffers
-					room.strides.find(v)
+					room.strides.compute(v)
 					frame := appendStrideFrame([]byte("x"), v, &room.strides, &room)[1:]
 					what := fmt.Sprintf("%d values of %d bytes, others %d, few %v", n, kept, other, few)
 					plain := le64(nil, v...)
-					if n < fewValues && room.strides.same(n) != int(room.strides.kept[1]) {
+					if n < fewValues && room.strides.commonLength(n) != int(room.strides.kept[1]) {
 						small := appendSmallFrame(nil, v, &room.strides)
 						if got, err := z.DecodeAll(small, nil); err != nil || !bytes.Equal(got, plain) {
 							t.Fatalf("%s: small: %v", what, err)
@@ -123,7 +123,7 @@ func TestAppendFrame(t *testing.T) {
 			}
 			plain := le64(nil, v...)
 			room := packBuffers{plain: plain}
-			got, want := len(w.appendFrame(nil, &room, v)), len(w.search(nil, plain))
+			got, want := len(w.appendFrame(nil, &room, v)), len(w.appendShortest(nil, plain))
 			if got > want+want/20 {
 				t.Errorf("%d values %s: %d bytes, zstd makes %d", n, name, got, want)
 			}

@@ -157,7 +157,7 @@ func FuzzFrame(f *testing.F) {
 				v[i] = last
 			}
 			var room packBuffers
-			room.strides.find(v)
+			room.strides.compute(v)
 			f.Add(uint16(n), appendStrideFrame(nil, v, &room.strides, &room))
 		}
 	}

@@ -13,26 +13,26 @@ import (
 type grammarWriter struct {
 	t    *threadWriter
 	w    *bufio.Writer
-	b    []byte // bytes that next writes
+	b    []byte // bytes that flush writes
 	root [][]grammar.Token
-	size int // number of tokens in root
+	size int // number of tokens in the root
 
 	sequences []grammar.SequenceInfo
-	// whole is an additional sequence that holds all tokens of the root; nil if there is none.
+	// whole is an additional sequence with all tokens of the root, or nil if there is none.
 	whole *recordedSequence
 	n     int // number of sequences, including whole
 }
 
-// next writes the collected bytes.
-func (g *grammarWriter) next() { g.b = g.put(g.b) }
+// flush writes the bytes collected in b.
+func (g *grammarWriter) flush() { g.b = g.put(g.b) }
 
-// put writes b, and returns it emptied.
+// put writes b. It returns b with length 0.
 func (g *grammarWriter) put(b []byte) []byte {
-	g.w.Write(b) // the last write of w returns its error
+	g.w.Write(b) // bufio.Writer keeps errors; the last write of w returns them
 	return b[:0]
 }
 
-// ids writes an id map in which n ids are indexes, except for discarded entries.
+// ids writes an id map for n entries whose ids are their indexes. Discarded entries have no id.
 func (g *grammarWriter) ids(n int, discarded func(i int) bool) {
 	b := le64(g.b, uint64(n))
 	for i := range n {
@@ -61,8 +61,8 @@ func (g *grammarWriter) write() error {
 		}
 	}
 	if b, ok := r.g.(*grammar.Builder); ok && first.Type() == grammar.Event {
-		// Pallas' reader fails if the root begins with events, so that an additional sequence
-		// holds all tokens.
+		// Pallas' reader fails if the root begins with an event. Therefore an additional sequence holds
+		// all tokens.
 		g.whole = &recordedSequence{first: [3]uint64{r.last - r.start, b.Blocks(), r.start}}
 		g.n++
 	}
@@ -94,11 +94,11 @@ func (g *grammarWriter) write() error {
 		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences)
 	}
 	g.ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
-	g.next()
+	g.flush()
 	return nil
 }
 
-// event writes an event, and the block of its last times.
+// event writes an event, and the block of those of its times that are in no block yet.
 func (g *grammarWriter) event(e *recordedEvent) error {
 	t := g.t
 	t.lendBuffer(0, &e.times)
@@ -112,11 +112,11 @@ func (g *grammarWriter) event(e *recordedEvent) error {
 	t.locate(&e.times)
 	g.b = e.times.append(g.b)
 	t.takeBackBuffer(0, &e.times)
-	g.next()
+	g.flush()
 	return nil
 }
 
-// sequence writes sequence i, and the blocks of its last times and durations.
+// sequence writes sequence i, and blocks of those of its times and durations that are in no block yet.
 func (g *grammarWriter) sequence(i int) error {
 	t := g.t
 	kind, length, pieces := LoopSequence, g.size, g.root
@@ -154,7 +154,7 @@ func (g *grammarWriter) sequence(i int) error {
 		if g.b, err = t.appendSingle(g.b, o.first); err != nil {
 			return err
 		}
-		g.next()
+		g.flush()
 		return nil
 	}
 	if v == nil {
@@ -175,6 +175,6 @@ func (g *grammarWriter) sequence(i int) error {
 		g.b = v[i].append(g.b)
 		t.takeBackBuffer(i, &v[i])
 	}
-	g.next()
+	g.flush()
 	return nil
 }

@@ -2,7 +2,8 @@ package pallas
 
 import "github.com/weft-trace/weft/format"
 
-// mapping states how each subject is converted to Pallas. docs/mapping.md shows it as a table.
+// mapping states how the encoder writes each subject of another format. docs/mapping.md has the
+// resulting table.
 var mapping = map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "nanoseconds; ticks that are no whole ones stay as they are, which is counted"},

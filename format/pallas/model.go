@@ -13,38 +13,38 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// model holds a trace's definitions in the common model.
+// model holds the definitions of a trace in terms of the common model.
 type model struct {
 	t        *Trace
 	defs     *trace.Definitions
 	archives []*Archive
 	threads  []threadID
-	groups   map[uint32]uint32     // by id of the location group
-	scopes   map[uint32]*scope     // by id of the archive
-	global   *scope                // the definitions that apply to all archives
-	first    map[uint32]uint32     // the first location of each archive, by its id
-	location map[threadID]uint32   // by archive and thread
-	anyID    map[uint32]uint32     // the first location with each id, in any archive
-	mu       sync.Mutex            // guards the fields below, except restorer and ticks
-	kinds    map[Record]trace.Kind // kinds of records that have no kind in the common model
-	payload  uint32                // attribute for the payload of those records; trace.NoRef until it is used
-	rank     uint32                // attribute for the rank of a message's unknown peer; trace.NoRef until it is used
-	standIn  map[uint32]bool       // regions that stand in for undefined ones
-	restorer *carrier.Restorer     // restores what the trace carries; nil if it carries nothing
-	ticks    ticks
-	checker  atomic.Pointer[checker] // checks threads that are read; nil if none is wanted
+	groups   map[uint32]uint32     // groups by the id of their location group
+	scopes   map[uint32]*scope     // scopes by the id of their archive
+	global   *scope                // the scope of the definitions that apply to all archives
+	first    map[uint32]uint32     // the first location of each archive, by the id of the archive
+	location map[threadID]uint32   // locations by archive and thread
+	anyID    map[uint32]uint32     // the first location with each id in any archive
+	mu       sync.Mutex            // guards the fields below, except for restorer
+	kinds    map[Record]trace.Kind // kinds for records for which the common model has none
+	payload  uint32                // attribute with the payload of those records; trace.NoRef until it is used
+	// attribute with the rank of an unknown peer of a message; trace.NoRef until it is used
+	rank     uint32
+	standIn  map[uint32]bool   // regions that stand for undefined ones
+	restorer *carrier.Restorer // restores what the trace carries; nil if it carries nothing
+	ticks    tickScale
+	checker  atomic.Pointer[checker] // checks each thread that a scan reads; nil if there is no check
 
-	grammars     map[threadID]*Thread // lean threads that are kept because they will be read again
-	grammarBytes int                  // their size, about
+	grammars     map[threadID]*Thread // lean threads that are kept for later scans
+	grammarBytes int                  // approximate size of grammars
 }
 
 type threadID struct{ archive, id uint32 }
 
-// scope holds the indexes, in the common model, of the definitions of an archive or of the whole
-// trace.
+// scope maps the refs of an archive, or of the whole trace, to indexes of the common model.
 type scope struct {
 	d       *Definitions
-	id      string // prefix of the ids
+	id      string // prefix of the ids of its definitions
 	outer   *scope
 	regions map[Ref]uint32
 	strings map[Ref]uint32
@@ -57,7 +57,7 @@ func newScope(d *Definitions, id string, outer *scope) *scope {
 	return &scope{d, id, outer, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}}
 }
 
-// lookUp finds a ref in the tables of a scope, and then in those of the outer scopes.
+// lookUp finds a ref in a table of a scope, or else in those of the outer scopes.
 func lookUp(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
 	for ; s != nil; s = s.outer {
 		if i, ok := table(s)[r]; ok {
@@ -67,19 +67,19 @@ func lookUp(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
 	return trace.NoRef, false
 }
 
-func regions(s *scope) map[Ref]uint32 { return s.regions }
-func texts(s *scope) map[Ref]uint32   { return s.strings }
-func comms(s *scope) map[Ref]uint32   { return s.comms }
-func sets(s *scope) map[Ref]uint32    { return s.sets }
-func attrs(s *scope) map[Ref]uint32   { return s.attrs }
+func scopeRegions(s *scope) map[Ref]uint32    { return s.regions }
+func scopeStrings(s *scope) map[Ref]uint32    { return s.strings }
+func scopeComms(s *scope) map[Ref]uint32      { return s.comms }
+func scopeSets(s *scope) map[Ref]uint32       { return s.sets }
+func scopeAttributes(s *scope) map[Ref]uint32 { return s.attrs }
 
-// groupTypes holds a word for the members of a group, by the group's type.
+// groupTypes holds a word for the members of a group, by the type of the group.
 var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self"}
 
-// Renamable marks the model's encoder as able to rename texts.
+// Renamable marks the model as usable by encoders that rename texts.
 func (m *model) Renamable() {}
 
-// newModel reads the main file's definitions and the archives, but no thread.
+// newModel converts the definitions of the main file and of the archives. It reads no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), CheapNext: true,
 		Format: "pallas", Origin: "pallas",
@@ -87,10 +87,10 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
 		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{},
-		ticks: ticks{Scale: 1}}
+		ticks: tickScale{Scale: 1}}
 	restored, err := m.restore()
 	if err != nil {
-		m.ticks, m.restorer = ticks{Scale: 1}, nil
+		m.ticks, m.restorer = tickScale{Scale: 1}, nil
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 			Position: trace.Position{File: t.src.Path}, Found: err.Error(),
 			Expected: "definitions that weft wrote; Pallas' own are read"}); err != nil {
@@ -168,14 +168,14 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 	return nil
 }
 
-// loadArchive reads the archive of a location group and adds it to the model. restored is set if
-// the model has been restored from the definitions that the trace carries.
+// loadArchive reads the archive of a location group and adds it to the model. restored is set if the
+// model comes from definitions that the trace carries.
 func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOptions) error {
 	t := m.t
 	a, err := t.Archive(g.ID)
 	if archive.IsMissing(err) {
-		// Such a group is a machine or the like if it has child groups. Old writers could put
-		// locations into it nevertheless.
+		// A group without an archive that has child groups is a machine or the like. Old writers could
+		// nevertheless put locations into it.
 		in := func(parent uint32) bool { return parent == g.ID }
 		if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) &&
 			!slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
@@ -194,10 +194,10 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 		return nil
 	}
 	if err != nil {
-		return fail(opt, "pallas.damaged", err)
+		return asDefect(opt, "pallas.damaged", err)
 	}
 	if a.missingErr != nil {
-		if err := fail(opt, "pallas.missing-file", a.missingErr); err != nil {
+		if err := asDefect(opt, "pallas.missing-file", a.missingErr); err != nil {
 			return err
 		}
 	}
@@ -298,13 +298,13 @@ func (m *model) define(s *scope) {
 			continue
 		}
 		c := trace.Communicator{ID: id(x.Ref), Name: name(x.Name), Set: trace.NoRef, Parent: trace.NoRef}
-		if i, ok := lookUp(s, sets, x.Group); ok {
+		if i, ok := lookUp(s, scopeSets, x.Group); ok {
 			c.Set = i
 		}
 		s.comms[x.Ref] = m.defs.Communicator.Add(c)
 	}
 	for _, x := range s.d.Comms {
-		i, ok := lookUp(s, comms, x.Parent)
+		i, ok := lookUp(s, scopeComms, x.Parent)
 		if !ok {
 			continue
 		}
@@ -313,7 +313,7 @@ func (m *model) define(s *scope) {
 		for up != trace.NoRef && up != own {
 			up = m.defs.Communicator.At(up).Parent
 		}
-		if up == trace.NoRef { // otherwise the communicator would be its own ancestor
+		if up == trace.NoRef { // otherwise, the communicator would be its own ancestor
 			m.defs.Communicator.At(own).Parent = i
 		}
 	}
@@ -322,11 +322,11 @@ func (m *model) define(s *scope) {
 // peer returns the location of a rank of a communicator, or trace.Undefined if it is unknown.
 func (m *model) peer(s *scope, comm Ref, rank uint64) uint64 {
 	if rank >= uint64(NoRef) {
-		return trace.Undefined // a receive from any source
+		return trace.Undefined // the receive accepts any source
 	}
 	c := s.d.Comm(comm)
 	if c == nil {
-		// Without a communicator, ranks number the processes.
+		// Without a communicator, ranks are numbers of processes.
 		return locationOrUndefined(m.first, uint32(rank))
 	}
 	g := s.d.Group(c.Group)
@@ -335,7 +335,7 @@ func (m *model) peer(s *scope, comm Ref, rank uint64) uint64 {
 	}
 	id := g.Members[rank]
 	if g.Type == ranksGroup {
-		if all := m.communicating(s, g.Paradigm); all != nil {
+		if all := m.communicatingGroup(s, g.Paradigm); all != nil {
 			if id >= uint32(len(all.Members)) {
 				return trace.Undefined
 			}
@@ -353,9 +353,9 @@ const (
 	ranksGroup         = 5
 )
 
-// communicating returns the group of communicating locations of a paradigm, or nil. The members of
-// a communicator's group are indexes into it.
-func (m *model) communicating(s *scope, paradigm uint32) *Group {
+// communicatingGroupGroup returns the group of communicating locations of a paradigm, or nil if there is
+// none. The members of a communicator's group are indexes of this group.
+func (m *model) communicatingGroup(s *scope, paradigm uint32) *Group {
 	for d := s.d; d != nil; d = d.global {
 		for i := range d.Groups {
 			if g := &d.Groups[i]; g.Type == communicatingGroup && g.Paradigm == paradigm {
@@ -373,7 +373,7 @@ func locationOrUndefined(m map[uint32]uint32, id uint32) uint64 {
 	return trace.Undefined
 }
 
-// kind returns the kind of a record that has no kind in the common model, and declares it on first
+// kind returns the kind for a record for which the common model has none. It declares the kind on first
 // use.
 func (m *model) kind(r Record) trace.Kind {
 	m.mu.Lock()
@@ -388,9 +388,9 @@ func (m *model) kind(r Record) trace.Kind {
 	return k
 }
 
-// These are the attributes that the model itself adds to events.
+// Names of the attributes that the model adds to events.
 const (
-	payloadName = "pallas.payload" // payload of a record whose payload the format does not define
+	payloadName = "pallas.payload" // payload of a record for which the format defines no fields
 	rankName    = "pallas.rank"    // rank of a message's peer whose location is unknown
 )
 
@@ -398,7 +398,7 @@ const (
 func (m *model) attr(s *scope, r Ref) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := lookUp(s, attrs, r)
+	i, ok := lookUp(s, scopeAttributes, r)
 	if !ok {
 		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(r),
 			Name: fmt.Sprintf("undefined attribute %d", r), Type: trace.Bytes})
@@ -407,8 +407,8 @@ func (m *model) attr(s *scope, r Ref) uint32 {
 	return i
 }
 
-// attribute returns the index of an attribute that the model itself adds, and defines it on first
-// use.
+// attribute returns the index of an attribute that the model adds to events. It defines the attribute
+// on first use.
 func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -422,7 +422,7 @@ func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
 func (m *model) region(s *scope, r Ref) (i uint32, defined bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if i, ok := lookUp(s, regions, r); ok {
+	if i, ok := lookUp(s, scopeRegions, r); ok {
 		return i, !m.standIn[i]
 	}
 	i = m.defs.Regions.Add(trace.Region{ID: s.id + strconv.Itoa(int(r)), Name: fmt.Sprintf("undefined region %d", r)})

@@ -9,32 +9,33 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rewrittenTrace is a Pallas trace that is rewritten: its definitions and metadata are written
-// unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
+// rewrittenTrace is the original of a Pallas trace that is rewritten. Its definitions and metadata are
+// written unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
 type rewrittenTrace struct {
 	m        *model
 	threads  map[uint32]threadID // by index of the location
 	archives map[uint32]*refsOfModel
-	records  map[trace.Kind]Record // records of kinds that only Pallas has
-	groups   map[uint32]uint32     // ids of location groups, by index
-	regions  map[uint32]Ref        // refs of regions that a command has added
+	records  map[trace.Kind]Record // records of the kinds that only Pallas has
+	groups   map[uint32]uint32     // ids of location groups, by their index
+	regions  map[uint32]Ref        // refs of the regions that a command has added
 	attrs    map[uint32]Ref
-	next     Ref // all refs from here on are unused
+	next     Ref // this ref and all greater ones are unused
 }
 
-// refsOfModel maps entries of the model to the refs by which an archive names them.
+// refsOfModel maps definitions of the model to the refs that they have in an archive.
 type refsOfModel struct {
 	s     *scope
-	name  func(string) string // returns the new text for a text of the archive; nil if texts are unchanged
+	name  func(string) string // maps a text of the archive to its new text; nil if texts stay unchanged
 	refs  [refTables]map[uint32]Ref
 	texts map[string]Ref
-	peers map[Ref]map[uint64]uint32 // ranks by communicator and location
+	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
 }
 
-// refTables is the number of tables of a scope.
+// refTables is the number of tables in a scope.
 const refTables = 5
 
-var scopeTables = [refTables]func(*scope) map[Ref]uint32{regions, texts, comms, sets, attrs}
+var scopeTables = [refTables]func(*scope) map[Ref]uint32{scopeRegions, scopeStrings, scopeComms, scopeSets,
+	scopeAttributes}
 
 const (
 	ofRegions = iota
@@ -44,7 +45,8 @@ const (
 	ofAttrs
 )
 
-// rewrite makes the encoder write the trace that m was read from, with the changes since.
+// rewrite makes the encoder write the trace from which m was read, with the changes that were made
+// since.
 func (e *encoder) rewrite(m *model) {
 	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*refsOfModel{},
 		records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
@@ -60,7 +62,7 @@ func (e *encoder) rewrite(m *model) {
 	w := e.w
 	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups,
 		renamedValues(m.t.Metadata, name), m.t.Locations
-	d := &w.Definitions // appending to these must not change the model's own lists
+	d := &w.Definitions // appending to these must not change the lists of the model
 	d.Strings, d.Regions, d.Attributes = renamedStrings(d.Strings, name), slices.Clip(d.Regions), slices.Clip(d.Attributes)
 	o.reserve(m.t.Definitions)
 	for _, a := range m.archives {
@@ -73,8 +75,8 @@ func (e *encoder) rewrite(m *model) {
 	}
 }
 
-// renaming returns the function that maps texts of the trace to the texts that are written, or nil
-// if they are unchanged. Names of attributes are passed on as words.
+// renaming returns the function that maps texts of the trace to new ones, or nil if texts stay
+// unchanged. It passes on the names of attributes as words.
 func (e *encoder) renaming(m *model) func(text string) string {
 	rename := e.defs.Rename
 	if rename == nil {
@@ -135,8 +137,8 @@ func (o *rewrittenTrace) reserve(d *Definitions) {
 	}
 }
 
-// fill computes the refs of all entries.
-func (v *refsOfModel) fill(m *model) {
+// computeRefs finds the refs of all definitions in the model.
+func (v *refsOfModel) computeRefs(m *model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v.texts = map[string]Ref{}
@@ -164,16 +166,16 @@ func (v *refsOfModel) fill(m *model) {
 	}
 }
 
-// ref returns the ref of an entry of a table; ok is false if the archive has no ref for it.
+// ref returns the ref of a definition in a table. ok is false if the archive has no ref for it.
 func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 	if v.refs[table] == nil {
-		v.fill(m)
+		v.computeRefs(m)
 	}
 	if i >= uint64(trace.NoRef) {
 		return NoRef, false
 	}
 	if r, ok = v.refs[table][uint32(i)]; !ok {
-		v.fill(m) // a stand-in may have been added since
+		v.computeRefs(m) // the model may have gained a stand-in
 		r, ok = v.refs[table][uint32(i)]
 	}
 	return r, ok
@@ -206,10 +208,10 @@ func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	return rank, ok
 }
 
-// textOf returns the ref of a text for a thread of an archive.
+// textOf returns the ref of a text in the archive of v, and defines the text if necessary.
 func (e *encoder) textOf(v *refsOfModel, text string) Ref {
 	if v.texts == nil {
-		v.fill(e.from.m)
+		v.computeRefs(e.from.m)
 	}
 	if r, ok := v.texts[text]; ok {
 		return r
@@ -235,8 +237,8 @@ func (e *encoder) attributeOf(v *refsOfModel, i uint32) Ref {
 	})
 }
 
-// refOf returns the ref of an entry of a table. If no archive has the entry, refOf assigns a new
-// ref and calls define, once.
+// refOf returns the ref of a definition in a table. If no archive has the definition, refOf assigns a
+// new ref, and calls define the first time.
 func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
 	if r, ok := added[i]; ok {
 		return r
@@ -257,7 +259,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 	o := e.from
 	v := o.archives[archive]
 	keys, values := c.Attrs()
-	own := func(key uint32) *trace.Value { // an attribute that the model itself has added
+	own := func(key uint32) *trace.Value { // returns the value of an attribute that the model has added
 		if i := slices.Index(keys, key); i >= 0 && key != trace.NoRef {
 			return &values[i]
 		}
@@ -326,7 +328,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 				}
 				return r, attributes
 			}
-		} else if record, _ := e.native(c, c.Ops()); record != Generic {
+		} else if record, _ := e.ownRecord(c, c.Ops()); record != Generic {
 			return record, attributes
 		}
 	}
@@ -335,7 +337,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 	return Generic, attributes
 }
 
-// record returns the record that events of a kind were read from, if only Pallas has that kind.
+// record returns the record from which events of a kind were read, if only Pallas has that kind.
 func (o *rewrittenTrace) record(k trace.Kind) (Record, bool) {
 	r, ok := o.records[k]
 	if !ok {

@@ -8,25 +8,24 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// outline is the result of following a thread's tokens from the root. Its lists are indexed like
-// those of the thread.
+// outline is the result of following the tokens of a thread from its root. Its lists have the same
+// indexes as those of the thread.
 type outline struct {
 	t    *Thread
 	root int
-	// order lists the sequences that the root leads to, each after those that it leads to itself.
-	// It may contain other sequences, which do not occur.
+	// order lists the sequences that can be reached from the root. Each comes after those that its own
+	// tokens name. It may also contain sequences that do not occur.
 	order []int
-	// sequences and events hold the number of occurrences of each; size holds the number of events
-	// in one occurrence of each sequence. Numbers saturate at 2⁶⁴−1.
+	// sequences and events hold how often each of them occurs. size holds the number of events in one
+	// occurrence of each sequence. Numbers are limited to 2⁶⁴−1.
 	sequences, events, size []uint64
 	total                   uint64 // number of events of the thread
 	err                     *GrammarError
 }
 
-// GrammarError reports a token that names nothing, or that leads back to the sequence that
-// contains it.
+// GrammarError reports a token that names nothing, or that leads back to the sequence that contains it.
 type GrammarError struct {
-	Path            string // of the thread's file
+	Path            string // path of the thread's file
 	Sequence        Token
 	Found, Expected string
 }
@@ -39,14 +38,13 @@ func (e *GrammarError) Error() string {
 // Is reports whether target is [format.ErrDamaged].
 func (e *GrammarError) Is(target error) bool { return target == format.ErrDamaged }
 
-// step is the result of following a token: an event or a sequence once, or the sequence of a loop
-// many times.
+// step is what a token stands for: an event or a sequence once, or the sequence of a loop many times.
 type step struct {
-	event, sequence int // index; -1 for none
+	event, sequence int // an index; -1 if the token is of the other type
 	times           uint64
 }
 
-// step follows a token.
+// step returns what a token stands for. ok is false if it names nothing.
 func (t *Thread) step(k Token) (s step, ok bool) {
 	s = step{-1, -1, 1}
 	switch k.Type() {
@@ -67,8 +65,8 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	return s, ok
 }
 
-// newOutline follows all tokens once. The outline of a thread that has a script is empty: such a
-// thread is sound.
+// newOutline follows all tokens once. For a thread with a script, which is sound, it returns an empty
+// outline.
 func newOutline(t *Thread) *outline {
 	if t.script != nil {
 		return &outline{t: t}
@@ -103,9 +101,9 @@ func newOutline(t *Thread) *outline {
 	return g
 }
 
-// followDirect does the work of follow in one pass, without a stack. It needs sequences to come after
-// those that they lead to, as writers make them. If they do not, or if the grammar has a defect,
-// it returns false.
+// followDirect does the work of follow in one pass and without a stack. It requires each sequence to
+// come after those that its tokens name, as in the files of all writers. If that is not so, or if the
+// grammar has a defect, it returns false.
 func (g *outline) followDirect() bool {
 	t := g.t
 	if !t.inOrder {
@@ -194,7 +192,7 @@ func (g *outline) follow() {
 	}
 }
 
-// token returns the token of the sequence at an index.
+// token returns the token that names the sequence with an index.
 func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Overview lists all files of the trace that exist, and counts the definitions by type.
+// Overview lists all files of the trace that exist, and the number of definitions of each type.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	var names []string
 	for _, a := range d.archives {

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// blockPacker compresses the full blocks of a thread during recording, several at the same time, and
+// blockPacker compresses the full blocks of a thread while it is recorded, several at the same time. It
 // writes them in the order in which they became full.
 type blockPacker struct {
 	mu     sync.Mutex
-	idle   sync.Cond // signalled when no block is left to be written; uses mu
+	idle   sync.Cond // signalled when all blocks have been written; uses mu
 	list   []*pendingBlock
 	next   uint64   // number of the next block
-	places []uint64 // positions of the blocks by their numbers
+	places []uint64 // positions of the blocks, by their numbers
 	err    error
 }
 
@@ -26,22 +26,22 @@ type pendingBlock struct {
 	done   bool
 }
 
-// blocksUnderWay is the largest number of full blocks, of all threads of a writer, that wait to be
-// written.
+// blocksUnderWay limits how many full blocks, of all threads of a writer, are being compressed or wait
+// to be written.
 const blocksUnderWay = 32
 
-// unplaced marks offsets that are still numbers of blocks.
+// unplaced marks an offset that holds the number of a block instead of its position.
 const unplaced = 1 << 63
 
 // flush makes a block of the values that a vector has collected. The position of a full block is
-// unknown until it is written, so that the block gets a number in place of its position.
+// unknown until it has been written. Until then, its offset holds a number.
 func (t *threadWriter) flush(v *recordedVector) error {
 	n := len(v.values)
 	if n == 0 {
 		return nil
 	}
-	var said [5]uint64
-	of := append(said[:0], uint64(n))
+	var buffer [5]uint64
+	of := append(buffer[:0], uint64(n))
 	if v.length {
 		least, most, sum := v.values[0], v.values[0], uint64(0)
 		for _, x := range v.values {
@@ -82,18 +82,19 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	return err
 }
 
-// recentBlock is a short block of durations that has been written.
+// recentBlock is a short block of durations that has been written and may be shared.
 type recentBlock struct {
 	n      int
 	values [recentValues]uint64
 	at     uint64
 }
 
-// recentValues is the largest number of values of a block that is remembered as a recentBlock.
+// recentValues is the largest number of values in a block that is remembered as a recentBlock.
 const recentValues = 4
 
-// findRecent returns the position of an earlier block that has the same few durations; many functions
-// share such blocks. If there is none, it returns the position of the next block and false.
+// findRecent looks for an earlier block with the same few durations, which many functions share. It
+// returns the position of that block. If there is none, it returns the position of the next block, and
+// false.
 func (t *threadWriter) findRecent(values []uint64, length bool, d *dataWriter) (at uint64, ok bool) {
 	n := len(values)
 	if !length || n > recentValues || t.w.compatible {
@@ -113,7 +114,8 @@ func (t *threadWriter) findRecent(values []uint64, length bool, d *dataWriter) (
 	return d.size, false
 }
 
-// pack passes a full block on to be compressed. It returns the error of an earlier block, if any.
+// pack starts the compression of a full block and returns its number. It returns the error of an
+// earlier block, if there was one.
 func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err error) {
 	t.w.underWay <- struct{}{}
 	var x *pendingBlock
@@ -133,7 +135,7 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 	return number, p.err
 }
 
-// compress compresses a block, and then writes all finished blocks at the front of the list.
+// compress compresses a block, and then writes the finished blocks at the front of the list.
 func (t *threadWriter) compress(x *pendingBlock) {
 	x.out = t.w.appendBlock(x.out, &x.room, x.values)
 	p := &t.packing
@@ -144,7 +146,7 @@ func (t *threadWriter) compress(x *pendingBlock) {
 	for ; n < len(p.list) && p.list[n].done; n++ {
 		x := p.list[n]
 		p.places = append(p.places, x.to.size)
-		p.err = cmp.Or(p.err, x.to.put(x.out))
+		p.err = cmp.Or(p.err, x.to.appendBlock(x.out))
 		if cap(x.values) >= blockValues {
 			select {
 			case t.w.freeBlocks <- x.values[:0]:
@@ -162,7 +164,7 @@ func (t *threadWriter) compress(x *pendingBlock) {
 	}
 }
 
-// wait waits until all blocks are written.
+// wait waits until all blocks have been written.
 func (t *threadWriter) wait() error {
 	p := &t.packing
 	p.mu.Lock()

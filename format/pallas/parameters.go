@@ -2,7 +2,7 @@ package pallas
 
 import "fmt"
 
-// MinABI and MaxABI are the first and last version of the format (ABI) that weft reads.
+// MinABI and MaxABI are the first and the last version of the format (ABI) that weft reads.
 const (
 	MinABI = 16
 	MaxABI = 20
@@ -24,7 +24,7 @@ const (
 var compressions = [...]string{"None", "ZSTD", "Histogram", "SZ", "ZFP", "ZSTD_Histogram"}
 
 // String returns Pallas' name of the compression.
-func (c Compression) String() string { return name(compressions[:], uint32(c)) }
+func (c Compression) String() string { return nameOrNumber(compressions[:], uint32(c)) }
 
 // Lossy reports whether the compression changes values.
 func (c Compression) Lossy() bool { return c == Histogram || c == ZFP || c == ZSTDHistogram || c == SZ }
@@ -42,13 +42,12 @@ const (
 var encodings = [...]string{"None", "Masking", "LeadingZeroes"}
 
 // String returns Pallas' name of the encoding.
-func (e Encoding) String() string { return name(encodings[:], uint32(e)) }
+func (e Encoding) String() string { return nameOrNumber(encodings[:], uint32(e)) }
 
 // LoopFinding is the method by which the writer looked for repetitions.
 type LoopFinding uint32
 
-// The methods to look for repetitions: not at all, in all tokens, or within the last MaxLoopLength
-// tokens.
+// The methods: none, search in all tokens, or search in the last MaxLoopLength tokens.
 const (
 	NoLoops LoopFinding = iota
 	BasicLoops
@@ -58,9 +57,9 @@ const (
 var loopFindings = [...]string{"None", "Basic", "BasicTruncated"}
 
 // String returns Pallas' name of the method.
-func (l LoopFinding) String() string { return name(loopFindings[:], uint32(l)) }
+func (l LoopFinding) String() string { return nameOrNumber(loopFindings[:], uint32(l)) }
 
-// TimestampStorage is a setting of the main file that nothing else depends on.
+// TimestampStorage is a setting of the main file without an effect on the rest of the trace.
 type TimestampStorage uint32
 
 const maxStorage TimestampStorage = 2
@@ -68,16 +67,16 @@ const maxStorage TimestampStorage = 2
 var storages = [...]string{"None", "Delta", "Timestamp"}
 
 // String returns Pallas' name of the setting.
-func (t TimestampStorage) String() string { return name(storages[:], uint32(t)) }
+func (t TimestampStorage) String() string { return nameOrNumber(storages[:], uint32(t)) }
 
-func name(names []string, i uint32) string {
+func nameOrNumber(names []string, i uint32) string {
 	if i < uint32(len(names)) {
 		return names[i]
 	}
 	return fmt.Sprintf("unknown (%d)", i)
 }
 
-// Parameters are the settings of a trace, which apply to all its threads (docs/formats/pallas.md,
+// Parameters holds the settings of a trace, which apply to all of its threads (docs/formats/pallas.md,
 // "Main file").
 type Parameters struct {
 	ABI              uint8
@@ -88,7 +87,7 @@ type Parameters struct {
 	MaxLoopLength    uint64
 	TimestampStorage TimestampStorage
 
-	stored Encoding // the encoding that the file states, even if the compression is lossy
+	stored Encoding // as stated in the file, even if the compression is lossy
 }
 
 // parameters reads the settings. It reports an error for a version, compression or encoding that

@@ -1,13 +1,13 @@
 package pallas
 
-// prefetcher loads blocks in another goroutine before they are needed: one block of each event at
-// a time.
+// prefetcher loads blocks in a goroutine before they are needed, at most one block of each event at a
+// time.
 type prefetcher struct {
 	jobs chan prefetchJob
 	done chan struct{}
 }
 
-// prefetchJob asks for a block to be loaded into room.
+// prefetchJob is the request to load a block into the memory of room.
 type prefetchJob struct {
 	v    *Vector
 	x    *Block
@@ -35,13 +35,13 @@ func newPrefetcher(t *Thread) *prefetcher {
 		defer r.close()
 		for j := range a.jobs {
 			values, err := r.read(j.room, t.times, j.v, j.x)
-			j.to <- loadedBlock{values, err} // does not block: the channel has a buffer
+			j.to <- loadedBlock{values, err} // never blocks, because the channel has a buffer
 		}
 	}()
 	return a
 }
 
-// stop ends the goroutine, and returns when no file is being read any more.
+// stop ends the goroutine. It returns when no file is being read any more.
 func (a *prefetcher) stop() {
 	if a != nil {
 		close(a.jobs)

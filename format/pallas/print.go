@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Compat prints what pallas_print -T prints, complete and in order. The tool itself crashes on
-// some traces (docs/formats/pallas.md, "pallas_print").
+// Compat prints the output of pallas_print -T, complete and in order. The tool itself crashes for some
+// traces (docs/formats/pallas.md, "pallas_print").
 func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
 	w io.Writer) error {
 	if p.Tool != nil {
@@ -35,7 +35,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	}
 	d := &decoder{model: m, opt: opt}
 	out := bufio.NewWriterSize(w, 64<<10)
-	// The tool prints archives by number.
+	// The tool prints archives in the order of their ids.
 	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
 	for _, id := range d.threads {
 		if p.Location != nil && !p.Location(d.location[id]) {
@@ -52,11 +52,10 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	return out.Flush()
 }
 
-// errLimit ends printing after the last wanted event.
+// errLimit ends the printing after the last wanted event.
 var errLimit = errors.New("pallas: no more events are to be printed")
 
-// printThread prints the events of a thread. It subtracts the number of printed events from
-// p.Limit.
+// printThread prints the events of a thread. It reduces p.Limit by the number of printed events.
 func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printing, w *bufio.Writer) error {
 	t, err := d.thread(id, leanThread)
 	if t == nil || err != nil {
@@ -64,7 +63,7 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	}
 	defer t.Close()
 	fmt.Fprintf(w, "%21s\n", "Timestamp")
-	texts := make([]string, len(t.Events)) // empty for events that are not wanted
+	texts := make([]string, len(t.Events)) // by event; empty for events that are not wanted
 	for i := range t.Events {
 		if p.Kind == nil || p.Kind(kindOf(t.Events[i].Record)) {
 			texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"
@@ -93,11 +92,10 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	if errors.Is(err, errLimit) {
 		return err
 	}
-	return fail(d.opt, "pallas.damaged", err)
+	return asDefect(d.opt, "pallas.damaged", err)
 }
 
-// kindOf returns the kind of a record in the common model, or [trace.NoKind] if only Pallas has
-// such records.
+// kindOf returns the kind of a record, or [trace.NoKind] if only Pallas has such records.
 func kindOf(r Record) trace.Kind {
 	if int(r) < len(recordKinds) {
 		return recordKinds[r].kind
@@ -105,7 +103,7 @@ func kindOf(r Record) trace.Kind {
 	return trace.NoKind
 }
 
-// appendSeconds appends a time in seconds as printf formats a double with %21.9f.
+// appendSeconds appends a time in seconds, formatted like a double with %21.9f of printf.
 func appendSeconds(b []byte, t uint64) []byte {
 	if t < 1<<53 {
 		return fmt.Appendf(b, "%11d.%09d", t/1e9, t%1e9)
@@ -113,7 +111,7 @@ func appendSeconds(b []byte, t uint64) []byte {
 	return fmt.Appendf(b, "%21.9f", float64(t)/1e9)
 }
 
-// describe returns the text that pallas_print prints for an event.
+// describe returns the text of an event as pallas_print prints it.
 func (d *Definitions) describe(e *Event) string {
 	v, ok := e.Record.Values(e.Payload)
 	if !ok {
@@ -146,7 +144,7 @@ func (d *Definitions) describe(e *Event) string {
 	case MPIRecv:
 		return "MPI_RECV(" + with("src comm tag len") + ")"
 	case MPIIrecv:
-		v[4] = v[2] // the tool prints the tag twice
+		v[4] = v[2] // the tool prints the tag in this place, too
 		return "MPI_IRECV(" + with("src comm tag len tag") + ")"
 	case MPICollectiveEnd:
 		return "MPI_COLLECTIVE_END(" + with("op comm root sent recv") + ")"

@@ -2,37 +2,37 @@ package pallas
 
 import "slices"
 
-// Reader steps through the grammar of a thread (in Pallas: ThreadReader) token by token: into
-// sequences and loops, or past them. It counts the occurrences of each event and sequence that it
-// passes. It must be used by one goroutine at a time.
+// Reader steps through the grammar of a thread token by token, into sequences and loops or past them
+// (in Pallas: ThreadReader). It counts the occurrences of each event and sequence that it passes. Only
+// one goroutine at a time may use it.
 //
-// A step takes constant time, except for a step past a sequence or loop. That takes time
-// proportional to the number of different events and sequences in it.
+// A step takes constant time, unless it passes a sequence or loop. Then it takes time proportional to
+// the number of different events and sequences inside.
 type Reader struct {
 	t    *Thread
 	g    *outline
-	seen [2][]uint64 // number of occurrences passed so far: of events, and of sequences, by index
+	seen [2][]uint64 // occurrences passed so far: of events, and of sequences, by index
 	in   []enclosing
-	all  [][]containedCount // contents of each sequence, computed on first use
+	all  [][]containedCount // the contents of each sequence, computed on first use
 }
 
-// enclosing is a sequence or loop that encloses the reader's position.
+// enclosing is a sequence or loop around the position of the reader.
 type enclosing struct {
 	token  Token
-	tokens []Token // of a sequence; of a loop its only token, the sequence that it repeats
+	tokens []Token // the tokens of a sequence; for a loop, the token of the sequence that it repeats
 	next   int     // index of the current token
-	left   uint32  // iterations of a loop that follow the current one
+	left   uint32  // for a loop: number of iterations after the current one
 }
 
-// containedCount is the number of times that an event or a sequence occurs in another sequence.
+// containedCount states how often an event or a sequence occurs in another sequence.
 type containedCount struct {
 	sequence bool
 	place    int
 	times    uint64
 }
 
-// NewReader returns a reader at the first token of the thread's root. The error is a
-// [GrammarError] if the grammar cannot be followed.
+// NewReader returns a reader at the first token of the thread's root. The error is a [GrammarError] if
+// the grammar is damaged.
 func NewReader(t *Thread) (*Reader, error) {
 	g := newOutline(t)
 	if g.err != nil {
@@ -58,8 +58,8 @@ func (r *Reader) Token() Token {
 // root.
 func (r *Reader) Depth() int { return len(r.in) - 1 }
 
-// Occurrence returns which occurrence of its event or sequence the current token is, counted from
-// 0. For a loop it returns the occurrence of the sequence in its first iteration.
+// Occurrence returns the number of the current token among the occurrences of its event or sequence,
+// counted from 0. For a loop, it is the number of the sequence in the first iteration.
 func (r *Reader) Occurrence() uint64 {
 	s, ok := r.t.step(r.Token())
 	switch {
@@ -85,9 +85,9 @@ func (r *Reader) Time() (uint64, error) {
 }
 
 // Duration returns the duration of the current token in nanoseconds. For a block, exclusive is the
-// duration without the blocks inside of it. For a sequence of the other type it is the duration of
-// the blocks inside of it (docs/formats/pallas.md, "Vectors"). For a loop, duration is that of all
-// iterations together, and exclusive the time that they spend in blocks. For an event both are 0.
+// duration without the blocks inside it. For a sequence of the other type, it is the duration of the
+// blocks inside it (docs/formats/pallas.md, "Vectors"). For a loop, duration is that of all iterations
+// together, and exclusive the time that they spend in blocks. For an event, both are 0.
 func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 	s, ok := r.t.step(r.Token())
 	if !ok || s.sequence < 0 || s.times == 0 {
@@ -115,9 +115,9 @@ func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 	return duration, exclusive, err
 }
 
-// Next moves past the current token and everything inside of it, to the next token of the
-// enclosing sequence or the next iteration of the enclosing loop. At the end it returns false;
-// Token then returns [NoToken].
+// Next moves past the current token and everything inside it, to the next token of the enclosing
+// sequence, or to the next iteration of the enclosing loop. At the end, it returns false, and Token
+// returns [NoToken].
 func (r *Reader) Next() bool {
 	f := &r.in[len(r.in)-1]
 	if f.next >= len(f.tokens) {
@@ -153,8 +153,8 @@ func (r *Reader) Enter() bool {
 	return true
 }
 
-// Leave moves out of the enclosing sequence or loop, past the rest of it, to the token that
-// follows. Its result is that of Next. In the root it does nothing and returns false.
+// Leave moves out of the enclosing sequence or loop, past the rest of it, to the next token. Its result
+// is that of Next. In the root, it does nothing and returns false.
 func (r *Reader) Leave() bool {
 	if len(r.in) == 1 {
 		return false
@@ -167,7 +167,7 @@ func (r *Reader) Leave() bool {
 		r.pass(f.tokens[f.next], 1)
 	}
 	r.in = r.in[:len(r.in)-1]
-	// The token that was left has been counted already.
+	// The token that was left has already been counted.
 	f = &r.in[len(r.in)-1]
 	if f.left > 0 {
 		f.left--
@@ -177,8 +177,8 @@ func (r *Reader) Leave() bool {
 	return f.next < len(f.tokens)
 }
 
-// Step moves to the next token in the order of time. It enters sequences if sequences is set and
-// loops if loops is set, and leaves them at their ends. It returns false at the end of the thread.
+// Step moves to the next token in the order of time. It enters sequences if sequences is set, and loops
+// if loops is set. It leaves them at their ends. It returns false at the end of the thread.
 func (r *Reader) Step(sequences, loops bool) bool {
 	k := r.Token()
 	if sequences && k.Type() == SequenceToken || loops && k.Type() == LoopToken {
@@ -197,7 +197,7 @@ func (r *Reader) Step(sequences, loops bool) bool {
 	return true
 }
 
-// pass counts the occurrences of a token that is skipped the given number of times.
+// pass counts the occurrences inside a token that is skipped the given number of times.
 func (r *Reader) pass(k Token, times uint64) {
 	s, _ := r.t.step(k)
 	if s.event >= 0 {
@@ -215,12 +215,12 @@ func (r *Reader) pass(k Token, times uint64) {
 	}
 }
 
-// contents returns how often events and other sequences occur in the sequence at an index.
+// contents returns how often events and other sequences occur in a sequence, given its index.
 func (r *Reader) contents(at int) []containedCount {
 	if r.all[at] != nil {
 		return r.all[at]
 	}
-	// The order of the outline has inner sequences first.
+	// In the order of the outline, inner sequences come first.
 	needed := map[int]bool{at: true}
 	end := slices.Index(r.g.order, at)
 	for i := end; i >= 0; i-- {
@@ -241,7 +241,7 @@ func (r *Reader) contents(at int) []containedCount {
 	return r.all[at]
 }
 
-// add computes the contents of a sequence from those of the sequences inside of it.
+// add computes the contents of a sequence from those of the sequences in it.
 func (r *Reader) add(at int) []containedCount {
 	l := []containedCount{}
 	places := map[containedCount]int{}
@@ -269,7 +269,7 @@ func (r *Reader) add(at int) []containedCount {
 	return l
 }
 
-// Checkpoint is a position that a [Reader] can return to.
+// Checkpoint is a position to which a [Reader] can return.
 type Checkpoint struct {
 	seen [2][]uint64
 	in   []enclosing
@@ -280,7 +280,7 @@ func (r *Reader) Checkpoint() *Checkpoint {
 	return &Checkpoint{[2][]uint64{slices.Clone(r.seen[0]), slices.Clone(r.seen[1])}, slices.Clone(r.in)}
 }
 
-// Restore moves to a position of a reader of the same thread.
+// Restore moves to a position of this reader, or of another reader of the same thread.
 func (r *Reader) Restore(c *Checkpoint) {
 	copy(r.seen[0], c.seen[0])
 	copy(r.seen[1], c.seen[1])

@@ -5,8 +5,8 @@ import "fmt"
 // Record is the type of an event (docs/formats/pallas.md, "Event records").
 type Record uint32
 
-// The records. The comment of a record lists the fields of its payload; for a record without a
-// comment the format defines no payload.
+// The records. The comment behind a record lists the fields of its payload. The format defines no
+// payload for a record without a comment.
 const (
 	Invalid Record = iota
 	MeasurementOnOff
@@ -68,11 +68,11 @@ const (
 	CommDestroy
 	Generic // string
 	BufferFlush
-	maxRecord // marks an unused place in a thread's list of events
+	maxRecord // marks an unused element of a thread's list of events
 )
 
-// closers maps each record that opens something to the record that closes it, and openers the
-// other way round. Other records map to Invalid.
+// closers maps each record that begins something to the record that ends it. openers maps the other way
+// round. Both map other records to Invalid.
 var (
 	closers = [maxRecord]Record{Enter: Leave, OMPFork: OMPJoin, ThreadFork: ThreadJoin, ThreadTeamBegin: ThreadTeamEnd,
 		ThreadBegin: ThreadEnd}
@@ -80,7 +80,7 @@ var (
 		ThreadEnd: ThreadBegin}
 )
 
-// closing returns the record that closes what r opens; ok is false if r opens nothing.
+// closing returns the record that ends what r begins. ok is false if r begins nothing.
 func (r Record) closing() (end Record, ok bool) {
 	if r < maxRecord {
 		end = closers[r]
@@ -88,7 +88,7 @@ func (r Record) closing() (end Record, ok bool) {
 	return end, end != Invalid
 }
 
-// opening returns the record that opens what r closes; ok is false if r closes nothing.
+// opening returns the record that begins what r ends. ok is false if r ends nothing.
 func (r Record) opening() (start Record, ok bool) {
 	if r < maxRecord {
 		start = openers[r]
@@ -96,7 +96,7 @@ func (r Record) opening() (start Record, ok bool) {
 	return start, start != Invalid
 }
 
-// field is a field of a payload. It has 8 bytes if it is wide, and 4 otherwise.
+// field is a field of a payload. A wide field has 8 bytes, other fields have 4.
 type field struct {
 	name string
 	wide bool
@@ -113,8 +113,7 @@ var (
 	taskField    = []field{{"task", true}}
 )
 
-// recordSpec describes a record: its name, and the fields of its payload if the format defines
-// them.
+// recordSpec describes a record: its name, and the fields of its payload if the format defines any.
 type recordSpec struct {
 	name    string
 	defined bool
@@ -193,9 +192,8 @@ func (r Record) String() string {
 	return fmt.Sprintf("record %d", uint32(r))
 }
 
-// Values returns the fields of a payload, in the order of the format document. It returns false
-// for ok if the format does not define the fields, or if the payload does not have their total
-// length.
+// Values returns the fields of a payload, in the order of the format's documentation. ok is false if
+// the format does not define the fields, or if the payload has another length.
 func (r Record) Values(payload []byte) (values []uint64, ok bool) {
 	if r >= maxRecord || !records[r].defined {
 		return nil, false

@@ -10,33 +10,34 @@ import (
 	"github.com/weft-trace/weft/internal/openset"
 )
 
-// Recorder writes a thread. It takes the thread's events in the order of time and finds
-// repetitions. It writes times in blocks of 1000 as soon as a block is full; if there are many
-// threads or events, it writes smaller blocks. Its memory is that of the grammar, some 100 KB, and
-// its share of the 64 MB that all threads have together. It must be used by one goroutine at a
-// time. For the same bytes in each run, all threads must begin before any is recorded.
+// Recorder writes the events of a thread. It takes them in the order of time and finds repetitions. It
+// writes times in blocks of 1000, as soon as a block is full. If there are many threads or events, it
+// writes smaller blocks. Its memory is that of the grammar, some 100 KB, and its share of the 64 MB for
+// all threads together. Only one goroutine at a time may use it. To get the same bytes in each run,
+// begin all threads before you record any of them.
 //
-// A recorder finds a repetition when the last tokens of a function, up to MaxLoopLength of them,
-// occur twice in a row.
+// A recorder finds a repetition when the last tokens of a function, up to MaxLoopLength of them, occur
+// twice in a row.
 type Recorder struct {
 	w *threadWriter
 	g finder
 
 	open      []openRecord
-	openIndex openset.Index[openRecord] // index of open
+	openIndex openset.Index[openRecord] // finds elements of open
 	last      uint64                    // time of the last event
 	start     uint64
 	started   bool
 
-	visits [2][]uint32       // by region with a small id: 1 + the number of its enter event, and of its leave event
-	byKey  map[string]uint32 // the numbers of all other events
+	// enter and leave events by region, for regions with a small id: 1 + the number of the event
+	visits [2][]uint32
+	byKey  map[string]uint32 // numbers of all other events
 	key    []byte
 
 	events    []*recordedEvent
 	sequences []*[sequencePiece]recordedSequence // by their numbers in the grammar
 }
 
-// finder finds repetitions. It is a [grammar.Builder] or a [grammar.Reference].
+// finder finds repetitions: it is a [grammar.Builder] or a [grammar.Reference].
 type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
@@ -55,7 +56,7 @@ type openRecord struct {
 type recordedEvent struct {
 	record     Record
 	payload    string
-	attributes *[]byte // nil if no occurrence has any
+	attributes *[]byte // nil if no occurrence has attributes
 	times      recordedVector
 }
 
@@ -67,15 +68,15 @@ func (e *recordedEvent) attributeLists() []byte {
 	return *e.attributes
 }
 
-// recordedSequence holds the occurrences of a sequence. In irregular programs most sequences occur
-// once; they have no vectors.
+// recordedSequence holds the occurrences of a sequence. In irregular programs, most sequences occur
+// once. Those have no vectors.
 type recordedSequence struct {
 	once    bool
 	first   [3]uint64 // duration, exclusive duration and start of the first occurrence
 	vectors *[3]recordedVector
 }
 
-// sequencePiece is the number of sequences that are allocated together.
+// sequencePiece is the number of sequences in one allocation.
 const sequencePiece = 64
 
 func newRecorder(w *threadWriter) *Recorder {
@@ -106,7 +107,7 @@ func (r *Recorder) occurrences(s uint32) *recordedSequence {
 	return &r.sequences[s/sequencePiece][s%sequencePiece]
 }
 
-// OrderError reports an event whose time is before that of the previous event.
+// OrderError reports an event with an earlier time than the event before it.
 type OrderError struct{ Time, Last uint64 }
 
 // Error describes both times.
@@ -114,17 +115,18 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d ns, expected one at %d ns or later", e.Time, e.Last)
 }
 
-// Enter records that a region is entered at a time in nanoseconds. Times must not decrease; if one
-// does, Enter records nothing and returns an [OrderError].
+// Enter records the enter of a region. The time is in nanoseconds. If it is less than that of the event
+// before, Enter records nothing and returns an [OrderError].
 func (r *Recorder) Enter(time uint64, region Ref) error { return r.visit(time, Enter, region) }
 
-// Leave records that a region is left. Regions still open inside of it end before; no event is
-// added for them. A leave of a region that is not open is an event without an effect on others.
+// Leave records the leave of a region. It also ends the visits inside that region that are still open,
+// without an event for each of them. A leave of a region that is not open is recorded, but has no
+// effect on other visits.
 func (r *Recorder) Leave(time uint64, region Ref) error { return r.visit(time, Leave, region) }
 
 const smallRegions = 1 << 12
 
-// errClosed is returned for an event of a thread that has been closed.
+// errClosed is the error for an event of a thread that has been closed.
 var errClosed = errors.New("pallas: found an event after the end of its thread, expected none")
 
 func (r *Recorder) visit(time uint64, record Record, region Ref) error {
@@ -140,8 +142,8 @@ func (r *Recorder) visit(time uint64, record Record, region Ref) error {
 	return r.add(time, record, region, r.event(record, payload[:]), nil)
 }
 
-// Record records an event of any other kind. The payload is that of docs/formats/pallas.md ("Event
-// records"), at most 250 bytes; Record copies it. Attributes may be nil.
+// Record records an event of any other kind. The payload has the form of docs/formats/pallas.md ("Event
+// records"), and at most 250 bytes. Record copies it. The attributes may be nil.
 func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes []Value) error {
 	if len(payload) > maxPayload {
 		return fmt.Errorf("found a payload of %d bytes, expected %d at most", len(payload), maxPayload)
@@ -158,7 +160,7 @@ func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes
 
 const maxPayload = 250
 
-// event returns the number of an event, and defines it on first use.
+// event returns the number of an event. It defines the event on first use.
 func (r *Recorder) event(record Record, payload []byte) uint32 {
 	if (record == Enter || record == Leave) && len(payload) == 4 {
 		if region := binary.LittleEndian.Uint32(payload); region < smallRegions {
@@ -196,12 +198,12 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 		r.started, r.start = true, time
 	}
 	if r.w.w.compatible {
-		region = 0 // any leave closes the level of the innermost enter
+		region = 0 // any leave ends the level of the innermost enter
 	}
 	closes := false
 	if start, ok := record.opening(); ok {
 		var err error
-		if closes, err = r.match(start, region); err != nil {
+		if closes, err = r.endMatching(start, region); err != nil {
 			return err
 		}
 	}
@@ -211,7 +213,7 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 		r.open = append(r.open, openRecord{record, region})
 		r.g.Open(time)
 	}
-	if err := r.store(time, event, attributes); err != nil {
+	if err := r.appendEvent(time, event, attributes); err != nil {
 		return err
 	}
 	if closes {
@@ -225,9 +227,10 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	return nil
 }
 
-// checkpointDue reports whether to make a checkpoint, after enough bytes of times have been
-// written. That is the case for the first checkpoint, if a checkpoint is much smaller than the
-// times written since the last one, or if ten times as much has been written as at the last one.
+// checkpointDue reports whether to write a checkpoint. It looks only when enough bytes of times have
+// been written since the last one. Then a checkpoint is due if it is the first one, if it would be much
+// smaller than the times written since the last one, or if ten times as much has been written as at the
+// last one.
 func (r *Recorder) checkpointDue() bool {
 	const bytes = 230 // size of a sequence with its sums
 	t := r.w
@@ -241,9 +244,9 @@ func (r *Recorder) checkpointDue() bool {
 	return true
 }
 
-// match ends levels until the innermost one was opened by start for region. It ends none, and
-// returns false, if no level was.
-func (r *Recorder) match(start Record, region uint32) (found bool, err error) {
+// endMatching ends levels up to and including the innermost one that the record start opened for the
+// region. If there is no such level, it ends none and returns false.
+func (r *Recorder) endMatching(start Record, region uint32) (found bool, err error) {
 	k := openRecord{start, region}
 	at := len(r.open) - 1
 	if at >= 0 && r.open[at] != k {
@@ -268,8 +271,8 @@ func (r *Recorder) endLevel() error {
 	return r.g.Close(r.last)
 }
 
-// store appends an event to the innermost level.
-func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
+// appendEvent appends an event to the innermost level.
+func (r *Recorder) appendEvent(time uint64, event uint32, attributes []Value) error {
 	e := r.events[event]
 	if len(attributes) > 0 {
 		var err error
@@ -286,12 +289,12 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 	return r.g.Add(event, time)
 }
 
-// Checkpoint writes the current grammar, so that everything recorded so far can be read if the
-// program dies; what is open then has no end. Its cost is proportional to the length of the
-// grammar. The recorder makes checkpoints by itself: the first after 130,000 times, and further
-// ones every two million. If the grammar is nearly as long as the thread, it makes one when ten
-// times as many have been recorded as at the last one. Compatible recordings have no checkpoints;
-// see [WriterOptions].
+// Checkpoint writes the current grammar, so that everything recorded so far can be read even if the
+// program dies. Visits that are open then have no end. Its cost is proportional to the length of the
+// grammar. The recorder also writes checkpoints by itself: the first after 130,000 times, and further
+// ones every two million. If the grammar is nearly as long as the thread, it waits until ten times as
+// many times have been recorded as at the last one. Compatible recordings have no checkpoints; see
+// [WriterOptions].
 func (r *Recorder) Checkpoint() error {
 	if r.w.finished || !r.started || r.w.w.compatible {
 		return nil
@@ -299,14 +302,14 @@ func (r *Recorder) Checkpoint() error {
 	return r.w.write(r.g.Tokens())
 }
 
-// firstCheckpoint is the number of bytes of times, before compression, that a thread writes before
-// its first checkpoint, and checkpointBytes the smallest number that it writes between later ones.
+// firstCheckpoint is the number of bytes of times, before compression, that a thread writes before its
+// first checkpoint. checkpointBytes is the smallest number that it writes between later ones.
 const (
 	firstCheckpoint = 1 << 20
 	checkpointBytes = 16 << 20
 )
 
-// finish ends the open levels and the thread.
+// finish ends the open levels and writes the thread.
 func (r *Recorder) finish() error {
 	for len(r.open) > 0 {
 		if err := r.endLevel(); err != nil {

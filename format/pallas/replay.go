@@ -13,34 +13,34 @@ type replay struct {
 	t     *Thread
 	g     *outline
 	r     *blockReader
-	times []timeIterator // iterator over the times of each event
-	list  []uint32       // the current events, by index
-	at    []uint64       // the times of the current events
+	times []timeIterator // an iterator over the times of each event
+	list  []uint32       // the next events, as indexes
+	at    []uint64       // the times of the next events
 
-	*script // nil if the outline has an error
+	*script // what to replay; nil if the outline has an error
 	where   position
-	above   []position // enclosing sequences
+	above   []position // the enclosing sequences
 	body    []uint32   // events that are to be repeated
 	again   uint64
 
-	heap     *byTime     // orders the events by time; nil if they are delivered by the grammar
-	prefetch *prefetcher // loads blocks in another goroutine; nil to load them when they are needed
+	heap     *byTime     // orders the events by time; nil if the grammar determines their order
+	prefetch *prefetcher // loads blocks in a goroutine; nil if replay loads blocks itself
 }
 
 // position is a place in a sequence.
 type position struct {
-	next, from, end uint32 // indexes in the list of all tokens
-	again           uint64 // iterations that remain of the loop whose body the sequence is
+	next, from, end uint32 // indexes of the list of all tokens
+	again           uint64 // if the sequence is the body of a loop: number of remaining iterations
 }
 
-// timeIterator iterates over the times of an event.
+// timeIterator iterates over the times of one event.
 type timeIterator struct {
-	values []uint64         // of the current block
-	next   int              // index in values
+	values []uint64         // values of the current block
+	next   int              // index of the next value
 	block  int              // index of the next block
-	lost   uint64           // occurrences of an unreadable block that remain to be skipped
-	coming chan loadedBlock // delivers the next block, if blocks are loaded in another goroutine
-	broken bool             // a block was unreadable: the occurrence numbers are unknown from there on
+	lost   uint64           // number of occurrences from an unreadable block that are still to be skipped
+	coming chan loadedBlock // delivers the next block, if a goroutine loads the blocks
+	broken bool             // a block was unreadable, so the numbers of later occurrences are unknown
 }
 
 // replayRows is the approximate number of events that replay delivers at a time.
@@ -55,19 +55,19 @@ func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 	return x
 }
 
-// enter returns the beginning of a sequence that occurs the given number of times.
+// enter returns the position at the start of a sequence that occurs the given number of times.
 func (s *script) enter(sequence uint32, times uint64) position {
 	from := s.lists.from[sequence]
 	return position{from, from, s.lists.from[sequence+1], times - 1}
 }
 
-// begin moves to the first event.
+// begin moves to the first event of the thread.
 func (x *replay) begin() {
 	x.where, x.above, x.again = x.enter(x.root, 1), x.above[:0], 0
 }
 
-// skip moves past the given numbers of occurrences of each event, whose times must have been set
-// by seek. It follows the grammar once. It returns false if the grammar has other events there,
+// skip moves past the given number of occurrences of each event. The caller has already moved the times
+// with seek. skip follows the grammar once. It returns false if the grammar has other events there,
 // because times go back.
 func (x *replay) skip(before []uint64) (ok bool) {
 	x.begin()
@@ -82,7 +82,7 @@ func (x *replay) skip(before []uint64) (ok bool) {
 	for left > 0 {
 		w := &x.where
 		if w.next == w.end {
-			// Sequences are skipped as a whole, so that no loop ends here.
+			// Sequences are skipped as a whole, so no loop ends here.
 			if len(x.above) == 0 {
 				return false
 			}
@@ -98,7 +98,7 @@ func (x *replay) skip(before []uint64) (ok bool) {
 			left--
 			continue
 		case listedEvents:
-			list := x.listed(k.ID())
+			list := x.eventList(k.ID())
 			n := min(left, uint64(len(list)))
 			for _, e := range list[:n] {
 				events[e]++
@@ -122,12 +122,12 @@ func (x *replay) skip(before []uint64) (ok bool) {
 			*w = x.enter(l.sequence, l.times)
 		}
 	}
-	x.count(sequences, events)
+	x.countEvents(sequences, events)
 	return slices.Equal(events, before)
 }
 
-// next returns the next events in the order of the grammar, and their times; none at the end. The
-// slices are valid until the next call. next may return events together with an error.
+// next returns the next events in the order of the grammar, and their times. At the end, it returns
+// none. The slices are valid until the next call. next may return an error together with events.
 func (x *replay) next() (events []uint32, times []uint64, err error) {
 	if x.heap != nil {
 		x.list = x.list[:0]
@@ -176,7 +176,7 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 		default:
 			l := x.loops[id]
 			if l.listed != notListed {
-				if x.body, x.again = x.listed(l.listed), l.times; len(x.body) == 0 {
+				if x.body, x.again = x.eventList(l.listed), l.times; len(x.body) == 0 {
 					x.again = 0
 				}
 				n = x.repeat(list, n)
@@ -190,8 +190,8 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 	return x.gather()
 }
 
-// repeat appends the events of the body to list, which holds n, as often as they fit. It returns
-// the new number.
+// repeat appends the events of the body to list, which holds n events, as often as there is room. It
+// returns the new number of events.
 func (x *replay) repeat(list []uint32, n int) int {
 	size := len(x.body)
 	if x.again == 0 {
@@ -201,13 +201,13 @@ func (x *replay) repeat(list []uint32, n int) int {
 	x.again -= uint64(k)
 	from, end := n, n+k*size
 	n += copy(list[n:], x.body)
-	for n < end { // each step doubles the number
+	for n < end { // each step doubles the number of events
 		n += copy(list[n:end], list[from:n])
 	}
 	return n
 }
 
-// gather looks up the times of the events in the list.
+// gather looks up the times of the events in list.
 func (x *replay) gather() ([]uint32, []uint64, error) {
 	if cap(x.at) < len(x.list) {
 		x.at = make([]uint64, len(x.list)+maxListed)
@@ -224,8 +224,8 @@ func (x *replay) gather() ([]uint32, []uint64, error) {
 	return x.list, at, nil
 }
 
-// gatherLoading continues gather at index i of the list, where a block must be loaded. It leaves out
-// events whose times cannot be read.
+// gatherLoading continues gather at index i of list, where it must load a block. It leaves out events
+// whose times cannot be read.
 func (x *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
 	n := i
 	for _, e := range x.list[i:] {
@@ -269,7 +269,7 @@ func (x *replay) fill(e int) error {
 	return nil
 }
 
-// load reads the next block, and requests the one after it.
+// load reads the next block, and requests the one after it from the prefetcher.
 func (x *replay) load(t *timeIterator, v *Vector) (err error) {
 	if x.prefetch == nil {
 		t.values, err = x.r.read(t.values[:0], x.t.times, v, &v.Blocks[t.block])
@@ -284,7 +284,7 @@ func (x *replay) load(t *timeIterator, v *Vector) (err error) {
 		t.values, err = l.values, l.err
 	}
 	if next := t.block + 1; next < len(v.Blocks) {
-		if b := &v.Blocks[next]; x.r.has(x.t.times, b) {
+		if b := &v.Blocks[next]; x.r.isKept(x.t.times, b) {
 			values, err := x.r.read(old[:0], x.t.times, v, b)
 			t.coming <- loadedBlock{values, err}
 		} else {
@@ -295,7 +295,7 @@ func (x *replay) load(t *timeIterator, v *Vector) (err error) {
 }
 
 // fillReadable loads the next block of an event's times that can be read, if there is one. It returns
-// the first error that it meets.
+// the first error.
 func (x *replay) fillReadable(e int) (first error) {
 	t := &x.times[e]
 	for t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
@@ -304,8 +304,8 @@ func (x *replay) fillReadable(e int) (first error) {
 	return first
 }
 
-// seek moves each event to its first time that is not before from. It returns the number of
-// earlier occurrences of each event. It loads at most one block of each event.
+// seek moves each event to its first time from the time from on. It returns the number of earlier
+// occurrences of each event. It loads at most one block of each event.
 func (x *replay) seek(from uint64) (before []uint64, err error) {
 	before = make([]uint64, len(x.times))
 	for e := range x.times {
@@ -323,8 +323,8 @@ func (x *replay) seek(from uint64) (before []uint64, err error) {
 	return before, nil
 }
 
-// blocksBefore returns the first block with times of to or later, and the number of times in the blocks
-// before it.
+// blocksBefore returns the index of the first block that has times of to or later, and the number of
+// times in the blocks before it.
 func (v *Vector) blocksBefore(to uint64) (block int, before uint64) {
 	block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= to })
 	for i := range block {
@@ -351,8 +351,8 @@ func (x *replay) countBefore(to uint64) (n uint64, err error) {
 	return n, nil
 }
 
-// firstFrom returns the time of the first occurrence, at or after a time, of the events for which
-// wanted returns true, or 2⁶⁴−1 if there is none. It loads at most one block of each event.
+// firstFrom returns the time of the first occurrence, from the time from on, of the events for which
+// wanted returns true. It returns 2⁶⁴−1 if there is none. It loads at most one block of each event.
 func (x *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, err error) {
 	first = math.MaxUint64
 	var values []uint64
@@ -376,7 +376,7 @@ func (x *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, 
 	return first, nil
 }
 
-// ascending reports whether the first and last times of all blocks of each event do not decrease.
+// ascending reports whether the first and last times of the blocks of each event never decrease.
 func (t *Thread) ascending() bool {
 	for e := range t.Events {
 		last := uint64(0)
@@ -390,10 +390,9 @@ func (t *Thread) ascending() bool {
 	return true
 }
 
-// orderByTime makes next deliver all events in the order of time, without the grammar, for threads
-// whose grammar lacks events. Of events with the same time, records that close something come
-// first, then those that come first in the thread's list. It returns the first error of loading
-// blocks.
+// orderByTime makes next deliver all events in the order of time, without the grammar. It serves
+// threads whose grammar lacks events. Among events with the same time, records that end something come
+// first, and then the order of the thread's list counts. It returns the first error of loading a block.
 func (x *replay) orderByTime() error {
 	var first error
 	x.heap = &byTime{x: x}
@@ -411,8 +410,8 @@ func (x *replay) orderByTime() error {
 	return first
 }
 
-// nextByTime does the work of next in the order of time. It leaves out events whose times cannot be
-// read.
+// nextByTime does the work of next for events in the order of time. It leaves out events whose times
+// cannot be read.
 func (x *replay) nextByTime() (first error) {
 	h := x.heap
 	x.at = x.at[:0]
@@ -432,7 +431,7 @@ func (x *replay) nextByTime() (first error) {
 	return first
 }
 
-// byTime is a heap of events, ordered by their next times.
+// byTime is a heap of events, ordered by the next time of each.
 type byTime struct {
 	x    *replay
 	list []uint32

@@ -7,21 +7,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// requestsOption is the option that chooses how requests are numbered. A request names an
-// operation that is under way. Other formats number all requests of a trace, so that no two calls
-// are equal and the grammar finds no repetition. By default each request is replaced by a slot:
-// the lowest number that no operation under way of the thread has.
+// requestsOption is the name of the option that chooses how requests are numbered. A request is the
+// number of an operation that is under way. Other formats number all requests of a trace. With such
+// numbers, no two calls are equal, and the grammar finds no repetition. Therefore each request is by
+// default replaced by a slot: the lowest number that no other operation under way in the thread has.
 const requestsOption = "pallas.requests"
 
-// slots assigns slots to the requests of a thread.
-type slots struct {
+// requestSlots assigns slots to the requests of a thread.
+type requestSlots struct {
 	open map[uint64]uint64 // slots of the operations under way, by request
 	free minHeap
 	next uint64
-	ops  []uint64 // operands of the current row
+	ops  []uint64 // the operands of the current row
 }
 
-// minHeap is a heap of numbers, the lowest first.
+// minHeap is a heap of numbers with the least at the top.
 type minHeap []uint64
 
 func (h minHeap) Len() int           { return len(h) }
@@ -35,8 +35,8 @@ func (h *minHeap) Pop() any {
 	return x
 }
 
-// requestOperand returns the index of the request among the operands of a kind, or -1. ends
-// reports whether the operation is no longer under way after such an event.
+// requestOperand returns the index of the request among the operands of a kind, or -1. ends reports
+// whether such an event ends the operation.
 func requestOperand(k trace.Kind) (at int, ends bool) {
 	switch k {
 	case trace.SendBegin:
@@ -51,8 +51,8 @@ func requestOperand(k trace.Kind) (at int, ends bool) {
 	return -1, false
 }
 
-// operands returns the operands of a row with a slot in place of the request.
-func (s *slots) operands(k trace.Kind, ops []uint64) []uint64 {
+// operands returns the operands of a row, with a slot in place of the request.
+func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	at, ends := requestOperand(k)
 	if at < 0 || at >= len(ops) || ops[at] == trace.Undefined {
 		return ops
@@ -82,7 +82,7 @@ func (s *slots) operands(k trace.Kind, ops []uint64) []uint64 {
 	return s.ops
 }
 
-// countRenumbered adds the requests that were replaced by slots to the loss.
+// countRenumbered counts the requests that were replaced by slots as a loss.
 func (e *encoder) countRenumbered() {
 	for k, n := range e.renumbered {
 		e.loss.Add(k.Spec().Name, "request", format.Degraded,

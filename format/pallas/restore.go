@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// restore builds the model from the definitions that the metadata carry. It returns false if they
-// carry none. Links stay in the metadata until they are needed.
+// restore builds the model from the definitions that the metadata carry. It returns false if they carry
+// none. Links stay in the metadata until they are needed.
 func (m *model) restore() (bool, error) {
 	pairs, err := carrier.UnpackTexts(m.t.metadata(), definitionKey)
 	if len(pairs) == 0 || err != nil {
@@ -58,7 +58,7 @@ func (m *model) placeThreads(a *Archive) error {
 	return nil
 }
 
-// carriedOps returns the operands of a row of a trace that weft wrote. Such a trace stores locations
+// carriedOps converts the operands of a row in a trace that weft wrote. Such a trace stores locations
 // instead of ranks.
 func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	ref := func(v uint64, n int) (uint64, error) {
@@ -87,7 +87,7 @@ func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	return v, errors.Join(err, bad)
 }
 
-// carriedRows adds rows for events of a thread with attributes, in a trace that weft wrote.
+// carriedRows adds rows for events with attributes, in a trace that weft wrote.
 func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 	b := &x.b
 	for i, e := range events {
@@ -95,7 +95,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 		t := x.d.ticks.model(times[i])
 		row := ""
 		if x.t.Events[e].HasAttributes() {
-			list, ok := x.list(i, e)
+			list, ok := x.currentList(i, e)
 			if ok {
 				var err error
 				if x.values, err = list.values(x.values[:0]); err != nil {
@@ -118,7 +118,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			if err == nil {
 				continue
 			}
-			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+			if err := x.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 				Position: trace.Position{File: x.t.path},
 				Record:   fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(),
 				Expected: "what weft wrote; the event is read without it"}); err != nil {

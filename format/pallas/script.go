@@ -5,31 +5,32 @@ import (
 	"math/bits"
 )
 
-// script is a thread's grammar in the form that a replay follows. There may be millions of
-// sequences, so that the fields of each lie close together, without pointers.
+// script is the grammar of a thread in the form that a replay follows. A thread may have millions of
+// sequences. Therefore the fields of each sequence are close together in memory, without pointers.
 type script struct {
 	root uint32
-	// lists holds the sequences. In its tokens, the ids of events and sequences are indexes. A
-	// token of type listedEvents replaces that of a sequence whose events are listed; its id is
-	// their position in events.
+	// lists holds the sequences. In their tokens, the ids of events and sequences are indexes. A
+	// sequence whose events are listed has tokens of type listedEvents, whose id is the position of its
+	// list in events.
 	lists     tokenLists
 	sequences []scriptSequence
 	loops     []scriptLoop // by id
-	// events holds the events of sequences that are short and occur often. Each list follows its
-	// length. Some unused entries follow the last list.
+	// events lists the events of sequences that are short and occur often. Each list has its length
+	// before it. Some unused elements follow the last list.
 	events []uint32
-	// sequences, each after those that it leads to; nil if the order of indexes has this property, except for the root
+	// indexes of the sequences, each after those that its tokens name; nil if the sequences have that
+	// order themselves, except for the root
 	order []int
 }
 
 // scriptSequence holds the properties of a sequence.
 type scriptSequence struct {
 	size   uint64 // number of events in one occurrence
-	left   uint32 // occurrences that no other sequence has accounted for yet
-	listed uint32 // position of its events; notListed, or noEvents if there are none
+	left   uint32 // number of occurrences that are not accounted for by other sequences yet
+	listed uint32 // position of the list of its events in events; notListed, or noEvents if it has none
 }
 
-// scriptLoop is a loop: a sequence and the number of times that it occurs.
+// scriptLoop is a loop: a sequence and how often it is repeated.
 type scriptLoop struct {
 	sequence, listed uint32
 	times            uint64
@@ -39,7 +40,7 @@ const (
 	listedEvents = InvalidToken
 
 	notListed = 0
-	noEvents  = 1 // position of an empty list, at the beginning
+	noEvents  = 1 // position of an empty list, at the start of events
 
 	maxListed    = 512 // length of the longest sequence whose events are listed
 	maxAllListed = 1 << 20
@@ -57,11 +58,12 @@ func newScript(t *Thread, sequences int) *script {
 	return s
 }
 
-// newLeanScript returns the script of a lean thread whose sequences come after those that they lead to,
-// as writers make them. It goes through the tokens once. It assumes that each sequence occurs as
-// often as its vectors have values, and checks this: the sequences that lead to it must account
-// for as many occurrences, up to the root. If they do not, or if the grammar is unusual, newLeanScript
-// changes nothing and returns nil. Otherwise the script takes over the thread's lists.
+// newLeanScript returns the script of a lean thread whose sequences come after those that their tokens
+// name, as in the files of all writers. It goes through the tokens once. It assumes that each sequence
+// occurs as often as its vectors have values. To check this, it counts how many of these occurrences
+// other sequences account for, up to the root. If the check fails, or if the grammar is unusual,
+// newLeanScript changes nothing and returns nil. Otherwise, the script takes over the lists of the
+// thread.
 func newLeanScript(t *Thread) *script {
 	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !t.inOrder || !ok {
@@ -71,7 +73,7 @@ func newLeanScript(t *Thread) *script {
 	s.root, s.lists = uint32(root), t.lists
 	sizes := t.sizes
 	events := make([]uint64, len(t.Events))
-	open := 0 // sequences with occurrences that are not accounted for
+	open := 0 // number of sequences with occurrences that are not accounted for
 	for at := range s.sequences {
 		times := uint64(1)
 		if len(sizes) > 0 && sizes[0].place == at {
@@ -87,7 +89,7 @@ func newLeanScript(t *Thread) *script {
 			n, ok = s.follow(at, uint32(times), uint32(at), events, &open)
 		}
 		if !ok {
-			s.undo(at, at, n)
+			s.undoFollow(at, at, n)
 			return nil
 		}
 	}
@@ -98,7 +100,7 @@ func newLeanScript(t *Thread) *script {
 		ok = ok && n == e.Timestamps.Size && e.Record != maxRecord
 	}
 	if !ok {
-		s.undo(len(s.sequences), root, n)
+		s.undoFollow(len(s.sequences), root, n)
 		return nil
 	}
 	s.finish()
@@ -106,9 +108,10 @@ func newLeanScript(t *Thread) *script {
 	return s
 }
 
-// follow goes through a sequence that occurs the given number of times and leads only to sequences
-// before limit. It counts the events and, in open, the sequences with occurrences that are not
-// accounted for. If the sequence is unusual, follow stops at token n and returns false.
+// follow goes through a sequence that occurs the given number of times, and whose tokens name only
+// sequences before limit. It counts the events. It updates open, the number of sequences with
+// occurrences that are not accounted for. If the sequence is unusual, follow stops at token n and
+// returns false.
 func (s *script) follow(at int, times, limit uint32, events []uint64, open *int) (n int, ok bool) {
 	size, done := uint64(0), 0
 	list := s.lists.at(at)
@@ -164,14 +167,14 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 	*open += 1 - done
 	s.sequences[at] = scriptSequence{size: size, left: times}
 	if times > 1 {
-		s.list(at)
+		s.listEvents(at)
 	}
 	return len(list), len(list) > 0
 }
 
-// undo restores the tokens that follow has replaced, in the sequences before an index, except the
-// root, and in the first n tokens of the sequence at which follow stopped.
-func (s *script) undo(before, stopped, n int) {
+// undoFollowFollow restores the tokens that follow has replaced: those of the sequences before the index at,
+// except for the root, and the first n tokens of the sequence at which follow stopped.
+func (s *script) undoFollow(before, stopped, n int) {
 	id := map[uint32]uint32{}
 	for i, q := range s.sequences {
 		if q.listed != notListed {
@@ -213,16 +216,16 @@ func newGeneralScript(t *Thread, g *outline) *script {
 		}
 		s.sequences[at].size = g.size[at]
 		if g.sequences[at] > 1 {
-			s.list(at)
+			s.listEvents(at)
 		}
 	}
 	s.finish()
 	return s
 }
 
-// list lists the events of a sequence if there are few. The events of the sequences that it leads
-// to are listed already, because these occur at least as often and are no longer.
-func (s *script) list(at int) {
+// listEventsEvents lists the events of a sequence if it is short. The sequences in it have already been
+// listed, because they occur at least as often and are no longer.
+func (s *script) listEvents(at int) {
 	q := &s.sequences[at]
 	if q.size == 0 {
 		q.listed = noEvents
@@ -248,14 +251,14 @@ func (s *script) list(at int) {
 			from = s.sequences[k.ID()].listed
 		}
 		for range times {
-			s.events = append(s.events, s.listed(from)...)
+			s.events = append(s.events, s.eventList(from)...)
 		}
 	}
 }
 
-// count adds the events of the given numbers of occurrences of sequences. It overwrites those
-// numbers.
-func (s *script) count(sequences, events []uint64) {
+// countEventsEvents adds the events in the given numbers of occurrences of sequences to events. It overwrites
+// the numbers of sequences.
+func (s *script) countEvents(sequences, events []uint64) {
 	n := len(s.order)
 	if s.order == nil {
 		n = len(s.sequences)
@@ -265,7 +268,7 @@ func (s *script) count(sequences, events []uint64) {
 		if s.order != nil {
 			at = s.order[at]
 		}
-		c := sequences[at] // the root has none, since it is never skipped as a whole
+		c := sequences[at] // the root has no such number, because it is never skipped as a whole
 		if c == 0 {
 			continue
 		}
@@ -274,7 +277,7 @@ func (s *script) count(sequences, events []uint64) {
 			case EventToken:
 				events[id] += c
 			case listedEvents:
-				for _, e := range s.listed(id) {
+				for _, e := range s.eventList(id) {
 					events[e] += c
 				}
 			case SequenceToken:
@@ -286,10 +289,10 @@ func (s *script) count(sequences, events []uint64) {
 	}
 }
 
-// listed returns the list of events at a position.
-func (s *script) listed(at uint32) []uint32 { return s.events[at+1:][:s.events[at]] }
+// eventList returns the list of events at a position.
+func (s *script) eventList(at uint32) []uint32 { return s.events[at+1:][:s.events[at]] }
 
-// finish completes the script after all sequences have been added.
+// finish completes the script after the last sequence.
 func (s *script) finish() {
 	s.events = append(s.events, make([]uint32, copyWidth)...)
 	for i := range s.loops {

@@ -10,26 +10,26 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileError reports that a part of a file is not as the format requires.
+// FileError reports a part of a file that does not follow the format.
 type FileError = archive.FileError
 
-// missing reports a file that cannot be opened.
-type missing = archive.Missing
+// missingFileFile reports a file that cannot be opened.
+type missingFile = archive.Missing
 
-// source reads a file from its beginning. After the first defect that prevents further reading,
-// all reads return 0. A source holds a long file in parts.
+// source reads a file from start to end. After the first defect that prevents further reading, all
+// reads return 0. A source keeps only a part of a long file in memory.
 type source struct {
 	path  string
 	f     format.DataFile // nil if b holds the whole file
-	size  int             // of the file
+	size  int             // size of the file
 	b     []byte          // the part of the file that is in memory
 	base  int             // offset of b in the file
 	at    int             // current offset in the file
 	err   *FileError
-	minor *FileError // the first defect after which reading can continue
+	minor *FileError // the first defect after which reading can go on
 }
 
-// load reads a whole file into memory.
+// load returns a source that holds a whole file in memory.
 func load(src format.Source, name, path string) (*source, error) {
 	b, err := archive.Load(src, name, path, maxFile)
 	if err != nil {
@@ -38,26 +38,26 @@ func load(src format.Source, name, path string) (*source, error) {
 	return &source{path: path, b: b, size: len(b)}, nil
 }
 
-// stream opens a file to be read in parts. The caller must close f.
-func stream(src format.Source, name, path string) (*source, error) {
+// openInParts returns a source that reads a file in parts. The caller must close f.
+func openInParts(src format.Source, name, path string) (*source, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
-		return nil, &missing{Path: path, Err: err}
+		return nil, &missingFile{Path: path, Err: err}
 	}
 	return &source{path: path, f: f, size: int(size)}, nil
 }
 
-// maxFile is the largest size of a file that is read as a whole.
+// maxFile is the largest size of a file that load accepts.
 const maxFile = math.MaxInt32
 
-// partSize is the usual size of a part.
+// partSize is the usual size of a part, in bytes.
 const partSize = 256 << 10
 
-// left returns the number of bytes that follow.
+// left returns the number of bytes after the current offset.
 func (s *source) left() int { return s.size - s.at }
 
-// peek returns the next n bytes without moving; nil if there are fewer. They are valid until the
-// next read.
+// peek returns the next n bytes without moving past them, or nil if there are fewer. They are valid
+// until the next read.
 func (s *source) peek(n int) []byte {
 	if n < 0 || n > s.left() {
 		return nil
@@ -90,7 +90,7 @@ func (s *source) fill(n int) bool {
 	return true
 }
 
-// fail records a defect at an offset, and ends reading.
+// fail stores a defect at an offset, and ends reading.
 func (s *source) fail(at int, expected, found string, args ...any) {
 	if s.err == nil {
 		s.err = archive.Damaged(s.path, int64(at), fmt.Sprintf(found, args...), expected)
@@ -106,8 +106,8 @@ func (s *source) defect() *FileError {
 	return s.err
 }
 
-// take returns the next n bytes and moves past them; nil if there are fewer. They are valid until
-// the next read.
+// take returns the next n bytes and moves past them. It returns nil if there are fewer. They are valid
+// until the next read.
 func (s *source) take(n int) []byte {
 	b := s.peek(n)
 	if b == nil {
@@ -139,7 +139,8 @@ func (s *source) u64() uint64 {
 	return 0
 }
 
-// count reads the number of items that follow. Each item has at least size bytes.
+// count reads the number of items that follow. Each item has at least size bytes, which limits the
+// number.
 func (s *source) count(what string, size int) int {
 	at := s.at
 	n := s.u64()
@@ -150,7 +151,7 @@ func (s *source) count(what string, size int) int {
 	return int(n)
 }
 
-// text reads a string of n bytes, the last of which is 0.
+// text reads a string of n bytes, of which the last is 0.
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {
@@ -159,7 +160,7 @@ func (s *source) text(n uint64) string {
 	}
 	b := s.take(int(n))
 	if b[n-1] != 0 {
-		if s.minor == nil { // the length delimits the text too
+		if s.minor == nil { // the length alone determines where the text ends
 			s.minor = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
 		}
 		return string(b)
@@ -167,18 +168,18 @@ func (s *source) text(n uint64) string {
 	return string(b[:n-1])
 }
 
-// smallFiles keeps the bytes of thread files that were read as a whole to find the trace's extent,
-// until the same files are read for their events.
+// smallFiles keeps the contents of thread files that were read to find the extent of the trace, until
+// they are read again for their events.
 type smallFiles struct {
 	mu   sync.Mutex
 	data map[string][]byte
 	size int
 }
 
-// smallBytes is the largest number of bytes that smallFiles keeps.
+// smallBytes limits the number of bytes that smallFiles keeps.
 const smallBytes = 4 << 20
 
-// keep keeps the bytes of s if s holds the whole file.
+// keep stores the contents of s, if s holds the whole file.
 func (k *smallFiles) keep(name string, s *source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +195,7 @@ func (k *smallFiles) keep(name string, s *source) {
 	}
 }
 
-// take returns the file with a name and drops it from k; nil if k does not have it.
+// take returns the file with a name, and removes it. It returns nil if the file is not in k.
 func (k *smallFiles) take(name, path string) *source {
 	k.mu.Lock()
 	defer k.mu.Unlock()

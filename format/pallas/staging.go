@@ -11,24 +11,24 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// staging holds the files of a trace in a temporary folder until all are complete.
+// staging holds the files of a trace in a temporary folder until the trace is complete.
 type staging struct {
 	out  *format.Output
 	w    *Writer
 	temp string   // the temporary folder
-	old  []uint32 // archives of the trace that is replaced
+	old  []uint32 // archives of the trace that the new one replaces
 	done bool
 }
 
-// mainFileName returns the name of the main file of a trace that is to be written to path. The names of
-// archives do not depend on the trace, so that a second trace in the same folder gets a folder of
-// its own.
+// mainFileName returns the name for the main file of a trace that is written to path. The names of
+// archives do not contain the name of the trace. Therefore a second trace in the same folder gets a
+// folder of its own.
 func mainFileName(path string) string {
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
 		return filepath.Join(path, "main.pallas")
 	}
 	if _, err := Open(format.FileSource(path)); err == nil {
-		return path // the existing trace is replaced
+		return path // the new trace replaces an existing one
 	}
 	dir, base := filepath.Split(path)
 	if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) == 0 {
@@ -37,15 +37,15 @@ func mainFileName(path string) string {
 	return filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)), base)
 }
 
-// newStaging returns a staging area whose files become visible together with the main file.
+// newStaging returns a staging area. Its files get their names together with the main file.
 func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 	if out.Path == "-" {
 		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
 	}
 	dir := filepath.Dir(out.Path)
 	s := &staging{out: out, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
-	// The names of archives do not depend on the trace. Those of another trace must not be
-	// overwritten.
+	// The names of archives do not contain the name of the trace, and those of another trace must not
+	// be overwritten.
 	if t, err := Open(format.FileSource(out.Path)); err == nil {
 		s.old = t.ArchiveIDs()
 	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
@@ -66,7 +66,7 @@ func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 func (s *staging) Abort() {
 	if !s.done {
 		s.done = true
-		s.w.stop()
+		s.w.waitForBlocks()
 		os.RemoveAll(s.temp)
 	}
 }
@@ -76,12 +76,12 @@ func (s *staging) finish() error {
 	if err := s.w.Close(); err != nil {
 		return err
 	}
-	_, err := s.out.Write(s.w.main())
+	_, err := s.out.Write(s.w.mainFile())
 	return err
 }
 
-// renameArchives moves the archives to their final names, and removes those archives of the replaced trace
-// that the new one does not have.
+// renameArchives gives the archives their final names. It removes those archives of the replaced trace
+// that the new trace does not have.
 func (s *staging) renameArchives() error {
 	dir := filepath.Dir(s.out.Path)
 	for _, a := range s.w.archives {

@@ -13,11 +13,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summary returns sums of the events, computed from the numbers that are stored with the grammars.
-// It reads no times; its cost is proportional to the length of the grammars. It returns no summary
-// in these cases: the same calls are inside of a visit of their region in one place and not in
-// another; calls do not nest; events have attributes other than those of messages and collective
-// operations that weft wrote; a sum needs more than 63 bits; or the trace has a defect.
+// Summary returns sums over the events, computed from the numbers that are stored with the grammars. It
+// reads no times. Its cost is proportional to the length of the grammars. It returns no summary in
+// these cases: the same calls are inside a visit of their region in one place and not in another; calls
+// do not nest; events have attributes other than those of messages and collective operations that weft
+// wrote; a sum needs more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, nil
@@ -30,11 +30,11 @@ func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	return x.summary(), nil
 }
 
-// Preview returns fewer sums than Summary, for more traces: it accepts regions that are visited
-// inside of themselves, events with attributes, and messages whose peer is unknown. Calls that do
-// not end, or do not end in the reverse order of their beginnings, are omitted from the sums of
-// times. Preview reads no times either. If nothing repeats, however, the grammars are as long as
-// the trace; Preview returns nil if they are longer than mostGrammar bytes.
+// Preview returns fewer sums than Summary, but for more traces. It accepts regions that are visited
+// inside themselves, events with attributes, and messages whose peer is unknown. The sums of times omit
+// calls that do not end, or do not end in the reverse order of their beginnings. Preview reads no times
+// either. If nothing repeats, however, the grammars are as long as the trace. Preview returns nil if
+// they have more than maxPreviewBytes.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	left := int64(maxPreviewBytes)
 	for _, id := range d.threads {
@@ -57,19 +57,19 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	return x.preview(), nil
 }
 
-// maxPreviewBytes is the size of the grammars that can be read in about a second. Reading the events
-// takes about ten times as long.
+// maxPreviewBytes is the size of grammars that can be read in about a second. Reading all events takes
+// about ten times as long.
 const maxPreviewBytes = 512 << 20
 
-// newSummaryBuilder returns an empty summary. It does not report defects.
+// newSummaryBuilder returns an empty summary builder. It does not report defects.
 func (d *decoder) newSummaryBuilder() *summaryBuilder {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	return &summaryBuilder{d: d.with(&quiet), regions: map[uint32]*regionSums{}}
+	return &summaryBuilder{d: d.withOptions(&quiet), regions: map[uint32]*regionSums{}}
 }
 
-// addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed up,
-// because the events must be read then.
+// addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed
+// up. In that case, the caller must read the events.
 func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 	for _, id := range x.d.threads {
 		if err := ctx.Err(); err != nil {
@@ -91,7 +91,7 @@ func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 	return len(x.d.opt.Report.Rules()) == 0, nil
 }
 
-// summaryBuilder is a summary under construction.
+// summaryBuilder computes a summary or a preview.
 type summaryBuilder struct {
 	d            *decoder
 	kinds        []int64
@@ -100,24 +100,24 @@ type summaryBuilder struct {
 	info         []eventInfo
 	forPreview   bool // build a preview
 	rowsOf       *Archive
-	rows         map[Ref]trace.Kind // kinds of the events that texts of rowsOf carry
+	rows         map[Ref]trace.Kind // kinds of the events in the texts of rowAttribute
 	locationSums []format.LocationSums
 }
 
-// regionSums holds the sums of a region's blocks, in nanoseconds.
+// regionSums holds the sums over the visits of a region, in nanoseconds.
 type regionSums struct {
 	count                uint64
 	inclusive, exclusive sum64
-	recursive            sum64 // of visits inside of visits of the same region
+	recursive            sum64 // sum over visits inside of visits of the same region
 	min, max             uint64
 }
 
-// sum64 is a sum that lies between n and n + short.
+// sum64 is a sum that is known to lie between n and n + short.
 type sum64 struct{ n, short uint64 }
 
-// add adds the values of a vector. Means are rounded down, so that the sum is not exact. add
-// returns false if the values sum up to more than most, which is impossible for values that follow
-// each other, or if the sum exceeds that of a region.
+// add adds the values of a vector. The sum is not exact, because means are rounded down. add returns
+// false if the values sum up to more than most, which is impossible for values that follow each other,
+// or if the sum exceeds the limit for a region.
 func (s *sum64) add(v *Vector, most uint64) bool {
 	total, short := uint64(0), uint64(0)
 	add := func(mean, count uint64) bool {
@@ -130,7 +130,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 		if !add(v.Min, v.Size) {
 			return false
 		}
-	case len(v.Blocks) == 0: // there is one block, whose sums are the vector's
+	case len(v.Blocks) == 0: // the only block has the same sums as the vector
 		if !add(v.Mean, v.Size) {
 			return false
 		}
@@ -154,7 +154,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 	return s.n <= math.MaxInt64 && s.short <= math.MaxInt64-s.n
 }
 
-// addThread adds a thread.
+// addThread adds the events of a thread at the location loc. ok is false if they cannot be summed up.
 func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
 	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
@@ -216,10 +216,10 @@ func (x *summaryBuilder) count(k trace.Kind, n int64) {
 	x.kinds[k] += n
 }
 
-// recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a trace
-// that weft wrote: they have been counted as of one kind, and are counted as of the kinds that
-// their attributes carry. It returns false if there are other attributes, or if an event needs
-// more than to be counted.
+// recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a
+// trace that weft wrote. These occurrences have been counted for a single kind, and belong to the kinds
+// that their attributes state. It returns false if there are other attributes, or if counting such an
+// event is not enough.
 func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bool {
 	if x.d.restorer == nil {
 		return false
@@ -254,8 +254,8 @@ func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bo
 	return true
 }
 
-// rowKind returns the kind of the event that a text carries. It returns NoKind if the text is
-// damaged, or if counting the event is not enough: it opens or closes something, or has values or
+// rowKind returns the kind of the event in a text. It returns NoKind if the text is damaged, or if
+// counting the event is not enough: because the event begins or ends something, or has values or
 // attributes.
 func (x *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	text, ok := t.Archive.Definitions.Text(row)
@@ -276,13 +276,14 @@ func (x *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	return trace.NoKind
 }
 
-// addSequences adds the blocks of a thread. It returns false if they are not all nested calls, or if
-// a sum is too large. A preview omits calls that do not nest.
+// addSequences adds the visits in a thread. It returns false if they are not all nested calls, or if a
+// sum is too large. A preview leaves out calls that do not nest.
 func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool {
-	within := make([][]uint32, len(t.Sequences)) // regions visited directly inside of each sequence that is no call itself
+	// for each sequence that is no call: the regions visited directly inside it
+	within := make([][]uint32, len(t.Sequences))
 	region := make([]uint32, len(t.Sequences))
-	direct := map[uint32][]uint32{} // regions visited directly inside of each region
-	var blocks []int                // indexes of calls
+	direct := map[uint32][]uint32{} // for each region: the regions visited directly inside it
+	var blocks []int                // indexes of the sequences that are calls
 	for _, at := range g.order {    // inner sequences come first
 		s := &t.Sequences[at]
 		region[at] = trace.NoRef
@@ -361,12 +362,13 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 	return true
 }
 
-// maxRecursiveWords is the largest number of words that recursive uses for the regions around sequences.
+// maxRecursiveWords limits the memory of recursiveVisits for the regions around sequences, in words of
+// 8 bytes.
 const maxRecursiveWords = 4 << 20
 
-// recursiveVisits reports, for each sequence that is a visit of a region, whether it is inside of
-// another visit of that region. It returns nil if a sequence is both in different places, or if
-// there are too many sequences and regions.
+// recursiveVisits reports for each sequence that is a visit of a region whether it lies inside another
+// visit of that region. It returns nil if that differs between places, or if there are too many
+// sequences and regions.
 func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	bit := map[uint32]int{}
 	for _, r := range region {
@@ -378,8 +380,8 @@ func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	if 2*words*len(region) > maxRecursiveWords {
 		return nil
 	}
-	// These are, for each sequence, the regions open around all of its occurrences, and those open
-	// around any.
+	// For each sequence, all holds the regions that are open around each of its occurrences, and some
+	// those that are open around at least one.
 	all, some := make([]uint64, words*len(region)), make([]uint64, words*len(region))
 	met, inside := make([]bool, len(region)), make([]bool, len(region))
 	for i := len(g.order) - 1; i >= 0; i-- { // outer sequences come first
@@ -394,7 +396,7 @@ func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 			if !inside[at] && ever[word]&mask != 0 {
 				return nil
 			}
-			always[word] |= mask // applies to what is inside of the sequence
+			always[word] |= mask // the region is open around everything inside the visit
 			ever[word] |= mask
 		}
 		for _, k := range t.Sequences[at].Tokens {
@@ -426,7 +428,7 @@ func insertSorted(l []uint32, n uint32) []uint32 {
 	return slices.Insert(l, i, n)
 }
 
-// hasCycle reports whether any number leads back to itself.
+// hasCycle reports whether some number leads back to itself.
 func hasCycle(next map[uint32][]uint32) bool {
 	const (
 		open = 1 + iota
@@ -473,7 +475,7 @@ func (x *summaryBuilder) summary() *format.Summary {
 	}
 	scale := x.d.ticks.Scale
 	for r, y := range x.regions {
-		// All durations are whole ticks.
+		// Convert a sum of nanoseconds to ticks. All durations are whole ticks.
 		ticks := func(z sum64) (n, missing int64) {
 			low, high := (z.n+scale-1)/scale, (z.n+z.short)/scale
 			return int64(low), int64(high - min(low, high))
@@ -497,7 +499,7 @@ func (x *summaryBuilder) preview() *format.Preview {
 	}
 	slices.SortFunc(p.Locations, func(a, b format.LocationSums) int { return int(a.Location) - int(b.Location) })
 	for r, y := range x.regions {
-		// Rounding has lost between 0 and short; half of that is the best guess.
+		// Rounding may have taken up to short off the sum. Half of that is the best estimate.
 		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / x.d.ticks.Scale) }
 		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive),
 			Exclusive: ticks(y.exclusive)})
@@ -506,12 +508,12 @@ func (x *summaryBuilder) preview() *format.Preview {
 	return p
 }
 
-// Extent returns the times of the first and the last event, from the blocks. It reads only the
-// events of threads in which times go back. It does not report defects.
+// Extent returns the times of the first and the last event, as the heads of the blocks state them. It
+// reads the events of those threads only in which times go back. It does not report defects.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := d.with(&quiet)
+	q := d.withOptions(&quiet)
 	low, high := uint64(math.MaxUint64), uint64(0)
 	for _, id := range d.threads {
 		t, err := q.thread(id, threadEvents)
@@ -523,7 +525,8 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 			if t, err = q.thread(id, leanThread); t == nil || err != nil {
 				continue
 			}
-			t.Replay(ctx, func(_ []uint32, times []uint64) error { // ignore errors: what can be read counts
+			// an error does not matter, because the events that can be read count
+			t.Replay(ctx, func(_ []uint32, times []uint64) error {
 				for _, x := range times {
 					low, high = min(low, x), max(high, x)
 				}

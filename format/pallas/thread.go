@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// TokenType is the type of the thing that a token names.
+// TokenType states what a token names.
 type TokenType uint8
 
 // The types of tokens.
@@ -23,8 +23,8 @@ const (
 	LoopToken
 )
 
-// Token names an event, a sequence or a loop of a thread by its type and id. A thread's id maps
-// translate an id to an index in the thread's lists.
+// Token names an event, a sequence or a loop of a thread, by its type and id. The id maps of the thread
+// translate an id to an index of the thread's lists.
 type Token uint32
 
 // NoToken is the token that names nothing.
@@ -47,10 +47,10 @@ func (t Token) String() string {
 	return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID())
 }
 
-// Event is a record and all its occurrences in a thread (in Pallas: EventSummary).
+// Event is a record with all of its occurrences in a thread (in Pallas: EventSummary).
 type Event struct {
 	Record  Record
-	Payload []byte // belongs to the thread
+	Payload []byte // shares the memory of the thread
 	// Timestamps holds the time of each occurrence.
 	Timestamps Vector
 
@@ -63,45 +63,44 @@ func (e *Event) HasAttributes() bool { return len(e.attributes) > 0 }
 // SequenceType is the type of a sequence.
 type SequenceType uint32
 
-// A BlockSequence holds an enter, its leave, and everything between them. All other sequences are
+// A BlockSequence consists of an enter, its leave, and everything between them. All other sequences are
 // of type LoopSequence: repeated tokens, and the tokens between other records that begin and end
-// something. A thread's root is a BlockSequence.
+// something. The root of a thread is a BlockSequence.
 const (
 	BlockSequence SequenceType = iota
 	LoopSequence
 )
 
-// Sequence is a list of tokens and all its occurrences in a thread.
+// Sequence is a list of tokens with all of its occurrences in a thread.
 type Sequence struct {
 	Type   SequenceType
 	Tokens []Token
-	// Durations holds the times from the first to the last event of each occurrence.
+	// Durations holds the time from the first to the last event of each occurrence.
 	Durations Vector
-	// Exclusive holds, for a block, its durations without those of the blocks inside of it; for
-	// other sequences it holds the durations of the blocks inside of them. In traces of ABI 16 all
-	// sequences are blocks, including those that are repeated, and count as such.
+	// Exclusive holds, for a block, its durations without those of the blocks inside it. For other
+	// sequences, it holds the durations of the blocks inside them. In traces of ABI 16, all sequences
+	// are blocks, including those that are repeated, and they count as such.
 	Exclusive Vector
 	// Timestamps holds the time of the first event of each occurrence.
 	Timestamps Vector
 }
 
-// Loop repeats a sequence. Loops of a thread with the same sequence and number of iterations are
-// stored once. Occurrences is the number of times that the loop occurs; it is 0 before ABI 19.
-// Sequence is NoToken if the writer discarded the loop.
+// Loop repeats a sequence. Loops of a thread with the same sequence and the same number of iterations
+// are stored once. Occurrences is the number of times that the loop occurs; files before ABI 19 do not
+// state it, so that it is 0. Sequence is NoToken if the writer discarded the loop.
 type Loop struct {
 	Sequence    Token
 	Iterations  uint32
 	Occurrences uint64
 }
 
-// Thread holds the events of a location. Its methods may be called by several goroutines at the
-// same time.
+// Thread holds the events of a location. Several goroutines may call its methods at the same time.
 type Thread struct {
 	ID      uint32
 	Archive *Archive
-	// Root is the sequence that the thread begins with.
+	// Root is the token of the sequence that contains the whole thread.
 	Root Token
-	// Start is the time of the first event in nanoseconds; 2⁶⁴−1 if the thread has no events.
+	// Start is the time of the first event in nanoseconds, or 2⁶⁴−1 if the thread has no events.
 	Start     uint64
 	Events    []Event
 	Sequences []Sequence
@@ -109,39 +108,39 @@ type Thread struct {
 
 	fileID, fileArchive uint32 // the ids that the thread's file states
 
-	inOrder bool // ids of events and sequences equal their indexes
+	inOrder bool // the ids of events and sequences equal their indexes
 
-	lists tokenLists // tokens of the sequences
-	// script replaces lists in a lean thread if the grammar and the sizes of the vectors agree.
+	lists tokenLists // the tokens of the sequences
+	// script takes the place of lists in a lean thread if the grammar and the sizes of the vectors
+	// agree.
 	script *script
-	// sizes holds the sizes of the sequences' vectors, in order, if the thread is lean and
-	// therefore has no Sequences. It omits sequences whose vectors have one value each, of which
-	// there may be millions.
+	// A lean thread has no Sequences. sizes holds the sizes of their vectors, in order. It leaves out
+	// sequences whose vectors have one value each, because there may be millions of them.
 	lean  bool
 	sizes []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
-	path                           string // of the thread's file
+	path                           string // path of the thread's file
 	size                           int64  // size of that file
 	whole                          bool   // the file has no defect
 	name                           string
 	times, durations               *dataFile
-	// for Value: for each vector with several blocks, the index of the first value of each block
+	// For Value: the index of the first value of each block, for vectors with several blocks.
 	starts map[*Vector][]uint64
 }
 
-// vectorSizes holds the numbers of times, durations and exclusive durations of the sequence at an
+// vectorSizes holds the numbers of times, durations and exclusive durations of a sequence, given its
 // index.
 type vectorSizes struct {
 	place                       int
 	times, durations, exclusive uint64
 }
 
-// tokenLists holds the tokens of all sequences in one slice, since there may be millions of
+// tokenLists holds the tokens of all sequences in one slice, because there may be millions of
 // sequences.
 type tokenLists struct {
 	tokens []Token
-	from   []uint32 // start of each list, and the end of the last one
+	from   []uint32 // the start of each list, and the end of the last one
 }
 
 // len returns the number of lists.
@@ -153,16 +152,16 @@ func (l *tokenLists) at(i int) []Token {
 	return l.tokens[from:to:to]
 }
 
-// room appends a list of n tokens and returns it, for the caller to fill in.
-func (l *tokenLists) room(n int) []Token {
+// appendList appends a list of n tokens and returns it. The caller fills it.
+func (l *tokenLists) appendList(n int) []Token {
 	from := len(l.tokens)
 	l.tokens = slices.Grow(l.tokens, n)[:from+n]
 	l.from = append(l.from, uint32(from+n))
 	return l.tokens[from:]
 }
 
-// indexOf returns the index of an id in a list of n entries; ok is false if the id is undefined. The
-// map holds 2³²−1 for ids that the thread does not have.
+// indexOf returns the index that an id has in a list of n entries. ok is false if the id is undefined.
+// The map has 2³²−1 for ids that the thread does not use.
 func indexOf(m []uint32, id uint32, n int) (int, bool) {
 	if int(id) >= len(m) || m[id] >= uint32(n) {
 		return 0, false
@@ -194,8 +193,9 @@ func (t *Thread) Loop(k Token) *Loop {
 	return nil
 }
 
-// tokensByIndex returns a token of type t for each of the n entries of a list. m maps ids to indexes in the
-// list. Of several ids with the same index, the lowest one is taken. An index without an id has NoToken.
+// tokensByIndex returns a token of type t for each of the n entries of a list. m maps ids to indexes of
+// the list. If several ids have the same index, the lowest id counts. The token for an index without an
+// id is NoToken.
 func tokensByIndex(m []uint32, t TokenType, n int) []Token {
 	l := make([]Token, n)
 	for i := range l {
@@ -217,11 +217,11 @@ func (t *Thread) SequenceTokens() []Token {
 	return tokensByIndex(t.sequenceMap, SequenceToken, len(t.Sequences))
 }
 
-// LoopTokens returns the tokens of the loops, in the order of Loops. It holds NoToken for
-// discarded loops.
+// LoopTokens returns the tokens of the loops, in the order of Loops. The token of a discarded loop is
+// NoToken.
 func (t *Thread) LoopTokens() []Token { return tokensByIndex(t.loopMap, LoopToken, len(t.Loops)) }
 
-// Name returns the name of the thread's location, or "".
+// Name returns the name of the thread's location, or "" if it has none.
 func (t *Thread) Name() string { return t.name }
 
 // Count returns the number of occurrences of all events.
@@ -232,7 +232,7 @@ func (t *Thread) Count() (n uint64) {
 	return n
 }
 
-// Duration returns the time from the first event to the last in nanoseconds.
+// Duration returns the time from the first to the last event, in nanoseconds.
 func (t *Thread) Duration() uint64 {
 	if s := t.Sequence(t.Root); s != nil {
 		return s.Durations.Max
@@ -246,14 +246,14 @@ const (
 	minSequence = 4 + 8
 )
 
-// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). After a defect it
-// returns the part that it has read. wanted states how much is loaded: the blocks of sequences may
-// be most of the file, and replaying the events does not need them.
+// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). After a defect, it
+// returns the part that it has read. wanted states how much to load. Replaying the events does not need
+// the blocks of sequences, which may be most of the file.
 func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) {
 	if abi != 17 {
 		return s.thread(layout{abi, abi >= 18, wanted}), s.defect()
 	}
-	wanted = min(wanted, leanThread) // the end of the file must be read to find out which of the two layouts it has
+	wanted = min(wanted, leanThread) // the end of the file determines which of two layouts the file has
 	// Some writers of ABI 17 already used the layout of ABI 18.
 	again := *s
 	t := s.thread(layout{17, false, wanted})
@@ -267,7 +267,7 @@ func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) 
 }
 
 func (s *source) thread(l layout) *Thread {
-	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // the folders state them too
+	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // the names of the folders state both, too
 	var blocks []Block
 	ne, ns, nl := s.count("events", minEvent), s.count("sequences", minSequence), s.count("loops", 8)
 	t.Root = MakeToken(SequenceToken, 0)
@@ -275,15 +275,14 @@ func (s *source) thread(l layout) *Thread {
 		t.Root = MakeToken(SequenceToken, s.u32())
 	}
 	t.Start = s.u64()
-	// The slices get room for no more than the file can hold. Nearly all vectors have at least one
-	// block.
+	// Allocate no more than the file can hold. Nearly all vectors have at least one block.
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
 	if t.lean = l.wanted >= leanThread; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
-	room := left/32 + 1 // blocks are most of a long file
+	room := left/32 + 1 // in a long file, most bytes are blocks
 	if l.wanted != wholeThread {
 		room = min(room, ne+1024)
 	}
@@ -304,8 +303,8 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.eventMap = s.idMap(l, len(t.Events))
 	t.lists.from = append(make([]uint32, 0, most+1), 0)
-	// What remains of the file, without vectors of one value in each sequence, bounds the number
-	// of tokens.
+	// The size of the rest of the file limits the number of tokens. Sequences that occur once also have
+	// vectors of one value there.
 	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+singleVectors), s.left()/8)/4)
 	for i := range ns {
 		if t.lean && l.counted && s.singleSequence(&t.lists) {
@@ -355,7 +354,7 @@ func (s *source) thread(l layout) *Thread {
 	return t
 }
 
-// withoutSequences returns the thread without its sequences, as a lean thread. It shares the events with t.
+// withoutSequences returns a lean thread: the thread without its sequences. Both share their events.
 func (t *Thread) withoutSequences() *Thread {
 	lean := *t
 	lean.lean, lean.Sequences, lean.starts = true, nil, nil
@@ -367,7 +366,8 @@ func (t *Thread) withoutSequences() *Thread {
 	return &lean
 }
 
-// appendSizes appends the sizes of the vectors of the sequence at an index, unless these have one value each.
+// appendSizes appends the sizes of the vectors of the sequence with index at, unless all have one
+// value.
 func appendSizes(l []vectorSizes, at int, x *Sequence) []vectorSizes {
 	v := vectorSizes{at, x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size}
 	if v == (vectorSizes{at, 1, 1, 1}) {
@@ -376,8 +376,8 @@ func appendSizes(l []vectorSizes, at int, x *Sequence) []vectorSizes {
 	return append(l, v)
 }
 
-// dropPlaceholders removes the tokens of placeholders from the sequences. A placeholder is an event whose
-// record is maxRecord.
+// dropPlaceholders removes the tokens of placeholders from the sequences. A placeholder is an event
+// whose record is maxRecord.
 func (t *Thread) dropPlaceholders() {
 	placeholder := func(k Token) bool {
 		e := t.Event(k)
@@ -389,7 +389,7 @@ func (t *Thread) dropPlaceholders() {
 	kept := tokenLists{t.lists.tokens[:0], []uint32{0}}
 	for i := range t.lists.len() {
 		list := slices.DeleteFunc(t.lists.at(i), placeholder)
-		copy(kept.room(len(list)), list)
+		copy(kept.appendList(len(list)), list)
 	}
 	t.lists = kept
 }
@@ -411,13 +411,13 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	return e
 }
 
-// singleVectors is the size in bytes of the three vectors of a sequence that occurs once, each of
-// one value.
+// singleVectors is the size in bytes of the three vectors of a sequence that occurs once. Each has one
+// value.
 const singleVectors = 80 + 80 + 48
 
-// singleSequence reads a sequence that occurs once, for a lean thread; where there are many
-// sequences, most are of this sort. If the next sequence is of another sort, singleSequence reads
-// nothing and returns false.
+// singleSequence reads a sequence that occurs once, for a lean thread. If there are many sequences,
+// most of them occur once. If the next sequence is another one, singleSequence reads nothing and
+// returns false.
 func (s *source) singleSequence(lists *tokenLists) bool {
 	const (
 		head = 12
@@ -444,11 +444,11 @@ func (s *source) singleSequence(lists *tokenLists) bool {
 		return false
 	}
 	s.at += len(b)
-	decodeTokens(lists.room(int(n)), b[head:])
+	decodeTokens(lists.appendList(int(n)), b[head:])
 	return true
 }
 
-// decodeTokens decodes tokens from b until to is full.
+// decodeTokens decodes the tokens in b until the slice to is full.
 func decodeTokens(to []Token, b []byte) {
 	b = b[:4*len(to)]
 	for i := range to {
@@ -456,7 +456,7 @@ func decodeTokens(to []Token, b []byte) {
 	}
 }
 
-// sequence reads a sequence. It appends the tokens to lists.
+// sequence reads a sequence, and appends its tokens to lists.
 func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Sequence) {
 	at := s.at
 	x.Type = SequenceType(s.u32())
@@ -470,10 +470,10 @@ func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Seque
 	}
 	b := s.take(4 * n)
 	if n = len(b) / 4; n == 0 {
-		lists.room(0)
+		lists.appendList(0)
 		return x
 	}
-	decodeTokens(lists.room(n), b)
+	decodeTokens(lists.appendList(n), b)
 	x.Durations = s.vector(l, false, true, blocks)
 	x.Exclusive = s.vector(l, false, true, blocks)
 	x.Timestamps = s.vector(l, false, false, blocks)
@@ -490,7 +490,7 @@ func isIdentity(m []uint32, n int) bool {
 	return len(m) == n
 }
 
-// idMap reads the id map of a list of n entries. Before ABI 20 files have no such map, and ids are
+// idMap reads the id map for a list of n entries. Files before ABI 20 have no such map, because ids are
 // indexes.
 func (s *source) idMap(l layout, n int) []uint32 {
 	var m []uint32
@@ -509,7 +509,7 @@ func (s *source) idMap(l layout, n int) []uint32 {
 	return m
 }
 
-// dataFile is a file of blocks. It is opened when its first block is read.
+// dataFile is a file of blocks. It is opened to read its first block.
 type dataFile struct {
 	src        format.Source
 	name, path string
@@ -522,7 +522,7 @@ type dataFile struct {
 	err  error
 }
 
-// with calls use with the file and its size. It opens the file if it is closed.
+// with calls use with the open file and its size. It opens the file if it is closed.
 func (d *dataFile) with(use func(f format.DataFile, size int64) error) error {
 	opened, err := d.lockedWith(use)
 	if opened {
@@ -536,7 +536,7 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {
 		if d.f, d.size, d.err = d.src.OpenName(d.name); d.err != nil {
-			d.err = &missing{Path: d.path, Err: d.err}
+			d.err = &missingFile{Path: d.path, Err: d.err}
 		}
 		opened = d.err == nil
 	}
@@ -546,17 +546,17 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	return opened, use(d.f, d.size)
 }
 
-// maxOpen is the largest number of block files that all traces keep open, not counting those that
-// are being read.
+// maxOpen limits how many block files all traces keep open, without those that are being read.
 const maxOpen = 32
 
 // blockFiles holds the open block files of all traces.
 var blockFiles openFiles
 
-// openFiles lists open block files, oldest first. It closes the oldest if there are too many.
+// openFiles lists the open block files, from the oldest to the newest. If there are too many, it closes
+// the oldest.
 type openFiles struct {
 	mu   sync.Mutex
-	most int // 0 until the first is opened
+	most int // 0 until the first file is opened
 	list []*dataFile
 }
 
@@ -572,11 +572,11 @@ func (o *openFiles) add(d *dataFile) {
 	}
 	o.mu.Unlock()
 	if old != nil {
-		old.close() // outside of o.mu: closing waits until the file is not being read
+		old.close() // without o.mu, because close waits until nobody reads the file
 	}
 }
 
-// close closes the file. It is opened again on the next use.
+// close closes the file. The next use opens it again.
 func (d *dataFile) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -586,7 +586,7 @@ func (d *dataFile) close() {
 	}
 }
 
-// memory returns about how much memory a lean thread takes, in bytes.
+// memory returns the approximate memory of a lean thread, in bytes.
 func (t *Thread) memory() (n int) {
 	ids := len(t.eventMap) + len(t.sequenceMap) + len(t.loopMap)
 	n = int(unsafe.Sizeof(*t)) + 4*(cap(t.lists.tokens)+cap(t.lists.from)+ids) +
@@ -604,7 +604,7 @@ func (t *Thread) memory() (n int) {
 	return n
 }
 
-// Close closes the thread's files. The thread remains usable.
+// Close closes the files of the thread. The thread can still be used.
 func (t *Thread) Close() {
 	t.times.close()
 	t.durations.close()

@@ -16,20 +16,20 @@ import (
 // blockValues is the number of values in a block of Pallas' own writer.
 const blockValues = 1000
 
-// recordedVector collects values until they fill a block. There may be millions of vectors.
+// recordedVector collects values until they fill a block. A trace may have millions of vectors.
 type recordedVector struct {
 	size    uint64
-	blocks  []uint64 // for each block its values in the grammar, the last of which is its position
-	values  []uint64 // values that are in no block yet
+	blocks  []uint64 // for each block: its values in the grammar, of which the last is its position
+	values  []uint64 // values that no block has yet
 	sum     uint64
 	one     [1]uint64
 	file    uint8  // 0 for times of events, 1 for times and durations of sequences
-	length  bool   // it holds durations
-	large   bool   // its buffer counts in threadWriter.held
-	counted uint16 // number of values that it counts with
+	length  bool   // the values are durations
+	large   bool   // threadWriter.held includes the buffer
+	counted uint16 // number of values with which held includes the buffer
 }
 
-// words returns the number of values in the grammar for each block.
+// words returns how many values the grammar has for each block of the vector.
 func (v *recordedVector) words() int {
 	if v.length {
 		return 5
@@ -37,15 +37,15 @@ func (v *recordedVector) words() int {
 	return 4
 }
 
-// push adds a value. The buffer grows to the size of a block in steps, because most vectors of
-// irregular traces have one or few values.
+// push adds a value. The buffer grows in steps to the size of a block, because most vectors of
+// irregular traces have few values.
 func (t *threadWriter) push(v *recordedVector, n uint64) {
 	if v.values == nil {
 		v.values = v.one[:0]
 	} else if len(v.values) == cap(v.values) {
 		more := 3 * len(v.values)
 		if more > 3*largeBuffer {
-			more = len(v.values) / 2 // buffers of the size of a block would be too much in many threads
+			more = len(v.values) / 2 // in many threads, buffers of the size of a block would take too much memory
 		}
 		v.values = slices.Grow(v.values, max(3, min(more, blockValues-len(v.values))))
 		t.countBuffer(v)
@@ -55,8 +55,8 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 	v.sum += n
 }
 
-// Bounds for the buffers of values that are in no block yet. A buffer counts if it has room for
-// largeBuffer values. All threads together have allBuffers bytes, and each thread at least
+// Limits for the buffers of values that no block has yet. A buffer counts if it has room for
+// largeBuffer values. All threads together may have allBuffers bytes, and each thread at least
 // leastBuffers.
 const (
 	largeBuffer  = 16
@@ -64,8 +64,8 @@ const (
 	leastBuffers = 32 << 10
 )
 
-// countBuffer counts the buffer of a vector if it is large. In compatible threads it counts none,
-// because their blocks must be full.
+// countBuffer includes the buffer of a vector in held if it is large. In compatible threads, it does
+// nothing, because their blocks must be full.
 func (t *threadWriter) countBuffer(v *recordedVector) {
 	if cap(v.values) < largeBuffer || t.w.compatible {
 		return
@@ -75,12 +75,12 @@ func (t *threadWriter) countBuffer(v *recordedVector) {
 		t.large = append(t.large, v)
 	}
 	t.held += 8 * int64(cap(v.values)-int(v.counted))
-	v.counted = uint16(cap(v.values)) // the size of a block or little more
+	v.counted = uint16(cap(v.values)) // the size of a block, or a little more
 	t.full = t.held > max(leastBuffers, allBuffers/t.w.threads.Load())
 }
 
-// shrink makes blocks of the collected values if their buffers take too much memory, which happens
-// with many threads or many events.
+// shrink makes blocks of the collected values if their buffers take too much memory. That happens with
+// many threads or many events.
 func (t *threadWriter) shrink() error {
 	if !t.full {
 		return nil
@@ -125,9 +125,8 @@ func (t *threadWriter) addOccurrence(x *recordedSequence, start, duration, exclu
 	return t.flushSequence(x.vectors)
 }
 
-// flushSequence makes blocks of the values that the vectors of a sequence have collected. If
-// durations and exclusive durations are equal, as they are for functions that call nothing, both
-// vectors share a block.
+// flushSequence makes blocks of the values that the vectors of a sequence have collected. If durations
+// and exclusive durations are equal, as in functions that call nothing, both vectors share a block.
 func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	duration, exclusive := &v[0], &v[1]
 	same := len(duration.values) > 0 && !t.w.compatible && slices.Equal(duration.values, exclusive.values)
@@ -143,8 +142,8 @@ func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	return t.flush(&v[2])
 }
 
-// flushAll makes blocks of the values that the vectors of a sequence have collected. In a
-// compatible thread it does so in the order of Pallas' own library.
+// flushAll makes blocks of the values that the vectors of a sequence have collected. In a compatible
+// thread, it does so in the order of Pallas' own library.
 func (t *threadWriter) flushAll(v *[3]recordedVector) error {
 	if !t.w.compatible {
 		return t.flushSequence(v)
@@ -157,8 +156,8 @@ func (t *threadWriter) flushAll(v *[3]recordedVector) error {
 	return nil
 }
 
-// withWaiting calls write, which writes a compatible thread, while the waiting blocks are open for
-// reading.
+// withWaiting opens the files of the waiting blocks of a compatible thread, calls write, and closes
+// them.
 func (t *threadWriter) withWaiting(write func() error) error {
 	if err := t.wait(); err != nil {
 		return err
@@ -202,7 +201,7 @@ func (t *threadWriter) moveBlocks(v *recordedVector) error {
 			return err
 		}
 		*place = d.size
-		if err := d.added(len(d.buf) - at); err != nil {
+		if err := d.noteAppended(len(d.buf) - at); err != nil {
 			return err
 		}
 	}
@@ -213,7 +212,7 @@ func (t *threadWriter) moveBlocks(v *recordedVector) error {
 func (w *Writer) block(d *dataWriter, room *packBuffers, values []uint64) error {
 	at := len(d.buf)
 	d.buf = w.appendBlock(d.buf, room, values)
-	return d.added(len(d.buf) - at)
+	return d.noteAppended(len(d.buf) - at)
 }
 
 // appendBlock appends a block of values in the format of a block file (docs/formats/pallas.md,
@@ -254,53 +253,53 @@ func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byt
 	return b
 }
 
-// limit returns the size of the buffer, which is smaller if there are many threads.
-func (d *dataWriter) limit() int {
+// bufferLimit returns the size of the buffer. It is smaller if there are many threads.
+func (d *dataWriter) bufferLimit() int {
 	return max(leastDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
 }
 
-// put appends a block.
-func (d *dataWriter) put(b []byte) error {
+// appendBlock appends a block to the file.
+func (d *dataWriter) appendBlock(b []byte) error {
 	var err error
-	most := d.limit()
+	most := d.bufferLimit()
 	if len(d.buf)+len(b) > most {
 		if err = d.flush(); cap(d.buf) != most {
 			d.buf = make([]byte, 0, max(most, len(b))) // b may be longer than most
 		}
 	}
 	d.buf = append(d.buf, b...)
-	return errors.Join(err, d.added(len(b)))
+	return errors.Join(err, d.noteAppended(len(b)))
 }
 
-// added adds n bytes, which have been appended to the buffer, to the size.
-func (d *dataWriter) added(n int) error {
+// noteAppended adds n bytes to the size, after they have been appended to the buffer.
+func (d *dataWriter) noteAppended(n int) error {
 	d.size += uint64(n)
-	if len(d.buf) >= d.limit() {
+	if len(d.buf) >= d.bufferLimit() {
 		return d.flush()
 	}
 	return nil
 }
 
-// appendFrame appends values, whose bytes are room.plain, as a zstd frame. For a few values it
-// tries all kinds of frames and uses the shortest. For many values it uses the frame that is
-// likely the shortest.
+// appendFrame appends values as a zstd frame. room.plain holds the bytes of the values. For a few
+// values, it tries all kinds of frames and uses the shortest. For many values, it uses the frame that
+// is likely to be the shortest.
 func (w *Writer) appendFrame(b []byte, room *packBuffers, values []uint64) []byte {
 	n := len(values)
-	if w.p.Encoding != NoEncoding || n < minStride || n > maxStride || !room.strides.find(values) {
-		return w.search(b, room.plain)
+	if w.p.Encoding != NoEncoding || n < minStride || n > maxStride || !room.strides.compute(values) {
+		return w.appendShortest(b, room.plain)
 	}
 	at := len(b)
 	b = appendStrideFrame(b, values, &room.strides, room)
 	if n >= fewValues {
 		return b
 	}
-	if room.strides.same(n) != int(room.strides.kept[1]) {
+	if room.strides.commonLength(n) != int(room.strides.kept[1]) {
 		b = keepShorter(at, len(b), appendSmallFrame(b, values, &room.strides))
 	}
-	return keepShorter(at, len(b), w.search(b, room.plain))
+	return keepShorter(at, len(b), w.appendShortest(b, room.plain))
 }
 
-// keepShorter keeps the shorter of two frames, which begin at at and at middle.
+// keepShorter keeps the shorter one of two frames. The first begins at at, the second at middle.
 func keepShorter(at, middle int, both []byte) []byte {
 	if len(both)-middle < middle-at {
 		return append(both[:at], both[middle:]...)
@@ -308,8 +307,8 @@ func keepShorter(at, middle int, both []byte) []byte {
 	return both[:middle]
 }
 
-// search appends the shortest frame that zstd finds.
-func (w *Writer) search(b, plain []byte) []byte {
+// appendShortest appends the shortest frame that zstd finds.
+func (w *Writer) appendShortest(b, plain []byte) []byte {
 	at := len(b)
 	for i, e := range w.zstd {
 		middle := len(b)
@@ -320,14 +319,14 @@ func (w *Writer) search(b, plain []byte) []byte {
 	return b
 }
 
-// appendRawFrame appends a zstd frame of a few bytes without compressing them.
+// appendRawFrame appends b as an uncompressed zstd frame of a few bytes.
 func appendRawFrame(dst, b []byte) []byte {
 	n := len(b)
 	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
 }
 
-// write makes blocks of all collected values, and writes the grammar with the given tokens of the
-// root (docs/formats/pallas.md, "thread.pallas").
+// write makes blocks of all collected values, and writes the grammar. root has the tokens of the root
+// (docs/formats/pallas.md, "thread.pallas").
 func (t *threadWriter) write(root [][]grammar.Token) error {
 	r := t.r
 	if whole := r.occurrences(0); r.started {
@@ -362,15 +361,15 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 	})
 }
 
-// dataBuffer is the size of the buffer for a thread's file. The buffers for its block files are
+// dataBuffer is the size of the buffer for the file of a thread. The buffers for its block files are
 // smaller if there are many threads, but have at least leastDataBuffer bytes.
 const (
 	dataBuffer      = 64 << 10
 	leastDataBuffer = 4 << 10
 )
 
-// flush writes the buffer. The file is open only during flush, because there may be more threads
-// than files that can be open.
+// flush writes the buffer to the file. The file is open only during flush, because there may be more
+// threads than files that can be open at the same time.
 func (d *dataWriter) flush() error {
 	if len(d.buf) == 0 {
 		return nil
@@ -384,7 +383,7 @@ func (d *dataWriter) flush() error {
 	return errors.Join(err, f.Close())
 }
 
-// append appends the vector's part of the grammar.
+// append appends the part of the grammar for the vector.
 func (v *recordedVector) append(b []byte) []byte {
 	if v.size == 0 {
 		return le64(b, 0, 1)
@@ -400,15 +399,15 @@ func (v *recordedVector) append(b []byte) []byte {
 	return le64(b, v.blocks...)
 }
 
-// lendBuffer lends a vector a buffer for its last blocks when its thread ends. There may be many
-// vectors, and their blocks are not needed after they are written.
+// lendBuffer gives a vector a buffer for its last blocks when its thread ends. There may be many
+// vectors, and they do not need a buffer after their blocks are written.
 func (t *threadWriter) lendBuffer(i int, v *recordedVector) {
 	if t.finished {
 		v.blocks = append(t.buffers.blocks[i][:0], v.blocks...)
 	}
 }
 
-// takeBackBuffer takes the buffer back.
+// takeBackBuffer takes the lent buffer back.
 func (t *threadWriter) takeBackBuffer(i int, v *recordedVector) {
 	if t.finished {
 		t.buffers.blocks[i], v.blocks, v.values = v.blocks, nil, nil
@@ -416,7 +415,7 @@ func (t *threadWriter) takeBackBuffer(i int, v *recordedVector) {
 }
 
 // appendSingle writes the only duration, exclusive duration and time of a sequence as blocks, and
-// appends the vectors of the sequence. There may be millions of sequences that occur once.
+// appends the vectors of the sequence to b. A thread may have millions of such sequences.
 func (t *threadWriter) appendSingle(b []byte, values [3]uint64) ([]byte, error) {
 	d := &t.data[1]
 	var place uint64
@@ -438,7 +437,7 @@ func (t *threadWriter) appendSingle(b []byte, values [3]uint64) ([]byte, error) 
 	return b, nil
 }
 
-// appendList appends the attributes of an occurrence (docs/formats/pallas.md, "Attributes").
+// appendList appends the attributes of one occurrence (docs/formats/pallas.md, "Attributes").
 func appendList(b []byte, occurrence uint64, values []Value) ([]byte, error) {
 	if len(values) > 127 {
 		return b, fmt.Errorf("found %d attributes, expected at most 127", len(values))

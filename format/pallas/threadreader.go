@@ -13,17 +13,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// threadReader delivers the events of threads as batches.
+// threadReader converts the events of threads to batches.
 type threadReader struct {
 	d        *decoder
 	r        *blockReader
 	sel      trace.Selection
 	sink     format.Sink
-	careful  bool // check for times that go back before delivering events
-	prefetch bool // load blocks in another goroutine
-	// turn waits until this thread may add definitions; described signals that it has added them.
-	// Threads add definitions in order, so that ids do not depend on which thread is read first.
-	// Both are nil if there is one reader.
+	careful  bool // look for times that go back before delivering events
+	prefetch bool // load blocks in a goroutine
+	// turn waits until this thread may add definitions. described signals that it has added them.
+	// Threads add definitions in a fixed order, so that ids do not depend on which thread is read
+	// first. Both are nil if there is a single reader.
 	turn, described func()
 
 	t           *Thread
@@ -31,33 +31,33 @@ type threadReader struct {
 	loc         uint32
 	info        []eventInfo
 	rowOf       []eventRow
-	more        bool           // any event has operands or attributes
-	lists       []listIterator // attribute lists by event; nil if the thread has no attributes
+	more        bool           // some event has operands or attributes
+	lists       []listIterator // attribute lists of each event; nil if the thread has no attributes
 	x           *replay
-	sorted      *sortedThread // replaces x if the thread must be sorted
-	occurrences []int64       // occurrence numbers of the current events, if sorted
+	sorted      *sortedThread // used in place of x if the thread must be sorted
+	occurrences []int64       // occurrence numbers of the current events, if the thread is sorted
 	ascending   bool
-	seen, until uint64 // number of events before the time to: read so far, and in all (2⁶⁴−1 if unknown)
+	seen, until uint64 // numbers of events before the time to: read so far, and in total (2⁶⁴−1 if unknown)
 	ended       bool
-	from, to    uint64 // the wanted times
+	from, to    uint64 // the wanted times, from from on, before to
 	last        uint64
-	error, high uint64 // largest error that the codec makes in times, and the latest time so far
+	error, high uint64 // the largest error that the codec causes in times, and the greatest time so far
 	values      []Value
 	b           trace.Batch
 }
 
-// eventRow holds the fields of an event that most rows need, close together in memory.
+// eventRow holds the fields of an event that most rows need. They are close together in memory.
 type eventRow struct {
 	ref  uint32
 	kind trace.Kind
 }
 
-// listIterator iterates over the attribute lists of an event's occurrences.
+// listIterator iterates over the attribute lists of the occurrences of one event.
 type listIterator struct {
 	rest  []byte
 	list  attributeList
 	ok    bool
-	count int64 // occurrences read so far
+	count int64 // number of occurrences read so far
 }
 
 func (l *listIterator) advance() { l.list, l.rest, l.ok = nextList(l.rest) }
@@ -70,7 +70,7 @@ func (l *listIterator) skip(n uint64) {
 	l.count = int64(n)
 }
 
-// scan delivers a thread's events to the sink.
+// scan delivers the events of a thread to the sink.
 func (x *threadReader) scan(ctx context.Context, id threadID) error {
 	t, err := x.open(ctx, id)
 	if t == nil || err != nil {
@@ -96,8 +96,8 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 	}
 }
 
-// open loads a thread and moves to the beginning of the wanted times. It returns nil if there is
-// nothing to read.
+// open loads a thread and moves to the start of the wanted times. It returns nil if there is nothing to
+// read.
 func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	t, err := x.load(id)
 	if t == nil || err != nil {
@@ -105,7 +105,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	g := newOutline(t)
 	if g.err != nil {
-		if err := fail(x.d.opt.At(x.d.location[id]), "pallas.grammar", g.err); err != nil {
+		if err := asDefect(x.d.opt.At(x.d.location[id]), "pallas.grammar", g.err); err != nil {
 			return nil, err
 		}
 	}
@@ -125,16 +125,17 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	x.ascending = g.sound() && t.ascending()
-	// Blocks that are read twice are kept: to check the times first, or to find the wanted times.
+	// Keep blocks that will be read twice: once to check the times or to find the wanted times, and
+	// once to deliver the events.
 	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 ||
 		x.sel.Location != nil
 	x.r.keeping = x.r.keeping || x.whole != nil
 	defer func() { x.r.keeping = x.whole != nil }()
 	if x.careful {
-		x.begin(g) // delivering the events reports block errors again
+		x.begin(g) // the delivery of the events reports block errors again
 		back, err := x.goesBack(ctx)
 		if back && err == nil {
-			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
+			if err := x.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
 				Position: trace.Position{File: t.path}, Found: "times that go back",
 				Expected: "times that do not; the thread's events are sorted"}); err != nil {
 				return nil, err
@@ -145,11 +146,11 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 			return nil, err
 		}
 	}
-	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
+	return t, asDefect(x.options(), "pallas.damaged", x.begin(g))
 }
 
-// load loads a thread without the blocks of its sequences. If all of it will be read and a checker wants it, load
-// also loads it with them.
+// load loads a thread without the blocks of its sequences. If the whole thread will be read and a
+// checker needs it, load also loads it with those blocks.
 func (x *threadReader) load(id threadID) (*Thread, error) {
 	x.whole = nil
 	if x.d.checker.Load() == nil || x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 ||
@@ -158,7 +159,7 @@ func (x *threadReader) load(id threadID) (*Thread, error) {
 	}
 	quiet := *x.d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), true
-	t, err := x.d.with(&quiet).thread(id, wholeThread)
+	t, err := x.d.withOptions(&quiet).thread(id, wholeThread)
 	if t == nil || err != nil || !t.whole {
 		return x.d.grammar(id, x.sel.Again) // reports the defect
 	}
@@ -166,12 +167,12 @@ func (x *threadReader) load(id threadID) (*Thread, error) {
 	return t.withoutSequences(), nil
 }
 
-// start prepares reading the wanted times of a thread.
+// start prepares to read the wanted times of a thread.
 func (x *threadReader) start(id threadID, t *Thread) {
 	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
 	x.error, x.high = t.codecError(), 0
 	x.from, x.to = 0, math.MaxUint64
-	// A bound that the file's times cannot express lies before or after all of them.
+	// A limit that the times of the file cannot express lies before or after all of them.
 	if from, ok := x.d.ticks.file(x.sel.From); ok {
 		x.from = from
 	}
@@ -182,8 +183,8 @@ func (x *threadReader) start(id threadID, t *Thread) {
 	}
 }
 
-// begin moves to the first of the wanted times, or to the beginning. It returns an error for
-// blocks that cannot be read; reading then continues after them.
+// begin moves to the first of the wanted times, or to the start. It returns an error for blocks that
+// cannot be read. Reading then goes on after them.
 func (x *threadReader) begin(g *outline) error {
 	x.stop()
 	x.x = newReplay(x.t, g, x.r)
@@ -204,7 +205,7 @@ func (x *threadReader) begin(g *outline) error {
 		}
 	}
 	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 {
-		if at, err := x.x.firstFrom(enough, x.surelyEvent); err == nil && at < math.MaxUint64 {
+		if at, err := x.x.firstFrom(enough, x.isAlwaysEvent); err == nil && at < math.MaxUint64 {
 			if n, err := x.x.countBefore(at + 1); err == nil {
 				x.until = min(x.until, n)
 			}
@@ -213,7 +214,7 @@ func (x *threadReader) begin(g *outline) error {
 	if x.from > 0 {
 		before, err := x.x.seek(x.from)
 		if err != nil || !x.x.skip(before) {
-			// Delivery then reports the unreadable block, or the times that go back.
+			// The delivery then reports the unreadable block, or the times that go back.
 			x.stop()
 			x.x = newReplay(x.t, g, x.r)
 			x.x.begin()
@@ -230,15 +231,15 @@ func (x *threadReader) begin(g *outline) error {
 	return nil
 }
 
-// surelyEvent reports whether all occurrences of an event are events of the model. In traces that
-// weft wrote, an attribute may make anything of an occurrence.
-func (x *threadReader) surelyEvent(e int) bool {
+// isAlwaysEvent reports whether each occurrence of an event is an event of the model. In traces that
+// weft wrote, an attribute may turn an occurrence into anything else.
+func (x *threadReader) isAlwaysEvent(e int) bool {
 	return x.info[e].kind.IsEvent() && (x.d.restorer == nil || !x.t.Events[e].HasAttributes())
 }
 
-// reachedEnd reports whether all events before the end of the wanted times have been read, including
-// these times. It counts events rather than looking at the latest time, because a later time need
-// not come last where times go back.
+// reachedEnd reports whether all events before the end of the wanted times have been read, given the
+// times that were read last. It counts events instead of comparing times, because later times may come
+// before earlier ones.
 func (x *threadReader) reachedEnd(times []uint64) bool {
 	if x.until == math.MaxUint64 {
 		return false
@@ -251,7 +252,7 @@ func (x *threadReader) reachedEnd(times []uint64) bool {
 	return x.seen >= x.until
 }
 
-// drop frees the thread, so that the next one is loaded after this one is gone.
+// drop releases the memory of the thread, before the next one is loaded.
 func (x *threadReader) drop() {
 	x.stop()
 	x.t.Close()
@@ -260,14 +261,14 @@ func (x *threadReader) drop() {
 	x.t, x.whole, x.x, x.lists, x.sorted = nil, nil, nil, nil, nil
 }
 
-// startPrefetch makes another goroutine load blocks, unless the reader keeps blocks or has kept some.
+// startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept some.
 func (x *threadReader) startPrefetch() {
 	if x.prefetch && x.whole == nil && !(x.careful && x.r.keeping) {
 		x.x.prefetch = newPrefetcher(x.t)
 	}
 }
 
-// stop stops loading blocks in another goroutine.
+// stop ends that goroutine.
 func (x *threadReader) stop() {
 	if x.x != nil {
 		x.x.prefetch.stop()
@@ -292,18 +293,18 @@ func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 	}
 }
 
-// opt returns the options for reporting defects of the thread.
-func (x *threadReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
+// optionsions returns the options to report defects of the thread with.
+func (x *threadReader) options() *format.ReadOptions { return x.d.opt.At(x.loc) }
 
-// reportUnsound reports, as a defect, the first event, or else the first sequence, whose number of
-// occurrences in the grammar differs from its number of times.
+// reportUnsound reports the first event, or else the first sequence, whose number of occurrences in the
+// grammar differs from its number of times.
 func (x *threadReader) reportUnsound(g *outline) error {
 	if x.t.script != nil {
 		return nil
 	}
 	for i, n := range g.events {
 		if v := &x.t.Events[i].Timestamps; n != v.Size {
-			return x.opt().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
+			return x.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
 				Position: trace.Position{File: x.t.path},
 				Found:    fmt.Sprintf("%d occurrences of event %d in the grammar", n, i),
 				Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
@@ -316,7 +317,7 @@ func (x *threadReader) reportUnsound(g *outline) error {
 			s, sizes = sizes[0], sizes[1:]
 		}
 		if len(x.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
-			return x.opt().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
+			return x.options().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
 				Position: trace.Position{File: x.t.path},
 				Found:    fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive),
 				Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
@@ -325,7 +326,7 @@ func (x *threadReader) reportUnsound(g *outline) error {
 	return nil
 }
 
-// describe translates the thread's events to the common model.
+// describe translates the events of the thread to the common model.
 func (x *threadReader) describe() error {
 	s := x.d.scopes[x.t.Archive.ID]
 	x.info, x.lists = slices.Grow(x.info[:0], len(x.t.Events))[:len(x.t.Events)], nil
@@ -348,7 +349,7 @@ func (x *threadReader) describe() error {
 			x.lists[i].advance()
 			for _, values := range e.Attributes() {
 				if x.d.restorer != nil {
-					break // these attributes are weft's own
+					break // weft itself adds these attributes
 				}
 				for _, v := range values {
 					x.d.attr(s, v.Attribute)
@@ -365,9 +366,9 @@ func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		events, times, bad := x.events()
+		events, times, bad := x.nextEvents()
 		if bad != nil {
-			if err := fail(x.opt(), "pallas.damaged", bad); err != nil {
+			if err := asDefect(x.options(), "pallas.damaged", bad); err != nil {
 				return nil, err
 			}
 		}
@@ -376,7 +377,7 @@ func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 			x.ended = true
 		}
 		x.b.Reset(x.loc)
-		if err := x.rows(events, times); err != nil {
+		if err := x.addRows(events, times); err != nil {
 			return nil, err
 		}
 		if x.b.Len() > 0 {
@@ -386,8 +387,8 @@ func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 	return nil, nil
 }
 
-// events returns the next events and their times, in the order of time.
-func (x *threadReader) events() (events []uint32, times []uint64, err error) {
+// nextEvents returns the next events and their times, in the order of time.
+func (x *threadReader) nextEvents() (events []uint32, times []uint64, err error) {
 	if s := x.sorted; s != nil {
 		n := min(replayRows, len(s.events))
 		events, times, x.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
@@ -409,12 +410,12 @@ func (x *threadReader) events() (events []uint32, times []uint64, err error) {
 	return events, times, err
 }
 
-// codecError returns the largest amount by which times may seem to go back because a lossy codec
+// codecError returns the largest amount by which times may seem to go back, because a lossy codec
 // changed them.
 func (t *Thread) codecError() uint64 {
 	switch t.Archive.Trace.Compression {
 	case ZFP:
-		return 4 // each of the two compared times may be off by 2
+		return 4 // each of the two times may be wrong by 2
 	case Histogram, ZSTDHistogram:
 		widest := uint64(0)
 		for i := range t.Events {
@@ -429,7 +430,7 @@ func (t *Thread) codecError() uint64 {
 	return 0
 }
 
-// dropLists drops the attributes of events that have lost occurrences.
+// dropLists removes the attributes of events that have lost occurrences.
 func (x *threadReader) dropLists() {
 	for e := range x.lists {
 		if x.x.times[e].broken {
@@ -438,11 +439,11 @@ func (x *threadReader) dropLists() {
 	}
 }
 
-// errTimesGoBack is returned where times go back, so that the thread must be sorted.
+// errTimesGoBack is the error if times go back, so that the thread must be sorted.
 var errTimesGoBack = errors.New("pallas: times go back")
 
-// rows adds the rows of some events to the batch.
-func (x *threadReader) rows(events []uint32, times []uint64) error {
+// addRows adds rows for events to the batch.
+func (x *threadReader) addRows(events []uint32, times []uint64) error {
 	last := x.last
 	back := false
 	for _, t := range times {
@@ -456,7 +457,7 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 	if last > math.MaxInt64 {
 		n, _ := slices.BinarySearch(times, math.MaxInt64+1)
 		if n == len(times) {
-			return nil // no event is too late
+			return nil // no event has such a time
 		}
 		if err := x.reportLate(len(times)-n, times[n]); err != nil {
 			return err
@@ -503,7 +504,7 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 
 // reportLate reports n events whose times are too large for the common model. first is the first such time.
 func (x *threadReader) reportLate(n int, first uint64) error {
-	return x.opt().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
+	return x.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
 		Position: trace.Position{File: x.t.path},
 		Found:    fmt.Sprintf("%d events from %d ns on", n, first),
 		Expected: "times of less than 2⁶³ ns; they are skipped"})
@@ -524,7 +525,7 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 	if x.lists == nil || !x.t.Events[e].HasAttributes() {
 		return nil
 	}
-	list, ok := x.list(row, e)
+	list, ok := x.currentList(row, e)
 	if !ok {
 		return nil
 	}
@@ -542,9 +543,9 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 	return nil
 }
 
-// list returns the attribute list of the current occurrence of an event, and counts the
+// currentList returns the attribute list of the current occurrence of an event, and counts the
 // occurrence.
-func (x *threadReader) list(row int, e uint32) (list attributeList, ok bool) {
+func (x *threadReader) currentList(row int, e uint32) (list attributeList, ok bool) {
 	l := &x.lists[e]
 	k := l.count
 	l.count++
@@ -558,7 +559,7 @@ func (x *threadReader) list(row int, e uint32) (list attributeList, ok bool) {
 }
 
 func (x *threadReader) reportAttributes(err error) error {
-	return x.opt().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
+	return x.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
 		Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
 }
 
@@ -568,8 +569,8 @@ type occurrence struct {
 	n     int64
 }
 
-// sortedThread holds the events of a thread in which times go back, sorted by time. Events of the
-// same time keep the order of the grammar. It takes 20 bytes an event.
+// sortedThread holds the events of a thread in which times go back, sorted by time. Events with the
+// same time keep the order of the grammar. It takes 20 bytes for each event.
 type sortedThread struct {
 	events      []uint32
 	times       []uint64
@@ -592,14 +593,14 @@ func (x *threadReader) sort(ctx context.Context) error {
 	sort.Stable(s)
 	for e := range x.t.Events {
 		if err != nil {
-			break // the occurrence numbers are unknown
+			break // the numbers of later occurrences are unknown
 		}
 		for l, rest, ok := nextList(x.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
 			s.lists[occurrence{uint32(e), l.occurrence}] = l
 		}
 	}
 	x.sorted, x.last, x.ended = s, 0, false
-	return cmp.Or(ctx.Err(), fail(x.opt(), "pallas.damaged", err))
+	return cmp.Or(ctx.Err(), asDefect(x.options(), "pallas.damaged", err))
 }
 
 // Len returns the number of events.

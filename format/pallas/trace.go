@@ -14,25 +14,25 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Trace is an open trace (in Pallas: GlobalArchive). Its methods may be called by several
-// goroutines at the same time.
+// Trace is an open trace (in Pallas: GlobalArchive). Several goroutines may call its methods at the
+// same time.
 type Trace struct {
 	Parameters
 	// Definitions holds the definitions that apply to all archives.
 	Definitions *Definitions
-	// LocationGroups holds the processes and their parent groups. Each process that has threads
-	// has an archive with the same id.
+	// LocationGroups holds the processes and their parent groups. Each process with threads has an
+	// archive of the same id.
 	LocationGroups []LocationGroup
-	// Locations holds the locations that old writers store in the main file. Newer writers store
-	// them in the archives.
+	// Locations holds the locations in the main file. Only old writers store locations there; newer
+	// ones store them in the archives.
 	Locations []Location
 	Metadata  []Metadata
-	// Truncated describes a defect of the main file after its settings; nil if it has none.
+	// Truncated describes a defect of the main file after its settings. It is nil if there is none.
 	Truncated *FileError
 
 	src        format.Source
-	dir        string // folder of the archives: empty, or ending in a slash
-	displayDir string // the same folder as messages show it
+	dir        string // folder of the archives: "", or a path that ends in a slash
+	displayDir string // the same folder in the form that messages show
 	mu         sync.Mutex
 	archives   map[uint32]*lazy[*Archive]
 	blocks     blockCache
@@ -40,14 +40,14 @@ type Trace struct {
 	small      smallFiles
 }
 
-// lazy holds a value that is loaded once, on first use.
+// lazy holds a value that is loaded on first use, and only once.
 type lazy[T any] struct {
 	once sync.Once
 	v    T
 	err  error
 }
 
-// metadata returns the keys and values of the trace's own metadata.
+// metadata iterates over the keys and values of the trace's own metadata.
 func (t *Trace) metadata() iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for _, m := range t.Metadata {
@@ -58,7 +58,7 @@ func (t *Trace) metadata() iter.Seq2[string, string] {
 	}
 }
 
-// Open opens a trace by its main file. It reads no other file.
+// Open opens a trace, given its main file. It reads no other file.
 func Open(src format.Source) (*Trace, error) {
 	s, err := load(src, src.Name, src.Path)
 	if err != nil {
@@ -88,25 +88,25 @@ func Open(src format.Source) (*Trace, error) {
 type Archive struct {
 	Trace *Trace
 	ID    uint32
-	// Definitions holds the archive's own definitions. Lookups that fail in them continue in the
-	// trace's.
+	// Definitions holds the archive's own definitions. A lookup that fails in them continues in those
+	// of the trace.
 	Definitions *Definitions
-	Locations   []Location // of its threads
+	Locations   []Location // locations of its threads
 	Metadata    []Metadata
-	// Truncated describes a defect of the archive's file; nil if it has none.
+	// Truncated describes a defect of the archive's file. It is nil if there is none.
 	Truncated *FileError
 
-	missingErr          error           // set if the archive's file is missing
+	missingErr          error           // set if the archive has no file
 	fileID, fileThreads uint32          // its own id and its number of threads, as its file states them
-	groups              []LocationGroup // location groups in its file, where the format has no place for them
-	// how many Locations come from its own file, and how many follow from the main file
+	groups              []LocationGroup // location groups in its file, at a place where the format has none
+	// Numbers of Locations that its own file lists, and that follow from the main file.
 	ownCount, mainCount int
 
 	mu      sync.Mutex
 	threads map[uint32]*lazy[*Thread]
 }
 
-// search adds the archives whose folders exist to those that the damaged main file lists.
+// search adds archives that the damaged main file does not list, but whose folders exist.
 func (t *Trace) search() {
 	for _, id := range folderNumbers(t.src.FS, path.Clean(t.dir+"."), "archive_") {
 		if !slices.ContainsFunc(t.LocationGroups, func(g LocationGroup) bool { return g.ID == id }) {
@@ -125,7 +125,7 @@ func (a *Archive) present() (n uint32) {
 	return n
 }
 
-// search adds the threads whose folders exist to those that the damaged archive file lists.
+// search adds threads that the damaged archive file does not list, but whose folders exist.
 func (a *Archive) search() {
 	for _, id := range folderNumbers(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
 		if !slices.ContainsFunc(a.Locations, func(l Location) bool { return l.ID == id }) {
@@ -134,10 +134,10 @@ func (a *Archive) search() {
 	}
 }
 
-// folderNumbers returns, in ascending order, the numbers N of the folders in dir that are named prefix
+// folderNumbers returns, in ascending order, each N for which dir has a folder whose name is prefix
 // followed by N.
 func folderNumbers(f fs.FS, dir, prefix string) (ids []uint32) {
-	list, _ := fs.ReadDir(f, dir) // a folder that cannot be listed yields nothing
+	list, _ := fs.ReadDir(f, dir) // a folder that cannot be listed counts as empty
 	for _, x := range list {
 		if rest, ok := strings.CutPrefix(x.Name(), prefix); ok {
 			if n, err := strconv.ParseUint(rest, 10, 32); err == nil && strconv.FormatUint(n, 10) == rest {
@@ -150,7 +150,7 @@ func folderNumbers(f fs.FS, dir, prefix string) (ids []uint32) {
 }
 
 // ArchiveIDs returns the ids of the location groups that have an archive, in the order of their
-// definitions. It looks up folders and reads no file.
+// definitions. It looks for folders, and reads no file.
 func (t *Trace) ArchiveIDs() []uint32 {
 	var l []uint32
 	for _, g := range t.LocationGroups {
@@ -167,7 +167,8 @@ func threadFolder(archive, id uint32) string {
 	return fmt.Sprintf("archive_%d/thread_%d/", archive, id)
 }
 
-// Archive loads the archive of a location group. The error wraps [fs.ErrNotExist] if it has none.
+// Archive loads the archive of a location group. If the group has none, the error wraps
+// [fs.ErrNotExist].
 func (t *Trace) Archive(id uint32) (*Archive, error) {
 	t.mu.Lock()
 	o := t.archives[id]
@@ -185,7 +186,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	a := &Archive{Trace: t, ID: id, threads: map[uint32]*lazy[*Thread]{}}
 	s, err := load(t.src, t.dir+name, t.displayDir+name)
 	if archive.IsMissing(err) {
-		// The archive's threads may exist although its own file is missing.
+		// The archive's threads may exist even if its own file is missing.
 		a.Definitions, a.missingErr = &Definitions{global: t.Definitions}, err
 		a.Definitions.index()
 		if a.search(); len(a.Locations) > 0 {
@@ -195,7 +196,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations state them too
+	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations state both, too
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
 	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
@@ -215,11 +216,11 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	return a, nil
 }
 
-// Thread loads the grammar of a location. The error wraps [fs.ErrNotExist] if the location has
-// none. If the file is damaged, the error is a [FileError], and Thread returns with it the part
-// that could be read. The trace caches the threads that were loaded last, as long as their files
-// have at most 16 MB together: a grammar takes about three times as much memory as its file. A
-// thread that was dropped from the cache is loaded again when it is next requested.
+// Thread loads the grammar of a location. If the location has none, the error wraps [fs.ErrNotExist].
+// If the file is damaged, the error is a [FileError], and Thread also returns the part that it could
+// read. The trace caches the last threads that were loaded, as long as their files have at most 16 MB
+// together. A grammar takes about three times as much memory as its file. Thread loads a thread again
+// if the cache has dropped it.
 func (a *Archive) Thread(id uint32) (*Thread, error) {
 	a.mu.Lock()
 	o := a.threads[id]
@@ -242,7 +243,7 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 		return a.Trace.dir + folder + name, a.Trace.displayDir + folder + name
 	}
 	name, path := file("thread.pallas")
-	open := stream
+	open := openInParts
 	if a.Trace.ABI == 17 {
 		open = load // the file may have to be read twice
 	}
@@ -262,7 +263,8 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	}
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
-	// The trace's list of open files holds a reference to these files, but not to the thread.
+	// The list of open files refers to these files. It must not refer to the thread, which would stay
+	// in memory.
 	t.times = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.times.name, t.times.path = file("event_durations.dat")

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// strideReader decodes the frames that [appendStrideFrame] makes, faster than a general zstd
-// decoder. It keeps buffers for that.
+// strideReader decodes the frames that [appendStrideFrame] makes. It is faster than a general zstd
+// decoder. It keeps its buffers for the next frame.
 type strideReader struct {
 	huffman *huff0.Scratch
 	low     []byte
@@ -18,10 +18,10 @@ type strideReader struct {
 	ll, ml  stateReader
 }
 
-// read decodes the values of a frame. If the frame is of another sort or damaged, ok is false; the
-// caller then uses zstd, which finds what is wrong.
+// read decodes the values of a frame. ok is false if the frame is of another kind or damaged. The
+// caller then uses zstd, which finds the defect.
 func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
-	const before = 10 // size of the frame's header and the first block's, before the size of its literals
+	const before = 10 // size of the headers of the frame and of its first block, up to the size of the literals
 	n := len(out)
 	if n < minStride || n > maxStride || len(b) < before+1 {
 		return false
@@ -34,7 +34,7 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	if k < 1 || k > maxKept || len(b) < at+1+8+k+6+3 {
 		return false
 	}
-	// Everything but the values must equal the bytes that appendFirst writes.
+	// Everything except for the values must equal the bytes that appendFirst writes.
 	var room [64]byte
 	first, second := binary.LittleEndian.Uint64(b[at+1:]), binary.LittleEndian.Uint64(b[at+9:])
 	head := appendFirst(room[:0], n, first, second, k)
@@ -71,7 +71,7 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	return false
 }
 
-// literals decodes the low bytes of n values. The slice has room to read 8 bytes from any
+// literals decodes the low bytes of n values. The slice is long enough to read 8 bytes from any
 // position.
 func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
 	if len(b) < 5 {
@@ -79,7 +79,7 @@ func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
 	}
 	size, packed, head := 0, 0, 0
 	switch word := binary.LittleEndian.Uint32(b); b[0] & 15 {
-	case 0, 8: // uncompressed
+	case 0, 8: // stored uncompressed
 		size, head = int(b[0]>>3), 1
 	case 4:
 		size, head = int(word>>4&0xfff), 2
@@ -121,7 +121,7 @@ func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
 	return r.low, b[packed:], true
 }
 
-// strideValues computes values from their k low bytes each and from last, the value before them.
+// strideValues computes values from their k low bytes each, and from the value before them, last.
 func strideValues(out []uint64, low []byte, last uint64, k int) {
 	mask := uint64(1)<<(8*k) - 1
 	high := last &^ mask
@@ -138,7 +138,7 @@ func strideValues(out []uint64, low []byte, last uint64, k int) {
 	}
 }
 
-// mixed decodes values that keep different numbers of bytes.
+// mixed decodes values with different numbers of literal bytes.
 func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	if b, ok = r.ll.build(b); !ok || len(b) == 0 || b[0] != 0 {
 		return false
@@ -146,11 +146,12 @@ func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	if b, ok = r.ml.build(b[1:]); !ok || len(b) == 0 || b[len(b)-1] == 0 {
 		return false
 	}
-	left := 8*len(b) - 9 + bits.Len8(b[len(b)-1]) // bits, without the end mark
+	left := 8*len(b) - 9 + bits.Len8(b[len(b)-1]) // number of bits, without the end mark
 	if left < 2*stateBits {
 		return false
 	}
-	// Zeroed bytes follow the bits and the low bytes, so that 8 bytes can be read at any position.
+	// Zeroed bytes come after the bits and after the low bytes, so that 8 bytes can be read from any
+	// position.
 	r.bits = append(append(r.bits[:0], b...), 0, 0, 0, 0, 0, 0, 0, 0)
 	used := len(low)
 	low = append(low, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -182,17 +183,17 @@ func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
 	}
 }
 
-// stateReader is an FSE table of zstd for decoding.
+// stateReader is an FSE table of zstd, for decoding.
 type stateReader struct {
 	cells [stateCount]struct{ code, bits, from uint8 }
 }
 
-// build decodes the description of a table with stateCount states and few codes.
+// build decodes the description of a table that has stateCount states and few codes.
 func (t *stateReader) build(b []byte) (rest []byte, ok bool) {
 	var share [maxKept + 1]int
 	var room [8]byte
 	copy(room[:], b)
-	word := binary.LittleEndian.Uint64(room[:]) // the whole description fits into 8 bytes
+	word := binary.LittleEndian.Uint64(room[:]) // 8 bytes are enough for the whole description
 	used := 4
 	if word&15 != stateBits-5 {
 		return nil, false
@@ -215,7 +216,7 @@ func (t *stateReader) build(b []byte) (rest []byte, ok bool) {
 		}
 		n := x - 1
 		if n < 0 {
-			return nil, false // a share of less than one state, which appendShares never writes
+			return nil, false // appendShares never writes a share of less than one state
 		}
 		share[c] = n
 		left -= n

@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// unifier gives equal events, sequences and loops of several threads of a trace the same ids. It
-// also merges the archives' strings, regions and attributes into one set of definitions. Groups
-// and communicators stay with their archives, because their members and ranks have a meaning only
-// there. Each thread's root stays sequence 0, where Pallas' own reader looks for it. The unifier
-// holds the grammars of all threads, equal parts once.
+// unifier gives equal events, sequences and loops the same ids in all threads of a trace. It also
+// merges the strings, regions and attributes of the archives into one set of definitions. Groups and
+// communicators stay in their archives, because their members and ranks have a meaning only there. The
+// root of each thread stays sequence 0, where Pallas' own reader looks for it. The unifier keeps the
+// grammars of all threads in memory, with equal parts only once.
 type unifier struct {
 	defs      Definitions
 	texts     map[string]Ref
-	names     map[Ref][]Ref // refs of regions, by the ref of their name
+	names     map[Ref][]Ref // refs of regions by the ref of their name
 	used      [3]map[Ref]bool
-	global    [3]map[Ref]bool // refs that the trace's own definitions have
+	global    [3]map[Ref]bool // refs that the definitions of the trace itself have
 	last      [3]Ref
 	renamed   map[uint32]*refMap // by archive
 	events    map[string]uint32
@@ -27,7 +27,7 @@ type unifier struct {
 	key       []byte
 }
 
-// The tables of definitions that are merged.
+// The kinds of definitions that are merged.
 const (
 	stringTable = iota
 	regionTable
@@ -63,7 +63,7 @@ func newUnifier(d *Definitions, archives []*Archive) *unifier {
 	return u
 }
 
-// reserveRef marks r as used and returns it. If r is used already, reserveRef does so with an unused ref.
+// reserveRef marks r as used and returns it. If r is already used, it does the same with an unused ref.
 func (u *unifier) reserveRef(table int, r Ref) Ref {
 	for u.used[table][r] {
 		u.last[table]++
@@ -79,8 +79,7 @@ type refMap struct {
 	refs [3]map[Ref]Ref
 }
 
-// newRef returns the new ref of r. An undefined ref stays undefined, even if another archive defines
-// that number.
+// newRef returns the new ref for r. If r is undefined, it returns a ref that no archive defines.
 func (m *refMap) newRef(table int, r Ref) Ref {
 	if m == nil {
 		return r
@@ -99,8 +98,8 @@ func (m *refMap) newRef(table int, r Ref) Ref {
 	return x
 }
 
-// archive merges the definitions of an archive. A region becomes the region of the same name,
-// unless the archive has two regions of that name.
+// archive merges the definitions of an archive. A region of the archive becomes the merged region of
+// the same name, unless the archive has two regions of that name.
 func (u *unifier) archive(d *Definitions) *refMap {
 	m := &refMap{u: u}
 	for i := range m.refs {
@@ -144,7 +143,7 @@ func (u *unifier) archive(d *Definitions) *refMap {
 	return m
 }
 
-// localDefinitions returns the definitions that stay with an archive.
+// localDefinitions returns the definitions that stay in an archive.
 func (m *refMap) localDefinitions(d *Definitions) (rest Definitions) {
 	for _, x := range d.Groups {
 		x.Name = m.newRef(stringTable, x.Name)
@@ -166,10 +165,11 @@ func (m *refMap) localDefinitions(d *Definitions) (rest Definitions) {
 // regionGroup is the type of groups whose members are regions.
 const regionGroup = 2
 
-// fieldTables lists the fields of records that hold refs, and the tables that these refer to.
+// fieldTables maps the name of each field of a record that holds a ref to the kind of definition that
+// it refers to.
 var fieldTables = map[string]int{"region": regionTable, "name": stringTable}
 
-// payload returns an event's payload with new refs.
+// payload returns the payload of an event with the new refs.
 func (m *refMap) payload(e *Event) []byte {
 	if _, ok := e.Record.Values(e.Payload); !ok {
 		return e.Payload
@@ -186,12 +186,12 @@ func (m *refMap) payload(e *Event) []byte {
 	return b
 }
 
-// valueTables lists the types of attributes that hold refs, and the tables that these refer to.
+// valueTables maps each type of attribute that holds a ref to the kind of definition that it refers to.
 var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable,
 	RegionValue: regionTable}
 
-// attributes returns the attributes of an event's occurrences with new refs. It leaves damaged
-// ones unchanged.
+// attributes returns the attributes of an event's occurrences with the new refs. It does not change
+// damaged ones.
 func (m *refMap) attributes(e *Event, d *Definitions) []byte {
 	b := slices.Clone(e.attributes)
 	for rest := b; ; {
@@ -219,8 +219,8 @@ func (m *refMap) attributes(e *Event, d *Definitions) []byte {
 	}
 }
 
-// id returns the id of u.key in ids. If the thread has used that id already, id returns the one of
-// the key with a number appended.
+// id returns the id that ids has for u.key. If the thread has already used that id, it returns the id
+// for the key with a number appended.
 func (u *unifier) id(ids map[string]uint32, first uint32, mine map[uint32]bool) uint32 {
 	for again := uint32(0); ; again++ {
 		key := string(u.key)
@@ -239,7 +239,7 @@ func (u *unifier) id(ids map[string]uint32, first uint32, mine map[uint32]bool) 
 	}
 }
 
-// setID sets the index of an id in an id map.
+// setID maps an id to an index in an id map.
 func setID(m []uint32, id uint32, at int) []uint32 {
 	for uint32(len(m)) <= id {
 		m = append(m, math.MaxUint32)
@@ -248,7 +248,7 @@ func setID(m []uint32, id uint32, at int) []uint32 {
 	return m
 }
 
-// thread returns a copy of t with unified ids. Sequences that the root does not lead to may lose
+// thread returns a copy of t with unified ids. Sequences that cannot be reached from the root may lose
 // their ids.
 func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	c := &Thread{ID: t.ID, Archive: t.Archive, Root: MakeToken(SequenceToken, 0), Start: t.Start, path: t.path}
@@ -312,7 +312,7 @@ func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	return c, nil
 }
 
-// loop returns the id of a loop that repeats body.
+// loop returns the id of a loop that repeats the token body.
 func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
 	l.Sequence = body
 	key := [2]uint32{uint32(body), l.Iterations}
@@ -322,7 +322,7 @@ func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
 		u.loops[key] = id
 	}
 	if mine[id] {
-		// Another loop of the thread is equal; this one gets an id of its own.
+		// The thread has another loop that is equal, so this one gets an id of its own.
 		id = uint32(len(u.loops))
 		u.loops[[2]uint32{uint32(NoToken), id}] = id
 	}

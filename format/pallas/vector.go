@@ -7,15 +7,15 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// Block is a part of a vector whose values are stored together. Its fields summarise the values,
-// so that many queries need not load them.
+// Block is a part of a vector whose values are stored together. Its fields summarise the values, so
+// that many queries need not load them.
 type Block struct {
 	Count uint64
 	// First and Last are the first and last value of a block of times, in the order of time.
 	First, Last uint64
-	// Min, Max and Mean are those of a block of durations; the mean is rounded down.
+	// Min, Max and Mean summarise a block of durations. The mean is rounded down.
 	Min, Max, Mean uint64
-	// Offset is the position of the values in their file.
+	// Offset is the position of the stored values in their file.
 	Offset uint64
 }
 
@@ -24,38 +24,39 @@ type Block struct {
 type Vector struct {
 	Size   uint64
 	Blocks []Block
-	// Min, Max and Mean are those of all durations; the mean is rounded down. They are 0 for
-	// times.
+	// Min, Max and Mean summarise all durations. The mean is rounded down. They are 0 for times.
 	Min, Max, Mean uint64
 
 	durations bool
-	event     bool // it holds the times of an event
-	from, n   int  // range of Blocks in the list of all blocks, while the thread is being read
+	event     bool // the values are the times of an event
+	from, n   int  // position and number of Blocks in the list of all blocks, while the thread is being read
 }
 
-// Total returns the sum of all durations as computed from the mean, which is rounded down.
+// Total returns the sum of all durations, computed from the mean. The mean is rounded down, so the sum
+// may be too small.
 func (v *Vector) Total() uint64 { return v.Mean * v.Size }
 
 // layout describes the layout of a thread's file.
 type layout struct {
 	abi     uint8
-	counted bool // vectors state their number of blocks
+	counted bool // vectors state how many blocks they have
 	wanted  threadPart
 }
 
-// threadPart is the part of a thread that is loaded.
+// threadPart states how much of a thread to load.
 type threadPart uint8
 
 const (
 	wholeThread threadPart = iota
-	// without the blocks of sequences' vectors that have one block, which repeats the vector's own sums
+	// everything except for the blocks of one-block vectors of sequences, because such a block repeats
+	// the sums of its vector
 	threadSums
-	leanThread   // without blocks of sequences
-	threadEvents // only events and the blocks of their times
+	leanThread   // no blocks of sequences
+	threadEvents // only the events and the blocks of their times
 )
 
-// skipVector reads the size of a vector and moves past it. If the vector has a defect, skipVector
-// reads nothing and returns false.
+// skipVector reads the size of a vector and moves past the vector. If the vector has a defect, it reads
+// nothing and returns false.
 func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 	each, head := 32, 16
 	if durations {
@@ -119,22 +120,22 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	if durations {
 		size = 40
 	}
-	said := uint64(1)
+	stated := uint64(1)
 	if l.counted {
-		said = s.u64() // 1 if the vector is empty
+		stated = s.u64() // files may have 1 for an empty vector
 	}
 	if v.Size == 0 || s.err != nil {
 		return v
 	}
-	if said == 0 {
+	if stated == 0 {
 		s.fail(at+8, "1 at least", "no blocks")
 		return v
 	}
 	n := -1
-	if l.counted && said <= uint64(s.left()/size) {
-		n = int(said)
-	} else if l.counted && s.minor == nil { // the number of values determines the blocks too
-		s.minor = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", said), "no more than the file has room for")
+	if l.counted && stated <= uint64(s.left()/size) {
+		n = int(stated)
+	} else if l.counted && s.minor == nil { // the number of values determines the blocks as well
+		s.minor = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", stated), "no more than the file has room for")
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
@@ -168,7 +169,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		s.fail(at, "as many as its blocks have", "a vector of %d values", v.Size)
 	}
 	if l.abi <= 17 && durations {
-		// Some writers of those versions stored the sum.
+		// Some writers of those versions stored the sum in place of the mean.
 		v.Mean = repairMean(v.Mean, v.Min, v.Max, v.Size)
 		for i := v.from; i < len(*all); i++ {
 			x := &(*all)[i]
@@ -178,9 +179,9 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	return v
 }
 
-// appendBlocks reads all blocks of a vector. If their counts do not add up to the number of
-// values, appendBlocks appends nothing and returns false; reading them one by one then finds the
-// defect.
+// appendBlocks reads all blocks of a vector. If the numbers of values in the blocks do not add up to
+// the number of values, it appends nothing and returns false. The caller then reads them one by one to
+// find the defect.
 func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok bool) {
 	l, left := *all, values
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
@@ -206,8 +207,8 @@ func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok boo
 	return true
 }
 
-// repairMean returns mean, or mean ÷ n if mean must be the sum of the n values. A mean is less than
-// max unless all values are equal.
+// repairMean returns mean, or mean ÷ n if mean must be the sum of the n values: a mean is less than max
+// unless all values are equal.
 func repairMean(mean, min, max, n uint64) uint64 {
 	if mean > max || mean == max && min < max {
 		return mean / n

@@ -19,59 +19,59 @@ import (
 // WriterOptions holds the settings of a [Writer]. The zero value has the defaults of Pallas: zstd,
 // and repetitions of up to 100 tokens.
 type WriterOptions struct {
-	// Plain turns off the compression of blocks. Otherwise it is zstd; the writer does not support
+	// Plain turns off the compression of blocks, which is otherwise zstd. The writer does not support
 	// lossy compression.
 	Plain bool
-	// Encoding of values before compression: NoEncoding or Masking.
+	// Encoding is the encoding of values before compression: NoEncoding or Masking.
 	Encoding Encoding
-	// Level of zstd, 1 to 22; 0 means 1.
+	// Level is the level of zstd, from 1 to 22. 0 means 1.
 	Level int
-	// MaxLoopLength is the largest number of tokens of a repetition that is looked for; 0 means
+	// MaxLoopLength is the greatest number of tokens in a repetition that the writer looks for. 0 means
 	// 100.
 	MaxLoopLength int
-	// Compatible writes the same grammars as Pallas' own library, and the blocks in the same
-	// order. Blocks therefore wait in temporary files until a thread is closed; if the program
-	// dies before, nothing of the thread can be read. A leave closes the innermost visit, whatever
-	// its region. thread.pallas and the block files have the same bytes as the library's, except
-	// for those of zstd.
+	// Compatible makes the writer produce the same grammars as Pallas' own library, and the blocks in
+	// the same order. Blocks then wait in temporary files until a thread is closed. If the program dies
+	// before that, nothing of the thread can be read. A leave ends the innermost visit, whatever its
+	// region. thread.pallas and the block files have the same bytes as those of the library, except for
+	// the bytes that zstd produces.
 	Compatible bool
 	// LoopFinding is the method of finding repetitions in compatible threads: NoLoops, BasicLoops
 	// or BasicTruncated. Nil means BasicTruncated.
 	LoopFinding *LoopFinding
 }
 
-// Writer writes a trace of ABI 20. Several goroutines may use it at the same time, each with its
-// own [Recorder]. The exported fields may be changed until Close.
+// Writer writes a trace of ABI 20. Several goroutines may use it at the same time, each with its own
+// [Recorder]. The exported fields may be changed until Close.
 type Writer struct {
 	Definitions    Definitions
 	LocationGroups []LocationGroup
 	Metadata       []Metadata
 
 	path, dir string
-	nested    bool // the caller writes the main file
+	nested    bool // the main file is written by the caller
 	p         Parameters
 
 	compatible  bool
-	underWay    chan struct{} // holds an entry for each full block that is not written yet
+	underWay    chan struct{} // holds an element for each full block that is not written yet
 	freeBlocks  chan []uint64 // free buffers for blocks
 	freePacked  chan *pendingBlock
 	freeBuffers chan *threadBuffers
 	threads     atomic.Int64    // number of threads that have begun
-	zstd        []*zstd.Encoder // the shortest of their frames is used
-	locations   []Location      // locations that are written to the main file
+	zstd        []*zstd.Encoder // encoders, of which the shortest frame is used
+	locations   []Location      // locations for the main file
 	mu          sync.Mutex
 	archives    []*ArchiveWriter
 }
 
-// ArchiveWriter writes a process. Its exported fields may be changed until the trace is closed.
-// [ArchiveWriter.Record] adds a thread.
+// ArchiveWriter writes the archive of a process. Its exported fields may be changed until the trace is
+// closed. [ArchiveWriter.Record] adds a thread.
 type ArchiveWriter struct {
 	Definitions Definitions
 	Metadata    []Metadata
 
 	w         *Writer
 	id        uint32
-	groups    []LocationGroup // location groups that are written to the archive's file
+	groups    []LocationGroup // location groups for the archive's file
 	locations []Location
 	threads   []*threadWriter
 	number    int // number of threads
@@ -84,24 +84,24 @@ type threadWriter struct {
 	archive  uint32
 	folder   string
 	r        *Recorder
-	data     [2]dataWriter // times of events, and times and durations of sequences
+	data     [2]dataWriter // files of the times of events, and of the times and durations of sequences
 	waiting  [2]dataWriter // in compatible threads: blocks whose position is not known yet
 	spilled  [2]*os.File   // the files of the waiting blocks, while these are moved to their positions
 	moving   bool          // waiting blocks are being moved
-	flushed  int64         // bytes of written blocks, before compression
+	flushed  int64         // number of bytes in written blocks, before compression
 	last     int64         // value of flushed at the last checkpoint
 	enough   int64         // value of flushed at which the next checkpoint is written
 	packing  blockPacker
-	buffers  *threadBuffers    // set while the grammar is written
-	large    []*recordedVector // vectors whose buffers count in held
-	held     int64             // bytes of their buffers
-	full     bool              // held is too large
-	writing  bool              // the grammar is being written; blocks are written directly meanwhile
+	buffers  *threadBuffers    // not nil while the grammar is being written
+	large    []*recordedVector // vectors whose buffers held includes
+	held     int64             // total size of large buffers, in bytes
+	full     bool              // held exceeds its limit
+	writing  bool              // the grammar is being written, and blocks are written directly
 	finished bool
 }
 
-// threadBuffers holds the buffers for writing the grammar of a thread. They are shared because
-// there may be many threads.
+// threadBuffers holds the buffers to write the grammar of a thread with. Threads share them, because
+// there may be many.
 type threadBuffers struct {
 	room   packBuffers
 	w      *bufio.Writer
@@ -112,10 +112,10 @@ type threadBuffers struct {
 	recent [256]recentBlock // by hash
 }
 
-// maxFreeBuffers is the number of sets of buffers that are kept for reuse.
+// maxFreeBuffers limits how many threadBuffers are kept for reuse.
 const maxFreeBuffers = 4
 
-// takeBuffers returns buffers for writing a thread.
+// takeBuffers returns buffers to write a thread with.
 func (w *Writer) takeBuffers() *threadBuffers {
 	select {
 	case d := <-w.freeBuffers:
@@ -126,7 +126,7 @@ func (w *Writer) takeBuffers() *threadBuffers {
 	}
 }
 
-// returnBuffers gives buffers back after the thread has been written.
+// returnBuffers takes buffers back after the thread has been written.
 func (w *Writer) returnBuffers(d *threadBuffers) {
 	select {
 	case w.freeBuffers <- d:
@@ -139,13 +139,13 @@ type dataWriter struct {
 	path    string
 	threads *atomic.Int64 // number of threads of the writer
 	buf     []byte
-	size    uint64 // size of the file, including buf
+	size    uint64 // size of the file, including the bytes in buf
 }
 
-// Create begins a trace. It appends ".pallas" to the name of the main file unless the name ends
-// so, and creates the folder if it does not exist. Unlike other outputs of weft, the files of
-// threads appear at once. If the program dies, everything up to the latest checkpoint can be read;
-// see [Recorder.Checkpoint] and [Writer.Checkpoint].
+// Create begins a trace. It appends ".pallas" to the name of the main file, unless the name ends so,
+// and creates the folder if necessary. Unlike other outputs of weft, the files of threads appear at
+// once. If the program dies, everything up to the last checkpoint can be read; see
+// [Recorder.Checkpoint] and [Writer.Checkpoint].
 func Create(path string, opt *WriterOptions) (*Writer, error) {
 	o := WriterOptions{}
 	if opt != nil {
@@ -185,7 +185,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 			levels = append(levels, l)
 		}
 		for _, l := range levels {
-			// Pallas requires the size of the content in the header of a frame.
+			// Pallas requires that the header of a frame states the size of the contents.
 			e, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(l),
 				zstd.WithWindowSize(16<<10), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true))
 			if err != nil {
@@ -214,8 +214,8 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 	return a
 }
 
-// Record begins to record a thread. The name is the ref of a string. Record writes the main file
-// and the archive's file as they are at that time, as [Writer.Checkpoint] does.
+// Record begins to record a thread. name is the ref of a string. Record also writes the main file and
+// the archive's file in their current state, like [Writer.Checkpoint].
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	a.w.mu.Lock()
 	a.locations = append(a.locations, Location{id, name, a.id})
@@ -229,7 +229,7 @@ func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	return r, errors.Join(a.write(), a.w.write())
 }
 
-// record begins to record a thread whose location has been added already.
+// record begins to record a thread whose location has already been added.
 func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	t := &threadWriter{w: a.w, id: id, enough: firstCheckpoint, archive: a.id,
 		folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
@@ -254,7 +254,7 @@ func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	return t.r, nil
 }
 
-// Close ends the thread. Open visits end with the last event, without an event of their own.
+// Close ends the thread. Open visits end at the last event, without an event of their own.
 func (r *Recorder) Close() error {
 	t := r.w
 	if t.finished {
@@ -265,7 +265,7 @@ func (r *Recorder) Close() error {
 		return err
 	}
 	err := t.withWaiting(func() error { return t.write(r.g.Tokens()) })
-	// There may be many threads, so that the buffers of this one are freed.
+	// Release the buffers of this thread, because there may be many threads.
 	*r = Recorder{w: t}
 	t.large, t.packing.places = nil, nil
 	for i := range t.data {
@@ -274,9 +274,9 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Checkpoint writes the files that list the threads: the main file and those of the archives. From
-// then on, everything up to the latest checkpoint of each thread can be read. Threads make their
-// own checkpoints now and then.
+// Checkpoint writes the files that list the threads: the main file and those of the archives. From then
+// on, everything up to the last checkpoint of each thread can be read. Threads write their own
+// checkpoints from time to time.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,21 +303,21 @@ func (w *Writer) Close() error {
 	return w.Checkpoint()
 }
 
-// stop waits until no block is being written any more.
-func (w *Writer) stop() {
+// waitForBlocks waits until no block is being written any more.
+func (w *Writer) waitForBlocks() {
 	for _, a := range w.archives {
 		for _, t := range a.threads {
-			t.wait() // its error does not matter
+			t.wait() // the error does not matter here
 		}
 	}
 }
 
-// replace writes a file completely or not at all.
+// replace writes a file either completely or not at all.
 func replace(path string, write func(w *bufio.Writer) error) error {
 	return replaceBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
 }
 
-// replaceBy does the work of replace with an existing writer.
+// replaceBy is replace with a writer that already exists.
 func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -334,7 +334,7 @@ func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) 
 	return err
 }
 
-// writeBytes returns a function for replace that writes b.
+// writeBytes returns a function, for replace, that writes b.
 func writeBytes(b []byte) func(*bufio.Writer) error {
 	return func(w *bufio.Writer) error {
 		_, err := w.Write(b)
@@ -346,11 +346,11 @@ func (w *Writer) write() error {
 	if w.nested {
 		return nil
 	}
-	return replace(w.path, writeBytes(w.main()))
+	return replace(w.path, writeBytes(w.mainFile()))
 }
 
-// main returns the content of the main file.
-func (w *Writer) main() []byte {
+// mainFileFile returns the contents of the main file.
+func (w *Writer) mainFile() []byte {
 	p := &w.p
 	b := []byte{p.ABI}
 	b = le32(b, uint32(p.Compression), uint32(p.Encoding))
@@ -404,7 +404,7 @@ func le64(b []byte, values ...uint64) []byte {
 	return b
 }
 
-// append appends the five tables, sorted.
+// append appends the five tables of definitions, sorted by ref.
 func (d *Definitions) append(b []byte) []byte {
 	b = le64(b, uint64(len(d.Strings)))
 	for _, x := range sortedByRef(d.Strings, func(x String) Ref { return x.Ref }) {
