@@ -1,4 +1,5 @@
-// The address of the page: writes the state into the fragment, restores it, and reports unknown parts.
+// The address of the page. It writes the state of the page to the fragment of the URL, restores the
+// state from it, and reports the parts that it does not understand.
 import type { LinkDetails } from "./api";
 import type { App } from "./app";
 import { highlighted } from "./colors";
@@ -12,8 +13,9 @@ import { cutShort, linkKey, noticeOf, read, readFollowed, readLink, write } from
 import { clamp, same } from "./view";
 
 /**
- * saveInterval is the least time in milliseconds between two writes of the address while the view
- * moves. continuous lists the parts of the state that change in many small steps during a motion.
+ * saveInterval is the shortest time, in milliseconds, between two writes of the address while the
+ * view moves. continuous lists the parts of the state that change in many small steps while the
+ * view moves.
  */
 const saveInterval = 500,
   continuous: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
@@ -22,31 +24,34 @@ const saveInterval = 500,
 export const saveTimer = "address";
 
 /**
- * leftKey is the key in the session storage for two addresses: the one with which the page was
- * left, and the one that it would have written next.
+ * leftKey is the key in the session storage for two addresses: the one that the page had when the
+ * user left it, and the one that it would have written next.
  */
 const leftKey = "weft-left-as";
 
 /** AddressView is the part of the page that Address needs in addition to App. */
 export interface AddressView {
-  /** panels returns the ids of the tabs. */
+  /** panels returns the ids of the tabs of the dock. */
   panels(): readonly string[];
   /** hint returns the element for messages about the address, or null before the page is built. */
   hint(): HTMLElement | null;
   /** restoreScroll scrolls the time lines to the first row of the state. */
   restoreScroll(): void;
-  /** focusPlot gives the keyboard to the first time line. */
+  /** focusPlot moves the keyboard focus to the first time line. */
   focusPlot(): void;
 }
 
-/** Address keeps the fragment of the URL equal to the state, in both directions. */
+/**
+ * Address keeps the fragment of the URL and the state of the page equal. A change of either changes
+ * the other.
+ */
 export class Address {
   private pendingSave = 0;
   private pushed: Window | null = null;
   private restoring = false;
   /**
-   * wrong lists the pieces of the address that the page does not understand, and what it shows
-   * instead.
+   * wrong lists the pieces of the address that the page does not understand, each with the thing
+   * that the page shows instead.
    */
   private wrong: [piece: string, instead: string][] = [];
 
@@ -66,7 +71,7 @@ export class Address {
     });
   }
 
-  /** reject records a piece of the address that cannot be shown, and what is shown instead. */
+  /** reject records a piece of the address that the page cannot show, with the thing that it shows instead. */
   reject(piece: string, instead: string): void {
     this.wrong.push([piece, instead]);
   }
@@ -79,15 +84,15 @@ export class Address {
     return location.hash !== this.written;
   }
 
-  /** cancelSave drops the pending write of the address. */
+  /** cancelSave cancels the pending write of the address. */
   cancelSave(): void {
     drop(this.pendingSave);
     this.pendingSave = 0;
   }
 
   /**
-   * saveFirst replaces the current history entry by the present state, so that "back" can return to
-   * it.
+   * saveFirst replaces the current entry of the browser's history by the current state, so that
+   * "back" can return to it.
    */
   saveFirst(w: Window): void {
     history.replaceState({ views: this.before }, "", "#" + write(this.app.store.state));
@@ -95,38 +100,35 @@ export class Address {
     this.written = location.hash;
   }
 
-  /**
-   * read returns the state that the address describes, and records the pieces that it does not
-   * understand.
-   */
+  /** read returns the state that the address describes. It records the pieces that it does not understand. */
   read(): Partial<State> {
     this.wrong = [];
     return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
   }
 
   /**
-   * changedAt and recordedAt are the times of the last change of the state and of the last write of
-   * the address. moving is set while changes follow each other within saveInterval; together they
-   * get one entry in the history.
+   * changedAt is the time of the last change of the state, and recordedAt that of the last write of
+   * the address. moving is set while changes follow each other within saveInterval. Such changes
+   * together get one entry in the history.
    */
   private changedAt = -Infinity;
   private recordedAt = -Infinity;
   private moving = false;
-  /** choicesSaved holds the panels' choices as of the last change of the state. */
+  /** choicesSaved holds the choices of the panels at the last change of the state. */
   private choicesSaved: State["choices"] = new Map();
-  /** written is the fragment that the page has last written or read. */
+  /** written is the last fragment that the page wrote or read. */
   private written = "";
 
   /**
-   * save writes the address: at once, or at most every saveInterval while the state changes
-   * continuously.
+   * save writes the address. It does so at once, or at most once in saveInterval while the state
+   * changes continuously.
    */
   save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
     const begin = now();
     if (begin - this.changedAt > saveInterval) this.moving = false;
     this.changedAt = begin;
-    // text that is being typed into a filter also changes continuously
+    // a filter also changes continuously while the user types
     const choices = this.app.store.state.choices,
       was = this.choicesSaved,
       typed = [...new Set([...choices.keys(), ...was.keys()])].every(
@@ -141,8 +143,8 @@ export class Address {
   }
 
   /**
-   * record writes the state to the address. The data of a history entry is the number of views of
-   * this page that precede it.
+   * record writes the state to the address. A history entry stores how many views of this page come
+   * before it.
    */
   private record(): void {
     drop(this.pendingSave);
@@ -151,7 +153,7 @@ export class Address {
     if (url === location.hash) return;
     const w = this.app.store.state.window,
       other = this.pushed !== null && !same(this.pushed, w);
-    // browsers reject too many changes in a short time
+    // browsers reject an address that changes too often
     try {
       if (other && !this.moving) {
         history.pushState({ views: this.before + 1 }, "", url);
@@ -167,8 +169,9 @@ export class Address {
   }
 
   /**
-   * leaving writes pending changes to the address, unless the user has entered another address. A
-   * reload uses the address from before this write; arrive then replaces it.
+   * leaving writes pending changes to the address when the user leaves the page, unless the user
+   * has entered another address. A reload uses the address from before this write. In that case,
+   * arrive replaces it.
    */
   leaving(): void {
     if (!this.pendingSave || location.hash !== this.written) return;
@@ -177,7 +180,7 @@ export class Address {
     try {
       sessionStorage.setItem(leftKey, JSON.stringify([was, this.written]));
     } catch {
-      /** without storage, the written address must be enough */
+      /** without session storage, the address that was just written must do */
     }
   }
 
@@ -190,18 +193,18 @@ export class Address {
       if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload")
         history.replaceState(history.state, "", is);
     } catch {
-      /** the browser allows no storage */
+      /** the browser allows no session storage */
     }
   }
 
-  /** before is the number of views of this page in the history before the current one. */
+  /** before is the number of views of this page that come before the current one in the history. */
   private get before(): number {
     const views = (history.state as { views?: number } | null)?.views;
     return typeof views === "number" ? views : 0;
   }
 
   goingBack = false;
-  /** back shows the previous view, but never leaves the page. */
+  /** back shows the previous view. It never leaves the page. */
   back(): void {
     this.record();
     if (this.before > 0) {
@@ -220,7 +223,7 @@ export class Address {
     }
     this.restoring = true;
     const fit = this.fitting(s);
-    // the details of the link come from restoreLink
+    // restoreLink later gets the details of the link
     const link = fit.link ?? (readLink(location.hash) ? this.app.store.state.link : null);
     this.app.store.set({ ...fit, link, traces: this.app.store.state.traces });
     this.view.restoreScroll();
@@ -234,8 +237,8 @@ export class Address {
   }
 
   /**
-   * fitting returns those parts of an address's state that fit the traces. It records the other
-   * parts, with what the page shows instead.
+   * fitting returns the parts of a state from the address that fit the traces. It records the other
+   * parts, with the things that the page shows instead.
    */
   fitting(s: Partial<State>): Partial<State> & { window: Window } {
     const limits = this.app.limits(),
@@ -320,7 +323,7 @@ export class Address {
     return out;
   }
 
-  /** restoreLink requests the message or dependency that the address selects. */
+  /** restoreLink requests the message or dependency that the address names as selected. */
   restoreLink(): void {
     const k = readLink(location.hash),
       held = this.app.store.state.link,
@@ -349,7 +352,7 @@ export class Address {
       .catch(lost);
   }
 
-  /** restoreFollowed requests the link that the address names as the way to the selection. */
+  /** restoreFollowed requests the link that the address names as the one that led to the selection. */
   restoreFollowed(): void {
     const k = readFollowed(location.hash),
       at = this.app.store.state.selection,
@@ -375,9 +378,7 @@ export class Address {
       .catch(lost);
   }
 
-  /**
-   * hint lists the pieces of the address that were not understood, until the user closes the list.
-   */
+  /** hint lists the pieces of the address that the page did not understand, until the user closes the list. */
   hint(): void {
     const h = this.view.hint(),
       text = noticeOf(this.wrong);

@@ -6,7 +6,7 @@ export interface SyntaxProblem {
   column: number;
   message: string;
 }
-/** Reason explains why a part of a check holds, or not. from and to are the times that decide it. */
+/** Reason explains the verdict of a part of a check. from and to are the times that determine it. */
 export interface Reason {
   depth: number;
   formula: string;
@@ -33,21 +33,21 @@ export interface Verification {
   checks: Check[];
   warnings: string[];
 }
-/** ClaimPlace is a claim or call; its track is -1 if it has no row. */
+/** ClaimPlace is the place of a claim or call. Its track is -1 if it has no row. */
 export interface ClaimPlace {
   label: string;
   track: number;
   from: string;
   to: string;
 }
-/** Side has the claims, and the pairs of successive claims, that only one of two lists has. */
+/** Side holds the claims, and the pairs of successive claims, that one of two lists has and the other lacks. */
 export interface Side {
   nodeCount: number;
   edgeCount: number;
   nodes: ClaimPlace[];
   edges: { from: ClaimPlace; to: ClaimPlace }[];
 }
-/** Difference has what only the first and what only the second of two lists has. */
+/** Difference holds the claims that only the first and only the second of two lists has. */
 export interface Difference {
   first: Side;
   second: Side;
@@ -64,7 +64,10 @@ export interface BehaviourClass {
   difference: Difference;
   shown: ClaimPlace[];
 }
-/** Behaviours has the classes of objects, the rare ones first. usual is the index of that with most objects. */
+/**
+ * Behaviours holds the classes of objects, with the rare ones first. usual is the index of the
+ * class that has the most objects.
+ */
 export interface Behaviours {
   missing: string;
   objects: number;
@@ -73,7 +76,7 @@ export interface Behaviours {
   left: number;
   usual: number;
 }
-/** Distance is that of a trace from a reference. */
+/** Distance is the distance of a trace from the reference, with the differences of their claims. */
 export interface Distance {
   missing: string;
   reference: number;
@@ -81,7 +84,7 @@ export interface Distance {
   distance: number;
   difference: Difference;
 }
-/** FlowSignal has the figures of a signal. low and high are the extremes of its curve. */
+/** FlowSignal holds the statistics of a signal. low and high are the extremes of its curve. */
 export interface FlowSignal {
   name: string;
   unit: string;
@@ -97,7 +100,7 @@ export interface FlowObject {
   from: string;
   to: string;
 }
-/** Flow has the figures of objects that go through a system. */
+/** Flow holds the statistics of the objects that go through a system. */
 export interface Flow {
   missing: string;
   objects: number;
@@ -117,7 +120,7 @@ export interface Flow {
   signals: FlowSignal[];
   longest: FlowObject[];
 }
-/** FlowCurves has the values of signals in the columns of a window. */
+/** FlowCurves holds the values of signals in the columns of a window. */
 export interface FlowCurves {
   missing?: string;
   from: string;

@@ -1,9 +1,9 @@
-// Types of the server's JSON, and the client that requests it. Times are decimal strings in JSON,
-// and bigint in the rest of the page.
+// The types of the server's JSON, and the client that requests it. The JSON has times as decimal
+// strings. The rest of the page has them as bigint.
 
 import { drop, later } from "./later";
 
-/** TraceState is the progress of the server with a trace. */
+/** TraceState is how far the server has got with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is an entry of the list of traces. */
 export interface TraceEntry {
@@ -52,7 +52,7 @@ export interface TrackInfo {
   high: number;
   style: string;
 }
-/** RegionInfo describes a region. file and line say where it is defined; they may be missing. */
+/** RegionInfo describes a region. file and line are the place of its definition, and may be missing. */
 export interface RegionInfo {
   name: string;
   group: string;
@@ -64,11 +64,14 @@ export interface RegionInfo {
 export interface TraceMeta extends TraceEntry {
   etag: string;
   /**
-   * color is the attribute whose values take the place of regions, or "" for regions. attributes
-   * lists the attributes that can be chosen.
+   * color is the attribute whose values take the place of regions, or "" if spans show regions.
+   * attributes lists the attributes that the user can choose.
    */
   color: string;
-  /** label is the attribute that names spans, and rows the one whose values are rows; "" for none. */
+  /**
+   * label is the attribute that names spans. rows is the attribute whose values become rows. Each
+   * is "" if there is none.
+   */
   label?: string;
   rows?: string;
   /** only has the values of an attribute that spans must have, as NAME=VALUE,…; "" for all spans. */
@@ -87,15 +90,15 @@ export interface TraceMeta extends TraceEntry {
   palettes: { light: string[]; dark: string[] };
   defects: number;
   /**
-   * overview holds sums over events that the trace itself stores; it is only set while the trace is
-   * indexed.
+   * overview holds sums over events that the trace itself stores. It is set only while the server
+   * indexes the trace.
    */
   overview?: Overview;
 }
 /**
  * Overview holds sums over events that the trace itself stores. Each time may be too small by up to
- * missing ticks. If `to` is set, the sums cover the time up to it, on the trace's clock, and events
- * only counts visits and messages.
+ * `missing` ticks. If `to` is set, the sums cover the time up to it, on the clock of the trace, and
+ * `events` counts only visits and messages.
  */
 export interface Overview {
   regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null;
@@ -134,8 +137,8 @@ export interface LinkEnd {
   time: string;
 }
 /**
- * LinkInfo is a message, a dependency or a fork, or a bundle of `count` links. alone is set
- * for a send without a receive, and unsent for a receive without a send.
+ * LinkInfo is a message, a dependency or a fork, or a bundle of `count` links. alone is set for a
+ * send whose receive is missing, and unsent for a receive whose send is missing.
  */
 export interface LinkInfo {
   id: string;
@@ -151,10 +154,7 @@ export interface LinkInfo {
   unsent?: boolean;
   attributes?: Attribute[] | null;
 }
-/**
- * LinkPoint is the event or claim at an end of a link. kind is "" if the trace does not say what it
- * is.
- */
+/** LinkPoint is the event or claim at an end of a link. kind is "" if the trace does not state the kind. */
 export interface LinkPoint {
   kind: string;
   name: string;
@@ -181,7 +181,7 @@ export interface SpanDetails {
   around: EnclosingSpan[] | null;
   links: LinkInfo[] | null;
 }
-/** InstantDetails is the answer of /instant. partial has the meaning that it has in SpanDetails. */
+/** InstantDetails is the answer of /instant. partial means the same as in SpanDetails. */
 export interface InstantDetails {
   time: string;
   name: string;
@@ -198,8 +198,8 @@ export interface LinkSet {
 }
 /**
  * ProfileRow holds the sums over the calls of a region, or over its claims of resources. The mean
- * duration is sum divided by count; inclusive does not serve for it, because it counts nested calls
- * of a region once.
+ * duration is sum divided by count. inclusive cannot replace sum there, because it counts nested
+ * calls of a region once.
  */
 export interface ProfileRow {
   kind?: string;
@@ -214,7 +214,7 @@ export interface ProfileRow {
   max: string;
   sum: string;
 }
-/** Profile is the answer of /profile. left holds the sums over the rows that the limit cuts off. */
+/** Profile is the answer of /profile. left holds the sums over the rows beyond the limit. */
 export interface Profile {
   rows: ProfileRow[] | null;
   left: { rows: number; exclusive: string; held: string };
@@ -225,9 +225,9 @@ export interface PathsLeft {
   exclusive: string;
 }
 /**
- * CallNode is a call path. region is -1 if attribute values take the place of regions; call is
- * always the region's number in the trace. longest is the call whose duration is max. left holds
- * the sums over the paths below this one that the answer leaves out.
+ * CallNode is a call path. region is -1 if the values of an attribute take the place of regions;
+ * call is always the number of the region in the trace. longest is the call whose duration is max.
+ * left holds the sums over the paths below this one that the answer leaves out.
  */
 export interface CallNode {
   region: number;
@@ -250,7 +250,7 @@ export interface CallTree {
 }
 /**
  * MatrixCell holds the sums over the messages from one track to another. matched is the number of
- * these messages that were received; min, max and sum are those of their latencies.
+ * these messages that were received. min, max and sum are taken over the latencies of these.
  */
 export interface MatrixCell {
   source: number;
@@ -262,20 +262,20 @@ export interface MatrixCell {
   max: string;
   sum: string;
 }
-/** StateTimes holds, for each state of a processor, the time in it in ticks. */
+/** StateTimes holds the time that a processor spends in each state, in ticks. */
 export interface StateTimes {
   busy: string;
   overhead: string;
   idle: string;
 }
-/** States is the answer of /states: times added up over all processors, and times of each track. */
+/** States is the answer of /states: the sums of the times over all processors, and the times of each track. */
 export interface States extends StateTimes {
   processors: number;
   rows: (StateTimes & { track: number })[];
 }
 /**
- * CounterRow holds the statistics of a counter or signal. Statistics that cannot be computed are
- * missing.
+ * CounterRow holds the statistics of a counter or signal. Fields are missing for statistics that
+ * cannot be computed.
  */
 export interface CounterRow {
   track: number;
@@ -290,8 +290,9 @@ export interface CounterRow {
   rate?: number;
 }
 /**
- * WaitShare is the share of a pattern's waits that belongs to a region or communicator (name), a call
- * path, a location (track) or a pair of locations. cause is the track that is waited for.
+ * WaitShare is the share of a pattern's waits that belongs to a region or communicator (name), a
+ * call path, a location (track) or a pair of locations. cause is the track for which the location
+ * waits.
  */
 export interface WaitShare {
   name?: string;
@@ -307,8 +308,8 @@ export interface WaitShares {
   left: { rows: number; count: number; time: string };
 }
 /**
- * WaitInfo is a single wait. depth is the depth of the call in which the location waits, and
- * causeDepth that of the call that ends the wait; each is -1 if it is unknown.
+ * WaitInfo is a single wait. depth is the depth of the call that waits, and causeDepth the depth of
+ * the call that ends the wait. Each is -1 if it is unknown.
  */
 export interface WaitInfo {
   track: number;
@@ -321,8 +322,8 @@ export interface WaitInfo {
   causeTime: string;
 }
 /**
- * WaitPattern is a type of wait state. partOf is the pattern whose waits include those of this one,
- * or "".
+ * WaitPattern is a type of wait. partOf is the id of the pattern whose waits include those of this
+ * one, or "".
  */
 export interface WaitPattern {
   pattern: string;
@@ -339,8 +340,8 @@ export interface WaitPattern {
   worst: WaitInfo[];
 }
 /**
- * Waits is the answer of /waits. missing is the reason why the trace does not allow finding waits,
- * or "".
+ * Waits is the answer of /waits. If the waits of the trace cannot be found, missing is the reason.
+ * Otherwise it is "".
  */
 export interface Waits {
   missing: string;
@@ -362,8 +363,8 @@ export interface Factors {
   transfer: number;
 }
 /**
- * Factor is a named factor of efficiency. The factors whose product it is follow it in the list,
- * one level deeper.
+ * Factor is a named factor of efficiency. If it is the product of other factors, these follow it in
+ * the list, one level deeper.
  */
 export interface Factor {
   name: string;
@@ -371,8 +372,9 @@ export interface Factor {
   value: number;
 }
 /**
- * Efficiency is the answer of /efficiency. missing is the reason why there are no factors, or "".
- * hybrid, the factors for processes with threads, is empty if each process has one thread.
+ * Efficiency is the answer of /efficiency. If there are no factors, missing is the reason.
+ * Otherwise it is "". hybrid holds the factors for processes with threads. It is empty if each
+ * process has one thread.
  */
 export interface Efficiency {
   missing: string;
@@ -387,8 +389,9 @@ export interface Efficiency {
   sentences: string[];
 }
 /**
- * WaitIntervals is the answer of /waits/intervals. times lists the begin and the end of each wait
- * in turn. left is the number of waits that are left out because they are too short.
+ * WaitIntervals is the answer of /waits/intervals. times holds the begin and the end of each wait,
+ * one after the other. left is the number of waits that the answer leaves out because they are too
+ * short.
  */
 export interface WaitIntervals {
   missing: string;
@@ -398,13 +401,12 @@ export interface WaitIntervals {
   arrows: { track: number; to: string; cause: number; from: string }[];
 }
 /**
- * CriticalPath is the answer of /path. missing is the reason why there is no critical path, or "".
+ * CriticalPath is the answer of /path. If there is no critical path, missing is the reason.
+ * Otherwise it is "".
  */
 export interface CriticalPath {
   missing: string;
-  /**
-   * claims is set for a trace of claims. The path is then the longest one in the constraint graph.
-   */
+  /** claims is set for a trace of claims. In that case, the path is the longest one in the constraint graph. */
   claims?: { claims: number; dependencies: number; inferred: number };
   begin: string;
   end: string;
@@ -418,7 +420,8 @@ export interface CriticalPath {
   pieces: { track: number; from: string; to: string; by: string }[];
 }
 /**
- * PathLine is the answer of /path/line. joined is set if each piece ends where the next one begins.
+ * PathLine is the answer of /path/line. joined is set if each piece of the path ends where the next
+ * one begins.
  */
 export interface PathLine {
   missing: string;
@@ -426,8 +429,8 @@ export interface PathLine {
   pieces: { track: number; from: string; to: string }[];
 }
 /**
- * Finding is a loss of time with its cause. path and tracks are the call path and the locations
- * with the loss; either may be empty.
+ * Finding is a loss of time with its cause. path is the call path with the loss, and tracks are the
+ * locations with it. Each may be empty.
  */
 export interface Finding {
   id: "late" | "lock" | "noise" | "slowing" | "transfer" | "startup" | "serial" | "wrong-order";
@@ -442,7 +445,8 @@ export interface Finding {
   confidence: "high" | "medium" | "low";
 }
 /**
- * Explanation is the answer of /explain. missing is the reason why nothing can be explained, or "".
+ * Explanation is the answer of /explain. If nothing can be explained, missing is the reason.
+ * Otherwise it is "".
  */
 export interface Explanation {
   missing: string;
@@ -458,8 +462,8 @@ export interface Explanation {
   unjudged: string[];
 }
 /**
- * LocationRow holds the sums of a location or resource. busy is the time in which a region was open
- * or anything was claimed.
+ * LocationRow holds the sums over a location or resource. busy is the time in which a region was
+ * open, or in which anything of the resource was claimed.
  */
 export interface LocationRow {
   track: number;
@@ -472,17 +476,14 @@ export interface LocationRow {
   sentBytes: number;
   receivedBytes: number;
 }
-/**
- * Utilisation holds, for each column and state, the average share of the locations in the state,
- * from 0 to 1.
- */
+/** Utilisation holds the average share of the locations in each state, from 0 to 1, for each column. */
 export interface Utilisation {
   width: number;
   busy: number[];
   overhead: number[];
   idle: number[];
 }
-/** Defect is a defect that reading the trace found. */
+/** Defect is a defect that was found when the trace was read. */
 export interface Defect {
   rule: string;
   severity: string;
@@ -492,7 +493,7 @@ export interface Defect {
   time: string;
   track: number;
 }
-/** Note is a bookmark at a time or window. */
+/** Note is a bookmark for a time or a window. */
 export interface Note {
   id: string;
   from: string;
@@ -514,7 +515,7 @@ export class ApiError extends Error {
   }
 }
 
-/** isNoContent reports whether an error says that nothing lies at the requested place. */
+/** isNoContent reports whether an error means that there is nothing at the requested place (204 No Content). */
 export function isNoContent(e: unknown): boolean {
   return e instanceof ApiError && e.status === 204;
 }
@@ -524,7 +525,7 @@ export function isAbort(e: unknown): boolean {
   return e instanceof DOMException && e.name === "AbortError";
 }
 
-/** errorText returns the text that tells the user about an error. */
+/** errorText returns the text to show to the user for an error. */
 export function errorText(e: unknown): string {
   if (e instanceof ApiError) return e.message;
   if (e instanceof TypeError) return "The server does not answer: is weft still running?";
@@ -532,8 +533,8 @@ export function errorText(e: unknown): string {
 }
 
 /**
- * statusText returns the text for an answer without a message of its own, which may come from a
- * proxy.
+ * statusText returns the text for an answer that has no message of its own. A proxy may have sent
+ * such an answer.
  */
 function statusText(status: number, text: string): string {
   switch (status) {
@@ -566,10 +567,7 @@ export function ranges(tracks: readonly number[]): string {
   return out.join(",");
 }
 
-/**
- * baseID returns the id of a trace without its suffix for the attribute that takes the place of
- * regions.
- */
+/** baseID returns the id of a trace without the suffix that names the attribute in place of regions. */
 export function baseID(id: string): string {
   return id.split("~", 1)[0];
 }
@@ -577,20 +575,17 @@ export function baseID(id: string): string {
 type Query = Record<string, string | number | bigint | undefined>;
 
 /**
- * Client sends requests to the server. It keeps a list of unanswered requests, by which the page
- * decides whether it is at rest.
+ * Client sends requests to the server. It keeps a list of the unanswered ones. The page is at rest
+ * only if that list is empty.
  */
 export class Client {
   /** inFlight lists the paths of unanswered requests. */
   readonly inFlight: string[] = [];
-  /** onChange is called whenever inFlight changes. */
+  /** onChange is called after each change of inFlight. */
   onChange: () => void = () => undefined;
-  /**
-   * onLost is called with the reason when the server stops answering, and with "" when it answers
-   * again.
-   */
+  /** onLost is called with a reason when the server stops answering, and with "" when it answers again. */
   onLost: (why: string) => void = () => undefined;
-  /** onReindex is called when the index of a trace is gone and the server rebuilds it. */
+  /** onReindex is called when the index of a trace no longer exists and the server builds it again. */
   onReindex: () => void = () => undefined;
 
   private async request(path: string, query: Query, init: RequestInit): Promise<Response> {
@@ -620,7 +615,7 @@ export class Client {
         if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error)
           message = v.error;
       } catch {
-        /** the answer has no JSON: the status must do */
+        /** the answer has no JSON, so the message comes from the status */
       }
       if (r.status === 401) this.onLost(statusText(401, ""));
       if (r.status === 409) this.onReindex();
@@ -654,7 +649,7 @@ export class Client {
     return this.counted(path, async () => (await (await this.request(path, {}, { method: "POST", body })).json()) as T);
   }
 
-  /** ask sends a text, and returns the server's answer to it. */
+  /** ask sends a text and returns the server's answer. */
   ask<T>(path: string, query: Query, text: string, signal?: AbortSignal): Promise<T> {
     const init = { method: "POST", headers: { "Content-Type": "text/plain" }, body: text, signal };
     return this.counted(path, async () => (await (await this.request(path, query, init)).json()) as T);
@@ -673,8 +668,8 @@ export class Client {
 }
 
 /**
- * sleep waits for some milliseconds. It throws an AbortError if the signal aborts. what is the name
- * of the timer.
+ * sleep waits for some milliseconds. what is the name of its timer. sleep throws an AbortError if
+ * the signal aborts.
  */
 export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

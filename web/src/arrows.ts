@@ -7,28 +7,23 @@ import type { Row } from "./rows";
 import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 
-/** Arrow is a link with the times of its ends as integers. */
+/** Arrow is a link with the times of its ends as bigint. */
 export interface Arrow {
   link: LinkInfo;
   start: bigint;
   end: bigint;
 }
 
-/**
- * maxAutoLinks is the largest number of links that are drawn although the user has not asked for
- * them.
- */
+/** maxAutoLinks is the largest number of links that are drawn without a request by the user. */
 export const maxAutoLinks = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
-  /** arrows holds the fetched links, and total the number of links that lie in the window. */
+  /** arrows holds the fetched links. total is the number of links in the window. */
   arrows: Arrow[] = [];
   total = 0;
   bundled = false;
-  /**
-   * withheld is set if there are more than maxAutoLinks links and the user has not asked for them.
-   */
+  /** withheld is set if there are more than maxAutoLinks links and the user has not asked to see them. */
   withheld = false;
   error = "";
   private key = "";
@@ -46,7 +41,7 @@ export class LinkCache {
     return this.timer !== 0 || this.abort !== null;
   }
 
-  /** words is the text that says how many links there are, and how many of these are drawn. */
+  /** words is a text with the number of links, and with the number of those that are drawn. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${count(this.total)} links: L shows them`;
@@ -59,8 +54,8 @@ export class LinkCache {
   }
 
   /**
-   * show sets the window, its width in pixels and the tracks. It fetches the links once these have
-   * stopped changing. With `asked` set, links are drawn whatever their number.
+   * show sets the window, its width in pixels and the tracks. It fetches the links as soon as these
+   * have stopped changing. If `asked` is set, links are drawn even if there are many.
    */
   show(w: Window, width: number, tracks: number[], asked: boolean): void {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
@@ -118,14 +113,14 @@ export class LinkCache {
 
 /**
  * departure returns a time in the span from which a link starts. A dependency starts at the end of
- * its span; at that time another span may already be open, so the tick before is returned.
+ * its span. At that time, another span may already be open, so departure returns the tick before.
  */
 export function departure(l: LinkInfo): bigint {
   const t = BigInt(l.from.time);
   return l.kind === "dependency" && t > 0n ? t - 1n : t;
 }
 
-/** SpanCandidate is a span that an end of a link may belong to. */
+/** SpanCandidate is a span to which an end of a link may belong. */
 export interface SpanCandidate {
   depth: number;
   start: bigint;
@@ -133,21 +128,22 @@ export interface SpanCandidate {
 }
 
 /**
- * atEnd reports whether a link meets its span at the end of the span. leaves selects the link's own
- * begin. Messages arrive at the end of a receive, and dependencies start at the end of a claim.
+ * atEnd reports whether a link begins or arrives at the end of its span. If leaves is set, this is
+ * about the begin of the link. Messages arrive at the end of a receive, and dependencies start at
+ * the end of a claim.
  */
 export function atEnd(l: LinkInfo, leaves: boolean): boolean {
   return l.kind === (leaves ? "dependency" : "message");
 }
 
 /**
- * spanAtEnd returns the span that an end of a link belongs to, or null. spans are those that are
- * open at the time or begin or end there. nested is set if they are nested, and not set for the
- * lanes of a resource.
+ * spanAtEnd returns the span to which an end of a link belongs, or null. spans are those that are
+ * open at that time, or begin or end at it. nested is set if spans are nested; the spans of a
+ * resource are in lanes instead.
  *
- * With `ends`, a span that ends at the time is preferred; without it, the innermost span that is
- * open or begins there. In lanes, the claim that ends (or begins) there in the first lane is
- * preferred. Spans without duration come after others of the same depth.
+ * If `ends` is set, spanAtEnd prefers a span that ends at the time. If not, it takes the innermost
+ * span that is open or begins there. In lanes, it prefers the claim in the first lane that ends (or
+ * begins) there. Spans without duration come after others of the same depth.
  */
 export function spanAtEnd<T extends SpanCandidate>(
   spans: readonly T[],
@@ -166,11 +162,11 @@ export function spanAtEnd<T extends SpanCandidate>(
 }
 
 /**
- * depthAt returns the depth of the span that an end of a link belongs to, or -1 if the tile does
- * not determine it. column is the position of the end in the tile and may be fractional. Of nested
- * spans it is the innermost one or, with `ends`, the innermost one that ends there. In the lanes of
- * a resource it is the claim that ends (or begins) there, or else the only claim at the column.
- * DepthAt in draw/raster is the same function in Go.
+ * depthAt returns the depth of the span to which an end of a link belongs, or -1 if the tile does
+ * not determine it. column is the position of the end in the tile, and may have a fraction. For
+ * nested spans, the result is the innermost span or, if `ends` is set, the innermost one that ends
+ * there. For the lanes of a resource, it is the claim that ends (or begins) there, or else the only
+ * claim at the column. The function DepthAt in draw/raster does the same in Go.
  */
 export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
   let inner = -1,
@@ -200,7 +196,7 @@ export function depthAt(t: Tile, strips: readonly Strip[], column: number, neste
   return edge >= 0 ? edge : holds === 1 ? inner : -1;
 }
 
-/** Segment is an arrow on the screen, in CSS pixels. */
+/** Segment is an arrow on the screen. Its coordinates are CSS pixels. */
 export interface Segment {
   x0: number;
   y0: number;
@@ -212,21 +208,23 @@ export interface Segment {
 }
 
 /**
- * End returns the vertical position of a link's end in its row, in CSS pixels from the row's top,
- * or null if it is unknown. ends is set if the link meets the end of its span.
+ * End returns the vertical position of an end of a link in its row, in CSS pixels from the top of
+ * the row. It returns null if the position is unknown. ends is set if the end of the link is at the
+ * end of its span.
  */
 export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
 
 /**
- * minSlant is the smallest horizontal extent of a slanted bundle, as a share of the width; shorter
- * bundles are drawn vertically. The links of a bundle begin within about half of its extent, so
- * that a slant would say nothing about single links.
+ * minSlant is the smallest horizontal extent of a slanted bundle, as a share of the width. Shorter
+ * bundles are drawn as vertical lines. The links of a bundle begin within about half of its extent,
+ * so the slant of a short bundle would not show the direction of its links.
  */
 const minSlant = 1 / 32;
 
 /**
  * segments returns the arrows in the visible part, with their positions on the screen. It leaves
- * out arrows whose end is in a hidden row. The ends of a bundle are in the middle of the rows.
+ * out arrows with an end in a hidden row. A bundle goes from the middle of a row to the middle of
+ * another.
  */
 export function segments(
   arrows: readonly Arrow[],
@@ -268,10 +266,7 @@ function distanceTo(s: Segment, x: number, y: number): number {
   return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
 }
 
-/**
- * nearest returns the segment that is nearest to a point and less than `reach` pixels distanceTo, or
- * null.
- */
+/** nearest returns the segment that is nearest to a point, or null if none is nearer than `reach` pixels. */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null,
     least = reach;
@@ -287,9 +282,9 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 
 /**
  * reach is the largest distance, in pixels, from which the pointer selects an arrow. Over a span,
- * an arrow must be closer than onSpan or, if no other arrow is near, closer than single. Spans have
- * priority if more than `crowd` arrows pass within `crowded` pixels, or if their size is below
- * `small`, because the arrow covers them otherwise.
+ * the distance must be less than onSpan or, if no other arrow is near, less than single. A span
+ * takes precedence if more than `crowd` arrows pass within `crowded` pixels, or if the span is
+ * smaller than `small` pixels, because the arrows would otherwise cover it.
  */
 const reach = 5,
   onSpan = 2,
@@ -319,16 +314,16 @@ export function arrowAt(
 
 /**
  * rasterArrows draws segments with arrow heads into a bitmap. The width of a bundle grows with the
- * logarithm of its count. Thousands of long lines take a few milliseconds; drawing them on a canvas
- * takes a tenth of a second where no graphics card helps.
+ * logarithm of its count. Thousands of long lines take a few milliseconds. Without a graphics card,
+ * a canvas would take a tenth of a second for them.
  */
 export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
   arrowRaster(b, list, color, dpr)(Infinity);
 }
 
 /**
- * arrowRaster does the work of rasterArrows in pieces. Each call of the returned function draws
- * until a given time, and reports whether all arrows are drawn.
+ * arrowRaster does the work of rasterArrows in pieces. Each call of the function that it returns
+ * draws until the given time, and reports whether all arrows are drawn.
  */
 export function arrowRaster(
   b: Bitmap,
@@ -336,7 +331,8 @@ export function arrowRaster(
   color: number,
   dpr: number,
 ): (until: number) => boolean {
-  // many arrows are drawn more transparently, so that spans and other arrows remain visible
+  // the more arrows there are, the more transparent they are, so that spans and other arrows stay
+  // visible
   const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215,
     dense = arrowDensity(list, b.width / dpr, b.height / dpr);
   let next = 0;
@@ -366,18 +362,18 @@ export function arrowRaster(
   };
 }
 
-/** cell is the side of the squares by which arrowDensity counts arrows, in CSS pixels. */
+/** cell is the side, in CSS pixels, of the squares in which arrowDensity counts arrows. */
 const cell = 16;
 
 /**
  * arrowDensity returns a function that estimates how many arrows lie on top of each other along a
- * segment. It counts the arrows in each square of the screen.
+ * segment. To do so, it counts the arrows in each square of the screen.
  */
 export function arrowDensity(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
   const across = Math.max(1, Math.ceil(width / cell)),
     down = Math.max(1, Math.ceil(height / cell)),
     n = new Float64Array(across * down);
-  // only the visible part of a segment is counted
+  // count only the visible part of a segment
   const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
     const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0),
       steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
@@ -404,8 +400,8 @@ export function arrowDensity(list: readonly Segment[], width: number, height: nu
 }
 
 /**
- * opacity returns the opacity, from 20 to 255, of each of several arrows on top of each other.
- * Together they let half of the background through.
+ * opacity returns the opacity, from 20 to 255, for arrows of which `layers` lie on top of each
+ * other. Together, they let half of the background show through.
  */
 export function opacity(layers: number): number {
   return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers)))));
@@ -423,7 +419,7 @@ function line(
   width: number,
 ): void {
   const steep = Math.abs(y1 - y0) > Math.abs(x1 - x0);
-  // step one pixel at a time along u, the longer axis; v moves by less than one
+  // go one pixel at a time along u, the longer axis; v changes by less than one pixel
   let u0 = steep ? y0 : x0,
     v0 = steep ? x0 : y0,
     u1 = steep ? y1 : x1,
@@ -452,7 +448,7 @@ function line(
       if (y < 0 || y >= across) continue;
       const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
       if (a < 4) continue;
-      // this equals blend below 2^16, and needs no division
+      // for values below 2^16, this has the same result as blend, without a division
       const o = u * du + y * dv,
         q = p[o],
         m = a | 0,
@@ -467,7 +463,7 @@ function line(
   }
 }
 
-/** head blends the triangle at the end of an arrow into a bitmap. */
+/** head blends the triangle at the tip of an arrow into a bitmap. */
 function head(
   b: Bitmap,
   x0: number,
@@ -517,7 +513,7 @@ export function drawSingleEnd(g: CanvasRenderingContext2D, x: number, y: number,
   g.restore();
 }
 
-/** drawArrow draws a thick arrow, which marks a link below the pointer or a selected one. */
+/** drawArrow draws a thick arrow. It marks the link under the pointer, or a selected link. */
 export function drawArrow(g: CanvasRenderingContext2D, s: Segment, color: string): void {
   const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0),
     size = 10;

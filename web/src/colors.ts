@@ -1,4 +1,4 @@
-// Colours of the theme and of regions, as pixels for the rasteriser and as CSS.
+// The colours of the theme and of regions, as pixels for the rasteriser and as CSS colours.
 import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
@@ -58,7 +58,8 @@ export function themeColors(dark: boolean): Colors {
 }
 
 /**
- * RegionColors holds the colours of a trace's regions. Arrays are indexed by the region's number.
+ * RegionColors holds the colours of the regions of a trace. The indexes of its arrays are the
+ * numbers of regions.
  */
 export interface RegionColors {
   pixels: Uint32Array;
@@ -68,7 +69,7 @@ export interface RegionColors {
   byTrack: (track: number) => Uint32Array | null;
 }
 
-/** unpack converts a pixel to "#rrggbb", the inverse of pack. */
+/** unpack converts a pixel to "#rrggbb". It is the inverse of pack. */
 export function unpack(pixel: number): string {
   return (
     "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")
@@ -96,28 +97,25 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** ColorMode is the meaning of the colours of spans: regions, groups of regions, or rows. */
+/** ColorMode states what the colours of spans mean: regions, groups of regions, or rows. */
 export type ColorMode = "region" | "group" | "track";
 
-/**
- * byRow reports whether all spans of a row have the same colour. A highlighted region would be an
- * exception.
- */
+/** byRow reports whether all spans of a row have the same colour. That is not so if a region is highlighted. */
 export function byRow(mode: ColorMode, highlight: string | null): boolean {
   return mode === "track" && highlight === null;
 }
 
 /**
- * highlighted reports whether a region is to keep its colour. highlight is the name of a region or,
- * if colours stand for groups, of a group.
+ * highlighted reports whether a region keeps its colour. highlight is the name of a region or, if
+ * colours mean groups, of a group.
  */
 export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
   return r.name === highlight || (mode === "group" && r.group === highlight);
 }
 
 /**
- * SharedColors maps names of regions and groups to palette indexes, which are the same for all
- * traces of the page.
+ * SharedColors maps the names of regions and groups to indexes of the palette. They are the same
+ * for all traces of the page.
  */
 export interface SharedColors {
   regions: ReadonlyMap<string, number>;
@@ -125,10 +123,10 @@ export interface SharedColors {
 }
 
 /**
- * shareColors assigns palette indexes to the names in all traces of the page, so that a name has
- * one colour. It is that of the first trace with the name. A name that only a later trace has keeps
- * its colour there if no other name uses it. Otherwise it gets a colour that no name uses, or the
- * one that the fewest names of its trace use.
+ * shareColors assigns indexes of the palette to the names in all traces of the page, so that each
+ * name has one colour. That is its colour in the first trace with the name. A name that occurs only
+ * in a later trace keeps its colour there if no other name uses it. Otherwise it gets a colour that
+ * no name uses or, if there is none, the one that the fewest names of its trace use.
  */
 export function shareColors(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): SharedColors {
   const regions = new Map<string, number>(),
@@ -170,8 +168,8 @@ export function shareColors(metas: readonly Pick<TraceMeta, "regions" | "palette
 }
 
 /**
- * regionColors computes the colours of a trace's regions. By mode, a region has its own colour or
- * that of its group. If a highlight is set, all other regions are grey.
+ * regionColors computes the colours of the regions of a trace. Depending on mode, a region has its
+ * own colour or that of its group. If a name is highlighted, all other regions are grey.
  */
 export function regionColors(
   meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">,
@@ -195,7 +193,7 @@ export function regionColors(
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
-  // rows next to each other get different colours; counters have a colour of their own
+  // neighbouring rows get different colours, and all counters the same one
   let n = 0;
   const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {

@@ -1,4 +1,4 @@
-// Commands that both keys and buttons start.
+// The commands that are started by both keys and buttons.
 import { errorText } from "./api";
 import type { App } from "./app";
 import type { Dock } from "./dock";
@@ -6,7 +6,7 @@ import { newID } from "./notes";
 import { edgeReach } from "./picker";
 import type { Details } from "./details";
 
-/** toggleMode starts or ends selecting a range or measuring. */
+/** toggleMode starts or ends the mode in which the user selects a range or measures. */
 export function toggleMode(app: App, m: "range" | "measure"): void {
   const on = app.store.state.mode === m;
   app.store.set({ mode: on ? "pan" : m });
@@ -20,7 +20,7 @@ export function toggleMode(app: App, m: "range" | "measure"): void {
   );
 }
 
-/** nextArrows changes how links are shown to the next of the three ways. */
+/** nextArrows switches to the next of the three ways to show links. */
 export function nextArrows(app: App): void {
   const n = app.store.state.arrows;
   if (app.lanes.some((l) => l.meta.links > 0))
@@ -33,7 +33,7 @@ export function toggleTheme(app: App): void {
   app.store.set({ theme: app.colors.dark ? "light" : "dark" });
 }
 
-/** bookmark adds a note at the selection. Without one, the note is for the range or the window. */
+/** bookmark adds a note for the selection. Without a selection, the note is for the range or the window. */
 export function bookmark(app: App, details: Details, dock: Dock): void {
   const s = app.store.state,
     lane = app.lanes[s.selection?.lane ?? 0];

@@ -6,7 +6,7 @@ import type { ColorMode } from "./colors";
 import { button, el, printable, select } from "./dom";
 import { write } from "./url";
 
-/** attributePrefix marks values of the colour menu that are names of attributes. */
+/** attributePrefix begins those values of the colour menu that are names of attributes. */
 export const attributePrefix = "=";
 
 /**
@@ -37,7 +37,7 @@ export function attributesOf(metas: readonly TraceMeta[]): string[] {
   return [...new Set(metas.flatMap(own))].filter((a) => a !== "").sort();
 }
 
-/** configuration returns the configuration of the page. */
+/** configuration returns the current configuration of the page. */
 export function configuration(app: App): Choice {
   const metas = app.lanes.map((l) => l.meta),
     first = (of: (m: TraceMeta) => string | undefined): string => metas.map(of).find((x) => (x ?? "") !== "") ?? "",
@@ -53,14 +53,15 @@ export function configuration(app: App): Choice {
 }
 
 /**
- * configure changes the configuration. If attributes take another place than before, the page is
- * loaded again, because the server has a separate index for each configuration. sync is called if
- * that fails, cancelSave before the address changes.
+ * configure changes the configuration. The server has a separate index for each choice of
+ * attributes. Therefore, if the attributes change, configure loads the page again. It calls sync if
+ * that fails, and cancelSave before it changes the address.
  */
 export async function configure(app: App, c: Choice, sync: () => void, cancelSave: () => void): Promise<void> {
   const s = app.store.state,
     attribute = c.color.startsWith(attributePrefix) ? c.color.slice(attributePrefix.length) : "",
-    // if an attribute names spans, the mode "group" colours a span by the value of the other attribute
+    // if an attribute names spans, the mode "group" stands for colours by the value of another
+    // attribute
     color: ColorMode =
       c.color === "track"
         ? "track"

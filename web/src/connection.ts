@@ -14,7 +14,7 @@ export class Connection {
     private restored: () => void,
   ) {}
 
-  /** report shows why the server cannot be reached; "" says that it answers again. */
+  /** report shows the reason why the server cannot be reached. The reason "" means that it answers again. */
   report(why: string): void {
     if (why === this.why) return;
     this.why = why;
@@ -34,14 +34,14 @@ export class Connection {
     void this.retry();
   }
 
-  /** retry sends requests until the server answers. The client then reports that. */
+  /** retry sends requests until the server answers. After that, the client calls report. */
   private async retry(): Promise<void> {
     for (let wait = 1500; this.why !== ""; wait = Math.min(15000, wait * 1.5)) {
       await sleep(serverTimer, wait);
       try {
         await this.client.json<TraceList>("traces");
       } catch {
-        // the next attempt follows
+        // the loop tries again
       }
     }
   }

@@ -1,4 +1,4 @@
-// Pointer and keyboard on the time line.
+// The reaction of the time line to the pointer and the keyboard.
 import type { App } from "./app";
 import { nextFrame } from "./later";
 import type { Hit } from "./hit";
@@ -8,52 +8,47 @@ import type { Window } from "./time";
 import { pan, zoom } from "./view";
 import { wheelFactor } from "./wheel";
 
-/** Actions holds the effects of the controls, except for moving the window. */
+/** Actions holds the functions that the controls call, except for moves of the window. */
 export interface Actions {
   /** pick selects a hit. */
   pick(t: Timeline, h: Hit | null): void;
   pickLink(t: Timeline, id: Hit | null): void;
-  /** hover shows the tooltip for a point, or hides it. */
+  /** hover shows the tooltip for a point. It hides the tooltip if there is no hit. */
   hover(t: Timeline, h: Hit | null, x: number, y: number): void;
-  /** mark sets an end of the measured time: the second end if second is set, otherwise the first. */
+  /** mark sets an end of the measured time: the second one if second is set, otherwise the first one. */
   mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): void;
   /**
-   * range selects an interval of time. An end that has a point snaps to the edge of a span near
-   * that point.
+   * range selects an interval of time. points holds a point or null for each end. An end with a
+   * point snaps to the edge of a span near that point.
    */
   range(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): void;
-  /** rangeTo selects the time from the selected span to another one. */
+  /** rangeTo makes the time from the selected span to another one the range. */
   rangeTo(t: Timeline, h: Hit | null): void;
-  /** rubber shows the rubber band on the axis; null hides it. */
+  /** rubber shows the rubber band for a window. null hides it. */
   rubber(w: Window | null): void;
   /** shift moves a lane along the axis by a number of axis ticks. */
   shift(t: Timeline, by: bigint): void;
 }
 
-/**
- * grabReach is the largest distance from an edge of the range at which a drag moves the edge, in
- * CSS pixels.
- */
+/** grabReach is the largest distance, in CSS pixels, from which a drag takes an edge of the range. */
 const grabReach = 5;
 
-/**
- * edgeOf returns which edge of the range is near x: 0 for its begin, 1 for its end, -1 for none.
- */
+/** edgeOf returns which edge of the range is near x: 0 for the begin, 1 for the end, and -1 for neither. */
 function edgeOf(t: Timeline, range: Window | null, x: number): number {
   if (!range) return -1;
   const far = [range.from, range.to].map((e) => Math.abs(t.x(e) - x));
   return Math.min(...far) > grabReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
-/** local returns the place of the pointer in a time line. */
+/** local returns the position of the pointer relative to a time line. */
 function local(t: Timeline, e: MouseEvent): { x: number; y: number } {
   return { x: e.clientX - t.left, y: e.clientY - t.top };
 }
 
-/** DragMode is what a drag does. */
+/** DragMode is the effect of a drag. */
 type DragMode = "range" | "zoom" | "shift" | "edge" | "pan";
 
-/** dragMode returns what a drag that begins at x does. */
+/** dragMode returns the effect of a drag that begins at x. */
 function dragMode(app: App, t: Timeline, e: PointerEvent, x: number): DragMode {
   const s = app.store.state;
   if (e.altKey || (s.mode === "range" && !e.shiftKey)) return "range";
@@ -62,7 +57,7 @@ function dragMode(app: App, t: Timeline, e: PointerEvent, x: number): DragMode {
   return edgeOf(t, s.range, x) >= 0 && s.mode !== "measure" ? "edge" : "pan";
 }
 
-/** Drag is a drag or a click of the pointer, from its begin to its end. */
+/** Drag handles a drag or a click of the pointer, from the press to the release. */
 class Drag {
   private readonly begin: { x: number; y: number };
   private readonly mode: DragMode;
@@ -70,7 +65,7 @@ class Drag {
   private readonly window: Window;
   private readonly top: number;
   private readonly time: bigint;
-  /** other is the edge of the range that stays where it is. */
+  /** other is the edge of the range that the drag does not move. */
   private readonly other: bigint;
   private moved = false;
   private lastX: number;
@@ -93,7 +88,7 @@ class Drag {
     this.other = held === null ? 0n : edgeOf(t, held, this.begin.x) === 0 ? held.to : held.from;
   }
 
-  /** follow follows the pointer until it is released. */
+  /** follow handles the moves of the pointer until its release. */
   follow(): void {
     const plot = this.t.plot,
       move = (e: PointerEvent): void => this.move(e);
@@ -114,19 +109,19 @@ class Drag {
     plot.addEventListener("pointercancel", done);
   }
 
-  /** timeAt returns the time at x, or at the nearest place of the time line. */
+  /** timeAt returns the time at x, or at the nearest position inside the time line. */
   private timeAt(x: number): bigint {
     return this.t.timeAt(Math.max(0, Math.min(this.t.width, x)));
   }
 
-  /** stretched returns the range with one edge at x. */
+  /** stretched returns the range after the dragged edge has moved to x. */
   private stretched(x: number): Window {
     const a = this.timeAt(x),
       { other } = this;
     return a < other ? { from: a, to: other } : { from: other, to: a > other ? a : other + 1n };
   }
 
-  /** passed returns the time between the begin of the drag and x. */
+  /** passed returns the interval between the begin of the drag and x. */
   private passed(x: number): Window {
     const a = this.timeAt(x);
     return a > this.time ? { from: this.time, to: a } : { from: a, to: this.time + 1n };
@@ -162,7 +157,7 @@ class Drag {
     } else if (mode === "zoom") app.show(this.passed(p.x));
   }
 
-  /** click handles the release of a pointer that has not moved. */
+  /** click handles a release of the pointer without a move before it. */
   private click(p: { x: number; y: number }): void {
     const { t, act, state: s } = this,
       { shiftKey } = this.down,
@@ -232,7 +227,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   });
 }
 
-/** Keys moves the window a bit in each frame while W, A, S, D or similar keys are pressed. */
+/** Keys moves the window a little in each frame while W, A, S, D or similar keys are pressed. */
 export class Keys {
   private held = new Set<string>();
   private last = 0;
@@ -244,13 +239,13 @@ export class Keys {
     addEventListener("keyup", (e) => this.held.delete(e.key.toLowerCase()));
   }
 
-  /** press handles a key; it reports whether the key moves the window. */
+  /** press handles a key, and returns whether the key moves the window. */
   press(key: string): boolean {
     const k = key.toLowerCase();
     if (!["w", "a", "s", "d", "+", "-", "="].includes(k)) return false;
     const first = this.held.size === 0;
     this.held.add(k);
-    // the first frame counts as 60 ms long, so that a short tap also moves the window
+    // the first frame counts as 60 ms, so that even a short tap moves the window
     if (first) {
       this.last = performance.now() - 60;
       this.step();

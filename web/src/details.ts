@@ -1,4 +1,4 @@
-// The details of the selection: a span with its attributes, the spans around it and its links.
+// The details of the selection: a span with its attributes, the spans around it, and its links.
 import {
   type Attribute,
   type CounterRow,
@@ -23,13 +23,13 @@ import type { Selection } from "./store";
 import { exact, short, type Window } from "./time";
 
 /**
- * maxRequests is the number of times that the attributes of a link are requested while the server
- * still reads them. requestInterval is the time between two requests in milliseconds.
+ * maxRequests limits how often the attributes of a link are requested while the server is still
+ * reading them. requestInterval is the time between two requests, in milliseconds.
  */
 const maxRequests = 10,
   requestInterval = 1500;
 
-/** attributesTimer is the name of the timer of these requests. */
+/** attributesTimer is the name of the timer for these requests. */
 export const attributesTimer = "attributes";
 
 const reading = "Attributes are missing: the trace is still being read for them. Asking again …",
@@ -39,8 +39,8 @@ const reading = "Attributes are missing: the trace is still being read for them.
 export class Details {
   readonly element: HTMLElement;
   /**
-   * span holds the server's details of the selected span. It is null without a selection, for an
-   * instant, and until the answer arrives.
+   * span holds the server's details of the selected span. It is null if nothing or an instant is
+   * selected, and until the answer arrives.
    */
   span: SpanDetails | null = null;
   private abort: AbortController | null = null;
@@ -55,7 +55,7 @@ export class Details {
     this.empty();
   }
 
-  /** paint updates the colours of what the panel shows. */
+  /** paint updates the colours in the panel. */
   private paint: () => void = () => undefined;
   recolor(): void {
     this.paint();
@@ -73,7 +73,7 @@ export class Details {
     );
   }
 
-  /** follow requests the details of a selection and shows them. */
+  /** follow requests the details of a selection, and shows them. */
   async follow(s: Selection | null): Promise<void> {
     this.abort?.abort();
     this.span = null;
@@ -151,8 +151,8 @@ export class Details {
   }
 
   /**
-   * complete repeats a request until the server has read all attributes. It says so in the panel
-   * meanwhile, and shows the complete result at the end.
+   * complete repeats a request until the server has read all attributes. Until then, the panel says
+   * that attributes are missing. In the end it shows the complete answer.
    */
   private complete<T extends { partial: boolean }>(
     ask: () => Promise<T>,
@@ -190,9 +190,9 @@ export class Details {
   }
 
   /**
-   * linkPlaces returns empty elements for the details of a link and of its two ends. It fills them
-   * when the server answers. While the server still reads attributes, the state element says so,
-   * and the request is repeated. Bundles have no details.
+   * linkPlaces returns empty elements for the details of a link and of its two ends, and fills them
+   * when the server answers. While the server is still reading attributes, the state element says
+   * so, and the request is repeated. Bundles have no details.
    */
   private linkPlaces(
     lane: Lane,
@@ -234,8 +234,8 @@ export class Details {
   }
 
   /**
-   * whole returns the elements for a link with its attributes and those of its ends, for the panel
-   * of the span to which the link led.
+   * whole returns the elements for a link, its attributes and those of its ends. They belong to the
+   * panel of the span to which the link led.
    */
   private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
     const places = this.linkPlaces(lane, l, signal);
@@ -250,7 +250,7 @@ export class Details {
     ];
   }
 
-  /** value shows the exact value that a counter or signal has at a time. */
+  /** value shows the exact value of a counter or signal at a time. */
   async value(lane: Lane, track: number, time: bigint): Promise<void> {
     this.abort?.abort();
     const abort = (this.abort = new AbortController()),
@@ -444,7 +444,7 @@ export class Details {
     );
   }
 
-  /** jump selects the span at one end of a link: at its begin if leaves is set. */
+  /** jump selects the span at an end of a link: at its begin if leaves is set, otherwise at its end. */
   async jump(lane: Lane, l: LinkInfo, leaves: boolean): Promise<void> {
     const e = leaves ? l.from : l.to,
       time = BigInt(e.time);
@@ -462,7 +462,7 @@ export class Details {
     }
   }
 
-  /** followLink shows a link with both its ends. */
+  /** followLink selects a link and shows both of its ends. */
   async followLink(s: { lane: number; link: LinkInfo }): Promise<void> {
     this.abort?.abort();
     this.span = null;
@@ -501,7 +501,7 @@ export class Details {
         leaves ? places.from : places.to,
       );
     };
-    // if the other end was not recorded, only its row is known
+    // an end that was not recorded has no details, only a row
     const lost = (title: string, track: number, what: string): HTMLElement =>
       el(
         "section",
@@ -543,7 +543,7 @@ export class Details {
     );
   }
 
-  /** step selects the next or previous span of the same region in the row. */
+  /** step selects the next or the previous span of the same region in the row. */
   async step(direction: "next" | "previous"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -566,9 +566,7 @@ export class Details {
     }
   }
 
-  /**
-   * move selects the neighbour at the same depth, the caller, or the first callee in the window.
-   */
+  /** move selects the neighbour at the same depth, the caller, or the first callee in the window. */
   async move(where: "left" | "right" | "up" | "down"): Promise<void> {
     const s = this.app.store.state.selection,
       d = this.span;
@@ -605,7 +603,7 @@ export class Details {
     }
   }
 
-  /** zoom shows the selected span or link with some room around it. */
+  /** zoom shows the selected span or link with some space around it. */
   zoom(): void {
     const l = this.app.store.state.link;
     if (l && !this.app.store.state.selection) {

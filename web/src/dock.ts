@@ -1,4 +1,5 @@
-// The dock below the time lines: tabs of panels for the range, the visible window or the trace.
+// The dock below the time lines. It has tabs with panels that show the range, the visible window or the
+// trace.
 import { isAbort, errorText } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
@@ -10,8 +11,8 @@ import { exact, type Window } from "./time";
 import { followsWindow } from "./panels/times";
 
 /**
- * Scope is the trace and the time that a panel shows. window is in the trace's ticks, axis in
- * ticks of the axis; ranged is set if the time is the range.
+ * Scope holds the trace and the time that a panel shows. window is that time in ticks of the trace,
+ * and axis in ticks of the axis. ranged is set if the time is the range.
  */
 export interface Scope {
   lane: Lane;
@@ -20,10 +21,11 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools is the interface of the dock for a panel. bar and body are the elements for its controls and
- * its content. csv sets the function that makes the exported table. again renders the panel anew. get
- * and set read and write the panel's choices, which are also kept in the address; "" is no choice.
- * run does long work in slices, until another panel replaces this one.
+ * Tools holds what the dock gives to a panel. bar and body are the elements for its controls and
+ * its content. csv sets the function that makes the table for export. again renders the panel once
+ * more. get and set read and write a choice of the panel, where "" means no choice; choices are
+ * also part of the address. run does long work in slices, until another panel takes the place of
+ * this one.
  */
 export interface Tools {
   bar: HTMLElement;
@@ -40,31 +42,31 @@ export interface Panel {
   id: string;
   title: string;
   /**
-   * of is the time that the panel shows: the range or, if there is none, the window; always the
-   * window; or the whole trace.
+   * of states which time the panel shows. "range" stands for the range or, if there is none, the
+   * window; "window" for the window; "trace" for the whole trace.
    */
   of: "range" | "window" | "trace";
   /**
-   * wide is set if the panel also covers the place of the details, so that its chart is as wide as
-   * the time line.
+   * wide is set if the panel also covers the place of the details. A chart in it can then be as
+   * wide as the time line.
    */
   wide?: boolean;
   /**
-   * choosesTime is set for a panel of the whole trace that can show the range or the window instead, by
-   * the user's choice.
+   * choosesTime is set if the user can choose whether the panel shows the whole trace, the range or
+   * the window.
    */
   choosesTime?: boolean;
-  /** whole is the text that describes the scope, for a panel of the whole trace. */
+  /** whole is the description of the scope, for a panel of the whole trace. */
   whole?: string;
   /** outlines is set if a panel of the window marks the range in its content. */
   outlines?: boolean;
-  /** both is set if the panel shows all traces at once. The user cannot choose a trace then. */
+  /** both is set if the panel shows all traces at once. In that case, the user does not choose a trace. */
   both?: boolean;
   /** render fills the body. It may take long, and must stop when the signal aborts. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
 
-/** coverage returns the remark that figures include hidden rows, or "" if no row is hidden. */
+/** coverage returns the remark that the numbers include hidden rows, or "" if no row is hidden. */
 function coverage(lane: Lane): string {
   const all = lane.meta.tracks.length,
     away = all - lane.rowOf.size;
@@ -79,15 +81,15 @@ export class Dock {
   private body: HTMLElement;
   private progress: HTMLElement;
   private abort: AbortController | null = null;
-  /** gone aborts when the current panel is replaced. */
+  /** gone aborts when another panel takes the place of the current one. */
   private gone = new AbortController();
   private timer = 0;
-  /** forced is set if the panel must be rendered although its scope has not changed. */
+  /** forced is set if the panel must be rendered again although its scope is the same. */
   private forced = false;
   private shown = "";
   /**
-   * had holds the panel's choices, as chosen returns them, as of the last rendering or of the
-   * panel's own last change.
+   * had holds the choices of the panel, in the form that chosen returns, at the last rendering, or
+   * at the last change that the panel itself made.
    */
   private had = "";
   private covers = el("span", {
@@ -141,7 +143,7 @@ export class Dock {
     );
   }
 
-  /** lane is the index of the trace that panels show. */
+  /** lane is the index of the trace that the panels show. */
   private get lane(): number {
     const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0);
     return this.app.lanes[n] ? n : 0;
@@ -158,7 +160,7 @@ export class Dock {
     return this.csvMaker ? this.csvMaker() : null;
   }
 
-  /** timeOf returns the time that a panel shows: that of the panel, or that of the user's choice. */
+  /** timeOf returns which time a panel shows: its own, or the one that the user has chosen. */
   private timeOf(p: Panel): Panel["of"] {
     return p.choosesTime && followsWindow(this.app, p.id) ? "range" : p.of;
   }
@@ -171,10 +173,7 @@ export class Dock {
     return { lane, window: lane.cut(axis), axis, ranged: of === "range" && s.range !== null };
   }
 
-  /**
-   * follow renders the panel if its scope has changed. While the window moves, it waits, unless now
-   * is set.
-   */
+  /** follow renders the panel if its scope has changed. While the window moves, it waits, unless now is set. */
   follow(now = false): void {
     if (!this.app.pictured) return;
     const s = this.app.store.state,
@@ -200,7 +199,7 @@ export class Dock {
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
-    // the window may be back where it was, and then the panel shows it already
+    // the window may have returned to its place, which the panel already shows
     if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
@@ -221,8 +220,8 @@ export class Dock {
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    // lane.length is the time of the last event, and the window ends one tick after it; panels of
-    // all traces use ticks of the axis
+    // lane.length is the time of the last event, and the window ends one tick after it; panels that
+    // show all traces use ticks of the axis
     const [w, clock, last] = p.both
         ? [c.axis, this.app.axis, this.app.limits().to - 1n]
         : [c.window, c.lane.clock, c.lane.length],
@@ -262,7 +261,7 @@ export class Dock {
     });
     try {
       const made = p.render(this.app, c, tools);
-      // the old bar stays until the new panel is ready, so that the page does not jump
+      // keep the old bar until the new panel is ready, so that the page does not jump
       if (made) await made;
       if (abort.signal.aborted) return;
       this.body.replaceChildren(body);
@@ -299,7 +298,7 @@ export class Dock {
       key = `${panel}.${what}`;
     if (value === "") all.delete(key);
     else all.set(key, value.slice(0, mostChoice));
-    // the panel made this choice itself, and so needs no rendering
+    // the panel itself made this choice and needs no new rendering
     if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
     this.app.store.set({ choices: all });
   }
@@ -350,10 +349,7 @@ export class Dock {
     return out;
   }
 
-  /**
-   * tell shows a result of a panel beside the title of its tab. words is the long form, for the
-   * tooltip.
-   */
+  /** tell shows a result of a panel next to the title of its tab. words is the long form, for the tooltip. */
   tell(id: string, short: string, words: string, bad: boolean): void {
     const b = this.tabs.querySelector<HTMLElement>("#tab-" + id),
       p = this.panels.find((x) => x.id === id);

@@ -1,4 +1,4 @@
-// Creation of elements. Text is always inserted as text, because names from a trace may contain
+// Functions that create elements. They insert text only as text, because names from a trace may contain
 // markup or scripts.
 
 type Child = Node | string | null | undefined | false;
@@ -27,7 +27,7 @@ interface Props {
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }
 
-/** el creates an element with properties and children. */
+/** el creates an element with the given properties and children. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -49,8 +49,8 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 }
 
 /**
- * name returns an element with a text from a trace. The direction of its characters has no effect
- * on the text around it.
+ * name returns an element with a text from a trace. Characters in it cannot change the direction of
+ * the text around it.
  */
 export function name(text: string, cls = ""): HTMLElement {
   const e = document.createElement("bdi");
@@ -59,38 +59,38 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
-/** nameless is shown in place of an empty name. */
+/** nameless is the text in place of an empty name. */
 export const nameless = "no name";
 
-/** titled returns an element with a name from a trace, or with nameless if it is empty. */
+/** titled returns an element with a name from a trace, or with the text nameless if the name is empty. */
 export function titled(text: string): HTMLElement {
   return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
 }
 
 /**
- * printable replaces control characters and those that change the direction of text. It is for
- * canvases and tooltips, where no element isolates the text.
+ * printable replaces control characters, and characters that change the direction of text. Use it
+ * for canvases and tooltips, where no element can isolate the text.
  */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
 /**
- * maxDrawn is the number of characters of a name that are drawn. There is never room for more, and
- * measuring long texts takes long.
+ * maxDrawn is the number of characters of a name that are drawn. More never have room, and it takes
+ * long to measure long texts.
  */
 const maxDrawn = 300;
 
-/** brief returns the beginning of a name, for canvases, pictures and tooltips. */
+/** brief returns the start of a name, for canvases, pictures and tooltips. */
 export function brief(text: string): string {
   if (text.length <= maxDrawn) return printable(text);
-  // a half of a surrogate pair at the end would appear as a box
+  // half of a surrogate pair at the end would appear as a box
   return printable(text.slice(0, maxDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
 /**
- * setText sets the text of an element if it differs, because setting an equal text would make the
- * browser lay out the page.
+ * setText sets the text of an element, unless it is the same. Setting the same text would make the
+ * browser compute the layout of the page again.
  */
 export function setText(e: HTMLElement, text: string): void {
   if (e.textContent !== text) e.textContent = text;
@@ -98,14 +98,14 @@ export function setText(e: HTMLElement, text: string): void {
 
 /**
  * spoken returns the accessible name of a control. It begins with the visible label, which users of
- * speech recognition say, followed by the control's purpose.
+ * speech recognition say, and goes on with the purpose of the control.
  */
 export function spoken(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
   return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
 }
 
-/** button creates a push button; title is its tooltip, label its content. */
+/** button creates a push button. title is its tooltip, and label its content. */
 export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
   return el(
     "button",
@@ -121,8 +121,8 @@ export function button(label: string | Node, title: string, click: () => void, c
 }
 
 /**
- * rove makes a list of elements a single tab stop, inside of which the arrow keys, Home and End
- * move the focus. The first element must have tabindex 0, and the others -1.
+ * rove makes a list of elements a single stop of the Tab key. Inside the list, the arrow keys, Home
+ * and End move the focus. The first element must have tabindex 0, and all others -1.
  */
 export function rove(
   box: HTMLElement,
@@ -157,8 +157,8 @@ export function rove(
 }
 
 /**
- * replace replaces the children of an element. If a button among them had the focus, the focus
- * moves to the button in its place, or else to the element.
+ * replace replaces the children of an element. If one of the old buttons had the focus, the new
+ * button at its place gets it, or else the element.
  */
 export function replace(box: HTMLElement, ...children: Node[]): void {
   const held = box.contains(document.activeElement) ? document.activeElement : null;
@@ -171,7 +171,7 @@ export function replace(box: HTMLElement, ...children: Node[]): void {
   ).focus({ preventScroll: true });
 }
 
-/** select creates a drop-down list from pairs of a value and a text. */
+/** select creates a drop-down list. Each of its options has a value and a text. */
 export function select(
   label: string,
   options: readonly (readonly [string, string])[],
@@ -193,8 +193,8 @@ export function select(
 }
 
 /**
- * count formats an integer with thin spaces between groups of three digits, and other numbers with
- * four digits.
+ * count formats an integer with thin spaces between groups of three digits. It formats other
+ * numbers with four digits.
  */
 export function count(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);

@@ -1,18 +1,18 @@
-// Opens files that the user drops on the page, after a confirmation.
+// Opens files that the user drops on the page, after the user has confirmed that.
 import { errorText } from "./api";
 import type { App } from "./app";
 import { button, bytes, count, el } from "./dom";
 
 /**
- * DroppedFile is a dropped file. path begins with the name of the dropped folder, if it lies in
- * one.
+ * DroppedFile is a file that was dropped, alone or in a folder. For a file in a folder, path begins
+ * with the name of that folder.
  */
 interface DroppedFile {
   path: string;
   file: File;
 }
 
-/** filesIn lists the files in a dropped file or folder. path is that of the folder around it. */
+/** filesIn lists the files in a dropped file or folder. path is the path of the folder around it. */
 async function filesIn(e: FileSystemEntry, path: string): Promise<DroppedFile[]> {
   if (e.isFile) {
     const file = await new Promise<File>((done, fail) => (e as FileSystemFileEntry).file(done, fail));
@@ -20,7 +20,7 @@ async function filesIn(e: FileSystemEntry, path: string): Promise<DroppedFile[]>
   }
   const reader = (e as FileSystemDirectoryEntry).createReader(),
     out: DroppedFile[] = [];
-  // a browser returns the entries of a large folder in several parts
+  // for a large folder, the browser returns the entries in several parts
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((done, fail) => reader.readEntries(done, fail));
     if (some.length === 0) return out;
@@ -29,7 +29,8 @@ async function filesIn(e: FileSystemEntry, path: string): Promise<DroppedFile[]>
 }
 
 /**
- * takeDrops makes the page accept dropped files: it asks the user, and uploads them to the server.
+ * takeDrops makes the page accept dropped files. It asks the user, and then uploads the files to
+ * the server.
  */
 export function takeDrops(app: App): void {
   addEventListener("dragover", (e) => {
@@ -38,7 +39,7 @@ export function takeDrops(app: App): void {
   addEventListener("drop", (e) => {
     if (!e.dataTransfer?.types.includes("Files")) return;
     e.preventDefault();
-    // the browser only allows access to dropped items during the event
+    // the browser allows access to dropped items only during the event
     const entries = [...e.dataTransfer.items].map((i) => i.webkitGetAsEntry()).filter((x) => x !== null),
       files = [...e.dataTransfer.files].map((file) => ({ path: file.name, file }));
     (entries.length > 0

@@ -1,4 +1,4 @@
-// Export of pictures and tables to files.
+// The export of pictures and tables to files.
 import type { App } from "./app";
 import { brief, button, el, printable } from "./dom";
 import { drawExtras, extrasHeight } from "./extras";
@@ -18,14 +18,14 @@ function save(data: Blob, file: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** fileName returns a file name for a trace. */
+/** fileName returns the name of the file to which something of a trace is exported. */
 export function fileName(trace: string, ending: string): string {
   return trace.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[.]+/, "") + ending;
 }
 
 /**
- * csv formats rows as RFC 4180. A text that a spreadsheet would evaluate as a formula is quoted and
- * begins with an apostrophe.
+ * csv formats rows according to RFC 4180. It quotes a text that a spreadsheet would evaluate as a
+ * formula, and puts an apostrophe before it.
  */
 export function csv(head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string {
   const cell = (v: string | number | bigint): string => {
@@ -41,21 +41,24 @@ export function saveText(text: string, file: string, type: string): void {
   save(new Blob([text], { type }), file);
 }
 
-/** LegendColor is a colour of the picture with its meaning. */
+/** LegendColor is a colour in the picture with its meaning. */
 export interface LegendColor {
   label: string;
   color: string;
 }
 
-/** PictureTarget is the target of a picture: a canvas or an SVG text. */
+/** PictureTarget is where a picture is drawn: a canvas or an SVG text. */
 interface PictureTarget {
   pen: Pen;
-  /** within calls draw with the origin moved to (x, y), and clips the result to the size. */
+  /**
+   * within calls draw with the origin moved to (x, y). It clips the drawing to the width w and the
+   * height h.
+   */
   within(x: number, y: number, w: number, h: number, draw: () => void): void;
   image(cv: HTMLCanvasElement, w: number, h: number): void;
 }
 
-/** Sizes of a picture's parts, in CSS pixels. */
+/** The sizes of the parts of a picture, in CSS pixels. */
 const labels = 200,
   mostLabel = 260,
   titleHeight = 24,
@@ -63,7 +66,7 @@ const labels = 200,
   legendLine = 20,
   margin = 6;
 
-/** lines assigns each entry of the legend to a line and a horizontal position. */
+/** lines places each entry of the legend in a line, at a horizontal position. */
 function lines(g: Pen, legend: readonly LegendColor[], width: number): { x: number; line: number; of: LegendColor }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels,
@@ -80,7 +83,7 @@ function lines(g: Pen, legend: readonly LegendColor[], width: number): { x: numb
   });
 }
 
-/** sizeOf returns the width and height of a picture in CSS pixels. */
+/** sizeOf returns the width and the height of a picture, in CSS pixels. */
 function sizeOf(
   g: Pen,
   app: App,
@@ -103,7 +106,7 @@ function sizeOf(
   };
 }
 
-/** fit shortens a text so that it is at most room pixels wide. */
+/** fit shortens a text until it is at most `room` pixels wide. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
   const all = [...text],
@@ -122,7 +125,7 @@ function fit(g: Pen, text: string, room: number): string {
 const plainFont = "11px system-ui, sans-serif";
 
 /**
- * drawPicture draws all time lines as on the screen, together with the title, the axis, the names
+ * drawPicture draws all time lines as they are on the screen, with the title, the axis, the names
  * of rows and the legend.
  */
 function drawPicture(
@@ -282,7 +285,7 @@ function drawRows(paper: PictureTarget, app: App, t: Timeline, first: number, la
   over((o) => t.drawMarks(o, dpr));
 }
 
-/** picture draws the time lines into a canvas, in device pixels. */
+/** picture draws the time lines into a canvas, in pixels of the device. */
 function picture(app: App, timelines: readonly Timeline[], legend: readonly LegendColor[]): HTMLCanvasElement {
   const cv = el("canvas"),
     dpr = devicePixelRatio,
@@ -330,7 +333,7 @@ class SVGPen implements Pen {
   readonly out: string[] = [];
   private path: string[] = [];
   private clips = 0;
-  /** groups holds, for each save, the number of clip groups that were opened since. */
+  /** groups holds, for each call of save, the number of clip groups that have been opened since. */
   private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
   save(): void {
@@ -396,10 +399,7 @@ class SVGPen implements Pen {
   }
 }
 
-/**
- * svg returns the picture as SVG. Texts remain texts; the rows are images in the resolution of the
- * screen.
- */
+/** svg returns the picture as SVG. Texts stay texts. The rows are images with the resolution of the screen. */
 function svg(app: App, timelines: readonly Timeline[], legend: readonly LegendColor[]): string {
   const measure = el("canvas").getContext("2d");
   if (!measure) throw new Error("no canvas");
@@ -437,7 +437,7 @@ function svg(app: App, timelines: readonly Timeline[], legend: readonly LegendCo
   ].join("\n");
 }
 
-/** exportMenu asks the user what to export. */
+/** exportMenu asks the user which file to export. */
 export function exportMenu(
   app: App,
   timelines: readonly Timeline[],

@@ -1,6 +1,6 @@
-// The extras: results of analyses on the time line. They are marks over the rows of a lane, and
-// additional rows below them, which the user can remove. The state's choices determine which extras
-// are shown, so that the address of the page keeps them.
+// Extras: results of analyses that are shown on the time line. They are marks over the rows of a lane,
+// and additional rows below them. The user can remove them. The choices in the state determine which
+// extras are shown, so the address of the page includes them.
 import { errorText, isAbort } from "./api";
 import type { App } from "./app";
 import type { Colors } from "./colors";
@@ -12,24 +12,30 @@ import type { RowView } from "./rowview";
 import { exact, type Window } from "./time";
 import { around } from "./view";
 
-/** Tone is the meaning of a bar or mark: good for a formula that holds, bad for one that does not. */
+/**
+ * Tone is the meaning of a bar or mark. For a formula, "good" means that it holds, and "bad" that
+ * it does not.
+ */
 export type Tone = "good" | "bad" | "plain";
 
-/** tones holds the colour and the word of each tone. The colours differ for most people. */
+/**
+ * tones holds the colour and the word for each tone. Most people with colour blindness can tell the
+ * colours apart.
+ */
 export const tones: Readonly<Record<Tone, { color: string; word: string }>> = {
   good: { color: "#009e73", word: "holds" },
   bad: { color: "#d55e00", word: "does not hold" },
   plain: { color: "#0072b2", word: "" },
 };
 
-/** forget removes a choice of a panel. The extras that it selects are then no longer shown. */
+/** forget removes a choice of a panel. As a result, the extras that it selects are no longer shown. */
 export function forget(app: App, choice: string): void {
   const choices = new Map(app.store.state.choices);
   choices.delete(choice);
   app.store.set({ choices });
 }
 
-/** Bar is an interval of a row, in ticks of the lane. Its text describes it. */
+/** Bar is an interval in a row, in ticks of the lane. Its text describes it. */
 export interface Bar {
   from: bigint;
   to: bigint;
@@ -37,7 +43,7 @@ export interface Bar {
   text: string;
 }
 
-/** Values holds the values of a curve in columns of equal width; null where it has none. */
+/** Values holds the values of a curve in columns of equal width. A column without a value has null. */
 export interface Values {
   from: bigint;
   to: bigint;
@@ -45,16 +51,16 @@ export interface Values {
   max: readonly (number | null)[];
 }
 
-/** Curve is the curve of a row. low and high are the values at its edges. */
+/** Curve is the curve in a row. low and high are the values at the lower and the upper edge of the row. */
 export interface Curve {
   low: number;
   high: number;
   unit: string;
-  /** values returns the values of the window that was requested last, or null. */
+  /** values returns the values for the window that was requested last, or null before they arrive. */
   values: () => Values | null;
 }
 
-/** ExtraRow is a row with the result of an analysis: bars, or a curve. */
+/** ExtraRow is a row that shows the result of an analysis: bars or a curve. */
 export interface ExtraRow {
   label: string;
   level: number;
@@ -62,7 +68,7 @@ export interface ExtraRow {
   curve?: Curve;
 }
 
-/** Mark is an interval over the rows of a lane, in its ticks. A track of -1 means all rows. */
+/** Mark is an interval over the rows of a lane, in ticks of the lane. The track -1 stands for all rows. */
 export interface Mark {
   track: number;
   from: bigint;
@@ -76,14 +82,14 @@ export interface Extra {
   title: string;
   rows: readonly ExtraRow[];
   marks: readonly Mark[];
-  /** request asks for the values of curves in a window of the lane. */
+  /** request requests the values of the curves in a window of the lane. */
   request?: (w: Window, width: number) => void;
 }
 
 /**
- * Source makes the extras of a panel. key returns a text that identifies the extras which the
- * state's choices select, or "" for none. load computes these extras. remove changes the choices so
- * that they select none.
+ * Source makes the extras of a panel. key returns a text that identifies the extras that the
+ * choices in the state select, or "" if they select none. load computes these extras. remove
+ * changes the choices so that they select none.
  */
 export interface Source {
   id: string;
@@ -97,7 +103,7 @@ export class Extras {
   private keys = new Map<string, string>();
   private held = new Map<string, readonly Extra[]>();
   private aborts = new Map<string, AbortController>();
-  /** version changes with the extras, and data with the values of curves. */
+  /** version changes whenever the extras change, and data whenever the values of curves change. */
   version = 0;
   data = 0;
 
@@ -107,7 +113,7 @@ export class Extras {
     private changed: () => void,
   ) {}
 
-  /** follow loads the extras that the state's choices select, and removes all others. */
+  /** follow loads the extras that the choices in the state select, and removes all others. */
   follow(): void {
     for (const s of this.sources) {
       const key = s.key(this.app);
@@ -154,14 +160,14 @@ export class Extras {
   }
 }
 
-/** showInterval brings an interval of a lane into view, with room at both sides. */
+/** showInterval brings an interval of a lane into view, with some space on both sides. */
 export function showInterval(app: App, lane: Lane, from: bigint, to: bigint): void {
   const least = lane.length / 50n + 4n,
     more = to - from < least ? (least - (to - from)) / 2n : 0n;
   app.show(around(lane.toAxis(from - more), lane.toAxis(to + more), app.limits(), 0.7));
 }
 
-/** Heights of rows in CSS pixels. */
+/** The heights of rows in CSS pixels. */
 const barRow = 18,
   curveRow = 38,
   titleRow = 21;
@@ -180,7 +186,7 @@ export class ExtraRows {
     private view: RowView,
   ) {}
 
-  /** request asks for the values of curves in the window. */
+  /** request requests the values of the curves in the window. */
   request(): void {
     const w = this.view.lane.cut(this.app.store.state.window);
     for (const { extra } of this.app.extras.of(this.view.lane.index)) extra.request?.(w, Math.round(this.view.width));
@@ -214,7 +220,7 @@ export class ExtraRows {
     }
   }
 
-  /** build makes the elements of all rows. */
+  /** build creates the elements of all rows. */
   private build(): void {
     const held = this.element.contains(document.activeElement);
     this.parts = [];
@@ -241,7 +247,7 @@ export class ExtraRows {
       canvas = el("canvas", { aria: { hidden: true } }),
       words = (b: Bar): string =>
         `${b.text} (${exact(b.from, lane.clock)}${b.to > b.from ? ` to ${exact(b.to, lane.clock)}` : ""})`,
-      // screen readers and the keyboard have the bars as a list
+      // screen readers and the keyboard find the bars as a list
       list = el(
         "ul",
         { class: "visuallyhidden" },
@@ -287,12 +293,15 @@ export class ExtraRows {
   }
 }
 
-/** xOf returns the position of a time of a lane, in CSS pixels, not far outside of the picture. */
+/**
+ * xOf returns the horizontal position of a time of a lane, in CSS pixels. Positions far outside of
+ * the picture are moved closer.
+ */
 function xOf(view: RowView, t: bigint): number {
   return Math.max(-10, Math.min(view.width + 10, view.x(view.lane.toAxis(t))));
 }
 
-/** edgesOf returns the edges of a bar; it is at least three pixels wide. */
+/** edgesOf returns the left and the right edge of a bar, which is at least three pixels wide. */
 function edgesOf(view: RowView, b: { from: bigint; to: bigint }): [number, number] {
   const a = xOf(view, b.from),
     z = xOf(view, b.to);
@@ -309,7 +318,7 @@ function barAt(view: RowView, row: ExtraRow, x: number): Bar | undefined {
     .sort((a, b) => Number(a.to - a.from - (b.to - b.from)))[0];
 }
 
-/** drawRow draws a row of the height h. */
+/** drawRow draws a row with the height h. */
 function drawRow(g: Pen, view: RowView, row: ExtraRow, colors: Colors, h: number): void {
   g.fillStyle = colors.background;
   g.fillRect(0, 0, view.width, h);
@@ -319,7 +328,7 @@ function drawRow(g: Pen, view: RowView, row: ExtraRow, colors: Colors, h: number
     const [a, z] = edgesOf(view, b);
     if (z < 0 || a > view.width) continue;
     g.fillStyle = tones[b.tone].color;
-    // bad bars are higher, so that they differ from others without colours, too
+    // bad bars are higher, so that they also differ for people who see no colours
     const top = b.tone === "bad" ? 2 : b.tone === "good" ? 6 : 4;
     g.fillRect(Math.max(0, a), top, Math.min(view.width, z) - Math.max(0, a), h - 1 - 2 * top);
   }
@@ -339,7 +348,7 @@ function drawRow(g: Pen, view: RowView, row: ExtraRow, colors: Colors, h: number
   });
 }
 
-/** extrasHeight returns the height of the extras of a lane in a picture. */
+/** extrasHeight returns the height that the extras of a lane need in a picture. */
 export function extrasHeight(app: App, lane: number): number {
   return app.extras
     .of(lane)
@@ -347,8 +356,8 @@ export function extrasHeight(app: App, lane: number): number {
 }
 
 /**
- * drawExtras draws the extras of a lane into a picture, from y on. labels is the width of the names
- * at the left; within moves the origin and clips.
+ * drawExtras draws the extras of a lane into a picture, from y downwards. labels is the width of
+ * the names on the left. within moves the origin and clips.
  */
 export function drawExtras(
   g: Pen,

@@ -1,5 +1,5 @@
-// What the user drags beside the time lines: the rubber band, and the edges of the dock and of the
-// row names.
+// The things next to the time lines that the user can drag: the rubber band, and the edges of the dock
+// and of the row names.
 import type { App } from "./app";
 import { el } from "./dom";
 import { initial } from "./store";
@@ -10,13 +10,13 @@ import type { Timeline } from "./timeline";
 export class RubberBand {
   readonly element = el("div", { class: "rubber", hidden: true }, el("span", {}));
 
-  /** timeline returns the time line whose scale applies. */
+  /** timeline returns the time line whose scale the band uses. */
   constructor(
     private app: App,
     private timeline: () => Timeline,
   ) {}
 
-  /** show shows an interval, or hides the band. */
+  /** show shows an interval. null hides the band. */
   show(w: Window | null): void {
     this.element.hidden = w === null;
     if (!w) return;
@@ -31,10 +31,7 @@ export class RubberBand {
   }
 }
 
-/**
- * makeSplitter returns the bar between the time lines and the dock. Dragging it changes the height
- * of the dock.
- */
+/** makeSplitter returns the bar between the time lines and the dock. A drag changes the height of the dock. */
 export function makeSplitter(app: App): HTMLElement {
   const s = el("div", {
     class: "splitter",
@@ -70,7 +67,7 @@ export function makeSplitter(app: App): HTMLElement {
   return s;
 }
 
-/** makeGrip returns the edge beside the row names. Dragging it changes their width. */
+/** makeGrip returns the edge next to the row names. A drag changes the width of the names. */
 export function makeGrip(app: App): HTMLElement {
   const g = el("div", {
     class: "labelgrip",

@@ -1,4 +1,4 @@
-// The overlay with all keys.
+// The overlay that lists all keys.
 import { button, el } from "./dom";
 
 const keys: readonly (readonly [string, string])[] = [

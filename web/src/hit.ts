@@ -1,4 +1,4 @@
-// Finds what lies under a point of a time line.
+// Finds the span, instant or curve under a point of a time line.
 import type { App } from "./app";
 import { type Row, rowAt } from "./rows";
 import type { RowView } from "./rowview";
@@ -11,7 +11,7 @@ import { floorDiv } from "./time";
 export interface Hit {
   row: Row;
   track: number;
-  /** depth is that of the strip; -1 for an instant, -2 for a curve or nothing. */
+  /** depth is the depth of the strip. It is -1 for an instant, and -2 for a curve or an empty place. */
   depth: number;
   kind: "span" | "instant" | "curve" | "empty";
   region: number;
@@ -20,31 +20,25 @@ export interface Hit {
   cover: number;
   count: number;
   /**
-   * x0 and x1 are the left and right edge in CSS pixels. begins and ends say whether they are edges
-   * of the span itself.
+   * x0 and x1 are the left and the right edge in CSS pixels. begins and ends are set if these are
+   * the edges of the span itself.
    */
   x0: number;
   x1: number;
   begins: boolean;
   ends: boolean;
-  /**
-   * time is the time under the pointer, and middle a time at which the hit lies, in the trace's
-   * ticks.
-   */
+  /** time is the time under the pointer. middle is a time inside of the hit. Both are in ticks of the trace. */
   time: bigint;
   middle: bigint;
   low: number;
   high: number;
-  /** rate is set if low and high are rates, per second. */
+  /** rate is set if low and high are rates per second. */
   rate?: boolean;
   /** around holds the corners of the outline of a claim in a stack, in CSS pixels. */
   around?: [number, number][];
 }
 
-/**
- * hitAt returns what lies under a point, given in CSS pixels of the plot, or null outside of all
- * rows.
- */
+/** hitAt returns the hit at a point, given in CSS pixels of the plot. It returns null outside of all rows. */
 export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null {
   const lane = view.lane,
     dpr = devicePixelRatio,
@@ -103,8 +97,8 @@ export function hitAt(app: App, view: RowView, x: number, y: number): Hit | null
 }
 
 /**
- * Point is a point in a row. layer has the tile of the row, and column is the column of the tile at the
- * point. base is the hit of an empty place.
+ * Point is a point in a row. layer is the tile of the row, and column the tile's column at the
+ * point. base is the hit to return if there is nothing at the point.
  */
 interface Point {
   view: RowView;
@@ -127,7 +121,10 @@ function middleOf({ view }: Point, x0: number, x1: number): bigint {
   return view.lane.toLocal(view.tickAt((a + b) / 2));
 }
 
-/** instantAt returns the instant at a point; null if there is none, or others are too near. */
+/**
+ * instantAt returns the instant at a point. It returns null if there is none, or if several are too
+ * close together.
+ */
 function instantAt(p: Point, s: Strip): Hit | null {
   const { scale, entry } = p.layer,
     t = entry.tile,
@@ -140,7 +137,7 @@ function instantAt(p: Point, s: Strip): Hit | null {
   return { ...p.base, kind: "instant", depth: -1, count: t.share[k], x0, x1, middle: middleOf(p, x0, x1) };
 }
 
-/** runHit returns the hit of a run of spans. inside is a time at which the span may be open. */
+/** runHit returns the hit for a run of spans. inside returns a time at which the span may be open. */
 function runHit(p: Point, k: number, depth: number, inside: (x0: number, x1: number) => bigint): Hit {
   const { tile: t, grid } = p.layer.entry,
     single = (t.flags[k] & RunFlag.single) !== 0,
@@ -158,8 +155,8 @@ function runHit(p: Point, k: number, depth: number, inside: (x0: number, x1: num
     x1,
     begins: (t.flags[k] & RunFlag.begins) !== 0,
     ends: (t.flags[k] & RunFlag.ends) !== 0,
-    // the pixels of a span may begin before it and end after it, but the server needs a time inside
-    // of the span
+    // the pixels of a span may begin before it and end after it, but the server needs a time inside the
+    // span
     middle: single ? within(grid, t, k, inside(x0, x1)) : middleOf(p, x0, x1),
   };
 }
@@ -202,8 +199,8 @@ export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
 }
 
 /**
- * within returns a time inside of the span that a run shows. It is the given time if that may lie
- * in the span. Otherwise it is the nearest time at which the span is open for certain, given the
+ * within returns a time inside the span that a run shows. That is the given time if it may lie in
+ * the span. Otherwise it is the nearest time at which the span is certainly open, according to the
  * columns of the run.
  */
 export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
@@ -215,7 +212,8 @@ export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number,
     last = first + t.n[run] - 1,
     begins = (t.flags[run] & RunFlag.begins) !== 0,
     ends = (t.flags[run] & RunFlag.ends) !== 0;
-  // the span begins in its first column and ends in its last one, at unknown times
+  // the exact times are unknown: the span begins somewhere in its first column, and ends somewhere in
+  // its last one
   const low = behind(first + 1) - 1n,
     high = before(last);
   if (begins && ends && low > high) return behind(first) === low ? low : time;

@@ -1,5 +1,5 @@
-// The page while the server indexes a trace: the progress, and the facts about the trace that the
-// server already knows.
+// The content of the page while the server indexes a trace: the progress, and the facts about the trace
+// that the server already knows.
 import type { Overview, TraceEntry, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";
@@ -8,8 +8,8 @@ const mostRegions = 24,
   mostNames = 400;
 
 /**
- * remaining estimates the remaining seconds. first is the progress when the page first looked, and
- * seconds the time since then. The result is null if that is too early for an estimate.
+ * remaining estimates the remaining time in seconds. first is the progress when the page first
+ * asked, and seconds the time since then. The result is null if it is too early for an estimate.
  */
 export function remaining(first: number, progress: number, seconds: number): number | null {
   return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
@@ -21,10 +21,7 @@ function inWords(seconds: number): string {
     : `about ${Math.round(seconds / 60)} min left`;
 }
 
-/**
- * overviewWords describes which events the sums of an overview count, and which part of the trace
- * they cover.
- */
+/** overviewWords describes which events the sums of an overview include, and which part of the trace. */
 export function overviewWords(o: Overview, clock: Clock | null): { events: string; sums: string } {
   const time = (t: string): string => (clock ? exact(BigInt(t), clock) : `${t} ticks`);
   if (o.to !== undefined)
@@ -44,14 +41,14 @@ export function overviewWords(o: Overview, clock: Clock | null): { events: strin
 const oneFile: readonly string[] = ["etf", "picl"];
 
 /**
- * sizeOf returns the size of a trace as a text, or "" if it is unknown. Of a trace with several
- * files the server only knows the size of the main file until it has read all of them.
+ * sizeOf returns the size of a trace as a text, or "" if it is unknown. If a trace has several
+ * files, the server knows only the size of the main file until it has read all of them.
  */
 export function sizeOf(t: Pick<TraceEntry, "format" | "state" | "bytes">): string {
   return t.state === "ready" || oneFile.includes(t.format) ? bytes(t.bytes) : "";
 }
 
-/** Indexing is the content of the page while a trace is indexed. */
+/** Indexing shows the content of the page while the server indexes a trace. */
 export class Indexing {
   readonly element: HTMLElement;
   private title = el("h1", {});
@@ -76,12 +73,12 @@ export class Indexing {
     );
   }
 
-  /** lost says why the server did not answer, and that the page keeps asking. */
+  /** lost shows why the server did not answer, and that the page keeps asking. */
   lost(why: string): void {
     this.trouble.textContent = `${why} Asking again …`;
   }
 
-  /** show updates the page from the server's answer. */
+  /** show updates the page with the server's answer. */
   show(m: TraceMeta): void {
     const progress = m.progress ?? 0,
       now = performance.now();
@@ -102,8 +99,7 @@ export class Indexing {
     if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
     if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
     this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
-    // names do not change once the server has sent them, so that a list of thousands is only built
-    // once
+    // the server never changes names that it has sent, so build a list of thousands only once
     const key = o ? `${m.id} ${o.events} ${o.to}` : `${m.id} ${m.tracks?.length ?? 0}`;
     if (key === this.shown) return;
     this.shown = key;

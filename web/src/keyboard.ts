@@ -9,7 +9,7 @@ import type { Details } from "./details";
 import type { Timeline } from "./timeline";
 import { pan, same } from "./view";
 
-/** KeyTargets are the parts of the page that keys act on. */
+/** KeyTargets holds the parts of the page on which keys act. */
 export interface KeyTargets {
   timelines(): readonly Timeline[];
   details: Details;
@@ -65,7 +65,7 @@ interface Press {
   target: Element | null;
 }
 
-/** arrowKeys has the directions of the arrow keys. */
+/** arrowKeys maps the arrow keys to directions. */
 const arrowKeys: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
   ArrowLeft: "left",
   ArrowRight: "right",
@@ -73,7 +73,7 @@ const arrowKeys: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
   ArrowDown: "down",
 };
 
-/** go handles the keys that move the view; it reports whether the key is one of them. */
+/** go handles the keys that move the view. It returns whether the key is one of them. */
 function go({ app, on, key, timeline: t, target }: Press): boolean {
   const s = app.store.state,
     details = on.details,
@@ -152,7 +152,7 @@ function select({ app, on, key, timeline, target }: Press): boolean {
   return false;
 }
 
-/** selectRange selects the measured time or the window as the range, or removes the range. */
+/** selectRange makes the measured time or the window the range. If there is a range, it removes it. */
 function selectRange(app: App): void {
   const s = app.store.state,
     [a, b] = s.marks,
@@ -162,7 +162,7 @@ function selectRange(app: App): void {
   });
 }
 
-/** leave ends the current mode or, if there is none, removes what was marked or selected last. */
+/** leave ends the current mode. If there is none, it removes the last mark or selection. */
 function leave(app: App): void {
   const s = app.store.state;
   if (s.mode !== "pan") app.store.set({ mode: "pan" });
@@ -173,7 +173,7 @@ function leave(app: App): void {
   else if (s.highlight !== null) app.store.set({ highlight: null });
 }
 
-/** change handles the keys that change what is shown. */
+/** change handles the keys that change how the traces are shown. */
 function change({ app, on, key }: Press): boolean {
   const s = app.store.state;
   switch (key) {

@@ -1,4 +1,4 @@
-// Mouse and keyboard on the names of rows.
+// The reaction of the names of rows to the mouse and the keyboard.
 import type { App } from "./app";
 import { rowMenu, showMoreLevels } from "./rowmenu";
 import type { Timeline } from "./timeline";

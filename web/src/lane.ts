@@ -8,8 +8,8 @@ import { TileCache } from "./tiles";
 import { type Clock, convert, type Window } from "./time";
 
 /**
- * regionLabels returns names for regions that differ from each other. If regions of the same name
- * differ in file or line, these are added in the form that the command line uses.
+ * regionLabels returns names for regions that differ from each other. If regions with the same name
+ * have different files or lines, it adds these, in the same form as the command line.
  */
 export function regionLabels(regions: readonly RegionInfo[]): string[] {
   const place = (r: RegionInfo): string =>
@@ -26,9 +26,9 @@ function trackName(t: Pick<TrackInfo, "kind" | "name" | "sort" | "id">): string 
   return t.name || `${t.sort || t.kind} ${t.id}`;
 }
 
-/** fullNames returns the full names of tracks, by track (see [Lane.fullName]). */
+/** fullNames returns the full name of each track (see [Lane.fullName]). */
 export function fullNames({ tracks, groups }: Pick<TraceMeta, "tracks" | "groups">): string[] {
-  // a counter of a location gets the location's name before its own
+  // a counter of a location has the name of the location before its own
   const below = (t: TrackInfo, i: number): boolean =>
     t.kind === "counter" && t.parent !== i && (tracks[t.parent]?.kind ?? "counter") !== "counter";
   const names = tracks.map((t) => {
@@ -56,23 +56,21 @@ export function fullNames({ tracks, groups }: Pick<TraceMeta, "tracks" | "groups
 /** Lane is one trace of the page. */
 export class Lane {
   readonly clock: Clock;
-  /** length is the time of the last event in ticks. */
+  /** length is the time of the last event, in ticks. */
   readonly length: bigint;
   readonly tree: Node[];
   readonly tiles: TileCache;
   readonly links: LinkCache;
   readonly overlays: Overlays;
-  /**
-   * title is the name of the trace or, if another trace on the page has the same name, its path.
-   */
+  /** title is the name of the trace. If another trace on the page has the same name, it is the path. */
   readonly title: string;
-  /** shift is added to the lane's times, in axis ticks. */
+  /** shift is added to the times of the lane, in ticks of the axis. */
   shift = 0n;
   rows: Row[] = [];
   height = 0;
   rowOf = new Map<number, number>();
   colors: RegionColors;
-  /** busy maps tracks to their busy times. It is empty until the rows have been sorted by them. */
+  /** busy maps tracks to their busy times. It is empty until the rows have first been sorted by them. */
   busy: ReadonlyMap<number, number> = new Map();
 
   constructor(
@@ -94,21 +92,21 @@ export class Lane {
     this.colors = regionColors(meta, "region", null, colors);
   }
 
-  /** toLocal converts a time of the axis to ticks since the trace's first event. */
+  /** toLocal converts a time of the axis to ticks since the first event of the trace. */
   toLocal(t: bigint): bigint {
     return convert(t - this.shift, this.axis, this.clock);
   }
-  /** toAxis converts a time of the trace to the axis; it is the inverse of toLocal. */
+  /** toAxis converts a time of the trace to the axis. It is the inverse of toLocal. */
   toAxis(t: bigint): bigint {
     return convert(t, this.clock, this.axis) + this.shift;
   }
-  /** local converts a window of the axis to the trace's ticks. The result has at least one tick. */
+  /** local converts a window of the axis to ticks of the trace. The result is at least one tick long. */
   local(w: Window): Window {
     const from = this.toLocal(w.from),
       to = this.toLocal(w.to);
     return { from, to: to > from ? to : from + 1n };
   }
-  /** cut converts a window of the axis to the trace's ticks, and clips it to the trace. */
+  /** cut converts a window of the axis to ticks of the trace, and clips it to the trace. */
   cut(w: Window): Window {
     const l = this.local(w),
       end = this.length + 1n;
@@ -125,7 +123,7 @@ export class Lane {
   }
   private labels: readonly string[] | null = null;
   /**
-   * regionLabel returns the name of a region for tables. It includes file and line if another
+   * regionLabel returns the name of a region for tables. It includes the file and line if another
    * region has the same name.
    */
   regionLabel(region: number, name: string): string {
@@ -139,20 +137,17 @@ export class Lane {
   private names: readonly string[] | null = null;
   /**
    * fullName returns the name of a track after that of its group. It includes the id if another
-   * track of the same kind would have the same full name.
+   * track of the same kind has the same full name.
    */
   fullName(track: number): string {
     return (this.names ??= fullNames(this.meta))[track] ?? "";
   }
-  /** spanWord is what names spans: "region", or the attribute that takes its place. */
+  /** spanWord is "region", or the attribute whose values name the spans instead. */
   get spanWord(): string {
     return this.meta.label || this.meta.color || "region";
   }
   private rowNames: ReadonlyMap<string, string> | null = null;
-  /**
-   * rowName returns the label of a row. If other rows have the same label, it returns a longer
-   * name.
-   */
+  /** rowName returns the label of a row. If other rows have the same label, it returns a longer name. */
   rowName(n: Node): string {
     return (this.rowNames ??= rowNames(this.tree, (t) => this.fullName(t))).get(n.key) ?? n.label;
   }

@@ -13,10 +13,10 @@ const timers = new Map<number, Timer>(),
 let last = 0,
   ahead = 0;
 
-/** changes.onChange is called when work is deferred, done or cancelled. */
+/** changes.onChange is called whenever work is deferred, done or cancelled. */
 export const changes: { onChange: () => void } = { onChange: () => undefined };
 
-/** now returns the time in milliseconds to which timers refer. hurry moves it forward. */
+/** now returns the time in milliseconds by which timers run. hurry moves it forward. */
 export function now(): number {
   return performance.now() + ahead;
 }
@@ -40,7 +40,7 @@ function run(key: number): void {
   t.work();
 }
 
-/** drop cancels the deferred work with a key. */
+/** drop cancels the deferred work with the given key. */
 export function drop(key: number): void {
   const t = timers.get(key);
   if (!t) return;
@@ -68,8 +68,8 @@ export function deferred(): string[] {
 }
 
 /**
- * hurry moves the clock forward to the next timer and runs it. It does nothing while any timer is
- * patient or a frame is pending.
+ * hurry moves the clock forward to the next timer, and runs it. It does nothing while some timer is
+ * patient, or while a frame is pending.
  */
 export function hurry(): void {
   const list = [...timers].sort((a, b) => a[1].at - b[1].at || a[0] - b[0]);

@@ -1,4 +1,4 @@
-// Where the parts of the page are.
+// The arrangement of the parts of the page.
 import type { TraceMeta } from "./api";
 import type { App } from "./app";
 import type { Dock } from "./dock";
@@ -12,7 +12,10 @@ import type { Timeline } from "./timeline";
 import type { Toolbar } from "./toolbar";
 import type { Tooltip } from "./tooltip";
 
-/** factsOf returns the element with the size of the trace, if there is one trace. */
+/**
+ * factsOf returns an element with the size of the trace. The element is empty if the page shows
+ * several traces.
+ */
 export function factsOf(app: App, metas: readonly TraceMeta[]): HTMLElement {
   const stats =
     metas.length === 1
@@ -42,7 +45,7 @@ export function defectsButton(app: App, dock: Dock): HTMLButtonElement {
   return defects;
 }
 
-/** Blocks are the parts of the page with elements of their own. */
+/** Blocks holds the parts of the page that have elements of their own. */
 export interface Blocks {
   toolbar: Toolbar;
   legend: Legend;
@@ -53,7 +56,7 @@ export interface Blocks {
   dock: Dock;
 }
 
-/** Texts are the elements for messages. */
+/** Texts holds the elements for messages. */
 export interface Texts {
   hint: HTMLElement;
   notice: HTMLElement;
@@ -63,7 +66,7 @@ export interface Texts {
   facts: HTMLElement;
 }
 
-/** layOut shows the parts of the page. It returns the element that contains the time lines. */
+/** layOut inserts the parts into the page. It returns the element that contains the time lines. */
 export function layOut(app: App, timelines: readonly Timeline[], on: Blocks, texts: Texts): HTMLElement {
   const { toolbar, legend, minimap, ruler, rubber, tooltip, dock } = on,
     { hint, notice, message, linkText, defects, facts } = texts,

@@ -1,4 +1,4 @@
-// The legend: the meanings of the colours on the screen, ordered by the area that each colour fills.
+// The legend: the meanings of the colours on the screen, ordered by the area of each colour.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
@@ -10,7 +10,7 @@ import { rowKey } from "./tiles";
 import type { Window } from "./time";
 import type { Timeline } from "./timeline";
 
-/** Legend is a line of buttons, one for each colour. */
+/** Legend is a line with a button for each colour. */
 export interface Legend {
   element: HTMLElement;
   /** shown returns the entries with their colours. */
@@ -19,8 +19,8 @@ export interface Legend {
 }
 
 /**
- * weigh returns, for each region, the number of columns between `from` and `to` in which a strip
- * has the region's colour. A column of a claim counts with the drawn share of the strip's height.
+ * weigh returns for each region the number of columns between `from` and `to` in which a strip has
+ * the colour of the region. A column of a claim counts by the drawn share of the strip's height.
  */
 export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
@@ -31,9 +31,7 @@ export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, 
   return out;
 }
 
-/**
- * Entry is a colour of the legend with its meaning: a region, a group of regions, or a row.
- */
+/** Entry is a colour of the legend with its meaning: a region, a group of regions, or a row. */
 interface Entry {
   label: string;
   color: string;
@@ -71,7 +69,10 @@ function rowEntries(timelines: readonly Timeline[], goRow: (lane: number, key: s
   });
 }
 
-/** visibleStrips calls add for all visible strips of spans, with their visible columns. area is that of a column. */
+/**
+ * visibleStrips calls add for each visible strip of spans, with its visible columns. area is the
+ * area of one column.
+ */
 function visibleStrips(
   timelines: readonly Timeline[],
   window: Window,
@@ -109,7 +110,10 @@ function visibleStrips(
   }
 }
 
-/** regionEntries returns the colours of regions or of their groups, those with the largest areas first. */
+/**
+ * regionEntries returns the colours of regions, or of groups of regions. Those with the largest
+ * areas come first.
+ */
 function regionEntries(app: App, timelines: readonly Timeline[], minimap: Minimap): Entry[] {
   const s = app.store.state,
     grouped = s.color === "group",
@@ -149,8 +153,8 @@ function regionEntries(app: App, timelines: readonly Timeline[], minimap: Minima
 }
 
 /**
- * makeLegend creates the legend of some time lines and of the mini-map. The legend is updated a
- * moment after the picture has changed. goRow goes to a row of a lane.
+ * makeLegend creates the legend for some time lines and the mini-map. It updates the legend shortly
+ * after the picture has changed. goRow goes to a row of a lane.
  */
 export function makeLegend(
   app: App,
@@ -171,7 +175,7 @@ export function makeLegend(
     key = "",
     shown: readonly Entry[] = [];
 
-  /** room shows how many entries lie in hidden lines. */
+  /** room shows how many entries are in hidden lines. */
   const room = (): void => {
     const first = list.firstElementChild,
       hidden =

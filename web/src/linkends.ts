@@ -7,17 +7,14 @@ import { decodeTile, runAt, StripKind } from "./tile";
 import type { Window } from "./time";
 import { around } from "./view";
 
-/**
- * mostLanes is the largest number of claims of a resource that are requested when one of them is at
- * the end of a dependency.
- */
+/** mostLanes limits how many claims of a resource are requested to find the one at the end of a dependency. */
 const mostLanes = 32;
 
-/** LinkEnds requests the spans that the ends of links belong to. */
+/** LinkEnds requests the spans to which the ends of links belong. */
 export class LinkEnds {
   constructor(private client: Client) {}
 
-  /** spansAt requests the spans of a track that are open at a time or end there. */
+  /** spansAt requests the spans of a track that are open at a time, or end at it. */
   private async spansAt(
     lane: Lane,
     track: number,
@@ -27,7 +24,7 @@ export class LinkEnds {
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
       nested = this.nested(lane, track),
       from = time > 0n ? time - 1n : 0n;
-    // a tile of the ticks before and at the time shows which depths have a span there
+    // a tile of the tick at the time and the tick before shows at which depths there is a span
     const t = decodeTile(
       await this.client.binary(
         path + "tiles",
@@ -39,7 +36,7 @@ export class LinkEnds {
     const asked: { depth: number; time: bigint }[] = [];
     for (let column = 0; column <= Number(time - from); column++) {
       const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
-      // the server's answer for a nested span includes the spans around it
+      // for nested spans, the answer about one span includes the spans around it
       for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
     const answers = await Promise.all(
@@ -61,16 +58,14 @@ export class LinkEnds {
   }
 
   /**
-   * nested reports whether the spans of a track are nested. Visits are; claims and operations are
-   * in lanes.
+   * nested reports whether the spans of a track are nested. Visits are nested. Claims and
+   * operations are in lanes.
    */
   nested(lane: Lane, track: number): boolean {
     return lane.meta.tracks[track]?.kind === "location";
   }
 
-  /**
-   * spanAtEnd requests the span that an end of a link belongs to, or returns null if there is none.
-   */
+  /** spanAtEnd requests the span to which an end of a link belongs. It returns null if there is none. */
   async spanAtEnd(
     lane: Lane,
     l: LinkInfo,
@@ -85,14 +80,17 @@ export class LinkEnds {
 
   /**
    * within returns a time at which s is the span at its depth: t if possible, or else the nearest
-   * one.
+   * such time.
    */
   within(s: SpanCandidate, t: bigint): bigint {
     return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start;
   }
 }
 
-/** zoomLink shows the time of a link, or the surroundings of a link with only one end. */
+/**
+ * zoomLink shows the time of a link. If only one end of the link is known, it shows the time around
+ * that end.
+ */
 export function zoomLink(app: App, s: { lane: number; link: LinkInfo }): void {
   const lane = app.lanes[s.lane],
     l = s.link,

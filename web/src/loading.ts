@@ -6,12 +6,10 @@ import { Indexing } from "./indexing";
 import { nextFrame } from "./later";
 import { cutShort, write } from "./url";
 
-/** serverTimer is the name of the timer for the next question about the progress. */
+/** serverTimer is the name of the timer that waits before the page asks for the progress again. */
 export const serverTimer = "server";
 
-/**
- * load waits until all traces are indexed, and shows the progress. It returns null after a failure.
- */
+/** load waits until all traces have been indexed, and shows the progress. It returns null after a failure. */
 export async function load(
   client: Client,
   ids: readonly string[],
@@ -32,7 +30,7 @@ export async function load(
           id = baseID(id);
           continue;
         }
-        // a server that does not answer may recover during the minutes of indexing
+        // indexing takes minutes, in which a server that does not answer may recover
         if (e instanceof ApiError && e.status < 500) {
           fail(id, errorText(e));
           return null;

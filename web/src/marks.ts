@@ -1,5 +1,5 @@
-// Draws over the spans: the range, notes, the measured time, the selection, links, and the highlight
-// under the pointer.
+// Draws the range, notes, the measured time, the selection, links, and the highlight under the pointer
+// over the spans.
 import type { App } from "./app";
 import { type Arrow, drawSingleEnd, drawArrow, type Segment } from "./arrows";
 import { drawExtraMarks } from "./extras";
@@ -8,16 +8,16 @@ import { drawPath } from "./overlays";
 import type { RowView } from "./rowview";
 import type { Window } from "./time";
 
-/** Overlay is the state of a time line that drawMarks draws. */
+/** Overlay holds the state of a time line that drawMarks draws. */
 export interface Overlay {
-  /** hover is the hit under the pointer; null if there is none. */
+  /** hover is the hit under the pointer, or null. */
   hover: Hit | null;
   hoverLink: Segment | null;
   /** pointer is the position of the pointer in CSS pixels. */
   pointer: { x: number; y: number } | null;
-  /** selectedSpan is the exact extent of the selection in axis ticks, once the server has sent it. */
+  /** selectedSpan is the exact time of the selection in ticks of the axis, once the server has sent it. */
   selectedSpan: Window | null;
-  /** segments are the arrows of the last frame. */
+  /** segments holds the arrows of the last frame. */
   readonly segments: readonly Segment[];
   /** place returns the positions of links on the screen. */
   place(arrows: readonly Arrow[]): Segment[];
@@ -64,7 +64,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
   }
   const link = s.link ?? s.followed;
   if (link && link.lane === lane.index) {
-    // a message without a receive has no end to draw to
+    // a message without a receive has no second end
     const l = link.link,
       start = BigInt(l.from.time),
       alone = l.alone === true || l.unsent === true;

@@ -1,4 +1,4 @@
-// The whole trace in a thin strip, with the window as a frame that can be dragged.
+// The mini-map: the whole trace in a thin strip, and the window as a frame that the user can drag.
 import type { App } from "./app";
 import { byRow } from "./colors";
 import { el } from "./dom";
@@ -16,8 +16,8 @@ const leastLine = 3;
 const gap = 1;
 
 /**
- * Part holds the tile of one trace, the key of the request for it, and the controller that cancels
- * it.
+ * Part holds the tile for one trace, the key of the request for it, and the controller that cancels
+ * the request.
  */
 interface Part {
   tile: Tile | null;
@@ -26,8 +26,8 @@ interface Part {
 }
 
 /**
- * Minimap shows the summary of all locations of each lane over the limits of the axis, one lane
- * above the other.
+ * Minimap shows a summary of all locations of each lane within the limits of the axis. The lanes
+ * are one above the other.
  */
 export class Minimap {
   readonly element: HTMLElement;
@@ -35,7 +35,8 @@ export class Minimap {
   private frame: HTMLElement;
   private parts: Part[] = [];
   private painted = "";
-  // the size is only read after a change, because reading it makes the browser lay out the page
+  // read the size only after a change, because reading it makes the browser compute the layout of the
+  // page
   private resized = true;
   private width = 0;
   private height = 0;
@@ -112,7 +113,7 @@ export class Minimap {
     this.element.addEventListener("pointerup", up, { once: true });
   }
 
-  /** strips returns the strips of all traces. area is the number of canvas pixels of a column. */
+  /** strips returns the strips of all traces. area is the area of one column, in pixels of the canvas. */
   strips(): { lane: Lane; tile: Tile; strip: Strip; area: number }[] {
     return this.app.lanes.flatMap((lane, i) => {
       const tile = this.parts[i]?.tile,
@@ -130,7 +131,7 @@ export class Minimap {
 
   /**
    * fetch requests the summary of all rows of a trace. If each row has its own colour, it requests
-   * a tile of some rows instead, at equal distances from top to bottom.
+   * a tile of some rows instead, which are spread evenly from top to bottom.
    */
   private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
     const of = (kind: string): number[] =>
@@ -160,7 +161,7 @@ export class Minimap {
     }
   }
 
-  /** draw moves the frame. It draws the strips again if they, or version, have changed. */
+  /** draw moves the frame. It draws the strips again only if they or version have changed. */
   draw(version: string): void {
     if (this.resized) {
       this.resized = false;
@@ -182,7 +183,7 @@ export class Minimap {
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
     const each = byRow(app.store.state.color, app.store.state.highlight),
       margin = 2;
-    // each trace has an equal part of the height, and a horizontal position given by the axis
+    // each trace gets the same height, and its horizontal position follows from the axis
     const top = (i: number): number => margin + Math.round((i * (H - 2 * margin)) / lanes.length);
     const parts = lanes.map((lane, i) => {
       const p = (this.parts[i] ??= { tile: null, key: "", abort: null }),

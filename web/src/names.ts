@@ -15,8 +15,8 @@ export class Names {
   constructor(private view: RowView) {}
 
   /**
-   * draw writes region names into spans that are wide enough. If these are too many, the widest get
-   * names.
+   * draw writes region names into the spans that are wide enough. If there are too many of these,
+   * only the widest get names.
    */
   draw(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     const lane = this.view.lane,
@@ -54,7 +54,7 @@ export class Names {
     });
   }
 
-  /** namable calls visit for each span with enough room for a name. */
+  /** namable calls visit for each span that has enough room for a name. */
   private namable(
     first: number,
     end: number,
@@ -87,7 +87,7 @@ export class Names {
           if (hh >= 8) visit(r, t, k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
-      // a row of narrow runs only is skipped
+      // skip a row that has only narrow runs
       const p =
         r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale))
           ? this.view.pieces(r, l, dpr)
@@ -138,8 +138,8 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
 }
 
 /**
- * wide reports whether a strip has a run that is a single span of at least the given number of
- * columns.
+ * wide reports whether a strip has a run that is a single span and at least the given number of
+ * columns wide.
  */
 function wide(t: Tile, s: Strip, columns: number): boolean {
   for (let i = s.first; i < s.first + s.count; i++)

@@ -11,7 +11,7 @@ import { around, centred, reveal } from "./view";
 
 /** Navigator moves the window and scrolls the rows to a place in the trace. */
 export class Navigator {
-  /** tellSearch shows a text beside the search field. */
+  /** tellSearch shows a text next to the search field. */
   constructor(
     private app: App,
     private timelines: () => readonly Timeline[],
@@ -28,16 +28,16 @@ export class Navigator {
     const i = lane.rowOf.get(s.track);
     if (i !== undefined) this.timelines()[s.lane].scrollTo(i);
     let n = w;
-    // the zoom stays, unless the span would be too narrow to see or is too far away
+    // keep the zoom, unless the span would be too narrow to see or is too far away
     if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
     if (a < n.from || b > n.to) {
-      // if the span is longer than the window, the selected time is shown, which may be far from
-      // its middle
+      // if the span is longer than the window, show the selected time, which may be far from the middle
+      // of the span
       const t = lane.toAxis(s.time),
         long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    // of a followed link both ends are shown
+    // show both ends of a link that was followed
     if (followed) {
       n = this.around(followed, n);
       this.bothRows(followed);
@@ -49,8 +49,8 @@ export class Navigator {
   }
 
   /**
-   * around returns the window w if both ends of a link are well inside of it, or else a window that
-   * contains both.
+   * around returns w if both ends of a link are well inside of it. Otherwise it returns a window
+   * that contains both.
    */
   around(l: { lane: number; link: LinkInfo }, w: Window): Window {
     const lane = this.app.lanes[l.lane],
@@ -62,7 +62,7 @@ export class Navigator {
   }
 
   /**
-   * bothRows scrolls so that the rows of both ends of a link are visible. If they are too far
+   * bothRows scrolls until the rows of both ends of a link are visible. If the rows are too far
    * apart, it scrolls to the row of the link's end.
    */
   bothRows(l: { lane: number; link: LinkInfo }): void {
@@ -76,13 +76,13 @@ export class Navigator {
     if (high < t.height) for (const i of rows) t.scrollTo(i);
   }
 
-  /** showLink selects a link and shows both its ends. */
+  /** showLink selects a link and shows both of its ends. */
   showLink(l: { lane: number; link: LinkInfo }): void {
     this.app.store.set({ selection: null, link: l, window: this.around(l, this.app.store.state.window) });
     this.bothRows(l);
   }
 
-  /** goTime centres the window at a time and marks the time. */
+  /** goTime moves the middle of the window to a time, and marks the time. */
   goTime(t: bigint): void {
     this.app.store.set({ window: centred(this.app.store.state.window, t, this.app.limits()), place: t });
     this.app.announce(`at ${exact(t, this.app.axis)}; Esc takes the mark away`);
@@ -107,7 +107,7 @@ export class Navigator {
     }
   }
 
-  /** goRow makes a row visible and brings it into view. */
+  /** goRow makes a row visible and scrolls to it. */
   goRow(lane: number, key: string): void {
     const l = this.app.lanes[lane];
     this.unhide(lane, key);
@@ -116,8 +116,8 @@ export class Navigator {
   }
 
   /**
-   * goRegion highlights the regions with a label, and goes to their next or previous call in any
-   * row. It starts at the selection or, without one, at the begin of the window.
+   * goRegion highlights the regions with a label. It then goes to their next or previous call in
+   * any row, counted from the selection or, if there is none, from the begin of the window.
    */
   async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
     const lane = this.app.lanes[laneIndex],
@@ -125,7 +125,8 @@ export class Navigator {
       name = lane.regionLabel(region, ""),
       k = s.selection;
     this.app.store.set({ highlight: lane.meta.regions[region].name });
-    // the selected call is not found again, whether or not a search led to it
+    // start beside the selected call, so that the search does not find it again, whether or not the
+    // search led to it
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection && k.lane === laneIndex
         ? { time: k.time, track: k.track }
@@ -150,6 +151,6 @@ export class Navigator {
       );
     }
   }
-  /** hit is the last call that the search led to. */
+  /** hit is the last call to which the search led. */
   hit: { name: string; selection: Selection } | null = null;
 }

@@ -1,10 +1,10 @@
-// The spans beside and below a span.
+// Finds the spans next to a span and below it.
 import { type Client, isNoContent, type SpanDetails, type SpanInfo } from "./api";
 import type { Lane } from "./lane";
 import { decodeTile, StripKind } from "./tile";
 import type { Window } from "./time";
 
-/** Neighbour is a span with a time at which it is open. */
+/** Neighbour is a span, with a time at which it is open. */
 export interface Neighbour {
   depth: number;
   time: bigint;
@@ -12,13 +12,16 @@ export interface Neighbour {
   end: bigint;
 }
 
-/** Direction is where the neighbour is: before or after the span, or called by it. */
+/**
+ * Direction states which neighbour of a span is meant: the one before it, the one after it, or the
+ * one that it calls.
+ */
 export type Direction = "left" | "right" | "down";
 
 /**
- * searchedTimes lists the times in which the neighbour of a span is searched: short ones first, then
- * one that is longer than the screen. A callee is searched in the window first, and then in the whole
- * span.
+ * searchedTimes lists the intervals in which to look for the neighbour of a span. Short ones come
+ * first, and the last one is longer than the screen. A callee is looked for in the window first,
+ * and then in the whole span.
  */
 function searchedTimes(lane: Lane, window: Window, start: bigint, end: bigint, where: Direction): Window[] {
   const screen = window.to - window.from,
@@ -38,8 +41,9 @@ function searchedTimes(lane: Lane, window: Window, start: bigint, end: bigint, w
 }
 
 /**
- * neighbour returns the nearest span at the same depth, or the first callee in the window; null if
- * there is none nearby. It asks the server for tiles, which show where spans are.
+ * neighbour returns the nearest span at the same depth, or the first callee in the window. It
+ * returns null if there is none nearby. It asks the server for tiles, because they show where spans
+ * are.
  */
 export async function neighbour(
   client: Client,
@@ -62,7 +66,7 @@ export async function neighbour(
     const strip = t.strips.find((x) => x.kind === StripKind.spans && x.depth === depth);
     if (!strip || strip.count === 0) continue;
     const i = where === "left" ? strip.first + strip.count - 1 : strip.first;
-    // a span that is open at the left edge of the window begins before it
+    // a span that is open at the left edge of the window begins before the window
     const open = where === "down" && t.x[i] === 0 ? await openSpan(client, path, track, depth, from) : null;
     if (open) return { depth, time: from, start: BigInt(open.start), end: BigInt(open.end) };
     const column = from + (BigInt(t.x[i]) * d) / BigInt(columns);

@@ -1,4 +1,5 @@
-// Bookmarks. The server stores them beside the index, or the browser if the server is read-only.
+// Bookmarks. They are stored by the server, next to the index. If the server is read-only, they are
+// stored by the browser.
 import { type Client, type Note, ApiError } from "./api";
 
 /** Notes holds the bookmarks of all lanes. */
@@ -44,10 +45,10 @@ export class Notes {
     }
   }
 
-  /** fresh is the id of a new note, in whose field the panel puts the cursor. */
+  /** fresh is the id of a new note. The panel puts the cursor into its field. */
   fresh = "";
 
-  /** set replaces and stores the notes of a lane. The result says where they are stored. */
+  /** set replaces the notes of a lane and stores them. It returns where they are stored. */
   async set(lane: number, notes: Note[]): Promise<"server" | "browser"> {
     this.lists[lane] = [...notes].sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1));
     this.changed();

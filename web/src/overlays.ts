@@ -1,4 +1,5 @@
-// What the user can have drawn over the rows of a lane: the critical path, and the waiting times.
+// Overlays that the user can switch on over the rows of a lane: the critical path and the waiting
+// times.
 import { type Client, errorText, isAbort, type PathLine, type WaitIntervals } from "./api";
 import { depthAt } from "./arrows";
 import { count, el } from "./dom";
@@ -9,12 +10,12 @@ import { StripKind } from "./tile";
 import type { Window } from "./time";
 
 /**
- * Overlay fetches data that is drawn over a window. It requests new data once the window has
- * stopped changing; until the answer arrives, the previous data is drawn. always has parameters that
- * do not change.
+ * Overlay fetches the data to draw over a window. It requests new data as soon as the window has
+ * stopped changing. Until the answer arrives, it keeps the previous data. always holds the
+ * parameters that are the same for all requests.
  */
 export class Overlay<T> {
-  /** data is the last answer; null before the first one. */
+  /** data is the last answer, or null before the first one. */
   data: T | null = null;
   error = "";
   private key = "";
@@ -29,7 +30,7 @@ export class Overlay<T> {
     private always: Record<string, string | undefined> = {},
   ) {}
 
-  /** show sets the window and its width in pixels. tracks limits the data to some tracks. */
+  /** show sets the window and its width in pixels. tracks restricts the data to some tracks. */
   show(w: Window, width: number, tracks?: string): void {
     const key = `${w.from} ${w.to} ${width} ${tracks ?? ""}`;
     if (key === this.key) return;
@@ -69,7 +70,7 @@ export class Overlay<T> {
   }
 }
 
-/** Overlays holds both overlays of a lane. */
+/** Overlays holds the two overlays of a lane. */
 export class Overlays {
   readonly path: Overlay<PathLine>;
   readonly waits: Overlay<WaitIntervals>;
@@ -80,7 +81,7 @@ export class Overlays {
     this.waits = new Overlay(client, trace + "waits/intervals", "waits", changed);
   }
 
-  /** left is a text with the number of waits that are too short to be drawn, or "". */
+  /** left is a text with the number of waits that are too short to draw, or "". */
   get left(): string {
     const n = this.waits.data?.left ?? 0;
     return n > 0 ? `${count(n)} short waits are not hatched` : "";
@@ -94,14 +95,15 @@ export class Overlays {
 }
 
 /**
- * lineWidth is the width of the critical path. above is its distance from the lower edge of a row.
+ * lineWidth is the width of the line of the critical path. above is its distance from the lower
+ * edge of a row.
  */
 const lineWidth = 3,
   above = 4;
 
 /**
- * drawPath draws the critical path: a line along the row of each piece, and a vertical line to the
- * next piece.
+ * drawPath draws the critical path: a line along the row of each piece, and a vertical line from
+ * each piece to the next.
  */
 export function drawPath(
   view: RowView,
@@ -122,7 +124,7 @@ export function drawPath(
     }
     const r = lane.rows[i],
       y = r.y + r.height - view.scrollTop - above,
-      // canvases lose precision at positions far outside
+      // a canvas is not precise for positions far outside of it
       x = (t: string): number => Math.max(-10, Math.min(view.width + 10, view.x(lane.toAxis(BigInt(t)))));
     if (joined && line.joined) g.lineTo(x(p.from), y);
     else g.moveTo(x(p.from), y);
@@ -137,7 +139,7 @@ export function drawPath(
   g.stroke();
 }
 
-/** hatching is the distance between two lines of the hatching, in pixels. */
+/** hatching is the distance between the lines of the hatching, in pixels. */
 const hatching = 10;
 
 /** hatch returns a pattern of oblique lines. */
@@ -153,7 +155,7 @@ function hatch(g: CanvasRenderingContext2D, color: string, halo: string): Canvas
     p.strokeStyle = style;
     p.lineWidth = width;
     p.beginPath();
-    // lines also cross the corners of the tiles beside this one
+    // also draw the parts of lines that cross a corner of the pattern
     for (const x of [-hatching, 0, hatching]) {
       p.moveTo(x - 1, hatching + 1);
       p.lineTo(x + hatching + 1, -1);
@@ -164,8 +166,8 @@ function hatch(g: CanvasRenderingContext2D, color: string, halo: string): Canvas
 }
 
 /**
- * callAt returns the place of the innermost call of a row at a horizontal position, in CSS pixels, or
- * null if none is drawn there.
+ * callAt returns the vertical position and height of the innermost call in a row at a horizontal
+ * position, in CSS pixels. It returns null if no call is drawn there.
  */
 function callAt(view: RowView, r: Row, x: number, dpr: number): { y: number; h: number } | null {
   const l = view.sharpest(r),
@@ -177,7 +179,7 @@ function callAt(view: RowView, r: Row, x: number, dpr: number): { y: number; h: 
   return { y: y / dpr, h: h / dpr };
 }
 
-/** head is the length of the head of an arrow, in pixels. */
+/** head is the length of an arrow head, in pixels. */
 const head = 7;
 
 /** drawCauses draws an arrow from the call that ends a wait to the end of the wait. */
@@ -190,7 +192,8 @@ export function drawCauses(
   halo: string,
 ): void {
   const { lane } = view;
-  // end returns the point of a time in the innermost call of a track that is open just before or behind it
+  // end returns the point at a time in the innermost call of a track. behind selects whether the call
+  // is open just after the time or just before it.
   const end = (track: number, t: string, behind: number): [x: number, y: number] | null => {
     const i = lane.rowOf.get(track);
     if (i === undefined || lane.rows[i].track !== track) return null;
@@ -229,8 +232,8 @@ export function drawCauses(
 }
 
 /**
- * drawWaits hatches the calls in which locations wait, for the time of the wait. Rows of groups are
- * not hatched.
+ * drawWaits hatches the calls in which locations wait, for as long as they wait. It does not hatch
+ * the rows of groups.
  */
 export function drawWaits(
   view: RowView,
@@ -253,7 +256,7 @@ export function drawWaits(
       const a = Math.max(0, view.x(lane.toAxis(BigInt(t.times[k])))),
         b = Math.min(view.width, Math.max(view.x(lane.toAxis(BigInt(t.times[k + 1]))), a + 1));
       if (b <= a) continue;
-      // the innermost call in the middle of the wait is the one that waits
+      // the innermost call in the middle of the wait is the call that waits
       const { y, h } = callAt(view, r, (a + b) / 2, dpr) ?? { y: r.y - view.scrollTop + 1, h: r.height - 2 };
       g.fillRect(a, y, b - a, h);
     }

@@ -1,4 +1,4 @@
-// The page: puts the parts together, reacts to changes of the state, and draws frames.
+// The page: it puts the parts together, reacts to changes of the state, and draws frames.
 import { Address, saveTimer } from "./address";
 import {
   baseID,
@@ -46,16 +46,16 @@ import { Tooltip } from "./tooltip";
 import { cutShort, read } from "./url";
 import { clamp, same } from "./view";
 
-/** background lists the names of pending work that does not change what the user sees. */
+/** background lists the names of the deferred work that does not change the visible page. */
 const background: ReadonlySet<string> = new Set([saveTimer, serverTimer, attributesTimer, "list of the search"]);
 
 /**
- * largeScreen is the least height of a window, in CSS pixels, at which the dock may become higher
+ * largeScreen is the smallest height of a window, in CSS pixels, at which the dock may be higher
  * than usual.
  */
 const largeScreen = 1200;
 
-/** Frame holds the time at which a frame was drawn, and how long that took, in milliseconds. */
+/** Frame holds the time at which a frame was drawn, and the duration of that, in milliseconds. */
 export interface Frame {
   at: number;
   cost: number;
@@ -76,7 +76,7 @@ export class Page implements App {
   private dirty = false;
   pictured = false;
   private started = false;
-  /** warn shows the number of defects. It is called once the first picture has been drawn. */
+  /** warn shows the number of defects. It is called after the first picture has been drawn. */
   private warn: () => void = () => undefined;
   private panels: readonly string[] = [];
   private parts: {
@@ -142,7 +142,7 @@ export class Page implements App {
     this.draw();
   }
 
-  /** pending names all pending work, for tests. */
+  /** pending returns the names of all pending work. It is for tests. */
   pending(): string[] {
     const shown = this.timelines.length > 0,
       dock = this.parts?.dock;
@@ -152,7 +152,7 @@ export class Page implements App {
       ...this.client.inFlight.map((path) => "answer to " + path),
       ...deferred(),
       ...(dock?.underWay ? ["panel"] : []),
-      // the browser reports a changed address a moment later
+      // the browser reports a changed address shortly after the change
       ...(shown && this.address.changedOutside ? ["address that was given"] : []),
       ...(this.reindexing ? ["new index"] : []),
       ...(this.address.goingBack ? ["the view before"] : []),
@@ -172,7 +172,7 @@ export class Page implements App {
   }
 
   private reindexing = false;
-  /** reload waits until the server has built a new index, and loads the page again. */
+  /** reload waits until the server has built a new index. It then loads the page again. */
   private reload(): void {
     if (this.reindexing || !this.parts) return;
     this.reindexing = true;
@@ -213,8 +213,8 @@ export class Page implements App {
   }
 
   /**
-   * keepRange makes a table's time the range, so that the table does not change when a click in it
-   * moves the window.
+   * keepRange makes the time of a table the range. After that, a click that moves the window does
+   * not change the table.
    */
   keepRange(time: Window): void {
     if (!this.store.state.range) this.store.set({ range: clamp(time, this.limits()) });
@@ -327,8 +327,8 @@ export class Page implements App {
   }
 
   /**
-   * spare is the height, in CSS pixels, that the rows leave free on a large screen and that the
-   * dock uses. spareSeen is the value of spare when the time lines were measured.
+   * spare is the height, in CSS pixels, that the rows leave free on a large screen, and that the
+   * dock uses. spareSeen is the value of spare at the last measurement of the time lines.
    */
   private spare = 0;
   private spareSeen = 0;
@@ -337,8 +337,8 @@ export class Page implements App {
   }
 
   /**
-   * growDock gives height that no row needs to the dock, on a large screen and unless the user has
-   * set the dock's height.
+   * growDock adds the height that no row needs to the dock. It does so only on a large screen, and
+   * only if the user has not set the height of the dock.
    */
   private growDock(): void {
     const n = this.lanes.length,
@@ -353,8 +353,8 @@ export class Page implements App {
   }
 
   /**
-   * busyOrder sorts the rows by their busy times in the window orderWindow of the state, so that
-   * moving the window does not change the order.
+   * busyOrder sorts the rows by their busy times in the window orderWindow of the state. Moves of
+   * the visible window do not change that order.
    */
   private async busyOrder(): Promise<void> {
     const w = this.store.state.orderWindow ?? this.store.state.window;
@@ -367,9 +367,10 @@ export class Page implements App {
           this.client.json<{ rows: LocationRow[] | null }>(path + "locations", time),
           this.client.json<States>(path + "states", time),
         ]);
-        // the user may have chosen another time meanwhile
+        // the user may have chosen another time in the meantime
         if (!same(w, this.store.state.orderWindow ?? w)) return;
-        // busy is the time of work for locations, and the time with any claim for resources
+        // for a location, busy is the time of work; for a resource, it is the time in which there is
+        // any claim
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) {
         this.announce("busy times: " + errorText(e));
@@ -411,8 +412,7 @@ export class Page implements App {
     const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {
       const all = this.list.traces;
-      // up to four traces that are open already were given on the command line; they are shown
-      // together
+      // up to four open traces were given on the command line, and are shown together
       if (all.length === 1 || (all.length >= 2 && all.length <= 4 && all.every((t) => t.state !== "new")))
         wanted = all.map((t) => t.id);
     }
@@ -479,13 +479,13 @@ export class Page implements App {
     void this.notes.load(metas.map((m) => m.id)).then(() => {
       if (this.store.state.panel === "notes") dock.follow(true);
     });
-    // "back" leads to the first view in the end
+    // "back" leads to this first view in the end
     this.address.saveFirst(window0);
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
 
-  /** assemble makes the parts of the page, shows them, and makes them react to the user. */
+  /** assemble creates the parts of the page, shows them, and connects them to the user's actions. */
   private assemble(
     metas: readonly TraceMeta[],
     panels: readonly Panel[],
@@ -567,7 +567,7 @@ export class Page implements App {
     return { details, dock, toolbar };
   }
 
-  /** follow makes the page react to the pointer in a time line, and to its shift. */
+  /** follow connects a time line to the pointer, and to changes of its shift. */
   private follow(t: Timeline, picker: Picker, tooltip: Tooltip, rubber: RubberBand): void {
     t.shiftField?.addEventListener("change", () => {
       const v = parse(t.shiftField?.value ?? "", this.axis);
@@ -600,7 +600,8 @@ export class Page implements App {
     const s = this.store.state,
       p = this.parts;
     if (c.has("theme")) this.theme();
-    // a group's name is no region: without colours by group it would grey out everything
+    // the name of a group is not that of a region: unless colours mean groups, it would turn all spans
+    // grey
     if (
       c.has("color") &&
       s.highlight !== null &&
@@ -635,7 +636,7 @@ export class Page implements App {
       c.has("offsets")
     ) {
       this.arrange();
-      // the pointer is over something else now
+      // the pointer is now over something else
       for (const t of this.timelines) {
         t.hover = null;
         t.hoverLink = null;
@@ -664,7 +665,7 @@ export class Page implements App {
       document.documentElement.style.setProperty("--dock", this.dock + "px");
     }
     if (c.has("window") && this.timelines[0]?.pointer) p?.tooltip.hide();
-    // a zoom changes the window and the first row in each frame, and no control depends on them
+    // during a zoom, the window and the first row change in each frame, and no control depends on them
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     if (c.has("choices") && this.lanes.length > 0) this.extras.follow();
     p?.dock.follow();

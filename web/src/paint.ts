@@ -7,8 +7,8 @@ import { type Layer, rowKey } from "./tiles";
 import { type Strip, StripKind } from "./tile";
 
 /**
- * paintRows draws the rows from first up to end, without arrows, into a bitmap that already has the
- * background. It reports whether all rows are in full resolution.
+ * paintRows draws the rows from first to end − 1, without arrows, into a bitmap that already has
+ * the background. It returns whether all rows have the full resolution.
  */
 export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end: number, dpr: number): boolean {
   const c = app.colors,
@@ -41,8 +41,8 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
       if (x1 <= x0) return;
       if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
       const m = { scale: layer.scale, offset: layer.offset - x0 };
-      // a stack has at most r.strips lanes; the amount, drawn behind it, also includes the claims
-      // in further lanes
+      // a stack has at most r.strips lanes; the amount is drawn behind it and also includes claims in
+      // further lanes
       const strips = r.stacked ? layer.entry.strips.filter((x) => x.kind !== StripKind.spans) : layer.entry.strips;
       for (const strip of strips) {
         if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
@@ -50,7 +50,7 @@ export function paintRows(app: App, view: RowView, b: Bitmap, first: number, end
         if (strip.kind === StripKind.amounts && (r.extra === 0 || r.placed)) continue;
         const { y, h } = view.stripRect(r, strip, dpr);
         const rect = { x: x0, y, w: x1 - x0, h };
-        // a claim that is as high as its lane shows no amount
+        // a claim that is as high as its lane does not show its amount
         if (strip.kind === StripKind.spans)
           drawSpans(
             b,

@@ -1,6 +1,6 @@
-// Text on a canvas or in an SVG file.
+// A common interface for canvases and SVG files, and text that is drawn with it.
 
-/** Pen is the common interface of canvases and SVG drawings. */
+/** Pen is the part of a canvas context that SVG drawings also offer. */
 export type Pen = Pick<
   CanvasRenderingContext2D,
   | "fillStyle"
@@ -24,16 +24,10 @@ export type Pen = Pick<
   | "clip"
 >;
 
-/**
- * stacks matches text with several combining marks on a letter, which may reach far above and below
- * the line.
- */
+/** stacks matches a letter with several combining marks. Such marks may extend far above and below the line. */
 const stacks = /\p{Mn}{2}/u;
 
-/**
- * write writes a text at (x, y). Marks that would leave the lines from top to top + height are
- * clipped.
- */
+/** write draws a text at (x, y). It clips marks outside of the lines from top to top + height. */
 export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
   if (!stacks.test(text)) {
     g.fillText(text, x, y);

@@ -8,8 +8,8 @@ import type { Timeline } from "./timeline";
 import { same, scaled } from "./view";
 
 /**
- * edgeReach is the largest distance, in CSS pixels, from which a click snaps to the edge of a span
- * when measuring.
+ * edgeReach is the largest distance, in CSS pixels, at which a click while measuring snaps to the
+ * edge of a span.
  */
 export const edgeReach = 14;
 
@@ -38,8 +38,7 @@ export class Picker {
       this.app.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } });
       return;
     }
-    // several spans share these pixels: the first span of the region that fills most of them is
-    // selected
+    // several spans share these pixels: select the first span of the region that fills most of them
     void (async () => {
       const left = t.lane.toLocal(t.tickAt(h.x0));
       try {
@@ -60,8 +59,8 @@ export class Picker {
   }
 
   /**
-   * pickMiddle selects the span in the middle of the first row that has one there. It is for users
-   * without a mouse.
+   * pickMiddle selects the span in the middle of the first row that has a span there. It is for
+   * users who have no mouse.
    */
   pickMiddle(t: Timeline): void {
     const [a, b] = t.visible();
@@ -84,8 +83,8 @@ export class Picker {
   }
 
   /**
-   * mark sets one end of the measured time. It snaps to the edge of a span if there is one within
-   * edgeReach.
+   * mark sets one end of the measured time. The end snaps to the edge of a span within edgeReach,
+   * if there is one.
    */
   async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
     const edge = await this.edgeNear(t, h, time);
@@ -99,8 +98,8 @@ export class Picker {
   }
 
   /**
-   * edgeNear returns the exact time of the nearest edge of a span in the strip, or else in the row.
-   * It returns null if no edge is within edgeReach.
+   * edgeNear returns the exact time of the nearest edge of a span in the strip or, if the strip has
+   * none, in the row. It returns null if no edge is within edgeReach.
    */
   private async edgeNear(t: Timeline, h: Hit | null, time: bigint): Promise<bigint | null> {
     if (!h || h.track < 0) return null;
@@ -123,7 +122,7 @@ export class Picker {
     }
   }
 
-  /** snap selects a range. Each end with a point snaps to an edge of a span near the point. */
+  /** snap makes a window the range. An end with a point snaps to an edge of a span near the point. */
   async snap(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): Promise<void> {
     this.app.store.set({ range: w });
     const [from, to] = await Promise.all(
@@ -132,14 +131,14 @@ export class Picker {
         return p ? ((await this.edgeNear(t, t.hit(p.x, p.y), time)) ?? time) : time;
       }),
     );
-    // the user may have selected another range meanwhile
+    // the user may have selected another range in the meantime
     const now = this.app.store.state.range;
     if (now && same(now, w) && from < to) this.app.store.set({ range: { from, to } });
   }
 
   /**
-   * rangeTo makes the time of two spans the range, the selected one and the one at h: from the
-   * earlier begin to the later end.
+   * rangeTo makes the time of two spans the range: from the earlier begin to the later end. The
+   * spans are the selected one and the one at h.
    */
   async rangeTo(t: Timeline, h: Hit | null): Promise<void> {
     const d = this.details.span,

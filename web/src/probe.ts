@@ -1,4 +1,4 @@
-// The interface of the page for tests in a browser: window.weft.
+// The interface window.weft, through which tests in a browser observe the page.
 import type { Values } from "./extras";
 import { hurry, deferred } from "./later";
 import type { Frame, Page } from "./page";
@@ -6,7 +6,7 @@ import { rowKey } from "./tiles";
 
 /** Probe is the type of window.weft. */
 export interface Probe {
-  /** pending returns the names of pending work. It is empty once the page is at rest. */
+  /** pending returns the names of pending work. It returns none if the page is at rest. */
   pending(): string[];
   /** hurry runs the deferred work that is due first, unless other work is pending. */
   hurry(): void;
@@ -25,8 +25,8 @@ export interface Probe {
   };
   frames(): Frame[];
   /**
-   * layout says where the first time line draws its rows and strips, in pixels of the canvas, and
-   * from which tile. The arrows are in CSS pixels.
+   * layout describes where the first time line draws its rows and strips, in pixels of the canvas,
+   * and from which tiles. The arrows are in CSS pixels.
    */
   layout(): {
     background: string;
@@ -46,7 +46,7 @@ export interface Probe {
     }[];
     arrows: { x0: number; y0: number; x1: number; y1: number; count: number }[];
   };
-  /** extras returns the results on the time lines, with times in ticks of their lane. */
+  /** extras returns the extras on the time lines. Their times are in ticks of their lane. */
   extras(): {
     lane: number;
     title: string;

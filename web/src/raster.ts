@@ -1,9 +1,8 @@
-// The rasteriser: turns the runs and cells of a tile into pixels. Its functions have no side
-// effects except on the bitmap. The Go package draw/raster computes the same pixels, which a test
-// compares.
+// The rasteriser turns the runs and cells of a tile into pixels. Its functions change nothing but the
+// bitmap. The Go package draw/raster computes the same pixels, and a test compares both.
 import { type Strip, type Tile, noRegion, RunFlag } from "./tile";
 
-/** Bitmap is an image; a pixel is 0xAABBGGRR, as in ImageData with little-endian memory. */
+/** Bitmap is an image. A pixel is 0xAABBGGRR, as in ImageData on a little-endian machine. */
 export interface Bitmap {
   width: number;
   height: number;
@@ -31,8 +30,8 @@ export function pack(hex: string): number {
 }
 
 /**
- * blend returns colour f drawn over b with opacity a of 255. Each channel is rounded to the nearest
- * integer.
+ * blend returns the colour that results if colour f is drawn over colour b with the opacity a, from
+ * 0 to 255. It rounds each channel to the nearest integer.
  */
 export function blend(f: number, b: number, a: number): number {
   const i = 255 - a;
@@ -52,8 +51,8 @@ export function fill(b: Bitmap, r: Rect, pixel: number): void {
 }
 
 /**
- * block fills a rectangle that lies inside of the bitmap. Narrow rectangles are filled pixel by
- * pixel, because a call of fill for each line would cost more.
+ * block fills a rectangle that lies inside the bitmap. It fills narrow rectangles pixel by pixel,
+ * because a call of fill for each line would cost more.
  */
 export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
   const p = b.pixels;
@@ -64,10 +63,7 @@ export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number,
   for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
 }
 
-/**
- * firstVisible returns the first run of a strip whose pixels end to the right of the rectangle's
- * left edge.
- */
+/** firstVisible returns the first run of a strip whose pixels extend beyond the left edge of the rectangle. */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
   let lo = s.first,
     hi = s.first + s.count;
@@ -123,13 +119,13 @@ export function drawSpans(
     const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
-  // all lines of a strip with one height are the same and are copied from the first
+  // if all runs have the same height, all lines are the same and can be copied from the first
   if (s.uniform)
     for (let y = top + 1; y < bottom; y++)
       b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
 }
 
-/** markAlpha is the opacity of instants, of 255. */
+/** markAlpha is the opacity of instants, from 0 to 255. */
 export const markAlpha = 200;
 
 /** drawInstants draws a line of full height for each run of a strip of instants. */
@@ -149,15 +145,15 @@ export function drawInstants(b: Bitmap, t: Tile, s: Strip, r: Rect, mark: number
   }
 }
 
-/** Scale is the values at the lower and the upper edge of a curve's rectangle. */
+/** Scale holds the values at the lower and the upper edge of the rectangle of a curve. */
 export interface Scale {
   low: number;
   high: number;
 }
 
 /**
- * rowOf returns the pixel row of a value. The value low is at the bottom, and high at the top. If
- * they are equal, the row is at the top.
+ * rowOf returns the row of pixels for a value. The value low is at the bottom, and high at the top.
+ * If both are equal, the result is the top.
  */
 export function rowOf(v: number, r: Rect, s: Scale): number {
   if (s.high === s.low) return r.y;
@@ -166,8 +162,8 @@ export function rowOf(v: number, r: Rect, s: Scale): number {
 }
 
 /**
- * drawCurve draws, for each cell, the pixels from its smallest to its largest value, joined to the
- * next cell. With a filled curve, they extend down to the bottom.
+ * drawCurve draws the pixels from the smallest to the largest value of each cell, and joins them to
+ * the next cell. If the curve is filled, the pixels extend to the bottom.
  */
 export function drawCurve(
   b: Bitmap,

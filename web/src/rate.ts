@@ -2,7 +2,8 @@
 import type { Strip, Tile } from "./tile";
 
 /**
- * Rate is the curve of a counter's rate: a tile with one strip, and its smallest and largest value.
+ * Rate is the curve of a counter's rate. It consists of a tile with one strip, and of the smallest
+ * and the largest value.
  */
 export interface Rate {
   tile: Tile;
@@ -14,9 +15,9 @@ export interface Rate {
 const made = new WeakMap<Tile, Map<Strip, Rate>>();
 
 /**
- * rateOf computes the rate of change of a strip of values. column is the duration of a column in
- * the unit of time for the rate. An increase is spread over the time since the previous change, so
- * that the rate is constant between two samples.
+ * rateOf computes the rate of change for a strip of values. column is the duration of a column, in
+ * the time unit of the rate. An increase is spread over the time since the previous change.
+ * Therefore, the rate is constant between two samples.
  */
 export function rateOf(t: Tile, s: Strip, column: number): Rate {
   let known = made.get(t);
@@ -38,7 +39,7 @@ export function rateOf(t: Tile, s: Strip, column: number): Rate {
     low = Math.min(low, r);
     high = Math.max(high, r);
   };
-  // the increase inside of the first cell only counts for that cell
+  // the increase inside the first cell counts only for that cell
   if (n > 0) fill(0, start[0], x[0] - 1);
   let from = n > 0 ? end[0] : 0,
     begin = n > 0 ? x[0] : 0;

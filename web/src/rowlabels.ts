@@ -1,28 +1,26 @@
-// The names of rows to the left of a time line.
+// The names of rows on the left of a time line.
 import type { App } from "./app";
 import { count, el, name, printable, setText } from "./dom";
 import { hiddenBelow, moreMark, moreWords } from "./rows";
 import { rateKey, type RowView } from "./rowview";
 
 /**
- * leastEdges is the smallest height of a row that shows the values at the edges of its curve, in
- * CSS pixels.
+ * leastEdges is the smallest height, in CSS pixels, of a row that shows the values at the edges of
+ * its curve.
  */
 export const leastEdges = 24;
 
 /** RowLabels keeps the labels of the visible rows. */
 export class RowLabels {
   readonly element: HTMLElement;
-  /** focusRow is the row that has the keyboard. */
+  /** focusRow is the row that has the keyboard focus. */
   focusRow = 0;
   private box: HTMLElement;
-  /**
-   * below says how many rows lie below the lower edge, because the browser may hide scroll bars.
-   */
+  /** below shows how many rows lie below the lower edge, because the browser may hide scroll bars. */
   private below: HTMLElement;
   private labelKey = "";
   private labelTop = 0;
-  /** rates lists the rows that show a rate, as a key. It was computed from the choices in rated. */
+  /** rates is a text that lists the rows that show a rate. It was computed from the choices in rated. */
   private rates = "";
   private rated: ReadonlyMap<string, string> | null = null;
   private labelOf = new Map<number, HTMLElement>();
@@ -158,7 +156,7 @@ export class RowLabels {
     );
   }
 
-  /** rateEdges updates the values at the edges of rates, which change with the window. */
+  /** rateEdges updates the values at the edges of rates. They change with the window. */
   private rateEdges(): void {
     for (const [i, e] of this.labelOf) {
       const r = this.view.lane.rows[i];

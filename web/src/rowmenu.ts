@@ -1,11 +1,11 @@
-// The menu of a row: it hides the row, shows only this row, or folds similar rows.
+// The menu of a row. Its entries hide the row, show only this row, or fold similar rows.
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
 import { rateKey } from "./rowview";
 import { moreWords, type Node, type Row, levelSteps } from "./rows";
 
-/** showMoreLevels increases the number of levels so that all levels of a row are visible. */
+/** showMoreLevels increases the number of visible levels until all levels of a row are visible. */
 export function showMoreLevels(app: App, r: Row): void {
   const levels = levelSteps.find((n) => n >= r.strips + r.more) ?? levelSteps[levelSteps.length - 1];
   if (levels === app.store.state.levels) {
@@ -91,7 +91,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
       ? [item(`Show all hidden (${s.hidden.size})`, () => app.store.set({ hidden: new Set() }))]
       : []),
   );
-  // for accessibility, all content must lie inside of a landmark
+  // accessibility rules require that all content is inside a landmark
   (document.querySelector("main") ?? document.body).append(menu);
   menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);

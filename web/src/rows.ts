@@ -2,7 +2,7 @@
 import type { TraceMeta, TrackInfo } from "./api";
 
 /**
- * Node is a group or a track in the tree. Keys are unique, stable within a trace, and need no
+ * Node is a group or a track in the tree. Its key is unique and stable within a trace, and needs no
  * escape in a URL.
  */
 export interface Node {
@@ -14,7 +14,7 @@ export interface Node {
 }
 
 /**
- * Row is a row of the time line. y is its distance from the top of all rows; y and height are in
+ * Row is a row of the time line. y is its distance from the top of all rows. y and height are in
  * CSS pixels.
  */
 export interface Row {
@@ -22,31 +22,28 @@ export interface Row {
   label: string;
   detail: string;
   level: number;
-  /** track is the track of the row; -1 for a group. */
+  /** track is the track of the row, or -1 for a group. */
   track: number;
-  /** members are the tracks below a group, ascending. */
+  /** members holds the tracks below a group, in ascending order. */
   members: number[];
   expandable: boolean;
   collapsed: boolean;
   y: number;
   height: number;
   /**
-   * strips is the number of strips of spans, each stripHeight high. extra is the height of a curve
-   * or stack below them.
+   * strips is the number of strips of spans. Each is stripHeight high. extra is the height of a
+   * curve or stack below them.
    */
   strips: number;
   stripHeight: number;
   extra: number;
   /**
    * more is the number of further strips that the row does not show. deeper is set if the track may
-   * have still more, which the server counts but does not draw.
+   * have still more, which the server counts, but does not draw.
    */
   more: number;
   deeper: boolean;
-  /**
-   * stacked is set if the lanes of a resource are shown as a stack in one box of the height
-   * `extra`.
-   */
+  /** stacked is set if the row shows the lanes of a resource as a stack, in one box with the height `extra`. */
   stacked: boolean;
   /** placed is set if each claim of the stack is at its offset. */
   placed: boolean;
@@ -55,27 +52,27 @@ export interface Row {
 /** Order is the order of rows that have the same parent. */
 export type Order = "file" | "name" | "busy";
 
-/** Options decides which rows exist, and how high they are. */
+/** Options determines which rows exist, and how high they are. */
 export interface Options {
   collapsed: ReadonlySet<string>;
   hidden: ReadonlySet<string>;
   order: Order;
   /** levels is the largest number of nested lines of a track. */
   levels: number;
-  /** scaled is set if the height of a claim is its amount as a part of the capacity. */
+  /** scaled is set if the height of a claim shows its amount as a share of the capacity. */
   scaled: boolean;
   /** offsets is set if claims with offsets are drawn there. */
   offsets: boolean;
   /**
-   * filter keeps tracks whose label, or whose group's label, contains this text in upper or lower
-   * case.
+   * filter selects tracks: the label of the track, or of its group, must contain this text. Upper
+   * and lower case are the same.
    */
   filter: string;
-  /** busy maps tracks to busy times. The order "busy" sorts by them, the largest first. */
+  /** busy maps tracks to busy times. The order "busy" sorts by them, with the largest first. */
   busy: ReadonlyMap<number, number>;
   /**
-   * stripHeight is in CSS pixels. With 0, all rows are fitted into `available` pixels if they stay
-   * readable.
+   * stripHeight is the height of a strip in CSS pixels. 0 means that all rows are to fit into
+   * `available` pixels if they stay readable.
    */
   stripHeight: number;
   available: number;
@@ -84,8 +81,8 @@ export interface Options {
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /**
- * buildTree returns the tree of a trace's groups and tracks. Tracks without a group are grouped by
- * kind.
+ * buildTree returns the tree of the groups and tracks of a trace. It groups tracks without a group
+ * by their kind.
  */
 export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): Node[] {
   const groups: Node[] = meta.groups.map((g, i) => ({
@@ -129,7 +126,7 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): 
       meta.tracks,
     );
   meta.groups.forEach((g, i) => {
-    // a group in a cycle of parents stays at the top, because it would never be reached
+    // a group in a cycle of parents stays at the top, because otherwise it could not be reached
     if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i))
       groups[g.parent].children.push(groups[i]);
     else roots.push(groups[i]);
@@ -142,7 +139,7 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): 
   return kept;
 }
 
-/** addIDs adds the ids of tracks to labels that several tracks have. */
+/** addIDs adds ids to those labels that several tracks have. */
 function addIDs(nodes: readonly Node[], tracks: readonly TrackInfo[]): void {
   const seen = new Map<string, number>();
   for (const n of nodes) seen.set(n.label, (seen.get(n.label) ?? 0) + 1);
@@ -164,7 +161,7 @@ function detail(t: TrackInfo): string {
   return t.sort || t.kind;
 }
 
-/** prune returns the nodes without the groups that contain no track. */
+/** prune returns the nodes without groups that contain no track. */
 function prune(nodes: Node[]): Node[] {
   return nodes.filter((n) => {
     n.children = prune(n.children);
@@ -173,8 +170,8 @@ function prune(nodes: Node[]): Node[] {
 }
 
 /**
- * fold replaces a group with a single track by that track, so that a process with one thread has
- * one row.
+ * fold replaces a group with a single track by the track. As a result, a process with one thread
+ * has one row.
  */
 function fold(n: Node): Node {
   n.children = n.children.map(fold);
@@ -189,7 +186,7 @@ function fold(n: Node): Node {
   return n;
 }
 
-/** tracksOf lists the tracks at and below a node in ascending order. */
+/** tracksOf lists the tracks of a node and of the nodes below it, in ascending order. */
 export function tracksOf(n: Node): number[] {
   const out: number[] = [];
   const walk = (x: Node): void => {
@@ -200,7 +197,10 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
-/** pathTo returns the nodes from the root to the node with a key, or an empty list. */
+/**
+ * pathTo returns the nodes from the root to the node with a key. The list is empty if there is no
+ * such node.
+ */
 export function pathTo(tree: readonly Node[], key: string): Node[] {
   for (const n of tree) {
     if (n.key === key) return [n];
@@ -211,8 +211,9 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
 }
 
 /**
- * rowNames returns names by which rows differ, by key. A name is the label if no other row has it.
- * Otherwise it is the full name of the track, or the names of all groups from the root.
+ * rowNames returns names for rows, by key, that differ from each other. The name is the label if no
+ * other row has the same. Otherwise it is the full name of the track, or the names of all groups
+ * from the root.
  */
 export function rowNames(tree: readonly Node[], fullName: (track: number) => string): Map<string, string> {
   const names = new Map<string, string>(),
@@ -232,8 +233,8 @@ export function rowNames(tree: readonly Node[], fullName: (track: number) => str
 }
 
 /**
- * sizes lists heights of a strip, a curve and a lane of a stack. Fitting tries them in order;
- * curves and stacks become lower before spans become hard to read.
+ * sizes lists the heights of a strip, a curve and a lane of a stack that are tried in this order to
+ * fit all rows. Curves and stacks become lower before spans become hard to read.
  */
 const sizes: readonly (readonly [number, number, number])[] = [
   [18, 34, 18],
@@ -250,13 +251,13 @@ const sizes: readonly (readonly [number, number, number])[] = [
   [10, 14, 0],
 ];
 /**
- * largestStrip returns the largest height of a strip if `available` pixels are available for all
- * rows. Rows are higher on large screens.
+ * largestStrip returns the largest height of a strip if there are `available` pixels for all rows.
+ * Rows may be higher on large screens.
  */
 const largestStrip = (available: number): number => Math.min(64, Math.floor(available / 30));
 /**
- * smallStrips lists heights that fitting tries if rows have only spans. Then, seeing many rows is
- * more useful than seeing names in spans.
+ * smallStrips lists the heights of a strip that are tried last if the rows have only spans. In that
+ * case, it is more useful to see many rows than names in spans.
  */
 const smallStrips = [8, 6];
 
@@ -266,7 +267,7 @@ const curveHeight = 34,
   collapsedHeight = 22,
   leastRow = 15,
   leastStack = 36;
-/** mostStack returns the largest height of a stack, given the height of a strip. */
+/** mostStack returns the largest height of a stack for a height of a strip. */
 const mostStack = (strip: number): number => Math.max(128, 4 * strip);
 
 /** layout computes the rows of a tree and their positions. */
@@ -354,7 +355,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
         r.height = r.extra + (strip >= 8 ? 4 : 2);
       } else {
         r.stripHeight = strip;
-        // the height of a claim in a single lane shows the amount, so that no curve is needed
+        // the height of a claim in a single lane shows the amount, so there is no need for a curve
         r.extra = t.kind === "resource" && t.depth > 1 ? Math.max(14, Math.round(strip * 1.5)) : 0;
         r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
       }
@@ -376,23 +377,26 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
       const h = set(s, curveHeight);
       if (h <= o.available) return h;
     }
-  // the rows do not fit: the size is chosen so that names in spans are readable
+  // the rows do not fit, so choose a size with readable names in spans
   return set(11, leastCurve);
 }
 
 /**
- * levelSteps lists the numbers of levels that the user can choose. The last one is all that the
- * server sends.
+ * levelSteps lists the numbers of levels that the user can choose. The last one stands for all
+ * levels that the server sends.
  */
 export const levelSteps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
 
 /**
- * mostLevels is the largest number of strips that the server sends of a track. A track with as many
- * may have more.
+ * mostLevels is the largest number of strips that the server sends for a track. A track with that
+ * many strips may have more.
  */
 export const mostLevels = levelSteps[levelSteps.length - 1];
 
-/** moreWords describes the levels or lanes that a row does not show; "" if it shows all of them. */
+/**
+ * moreWords describes the levels or lanes that a row does not show. It returns "" if the row shows
+ * all of them.
+ */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
   if (r.deeper)
@@ -407,7 +411,7 @@ export function moreMark(r: Row): string {
   return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : "";
 }
 
-/** rowAt returns the index of the row at a vertical position, or -1. */
+/** rowAt returns the index of the row at a vertical position, or -1 if there is none. */
 export function rowAt(rows: readonly Row[], y: number): number {
   let lo = 0,
     hi = rows.length;
@@ -419,9 +423,7 @@ export function rowAt(rows: readonly Row[], y: number): number {
   return lo < rows.length && rows[lo].y <= y ? lo : -1;
 }
 
-/**
- * hiddenBelow returns the number of rows that are completely or almost completely below an edge.
- */
+/** hiddenBelow returns the number of rows that are completely, or almost completely, below an edge. */
 export function hiddenBelow(rows: readonly Row[], edge: number): number {
   const i = rowAt(rows, edge - 1);
   if (i < 0) return 0;
@@ -429,8 +431,8 @@ export function hiddenBelow(rows: readonly Row[], edge: number): number {
 }
 
 /**
- * rowOfTrack maps each track to the index of the row that shows it: its own row, or that of a
- * folded group around it.
+ * rowOfTrack maps each track to the index of the row that shows it. That is its own row, or the row
+ * of a folded group around it.
  */
 export function rowOfTrack(rows: readonly Row[], tree: readonly Node[]): Map<number, number> {
   const index = new Map(rows.map((r, i) => [r.key, i]));

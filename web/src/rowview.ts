@@ -17,7 +17,7 @@ export abstract class RowView {
   /** width and height are the size of the plot in CSS pixels. */
   width = 0;
   height = 0;
-  /** scrollTop is how far the rows are scrolled, in CSS pixels. */
+  /** scrollTop is the distance by which the rows are scrolled, in CSS pixels. */
   abstract scrollTop: number;
   private stacks = new Map<string, { key: string; tile: Tile; pieces: Piece[] }>();
 
@@ -30,21 +30,16 @@ export abstract class RowView {
   x(t: bigint): number {
     return fraction(this.app.store.state.window, t) * this.width;
   }
-  /** tickAt returns the tick of the axis that contains a CSS pixel. */
+  /** tickAt returns the tick of the axis that a CSS pixel belongs to. */
   tickAt(x: number): bigint {
     return tickAt(this.app.store.state.window, x, this.width);
   }
-  /**
-   * timeAt returns the time of the axis that is nearest to a CSS pixel. It is for ends of
-   * intervals.
-   */
+  /** timeAt returns the time of the axis that is nearest to a CSS pixel. It is for the ends of intervals. */
   timeAt(x: number): bigint {
     return at(this.app.store.state.window, x / Math.max(1, this.width));
   }
 
-  /**
-   * stripRect returns the upper edge and the height of a strip of a row, in pixels of the canvas.
-   */
+  /** stripRect returns the upper edge and the height of a strip in a row, in pixels of the canvas. */
   stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
     const top = r.y - this.scrollTop,
       padTop = r.stripHeight >= 8 ? 2 : 1;
@@ -65,10 +60,7 @@ export abstract class RowView {
     return { y: px(y), h: Math.max(1, px(y + r.stripHeight) - px(y) - gap) };
   }
 
-  /**
-   * rate returns the curve of a counter's rate per second, or null if the row does not show the
-   * rate.
-   */
+  /** rate returns the curve of a counter's rate per second, or null if the row does not show the rate. */
   rate(r: Row, layer: Layer, strip: Strip): Rate | null {
     const g = layer.entry.grid;
     return this.app.store.state.choices.has(rateKey(this.lane.index, r.track))
@@ -77,8 +69,8 @@ export abstract class RowView {
   }
 
   /**
-   * edges returns the values at the upper and lower edge of a row's curve, rate or stack, or null
-   * if it has none.
+   * edges returns the values at the upper and the lower edge of a row's curve, rate or stack. It
+   * returns null if the row has none of these.
    */
   edges(r: Row): { high: string; low: string } | null {
     const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
@@ -92,10 +84,7 @@ export abstract class RowView {
     return edgesOf(r, t);
   }
 
-  /**
-   * stackOf returns the visible lanes of a stacked row, and the box for them between the pixels x0
-   * and x1.
-   */
+  /** stackOf returns the visible lanes of a stacked row, and the box for them between the pixels x0 and x1. */
   stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
     const lanes = layer.entry.strips
       .filter((x) => x.kind === StripKind.spans && x.depth < r.strips)
@@ -103,7 +92,7 @@ export abstract class RowView {
     return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
   }
 
-  /** pieces returns the pieces of all claims of a stacked row, and the box for them. */
+  /** pieces returns the pieces of all claims in a stacked row, and the box around them. */
   pieces(r: Row, layer: Layer, dpr: number): { pieces: Piece[]; box: Rect } | null {
     const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
     if (!x) return null;
@@ -135,16 +124,14 @@ export abstract class RowView {
   }
 }
 
-/**
- * rateKey returns the key in the state's choices under which a row's choice to show a rate is kept.
- */
+/** rateKey returns the key of the choice in the state that states whether a row shows a rate. */
 export function rateKey(lane: number, track: number): string {
   return `rate.${String.fromCharCode(97 + (lane % 26))}${track}`;
 }
 
 /**
- * edgesOf returns the values at the upper and lower edge of a row's curve or stack, or null if it
- * has none.
+ * edgesOf returns the values at the upper and the lower edge of a row's curve or stack. It returns
+ * null if the row has none.
  */
 function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;

@@ -1,17 +1,14 @@
 // The ruler: marks at round times, computed exactly.
 import { type Clock, floorDiv, stepFor, stepLabel, stepsBefore, ticksOf, type Window } from "./time";
 
-/**
- * Mark is a line of the ruler. at is its position as a fraction of the width; label is "" for short
- * lines.
- */
+/** Mark is a line of the ruler. at is its position as a fraction of the width. label is "" for short lines. */
 export interface Mark {
   at: number;
   label: string;
 }
 /**
- * Marks holds the lines of a ruler. base is the time to which labels with "+" are relative, or ""
- * if no label is relative.
+ * Marks holds the lines of a ruler. base is the time to which labels with "+" are relative. It is
+ * "" if no label is relative.
  */
 export interface Marks {
   base: string;
@@ -28,7 +25,7 @@ export function marksFor(w: Window, width: number, c: Clock): Marks {
   if (last - first > 1000n) return { base: "", marks: [] };
   const scale = 1000000n;
   const pos = (i: bigint): number => Number(ticksOf(i, step, c, scale) - w.from * scale) / Number(d * scale);
-  // far from time 0, the leading digits that all labels share are shown once, at the left
+  // far from time 0, show the leading digits that all labels share once, on the left
   const far = first > 1000n && stepLabel(last, step).length > 12;
   let baseIndex = 0n,
     base = "";

@@ -1,4 +1,4 @@
-// The ruler above the time lines, with the range, the measured time and bookmarks. Dragging on it
+// The ruler above the time lines. It shows the range, the measured time and bookmarks. A drag on it
 // zooms.
 import type { App } from "./app";
 import { ink } from "./colors";
@@ -73,7 +73,7 @@ export class RulerBar {
     );
   }
 
-  /** draw draws the ruler. width is that of the time lines, in CSS pixels. */
+  /** draw draws the ruler. width is the width of the time lines, in CSS pixels. */
   draw(width: number): void {
     this.width = width;
     const dpr = devicePixelRatio,
@@ -100,7 +100,7 @@ export class RulerBar {
   }
 }
 
-/** Box is a text in a box, which stands for a mark of the axis. */
+/** Box is a text in a box, for a mark on the axis. */
 interface Box {
   x: number;
   w: number;
@@ -110,20 +110,20 @@ interface Box {
   background: string;
 }
 
-/** Flag is a note at its place on the axis. */
+/** Flag is a note at its position on the axis. */
 interface Flag {
   at: number;
   text: string;
 }
 
-/** fonts are those of the axis, of boxes and of notes. */
+/** fonts holds the fonts of the axis, of boxes and of notes. */
 const fonts = {
   axis: "11px system-ui, sans-serif",
   box: "600 11px system-ui, sans-serif",
   note: "10px system-ui, sans-serif",
 };
 
-/** paintRuler draws the axis and its marks with a pen, for the page and for exported pictures. */
+/** paintRuler draws the axis and its marks with a pen. The page and exported pictures use it. */
 export function paintRuler(g: Pen, app: App, width: number, height: number): void {
   const c = app.colors,
     s = app.store.state;
@@ -138,7 +138,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     }
   }
 
-  // where a box of a mark or a note is drawn, labels of the ruler are left out
+  // leave out labels of the ruler where there is the box of a mark or note
   const boxes = paintMarks(g, app, x, width, height),
     notes = notesOf(app, x, width);
   g.font = fonts.note;
@@ -150,7 +150,10 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
   paintNotes(g, notes, c.note);
 }
 
-/** paintMarks draws the place that the user looks at and the measured time. It returns their boxes. */
+/**
+ * paintMarks draws the place that the user went to, and the measured time. It returns the boxes
+ * with their texts.
+ */
 function paintMarks(g: Pen, app: App, x: (t: bigint) => number, width: number, height: number): Box[] {
   const c = app.colors,
     s = app.store.state,
@@ -179,7 +182,7 @@ function paintMarks(g: Pen, app: App, x: (t: bigint) => number, width: number, h
   return boxes;
 }
 
-/** notesOf returns the notes that are in the window. */
+/** notesOf returns the notes in the window. */
 function notesOf(app: App, x: (t: bigint) => number, width: number): Flag[] {
   return app.lanes
     .flatMap((l) =>
@@ -191,7 +194,10 @@ function notesOf(app: App, x: (t: bigint) => number, width: number): Flag[] {
     .filter((n) => n.at >= 0 && n.at <= width);
 }
 
-/** paintTicks draws the ticks and their labels, which leave out the places that are taken. */
+/**
+ * paintTicks draws the lines of the axis and their labels. It leaves out labels that would lie in a
+ * place of taken.
+ */
 function paintTicks(g: Pen, app: App, width: number, height: number, taken: readonly { x: number; w: number }[]): void {
   const c = app.colors,
     s = app.store.state;
@@ -221,7 +227,7 @@ function paintTicks(g: Pen, app: App, width: number, height: number, taken: read
     free += 4;
   }
   g.font = fonts.axis;
-  // a label is to the right of its line, or for the last line to the left if there is no room
+  // a label is on the right of its line; that of the last line is on the left if there is no room
   for (const k of marks)
     if (k.label && k.at >= 0 && k.at <= 1) {
       const w = g.measureText(k.label).width,
@@ -242,7 +248,7 @@ function paintBoxes(g: Pen, boxes: readonly Box[]): void {
   }
 }
 
-/** paintNotes draws notes as triangles with the begin of their texts. */
+/** paintNotes draws notes as triangles with the start of their texts. */
 function paintNotes(g: Pen, notes: readonly Flag[], color: string): void {
   g.fillStyle = color;
   g.font = fonts.note;

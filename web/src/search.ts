@@ -14,7 +14,7 @@ interface SearchResult {
   go: (back?: boolean) => void;
 }
 
-/** outsideText returns a text with the limits if t lies outside of them, or "". */
+/** outsideText returns a text with the limits if t lies outside of them, else "". */
 export function outsideText(t: bigint, limits: Window, axis: Clock): string {
   return t >= limits.from && t < limits.to
     ? ""
@@ -29,7 +29,7 @@ export class Search {
   private found: SearchResult[] = [];
   private at = 0;
   private hits: HTMLElement;
-  /** last goes to the next or previous call of the region that was searched last. */
+  /** last goes to the next or previous call of the region that was searched for last. */
   private last: (back: boolean) => void = () => undefined;
 
   constructor(
@@ -89,8 +89,8 @@ export class Search {
   }
 
   /**
-   * tell shows the number of the current result, with buttons for the next and previous one. ""
-   * removes them.
+   * tell shows the number of the current result, with buttons for the next and the previous one. An
+   * empty text removes them.
    */
   tell(text: string): void {
     this.hits.hidden = text === "";
@@ -138,7 +138,7 @@ export class Search {
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
       let n = 0;
-      // the trace may define a region again for each process
+      // the trace may define a region once more for each process
       const listed = new Set<string>();
       for (let i = 0; i < lane.meta.regions.length && n < 40; i++) {
         const label = lane.regionLabel(i, "");

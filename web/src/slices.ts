@@ -1,16 +1,16 @@
-// Long work in slices, between which the page stays responsive.
+// Long work in slices. Between two slices, the page reacts to the user.
 import { drop, later } from "./later";
 
-/** Work is work that advances by a small piece with each step of the iterator. */
+/** Work is work that makes a little progress with each step of the iterator. */
 export type Work = Iterator<void, void>;
 
-/** Run starts work and may finish it later. The returned function cancels it. */
+/** Run starts work, and may finish it later. The function that it returns cancels the work. */
 export type Run = (work: Work) => () => void;
 
 /** slice is the duration of a slice in milliseconds. */
 const slice = 8;
 
-/** runAtOnce does all work at once. */
+/** runAtOnce does all of the work before it returns. */
 export const runAtOnce: Run = (work) => {
   while (work.next().done !== true);
   return () => undefined;
@@ -54,7 +54,7 @@ export function inSlices(work: Work, signal: AbortSignal, done: () => void): () 
   return end;
 }
 
-/** stepsPerCheck is the number of steps between two looks at the clock. */
+/** stepsPerCheck is the number of steps after which the clock is read again. */
 const stepsPerCheck = 128;
 
 /** each calls f with the numbers from 0 to n − 1. */

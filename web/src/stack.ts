@@ -4,8 +4,8 @@ import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
 /**
- * Piece is a part of a run that has one place in the stack. x and y are pixels in the box, y from
- * its top.
+ * Piece is a part of a run that has a single place in the stack. x and y are pixels in the box,
+ * with y counted from its top.
  */
 export interface Piece {
   depth: number;
@@ -17,15 +17,12 @@ export interface Piece {
 }
 
 /**
- * Visit gets a part of a run, which has one place in the stack. x and y are pixels in the box, y
- * from its top.
+ * Visit is called with a part of a run that has a single place in the stack. x and y are pixels in
+ * the box, with y counted from its top.
  */
 type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
 
-/**
- * walk calls visit for all parts from left to right. Wherever a lane changes, new parts begin in
- * all lanes.
- */
+/** walk calls visit for all parts from left to right. Where any lane changes, new parts begin in all lanes. */
 function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
   const L = lanes.length,
     begin = new Int32Array(L),
@@ -108,10 +105,7 @@ export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, lea
   return out;
 }
 
-/**
- * drawStack draws the pieces of a stack. A line separates neighbouring claims if there is room for
- * it.
- */
+/** drawStack draws the pieces of a stack. A line separates neighbouring claims if there is room for it. */
 export function drawStack(
   b: Bitmap,
   t: Tile,

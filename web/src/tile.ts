@@ -1,16 +1,13 @@
 // Tiles: the server's answers for a window of time, as typed arrays that share a buffer.
 
-/** StripKind holds the numbers of the kinds of strips. */
+/** StripKind maps the kinds of strips to their numbers. */
 export const StripKind = { spans: 0, instants: 1, curve: 2, amounts: 3 } as const;
-/** RunFlag holds the bits of a run's flags. */
+/** RunFlag maps the flags of a run to their bits. */
 export const RunFlag = { single: 1, begins: 2, ends: 4 } as const;
 /** noRegion is the region number of a run without a region. */
 export const noRegion = 0xffffffff;
 
-/**
- * Strip is one line of a track. first and count select its runs or, for curves and amounts, its
- * cells.
- */
+/** Strip is one line of a track. first and count select its runs or, for curves and amounts, its cells. */
 export interface Strip {
   track: number;
   depth: number;
@@ -42,7 +39,7 @@ export interface Tile {
   end: Float32Array;
 }
 
-/** decodeTile decodes and checks a tile. It throws an Error that says what is wrong. */
+/** decodeTile decodes and checks a tile. If the tile is invalid, it throws an Error with the reason. */
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const view = new DataView(buffer);
   if (buffer.byteLength < 24) throw new Error(`tile of ${buffer.byteLength} bytes, expected at least 24`);
@@ -104,8 +101,8 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
 }
 
 /**
- * runAt returns the index of the run of a strip that covers a column. If no run does, it is the
- * nearest run at most `reach` columns away, or -1.
+ * runAt returns the index of the run of a strip that covers a column. If there is none, it returns
+ * the nearest run at a distance of up to `reach` columns, or -1.
  */
 export function runAt(t: Tile, s: Strip, column: number, reach = 0): number {
   let lo = s.first,

@@ -1,5 +1,5 @@
-// The tiles of one trace. This file determines the tiles that a view needs, caches tiles, and chooses
-// the tiles that are drawn until better ones arrive.
+// The tiles of one trace. This file determines which tiles a view needs, caches tiles, and chooses
+// which tiles to draw until better ones arrive.
 import { type Client, isAbort, ranges, errorText } from "./api";
 import { drop, later, now } from "./later";
 import type { Row } from "./rows";
@@ -18,9 +18,9 @@ export const mostColumns = 8192;
 
 /**
  * gridFor returns the grid of the tile to request for a view of the window w that is `width` device
- * pixels wide. length is that of the trace in ticks. The tile contains the window and a part on
- * either side, and its columns coincide with the pixels of the screen. The result is null if the
- * window is outside of the trace.
+ * pixels wide. length is the length of the trace in ticks. The tile contains the window and a part
+ * on each side of it. Its columns coincide with the pixels of the screen. The result is null if the
+ * window lies outside of the trace.
  */
 export function gridFor(w: Window, width: number, length: bigint): Grid | null {
   const d = w.to - w.from;
@@ -29,7 +29,7 @@ export function gridFor(w: Window, width: number, length: bigint): Grid | null {
     W = BigInt(wide);
   const end = length + 1n;
   if (d < 8n * W) {
-    // with few ticks in a pixel, columns only coincide with pixels if the tile is a multiple of the
+    // if a pixel has few ticks, columns coincide with pixels only if the tile is a multiple of the
     // window
     const room = wide * 3 <= mostColumns;
     const from = room && w.from - d >= 0n ? w.from - d : w.from,
@@ -37,7 +37,7 @@ export function gridFor(w: Window, width: number, length: bigint): Grid | null {
     return { from, to, width: wide * Number((to - from) / d) };
   }
   const over = Math.min(Math.floor(wide / 2), Math.floor((mostColumns - wide) / 2));
-  const first = (-w.from * W) / d; // columns from the left edge to time 0: not positive if the window begins later
+  const first = (-w.from * W) / d; // columns from the left edge to time 0; not positive if the window begins later
   const last = ((end - w.from) * W + d - 1n) / d;
   const c0 = Math.max(-over, Number(first)),
     c1 = Math.min(wide + over, Number(last));
@@ -62,14 +62,14 @@ export interface Layer {
 }
 
 /**
- * place returns the position of a grid's columns on a screen that shows the window w in `width`
- * pixels.
+ * place returns the position of the columns of a grid on a screen that shows the window w in
+ * `width` pixels.
  */
 export function place(g: Grid, w: Window, width: number): { scale: number; offset: number } {
   const d = Number(w.to - w.from);
   let scale = (Number(g.to - g.from) * width) / (g.width * d);
   let offset = (Number(g.from - w.from) * width) / d;
-  // the difference of the scales is only due to rounding: columns are pixels
+  // the scales differ only because of rounding, so columns are pixels
   if (Math.abs(scale - 1) * g.width < 0.5) {
     scale = 1;
     offset = Math.round(offset);
@@ -77,7 +77,7 @@ export function place(g: Grid, w: Window, width: number): { scale: number; offse
   return { scale, offset };
 }
 
-/** View is the visible part of a trace. Times are in the trace's own ticks. */
+/** View is the visible part of a trace. Its times are in ticks of the trace. */
 export interface View {
   window: Window;
   width: number;
@@ -86,8 +86,8 @@ export interface View {
 }
 
 /**
- * rowKey returns the key of a row's tiles: that of its track or folded group, or null for other
- * groups.
+ * rowKey returns the key of the tiles of a row: the key of its track or folded group. It returns
+ * null for other groups.
  */
 export function rowKey(r: Row): string | null {
   return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null;
@@ -97,10 +97,10 @@ const perRequest = 64,
   parallel = 3,
   budget = 192 * 1024 * 1024,
   keepPerRow = 12;
-/** retryDelay is the time until the next request after a failure, in milliseconds. */
+/** retryDelay is the time between a failed request and the next one, in milliseconds. */
 const retryDelay = 2500;
 
-/** TileCache fetches and keeps tiles. */
+/** TileCache requests and stores tiles. */
 export class TileCache {
   private entries = new Map<string, Entry[]>();
   private bytes = 0;
@@ -110,7 +110,7 @@ export class TileCache {
   private flights = new Set<{ abort: AbortController; grid: Grid; keys: Set<string> }>();
   private queue: { grid: Grid; rows: Row[]; depths: number }[] = [];
   private view: View | null = null;
-  /** error is the message of the last request if it failed, or "". */
+  /** error is the message of the last request if that failed, else "". */
   error = "";
   private failed = -Infinity;
 
@@ -126,14 +126,14 @@ export class TileCache {
     return this.entries.size === 0;
   }
 
-  /** pending reports whether tiles are being requested or will be. */
+  /** pending reports whether a request for tiles is under way or planned. */
   get pending(): boolean {
     return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0;
   }
 
   /**
-   * layers returns the tiles with which a row is drawn, those of low resolution first. sharp is set
-   * if the last one covers the whole window in full resolution.
+   * layers returns the tiles to draw for a row, with the lowest resolution first. sharp is set if
+   * the last one covers the whole window in full resolution.
    */
   layers(key: string, w: Window, width: number): { layers: Layer[]; sharp: boolean } {
     const list = this.entries.get(key);
@@ -168,7 +168,7 @@ export class TileCache {
     return { layers: out, sharp: false };
   }
 
-  /** show sets the view. Missing tiles are requested soon. */
+  /** show sets the view. Missing tiles are requested shortly after. */
   show(v: View): void {
     this.view = v;
     if (this.missing(v).length === 0) {
@@ -179,8 +179,8 @@ export class TileCache {
     const begin = now();
     if (this.timer) drop(this.timer);
     else this.since = begin;
-    // requests wait until the view rests, but not for long, so that a slow zoom gets tiles while it
-    // moves
+    // wait with requests until the view rests, but not for long, so that tiles also arrive during a
+    // slow zoom
     const rest = Math.max(
       0,
       Math.min(45, this.since + 160 - begin),
@@ -195,7 +195,7 @@ export class TileCache {
 
   private missing(v: View): Row[] {
     const out: Row[] = [];
-    // the window is outside of this trace, and so no tile will arrive
+    // the window lies outside of this trace, so no tile will arrive
     if (!gridFor(v.window, v.width, this.length)) return out;
     for (const r of v.rows) {
       const key = rowKey(r);
@@ -282,7 +282,7 @@ export class TileCache {
   private keep(key: string, e: Entry): void {
     const list = this.entries.get(key) ?? [];
     list.push(e);
-    // the widest tile is kept for all zooms; of the others, the oldest one is dropped
+    // keep the widest tile, which serves all zooms; among the others, drop the oldest one
     if (list.length > keepPerRow) {
       let widest = 0,
         oldest = -1;
@@ -326,24 +326,24 @@ export class TileCache {
 }
 
 /**
- * sharpness returns 1 if columns are pixels, less if they are wider, and between 0.5 and 1 if they
- * are narrower.
+ * sharpness returns 1 if columns are pixels. It returns less if they are wider, and a value from
+ * 0.5 to 1 if they are narrower.
  */
 function sharpness(scale: number): number {
   return scale >= 1 ? 1 / scale : 0.5 + scale / 2;
 }
 
-/** fits reports whether a grid covers a view, with columns that are pixels of it. */
+/** fits reports whether a grid covers a view, and its columns are pixels of the view. */
 export function fits(g: Grid, v: View, length: bigint): boolean {
-  // a grid whose edge is near does not count as fitting, so that the next one is requested early
+  // if the edge of the grid is near, it does not fit, so that the next one is requested early
   const end = length + 1n,
     d = v.window.to - v.window.from,
     margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
   const from = v.window.from < margin ? 0n : v.window.from - margin,
     to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  // a grid begins with a whole column; a part of a column at the beginning of the trace may lie
-  // before it
+  // a grid begins with a whole column, before which a part of a column at the start of the trace may
+  // lie
   const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n,
     visible = v.window.from < 0n ? 0n : v.window.from;
   return (

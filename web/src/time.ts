@@ -1,6 +1,7 @@
-// Times are ticks in bigint, because times of traces exceed 2^53, above which numbers are rounded.
+// Times are ticks as bigint. Times of traces exceed 2^53, above which floating-point numbers are
+// rounded.
 
-/** Clock says how long a tick is: num/den ticks are a second. */
+/** Clock states how long a tick is: a second has num/den ticks. */
 export interface Clock {
   num: bigint;
   den: bigint;
@@ -33,7 +34,7 @@ function abs(t: bigint): bigint {
   return t < 0n ? -t : t;
 }
 
-/** floorDiv divides and rounds towards minus infinity, unlike BigInt's division. */
+/** floorDiv divides and rounds towards minus infinity. The division of BigInt rounds towards 0. */
 export function floorDiv(a: bigint, b: bigint): bigint {
   const q = a / b;
   return a % b !== 0n && a < 0n !== b < 0n ? q - 1n : q;
@@ -51,8 +52,8 @@ function group(digits: string): string {
 }
 
 /**
- * exact formats a time with all its digits, such as "1.234567891 s". If a clock's frequency gives
- * no finite decimal, 15 digits and "…" are shown.
+ * exact formats a time with all of its digits, such as "1.234567891 s". If the frequency of the
+ * clock gives no finite decimal, it shows 15 digits and "…".
  */
 export function exact(t: bigint, c: Clock): string {
   const u = unitFor(t, c);
@@ -70,8 +71,8 @@ export function exact(t: bigint, c: Clock): string {
 }
 
 /**
- * lengths lists the units of short. A unit is 1/count·of seconds long, and is used for times of up
- * to `most` thousandths of it.
+ * lengths lists the units that short uses. A unit lasts 1/count·of seconds. It is used for times of
+ * up to `most` thousandths of it.
  */
 const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
   { name: "ns", count: 1000000000n, of: 1n, most: 1000000n },
@@ -83,8 +84,8 @@ const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint 
 ];
 
 /**
- * short formats a time for tables, as the command line does: with up to three decimals, rounded
- * half away from zero, such as "12.345 ms".
+ * short formats a time for tables in the same way as the command line, such as "12.345 ms". It
+ * rounds to at most three decimals, half away from zero.
  */
 export function short(t: bigint, c: Clock): string {
   if (t === 0n) return "0 s";
@@ -134,19 +135,19 @@ export function meanOf(sum: bigint, count: number): Mean | null {
 
 /** shortMean formats a mean as short formats a time. */
 export function shortMean(m: Mean | null, c: Clock): string {
-  // if a second had count times as many ticks, the sum would be the mean
+  // a clock with count times as many ticks in a second turns the sum into the mean
   return m === null ? "–" : short(m.sum, { num: c.num * m.count, den: c.den });
 }
 
 /**
- * meanOrder returns a sort key for means. Different means have different keys as long as counts are
- * below 2^64.
+ * meanOrder returns a key to sort means by. Different means have different keys as long as counts
+ * are below 2^64.
  */
 export function meanOrder(m: Mean | null): bigint {
   return m === null ? -1n : (m.sum << 128n) / m.count;
 }
 
-/** meanTicks formats a mean in ticks with up to three decimals; "" for null. */
+/** meanTicks formats a mean in ticks with up to three decimals. It returns "" for null. */
 export function meanTicks(m: Mean | null): string {
   if (m === null) return "";
   const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n),
@@ -170,8 +171,8 @@ export interface Step {
 }
 
 /**
- * stepFor returns the smallest of 1, 2, 5 × 10^n seconds that leaves at least `least` pixels
- * between two marks.
+ * stepFor returns the smallest of the steps 1, 2 and 5 × 10^n seconds that leaves at least `least`
+ * pixels between two marks.
  */
 export function stepFor(w: Window, width: number, c: Clock, least: number): Step {
   const s = (seconds(w.to - w.from, c) * least) / Math.max(1, width);
@@ -188,8 +189,8 @@ export function stepFor(w: Window, width: number, c: Clock, least: number): Step
 }
 
 /**
- * ticksOf converts i steps to ticks, multiplied by `scale` and rounded down. A scale above 1 keeps
- * fractions of ticks.
+ * ticksOf converts i steps to ticks, multiplies them by `scale` and rounds down. With a scale above
+ * 1, the result keeps fractions of ticks.
  */
 export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
   const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
@@ -197,7 +198,7 @@ export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
   return floorDiv(i * s.mantissa * up * c.num * scale, down * c.den);
 }
 
-/** stepsBefore returns how many whole steps lie before time t. */
+/** stepsBefore returns the number of whole steps before time t. */
 export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
   const up = s.exponent > 0 ? pow10(s.exponent) : 1n,
     down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
@@ -208,7 +209,7 @@ export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
 export function stepLabel(i: bigint, s: Step): string {
   if (i === 0n) return "0";
   const v = abs(i) * s.mantissa;
-  // the unit is chosen by the size of the value, not by that of the step
+  // the size of the value determines the unit, not the size of the step
   const magnitude = String(v).length - 1 + s.exponent;
   const u = units.find((x) => magnitude + x.exponent >= 0) ?? units[units.length - 1];
   const e = s.exponent + u.exponent;
@@ -223,8 +224,8 @@ export function stepLabel(i: bigint, s: Step): string {
 }
 
 /**
- * parse reads a time such as "12.5 ms", "3s" or "7", which is in seconds, as ticks. It returns null
- * for other texts.
+ * parse reads a time such as "12.5 ms", "3s" or "7" and returns it in ticks. A number without a
+ * unit is in seconds. parse returns null for other texts.
  */
 export function parse(text: string, c: Clock): bigint | null {
   const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
@@ -236,7 +237,7 @@ export function parse(text: string, c: Clock): bigint | null {
   return m[1] === "-" || m[1] === "−" ? -t : t;
 }
 
-/** convert converts a time of one clock to the ticks of another. */
+/** convert converts a time from ticks of one clock to ticks of another. */
 export function convert(t: bigint, from: Clock, to: Clock): bigint {
   if (from.num === to.num && from.den === to.den) return t;
   return floorDiv(t * from.den * to.num, from.num * to.den);

@@ -1,5 +1,5 @@
-// The time line of one trace: labels of rows at the left, pixels at the right, and a canvas above
-// these for names and marks.
+// The time line of one trace. It has labels of rows on the left, pixels on the right, and a canvas
+// above the pixels for names and marks.
 import { ranges } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
@@ -20,19 +20,14 @@ import { RowView } from "./rowview";
 import type { Layer } from "./tiles";
 import type { Window } from "./time";
 
-/**
- * slowFrame is the duration of a frame, in milliseconds, above which names are drawn in the next
- * frame.
- */
+/** slowFrame is the duration of a frame, in milliseconds, above which names are drawn in the next frame. */
 const slowFrame = 30;
 
-/**
- * A picture with more arrows than manyArrows and more pixels than manyPixels takes long to draw.
- */
+/** A picture takes long to draw if it has more arrows than manyArrows and more pixels than manyPixels. */
 const manyArrows = 400,
   manyPixels = 4000000;
 
-/** sliceTime is the time in which a slice of the first picture is drawn, in milliseconds. */
+/** sliceTime is the duration of a slice in which a part of the first picture is drawn, in milliseconds. */
 const sliceTime = 8;
 
 /** Timeline draws one lane. */
@@ -40,8 +35,8 @@ export class Timeline extends RowView implements Overlay {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
   /**
-   * shiftField is the input field for the trace's shift on the axis; null if the page has one
-   * trace.
+   * shiftField is the input field for the shift of the trace on the axis. It is null if the page
+   * has one trace.
    */
   readonly shiftField: HTMLInputElement | null;
   private scroller: HTMLElement;
@@ -54,9 +49,7 @@ export class Timeline extends RowView implements Overlay {
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
   private segs: Segment[] = [];
-  /**
-   * hover is what lies under the pointer, and pointer the position of the pointer in CSS pixels.
-   */
+  /** hover is the hit under the pointer. pointer is the position of the pointer in CSS pixels. */
   hover: Hit | null = null;
   hoverLink: Segment | null = null;
   pointer: { x: number; y: number } | null = null;
@@ -65,18 +58,18 @@ export class Timeline extends RowView implements Overlay {
   top = 0;
   private resized = true;
   /**
-   * next is the row at which the next slice of the first picture begins; null once that picture is
-   * drawn.
+   * next is the row at which the next slice of the first picture begins. It is null after that
+   * picture has been drawn.
    */
   private next: number | null = null;
   /**
-   * arrowsLater draws some of the arrows that the last picture lacks. It returns true once all are
-   * drawn.
+   * arrowsLater draws some of the arrows that the last picture lacks. It returns true when all have
+   * been drawn.
    */
   private arrowsLater: (() => boolean) | null = null;
-  /** drawn is the window and scroll position of the last picture. */
+  /** drawn holds the window and the scroll position of the last picture. */
   private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
-  /** sharp is set if the last frame was drawn in full resolution. */
+  /** sharp is set if the last frame had the full resolution. */
   sharp = false;
 
   constructor(app: App, lane: Lane, title: string | null) {
@@ -139,7 +132,7 @@ export class Timeline extends RowView implements Overlay {
     );
   }
 
-  /** focusRow is the row that has the keyboard. */
+  /** focusRow is the row that has the keyboard focus. */
   get focusRow(): number {
     return this.labels.focusRow;
   }
@@ -147,7 +140,7 @@ export class Timeline extends RowView implements Overlay {
     this.labels.focusRow = i;
   }
 
-  /** segments are the arrows of the last frame, in CSS pixels. */
+  /** segments holds the arrows of the last frame, in CSS pixels. */
   get segments(): readonly Segment[] {
     return this.segs;
   }
@@ -162,11 +155,11 @@ export class Timeline extends RowView implements Overlay {
     this.scrolled = this.scroller.scrollTop;
     this.saveTop();
   }
-  // the value is cached, because reading it from the element makes the browser lay out the page
+  // cached, because reading it from the element makes the browser compute the layout of the page
   private scrolled = 0;
   /**
-   * restoredTop is the position to which restoreTop has scrolled. saveTop does not save it as one
-   * of the user's.
+   * restoredTop is the position to which restoreTop has scrolled. saveTop does not store it,
+   * because the user did not choose it.
    */
   private restoredTop = 0;
 
@@ -185,7 +178,7 @@ export class Timeline extends RowView implements Overlay {
     });
   }
 
-  /** restoreTop scrolls to the first visible row of the state, if it has one. */
+  /** restoreTop scrolls to the first visible row that the state has stored, if there is one. */
   restoreTop(): void {
     const own = `${this.lane.index}/`,
       [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "")
@@ -201,7 +194,7 @@ export class Timeline extends RowView implements Overlay {
     this.restoredTop = this.scrolled;
   }
 
-  /** measure reads the size after the layout has changed, and reports whether the size differs. */
+  /** measure reads the size after the layout has changed. It returns whether the size has changed. */
   measure(): boolean {
     if (!this.resized) return false;
     this.resized = false;
@@ -218,14 +211,14 @@ export class Timeline extends RowView implements Overlay {
     return changed;
   }
 
-  /** rowsChanged must be called after the lane has computed its rows anew. */
+  /** rowsChanged must be called after the lane has computed its rows again. */
   rowsChanged(): void {
     this.spacer.style.height = Math.max(this.height, this.lane.height) + "px";
     this.labels.invalidate();
     this.restoreTop();
   }
 
-  /** scrollTo scrolls so that a row is visible. */
+  /** scrollTo scrolls until a row is visible. */
   scrollTo(index: number): void {
     const r = this.lane.rows[index];
     if (!r) return;
@@ -235,7 +228,7 @@ export class Timeline extends RowView implements Overlay {
 
   /**
    * visible returns the index of the first visible row, and that of the row after the last visible
-   * one. Rows at most `beyond` pixels outside count as visible.
+   * one. Rows that are at most `beyond` pixels away count as visible.
    */
   visible(beyond = 0): [number, number] {
     const rows = this.lane.rows;
@@ -247,7 +240,7 @@ export class Timeline extends RowView implements Overlay {
     return [a, b < 0 ? rows.length : b + 1];
   }
 
-  /** request requests the tiles and links of the visible part. */
+  /** request requests the tiles and links for the visible part. */
   request(): void {
     const s = this.app.store.state,
       dpr = devicePixelRatio;
@@ -278,7 +271,7 @@ export class Timeline extends RowView implements Overlay {
     }
   }
 
-  /** requestOverlays requests the overlays of the visible part. */
+  /** requestOverlays requests the overlays for the visible part. */
   private requestOverlays(): void {
     const s = this.app.store.state,
       o = this.lane.overlays;
@@ -286,7 +279,7 @@ export class Timeline extends RowView implements Overlay {
     if (s.waits) {
       const [a, b] = this.visible();
       const tracks = this.lane.rows.slice(a, b).flatMap((r) => (r.track >= 0 ? [r.track] : []));
-      // the server would take an empty list of tracks for all tracks
+      // the server would take an empty list of tracks to mean all tracks
       if (tracks.length > 0)
         o.waits.show(this.lane.cut(s.window), Math.round(this.width), ranges(tracks.sort((x, y) => x - y)));
     }
@@ -300,8 +293,8 @@ export class Timeline extends RowView implements Overlay {
     if (W <= 0 || H <= 0) return;
     this.extraRows.draw();
     const begins = this.pixels.hidden;
-    // allocating memory for a large picture takes long: each frame allocates a part of it, while
-    // the first tiles are being requested
+    // it takes long to allocate the memory for a large picture, so each frame allocates a part of it,
+    // while the first tiles are being requested
     if (begins && (this.allocate(W, H) || this.lane.tiles.empty)) {
       const [a, b] = this.visible();
       this.labels.draw(a, b);
@@ -324,7 +317,7 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window,
       still = w === this.drawn.window && this.scrollTop === this.drawn.top;
     this.drawn = { window: w, top: this.scrollTop };
-    // while nothing moves, arrows and names of an expensive picture are drawn in a later frame
+    // while nothing moves, draw the arrows and names of an expensive picture in a later frame
     const image = this.image,
       apart =
         still &&
@@ -341,8 +334,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * allocate allocates the memory for one of the picture's parts that does not have it yet, and
-   * requests another frame. It reports whether it did.
+   * allocate allocates the memory for one part of the picture that has none yet, and requests
+   * another frame. It returns false if all parts have memory.
    */
   private allocate(W: number, H: number): boolean {
     const size = (cv: HTMLCanvasElement): boolean => {
@@ -367,9 +360,9 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * slice draws rows of the first picture for the duration of a slice, and reports whether rows
-   * remain. Before the browser has compiled the code, drawing is so slow that it would block the
-   * page. Names and arrows follow later.
+   * slice draws rows of the first picture for the duration of a slice, without names and arrows. It
+   * returns whether rows remain. Until the browser has compiled the code, drawing is slow, and
+   * drawing all rows at once would block the page.
    */
   private slice(g: CanvasRenderingContext2D, b: Bitmap, image: ImageData, end: number, dpr: number): boolean {
     const begin = performance.now(),
@@ -396,8 +389,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * paint draws the rows from first to end − 1 into a bitmap. It reports whether all of them are in
-   * full resolution.
+   * paint draws the rows from first to end − 1 into a bitmap. It returns whether all of them have
+   * the full resolution.
    */
   paint(b: Bitmap, first: number, end: number, dpr: number, arrows = true): boolean {
     b.pixels.fill(pack(this.app.colors.background));
@@ -407,8 +400,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * inPieces returns a function that draws the arrows in pieces, for arrowsLater. done is called
-   * once all are drawn.
+   * inPieces returns a function for arrowsLater that draws the arrows in pieces. It calls done
+   * after all have been drawn.
    */
   private inPieces(b: Bitmap, dpr: number, done: () => void): () => boolean {
     let raster: ((until: number) => boolean) | null = null;
@@ -435,8 +428,8 @@ export class Timeline extends RowView implements Overlay {
   }
 
   /**
-   * place returns the arrows for some links. An arrow ends at the spans that the link's ends belong
-   * to, if the cached tiles determine these.
+   * place returns the arrows for some links. If the cached tiles determine the spans at the ends of
+   * a link, the arrow ends at these spans.
    */
   place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane,
@@ -482,7 +475,7 @@ export class Timeline extends RowView implements Overlay {
     this.app.draw();
   }
 
-  /** drawOver draws only names and marks. That is enough if only the pointer has moved. */
+  /** drawOver draws only names and marks. That is enough if nothing but the pointer has moved. */
   drawOver(): void {
     if (this.arrowsLater && !this.arrowsLater()) {
       this.app.draw(true);
@@ -494,8 +487,7 @@ export class Timeline extends RowView implements Overlay {
       w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
-    // the canvas is hidden while it is empty, because the browser copies a visible one in each
-    // frame
+    // hide the canvas while it is empty, because the browser copies a visible canvas in each frame
     if (this.over.hidden) this.over.hidden = false;
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, this.over.width, this.over.height);
@@ -506,14 +498,14 @@ export class Timeline extends RowView implements Overlay {
     this.drawMarks(g, dpr);
   }
 
-  /** drawHatching hatches waiting times. Names are drawn above them. */
+  /** drawHatching hatches waiting times. It runs before the names are drawn, so that they stay readable. */
   drawHatching(g: CanvasRenderingContext2D, dpr: number): void {
     const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
     if (waits) drawWaits(this, waits, g, dpr, c.select, c.background);
   }
 
-  /** drawWaitCauses draws arrows from the causes of waits, over the names. */
+  /** drawWaitCauses draws arrows from the causes of waits to the waits, over the names. */
   drawWaitCauses(g: CanvasRenderingContext2D, dpr: number): void {
     const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
@@ -538,9 +530,7 @@ export class Timeline extends RowView implements Overlay {
   /** selectedSpan is the exact extent of the selection in axis ticks, once the server has sent it. */
   selectedSpan: Window | null = null;
 
-  /**
-   * linkAt returns the arrow that a click at a point selects, or null. h is what else lies there.
-   */
+  /** linkAt returns the arrow that a click at a point selects, or null. h is the hit at the same point. */
   linkAt(x: number, y: number, h: Hit | null): Segment | null {
     if (this.segs.length === 0) return null;
     const own = h !== null && h.track >= 0 && (h.kind === "span" || h.kind === "instant");

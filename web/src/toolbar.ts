@@ -12,8 +12,8 @@ import { exact } from "./time";
 import type { Timeline } from "./timeline";
 
 /**
- * onEdges describes which ends of the measured time are not at the edge of a span. loose is that of the
- * state.
+ * onEdges describes which ends of the measured time are not at the edge of a span. loose is the
+ * field of the state.
  */
 function onEdges(loose: string): string {
   return loose === "12"
@@ -25,7 +25,7 @@ function onEdges(loose: string): string {
         : "";
 }
 
-/** measured describes the measured time, or the user's next step if an end is missing. */
+/** measured describes the measured time. If an end is missing, it describes what the user must do next. */
 function measured(app: App): string {
   const n = app.store.state,
     [a, b] = n.marks;
@@ -42,22 +42,22 @@ function measured(app: App): string {
   return n.mode === "measure" ? "measure: click the first place" : "";
 }
 
-/** ToolbarTargets are the parts of the page that the controls act on. */
+/** ToolbarTargets holds the parts of the page on which the controls act. */
 export interface ToolbarTargets {
   timelines(): readonly Timeline[];
   search: HTMLElement;
   /** back shows the previous view. */
   back(): void;
-  /** cancelSave drops the pending write of the address. */
+  /** cancelSave cancels the pending write of the address. */
   cancelSave(): void;
-  /** exportMenu asks what to save. */
+  /** exportMenu asks the user which file to export. */
   exportMenu(): void;
 }
 
 /** Toolbar holds the controls. sync updates them from the state. */
 export interface Toolbar {
   header: HTMLElement;
-  /** rowControls and levelControls are to the left of the mini-map and of the ruler. */
+  /** rowControls is on the left of the mini-map, and levelControls on the left of the ruler. */
   rowControls: HTMLElement;
   levelControls: HTMLElement;
   /** measure is the element that shows the measured time. */
@@ -65,7 +65,7 @@ export interface Toolbar {
   sync(): void;
 }
 
-/** colorMenu returns the menu of what colours stand for. */
+/** colorMenu returns the menu for the meaning of colours. */
 function colorMenu(app: App, metas: readonly TraceMeta[], choose: (v: string) => void): HTMLSelectElement {
   const colorSelect = select(
     "Colours by",
@@ -94,7 +94,7 @@ function colorMenu(app: App, metas: readonly TraceMeta[], choose: (v: string) =>
   return colorSelect;
 }
 
-/** alignMenu returns the menu of how several traces lie on the axis. */
+/** alignMenu returns the menu for the alignment of several traces on the axis. */
 function alignMenu(app: App, metas: readonly TraceMeta[]): HTMLSelectElement {
   return select(
     "How the traces lie on the axis",
@@ -104,7 +104,7 @@ function alignMenu(app: App, metas: readonly TraceMeta[]): HTMLSelectElement {
   );
 }
 
-/** orderMenu returns the menu of orders of rows. */
+/** orderMenu returns the menu for the order of rows. */
 function orderMenu(app: App): HTMLSelectElement {
   return select(
     "Order of rows",
@@ -123,7 +123,7 @@ function orderMenu(app: App): HTMLSelectElement {
   );
 }
 
-/** levelMenu returns the menu of levels of nesting. */
+/** levelMenu returns the menu for the number of nested levels. */
 function levelMenu(app: App): HTMLSelectElement {
   return select(
     "Levels of nesting",
@@ -135,7 +135,7 @@ function levelMenu(app: App): HTMLSelectElement {
   );
 }
 
-/** heightMenu returns the menu of heights of rows. */
+/** heightMenu returns the menu for the height of rows. */
 function heightMenu(app: App): HTMLSelectElement {
   return select(
     "Height of rows",
@@ -151,7 +151,7 @@ function heightMenu(app: App): HTMLSelectElement {
   );
 }
 
-/** rowFilter returns the field for a part of the names of rows. */
+/** rowFilter returns the field in which the user types a part of the names of rows. */
 function rowFilter(app: App): HTMLInputElement {
   const filter = el("input", {
     type: "search",
@@ -163,7 +163,7 @@ function rowFilter(app: App): HTMLInputElement {
   return filter;
 }
 
-/** showArrows shows on a button which arrows are drawn. */
+/** showArrows shows on a button which links are drawn as arrows. */
 function showArrows(arrows: HTMLButtonElement, mode: State["arrows"]): void {
   const shown = {
     auto: `shown where there are at most ${maxAutoLinks}`,
@@ -178,7 +178,7 @@ function showArrows(arrows: HTMLButtonElement, mode: State["arrows"]): void {
   arrows.setAttribute("aria-pressed", String(mode === "on"));
 }
 
-/** brand returns the name of the program, which leads to the list of traces if there are several. */
+/** brand returns the name of the program. If the server has several traces, it is a link to their list. */
 function brand(app: App): HTMLElement {
   const several = app.list.traces.length > 1;
   const e = el(

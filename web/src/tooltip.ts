@@ -1,4 +1,4 @@
-// The tooltip beside the pointer.
+// The tooltip next to the pointer.
 import { isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
 import { brief, bytes, count, el, name, percent, titled } from "./dom";
@@ -24,9 +24,7 @@ export class Tooltip {
     this.element.hidden = true;
   }
 
-  /**
-   * show describes a hit at the position (x, y) of the window. It hides the tooltip if h is null.
-   */
+  /** show describes a hit at the position (x, y) of the browser's window. It hides the tooltip if h is null. */
   show(t: Timeline, h: Hit | null, x: number, y: number): void {
     drop(this.timer);
     this.abort?.abort();

@@ -1,5 +1,5 @@
-// The state of the page in the fragment of its URL. A reload or a copied link shows the same
-// picture.
+// The conversion of the page's state to the fragment of its URL, and back. After a reload, or from a
+// copied link, the page shows the same picture.
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
@@ -27,8 +27,8 @@ export interface LinkKey {
 }
 
 /**
- * linkKey returns the key of a link, for the URL. It is null for a bundle, which the URL describes
- * completely (see bundle).
+ * linkKey returns the key of a link for the URL. It returns null for a bundle, because the URL
+ * contains all fields of a bundle (see bundle).
  */
 export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
   return l.count === 1 && l.id !== ""
@@ -36,10 +36,7 @@ export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
     : null;
 }
 
-/**
- * bundle formats a selected bundle with all its fields, because the server makes other bundles for
- * other windows.
- */
+/** bundle formats all fields of a selected bundle, because the server makes other bundles for other windows. */
 function bundle(lane: number, l: LinkInfo): string {
   return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join(".");
 }
@@ -66,7 +63,7 @@ function readBundle(v: string): State["link"] {
     : null;
 }
 
-/** write returns the fragment for a state, without "#". It omits initial values. */
+/** write returns the fragment for a state, without "#". It leaves out initial values. */
 export function write(s: State): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
@@ -102,13 +99,13 @@ export function write(s: State): string {
   if (s.dock !== initial.dock) q.set("d", String(s.dock));
   if (s.theme !== initial.theme) q.set("theme", s.theme);
   for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
-  // characters that need no escape in a fragment stay readable
+  // keep characters readable that need no escape in a fragment
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
 /**
- * keys maps the known keys of a fragment to a description of what is shown if the value is not
- * understood.
+ * keys maps each known key of a fragment to a description. It tells what the page shows instead if
+ * it does not understand the value.
  */
 const keys: Readonly<Record<string, string>> = {
   t: "",
@@ -143,7 +140,7 @@ const keys: Readonly<Record<string, string>> = {
   v: "the table is as it is by itself",
 };
 
-/** parts splits a fragment into pieces, each with its key and its value. */
+/** parts splits a fragment into pieces, each of which has a key and a value. */
 function parts(fragment: string): [string, string][] {
   return [...new URLSearchParams(fragment.replace(/^#/, ""))];
 }
@@ -168,8 +165,8 @@ function readSelection(v: string): State["selection"] {
 }
 
 /**
- * read returns the state that a fragment describes. It omits damaged or unknown pieces, and calls
- * wrong for each of them with what is shown instead.
+ * read returns the state that a fragment describes. It leaves out damaged or unknown pieces. For
+ * each of them, it calls wrong with the piece and with the thing that the page shows instead.
  */
 export function read(
   fragment: string,
@@ -178,12 +175,12 @@ export function read(
   const q = new Map<string, string>(),
     strange: string[] = [];
   for (const [k, v] of parts(fragment)) {
-    // an address that is old or was written by hand may have unknown keys
+    // an old address, or one written by hand, may have unknown keys
     if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
     else if (!q.has(k)) q.set(k, v);
   }
   const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
-  // checked returns the value f of a piece. If the piece is missing or f returns null, it returns
+  // checked returns f of the value of a piece. If the piece is missing or f returns null, it returns
   // otherwise.
   const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
     const v = q.get(k);
@@ -273,8 +270,8 @@ function readLinkKey(v: string): LinkKey | null {
 }
 
 /**
- * readLink returns the key of the selected link in a fragment. The caller requests the other data
- * from the server.
+ * readLink returns the key of the selected link in a fragment. The caller requests the rest of the
+ * link from the server.
  */
 export function readLink(fragment: string): LinkKey | null {
   return readKey(fragment, "k");
@@ -291,8 +288,8 @@ function readKey(fragment: string, key: string): LinkKey | null {
 }
 
 /**
- * noticeOf describes the pieces of an address that were not understood, and what is shown instead;
- * "" if there are none.
+ * noticeOf describes the pieces of an address that the page did not understand, and the things that
+ * it shows instead. It returns "" if there are none.
  */
 export function noticeOf(wrong: readonly (readonly [piece: string, instead: string])[]): string {
   if (wrong.length === 0) return "";

@@ -1,9 +1,10 @@
-// Zooming and panning of the window. Times are ticks; positions are fractions of the window's
-// width.
+// Zooming and panning of the window. Times are ticks. Positions are fractions of the width of the
+// window.
 import { floorDiv, type Window } from "./time";
 
 /**
- * leastTicks is the width of the narrowest window, in ticks. A tick would be too wide otherwise.
+ * leastTicks is the width of the narrowest window, in ticks. In a narrower window, a single tick
+ * would be too wide.
  */
 export const leastTicks = 8n;
 
@@ -13,7 +14,7 @@ export function at(w: Window, fraction: number): bigint {
 }
 
 /**
- * tickAt returns the tick at a point, which is x pixels right of the left edge of a window that is
+ * tickAt returns the tick at a point that is x pixels to the right of the left edge. The window is
  * `width` pixels wide. A tick lasts until the next one begins.
  */
 export function tickAt(w: Window, x: number, width: number): bigint {
@@ -54,13 +55,13 @@ export function clamp(w: Window, limits: Window): Window {
 }
 
 /**
- * zoom multiplies the width of a window by a factor; below 1, this zooms in. The time at the
- * fraction `about` stays in place.
+ * zoom multiplies the width of a window by a factor. A factor below 1 zooms in. The time at the
+ * fraction `about` keeps its position.
  */
 export function zoom(w: Window, factor: number, about: number, limits: Window): Window {
   const center = at(w, about);
   let d = scaled(w.to - w.from, factor);
-  // in spite of rounding, zooming out makes a window wider
+  // zooming out makes a window wider, in spite of rounding
   if (factor > 1 && d <= w.to - w.from) d = w.to - w.from + 1n;
   if (d < leastTicks) d = leastTicks;
   const from = center - scaled(d, about);
@@ -74,8 +75,8 @@ export function pan(w: Window, by: number, limits: Window): Window {
 }
 
 /**
- * around returns a window with an interval in its middle. The interval fills at most `part` of its
- * width.
+ * around returns a window with an interval in its middle. The interval fills at most the share
+ * `part` of its width.
  */
 export function around(start: bigint, end: bigint, limits: Window, part = 0.5): Window {
   let d = scaled(end - start, 1 / part);
@@ -84,25 +85,23 @@ export function around(start: bigint, end: bigint, limits: Window, part = 0.5): 
   return clamp({ from, to: from + d }, limits);
 }
 
-/**
- * reveal moves a window, without changing its width, if a time is outside of it or near its edge.
- */
+/** reveal moves a window so that a time is not outside of it or near its edge. The width stays the same. */
 export function reveal(w: Window, t: bigint, limits: Window): Window {
   const f = fraction(w, t);
   return f >= 0.05 && f <= 0.95 ? w : pan(w, f - 0.5, limits);
 }
 
 /**
- * centred returns a window with a time in its middle. It is as wide as w, or narrower if w is most
- * of the limits: with the same width the window could not move, and the user would not notice the
- * new time.
+ * centred returns a window with a time in its middle. It has the width of w, or less if w covers
+ * most of the limits. With the same width, such a window could not move, and the user would not
+ * notice the new time.
  */
 export function centred(w: Window, t: bigint, limits: Window): Window {
   const most = limits.to - limits.from;
   let d = w.to - w.from;
   if (d * 2n > most) {
     d = most / 10n;
-    // near an end of the trace, the window is narrow enough to have the time in its middle
+    // near an end of the trace, make the window so narrow that the time is in its middle
     const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t,
       least = most / 1000n;
     if (near * 2n < d) d = near * 2n > least ? near * 2n : least;

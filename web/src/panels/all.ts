@@ -50,7 +50,7 @@ export function makePanels(): Panel[] {
   ];
 }
 
-/** makeSources creates the sources of results on the time line. */
+/** makeSources creates the sources of extras. */
 export function makeSources(): Source[] {
   return [verificationSource, behaviourSource, distanceSource, flowSource];
 }

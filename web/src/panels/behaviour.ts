@@ -1,4 +1,5 @@
-// Objects, iterations or locations that behave differently from the others.
+// The panel of behaviour. It shows the objects, iterations or locations that behave differently from
+// the others.
 import type { BehaviourClass, Behaviours } from "../answers";
 import type { App } from "../app";
 import { count, el, name, printable } from "../dom";
@@ -10,7 +11,7 @@ import { chooser, usualChoice } from "./objects";
 import { type Column, makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
-/** queryOf returns the parameters of a choice of objects; null if it is not complete. */
+/** queryOf returns the parameters for a choice of objects, or null if the choice is not complete. */
 function queryOf(choice: string, labels: string): Record<string, string | undefined> | null {
   const label = labels === "" ? undefined : labels;
   if (choice === "locations") return { locations: "1", label };
@@ -18,7 +19,7 @@ function queryOf(choice: string, labels: string): Record<string, string | undefi
   return m ? { [m[1] === "by" ? "by" : "iterations"]: m[2], label } : null;
 }
 
-/** ask requests the classes of a trace. */
+/** ask requests the classes of behaviour in a trace. */
 function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | null> {
   const c = app.store.state.choices,
     q = queryOf(c.get("behaviour.of") ?? usualChoice(lane, true), c.get("behaviour.label") ?? "");
@@ -31,7 +32,7 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | nu
     : Promise.resolve(null);
 }
 
-/** explained returns the rows and marks that compare a class with the usual one. */
+/** explained returns the rows and marks that compare a class with the usual class. */
 function explained(lane: Lane, c: BehaviourClass, usual: BehaviourClass): Extra {
   const shown = (x: BehaviourClass, where: string): Extra["rows"][number] => ({
     label: `${where}: ${x.representative}`,
@@ -53,8 +54,8 @@ function explained(lane: Lane, c: BehaviourClass, usual: BehaviourClass): Extra 
 }
 
 /**
- * behaviourSource shows the differences of a class from the usual one. The state's choice holds the
- * lane's number and the representative of the class.
+ * behaviourSource shows the differences between a class and the usual one. The choice in the state
+ * holds the number of the lane and the representative of the class.
  */
 export const behaviourSource: Source = {
   id: "behaviour",
@@ -80,7 +81,7 @@ export const behaviourSource: Source = {
 /** Row is a class with its index. */
 type Row = BehaviourClass & { index: number };
 
-/** columns has the columns of the table of classes. */
+/** columns holds the columns of the table of classes. */
 const columns: readonly Column<Row>[] = [
   { title: "class", show: (c) => String(c.index + 1), sort: (c) => c.index, csv: (c) => c.index + 1 },
   { title: "objects", show: (c) => count(c.objects), sort: (c) => c.objects, csv: (c) => c.objects },

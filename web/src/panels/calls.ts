@@ -1,4 +1,4 @@
-// The calls of a region, the longest first.
+// The panel of calls. It lists the calls of a region, with the longest first.
 import type { SpanDetails, SpanInfo } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
@@ -7,7 +7,7 @@ import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
 import { makeTable, type Table } from "./table";
 
-/** most is the largest number of calls that the panel lists. */
+/** most is the largest number of calls in the list. */
 const most = 1000;
 
 /** Calls is the answer of /calls. more is set if the answer leaves out calls. */
@@ -18,7 +18,7 @@ interface Calls {
 
 /**
  * regionsOf returns the numbers of the regions with a name, or with a label of [Lane.regionLabel],
- * in the form of a parameter for the server.
+ * as a parameter of a request.
  */
 export function regionsOf(lane: Lane, name: string): string {
   return lane.meta.regions
@@ -27,8 +27,8 @@ export function regionsOf(lane: Lane, name: string): string {
 }
 
 /**
- * goLongest selects the call or claim of some regions with the longest part in a window. The table
- * keeps its content.
+ * goLongest selects the call or claim of some regions that lasts longest inside of a window. The
+ * table keeps its content.
  */
 export async function goLongest(
   app: App,
@@ -50,7 +50,7 @@ export async function goLongest(
   else app.announce("there is no such call in this time");
 }
 
-/** goVisit selects the call of a track that is open at a time and depth. */
+/** goVisit selects the call of a track that is open at a time and at a depth. */
 export async function goVisit(
   app: App,
   { lane, axis }: Scope,
@@ -85,11 +85,12 @@ export function goCall(
   );
 }
 
-/** mostLeast is the largest duration that the server accepts as a limit. No call is as long. */
+/** mostLeast is the largest minimal duration that the server accepts. Every call is shorter. */
 const mostLeast = 1n << 62n;
 
 /**
- * leastOf reads a minimal duration such as "> 1 ms", in ticks. It returns null for an invalid text.
+ * leastOf reads a minimal duration such as "> 1 ms" and returns it in ticks. It returns null for an
+ * invalid text.
  */
 export function leastOf(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
@@ -97,7 +98,7 @@ export function leastOf(text: string, lane: Lane): bigint | null {
   return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
 }
 
-/** controls returns the fields that choose what is listed: the region, the shortest call, and the kind. */
+/** controls returns the fields for the choices of the panel: the region, the minimal duration, and the kind. */
 function controls(lane: Lane, tools: Tools, names: readonly string[], region: string, kind: string): HTMLElement[] {
   const choose = el("input", {
     type: "search",

@@ -1,10 +1,10 @@
-// Statistics of counters and signals in a time.
+// The panel of counters. It shows statistics of counters and signals for a time.
 import type { CounterRow } from "../api";
 import { count, el } from "../dom";
 import type { Panel } from "../dock";
 import { type Column, makeTable } from "./table";
 
-/** meanWords explains the mean of a counter, by the time for which its values apply. */
+/** meanWords explains the mean of a counter. It depends on how long each value applies. */
 const meanWords: Record<CounterRow["holding"], string> = {
   next: "over time: a value holds until the next one",
   last: "over time: a value is for the time since the one before",
@@ -13,8 +13,8 @@ const meanWords: Record<CounterRow["holding"], string> = {
 };
 
 /**
- * formatValue formats a value with six digits, or all digits of an integer below 10^15. A missing
- * value is "–".
+ * formatValue formats a value with six digits, or with all digits if it is an integer below 10^15.
+ * It formats a missing value as "–".
  */
 export function formatValue(x: number | undefined): string {
   if (x === undefined) return "–";
@@ -23,7 +23,7 @@ export function formatValue(x: number | undefined): string {
   return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
-/** withoutRounding rounds a computed value to 15 digits, which removes rounding errors. */
+/** withoutRounding rounds a computed value to 15 digits. That removes rounding errors. */
 export function withoutRounding(x: number | undefined): number | undefined {
   return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15));
 }

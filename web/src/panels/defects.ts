@@ -1,4 +1,5 @@
-// The defects that reading the trace found, with their places.
+// The panel of defects. It lists the defects that were found when the trace was read, with their
+// places.
 import type { Defect, TraceMeta } from "../api";
 import type { App } from "../app";
 import { count, el, name } from "../dom";
@@ -14,7 +15,7 @@ export interface Defects {
 }
 
 /**
- * DefectCount is a number of defects. words is a text with this number, and bad is set if any of the
+ * DefectCount is a number of defects. words is a text with this number. bad is set if one of the
  * defects is an error.
  */
 export interface DefectCount {
@@ -23,7 +24,7 @@ export interface DefectCount {
   bad: boolean;
 }
 
-/** countAnswers returns the number of defects in some answers. Notes do not count. */
+/** countAnswers returns the number of defects in some answers, without notes. */
 export function countAnswers(answers: readonly Defects[]): DefectCount {
   const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"),
     more = answers.reduce((n, a) => n + a.more, 0),
@@ -40,8 +41,8 @@ export function countAnswers(answers: readonly Defects[]): DefectCount {
 const nearby = 20n;
 
 /**
- * Place is the place of a defect: a track, or -1 if it has none, and a time, or null if it has none.
- * ends is set if the time is the end of the track's events.
+ * Place is the place of a defect. track is -1 if the defect concerns no track, and time is null if
+ * it has no time. ends is set if the time is the end of the track's events.
  */
 export interface Place {
   track: number;
@@ -50,8 +51,8 @@ export interface Place {
 }
 
 /**
- * placeOf returns the place of a defect. If a file with the events of an OTF2 location is damaged, the
- * server sends no time; the place is then where the readable events of the location end.
+ * placeOf returns the place of a defect. If an OTF2 file with the events of a location is damaged,
+ * the server sends no time. In that case, the place is the end of the location's readable events.
  */
 export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<TraceMeta, "format" | "tracks">): Place {
   const time = /^-?\d+$/.test(d.time ?? "") ? BigInt(d.time) : null;
@@ -61,7 +62,7 @@ export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<T
   return track < 0 ? { track, time, ends: false } : { track, time: BigInt(meta.tracks[track].last || "0"), ends: true };
 }
 
-/** noPlace is the explanation for a click that has no effect. */
+/** noPlace is the explanation that is shown for a click that has no effect. */
 const noPlace = "It is about the trace, or a file, as a whole: no row and no time is known.";
 
 /** go moves the window to the place of a defect, and marks the time. */
@@ -73,13 +74,14 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
       app.announce("its row is hidden");
       return;
     }
-    // the defect concerns the whole track, which begins here
+    // the defect concerns the whole track, so go to its begin
     const first = BigInt(t.first || "0");
     app.reveal({ lane: lane.index, track, depth: 0, time: first }, first, first);
     return;
   }
   const at = lane.toAxis(time);
-  // the new window is a 100th of the trace, or more if events are rare, but never wider than now
+  // the new window is a 100th of the trace, or longer if events are rare, but never wider than the
+  // current one
   const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n,
     least = lane.length / 100n + 10n;
   const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n),
@@ -179,15 +181,15 @@ export function defects(): Panel {
 }
 
 /**
- * mostChecked is the largest number of events of a trace that the page checks without being asked.
- * mostRead is that number if indexing has already found defects.
+ * mostChecked is the largest number of events in a trace that the page checks without a request by
+ * the user. mostRead is that number for a trace in which indexing has already found defects.
  */
 const mostChecked = 100000,
   mostRead = 1000000;
 
 /**
- * countDefects shows the number of defects: those that indexing has found or, for small traces, all
- * that a check finds.
+ * countDefects shows the number of defects. These are the defects that indexing has found or, for a
+ * small trace, all that a check finds.
  */
 export async function countDefects(app: App, where: HTMLElement, dock: Dock): Promise<void> {
   const show = (f: DefectCount): void => {
@@ -201,7 +203,7 @@ export async function countDefects(app: App, where: HTMLElement, dock: Dock): Pr
   const n = app.lanes.reduce((s, l) => s + l.meta.defects, 0);
   show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });
   if (app.lanes.some((l) => l.meta.events > (l.meta.defects > 0 ? mostRead : mostChecked))) return;
-  // if the check fails, the number from indexing stays; the panel shows the reason
+  // if the check fails, keep the number from indexing; the panel shows the reason
   try {
     show(
       countAnswers(

@@ -1,4 +1,4 @@
-// The differences between two lists of claims, as a text and as marks on the time line.
+// The differences between two lists of claims, as text and as marks on the time line.
 import type { ClaimPlace, Difference, Side } from "../answers";
 import type { App } from "../app";
 import { count, el, printable } from "../dom";
@@ -7,10 +7,13 @@ import { type Bar, type Mark, showInterval, type Tone } from "../extras";
 import type { Lane } from "../lane";
 import { linkButton } from "./parts";
 
-/** Times is an interval of a lane. */
+/** Times is an interval in a lane. */
 type Times = { from: bigint; to: bigint };
 
-/** timesOf returns the time that claims cover together, or null without claims. */
+/**
+ * timesOf returns the interval from the first begin to the last end of some claims, or null if
+ * there are none.
+ */
 export function timesOf(claims: readonly ClaimPlace[]): Times | null {
   return claims.reduce<Times | null>((all, c) => {
     const from = BigInt(c.from),
@@ -19,7 +22,7 @@ export function timesOf(claims: readonly ClaimPlace[]): Times | null {
   }, null);
 }
 
-/** claimsOf lists the claims of a side, each once. */
+/** claimsOf lists each claim of a side once. */
 export function claimsOf(s: Side): ClaimPlace[] {
   const all = new Map<string, ClaimPlace>();
   for (const c of [...s.nodes, ...s.edges.flatMap((e) => [e.from, e.to])])
@@ -32,7 +35,7 @@ export function marksOf(s: Side, tone: Tone): Mark[] {
   return claimsOf(s).map((c) => ({ track: c.track, from: BigInt(c.from), to: BigInt(c.to), tone }));
 }
 
-/** barsOf returns bars for the claims of a side. where names the side in the texts of the bars. */
+/** barsOf returns a bar for each claim of a side. where is the name of the side in the texts of the bars. */
 export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
   const bar = (from: ClaimPlace, to: ClaimPlace, text: string): Bar => ({
     from: BigInt(from.from),
@@ -47,8 +50,8 @@ export function barsOf(s: Side, tone: Tone, where: string): Bar[] {
 }
 
 /**
- * differenceLists describes a difference in the words of the command line. A click on a claim or
- * succession moves the time line to it.
+ * differenceLists describes a difference in the words of the command line. A click on a claim, or
+ * on a pair of successive claims, moves the time line there.
  */
 export function differenceLists(
   app: App,
@@ -95,7 +98,7 @@ export function differenceLists(
   return el("ul", {}, ...lines(first, d.first), ...lines(second, d.second));
 }
 
-/** labelField returns the field for the attributes by which claims are the same. */
+/** labelField returns the field for the attributes that two claims must have in common to count as the same. */
 export function labelField(tools: Tools): HTMLElement {
   const labels = el("input", {
     type: "search",

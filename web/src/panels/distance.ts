@@ -1,5 +1,5 @@
-// The panel of distance. It compares the order of claims in each trace with the order in the first
-// trace, the reference.
+// The panel of distance. It compares the order of the claims in each trace with their order in the
+// first trace, which is the reference.
 import type { Distance } from "../answers";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
@@ -11,7 +11,7 @@ import { hasClaims } from "./objects";
 import { type Column, makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
-/** callsOf reports whether calls are compared instead of claims. */
+/** callsOf reports whether the panel compares calls instead of claims. */
 function callsOf(app: App): boolean {
   const of = app.store.state.choices.get("distance.of");
   return of === undefined ? !app.lanes.every(hasClaims) : of === "calls";
@@ -36,8 +36,8 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
 }
 
 /**
- * distanceSource marks the claims that only one of two traces has, in both traces. The state's choice
- * is the number of the second trace's lane.
+ * distanceSource marks the claims that only one of two traces has, in both traces. The choice in
+ * the state is the number of the second trace's lane.
  */
 export const distanceSource: Source = {
   id: "distance",
@@ -66,12 +66,12 @@ export const distanceSource: Source = {
 /** Row is the distance of a trace from the reference. */
 type Row = Distance & { lane: Lane };
 
-/** number returns a column of numbers. */
+/** number returns a column with numbers. */
 function number(title: string, f: (r: Row) => number): Column<Row> {
   return { title, show: (r) => count(f(r)), sort: f, csv: f };
 }
 
-/** columns has the columns of the table of traces. */
+/** columns holds the columns of the table of traces. */
 const columns: readonly Column<Row>[] = [
   {
     title: "trace",

@@ -1,4 +1,5 @@
-// POP's factors of efficiency: how much of the time is useful, and where the rest goes.
+// The panel of efficiency. It shows POP's factors of efficiency: which share of the time is useful, and
+// which effects take the rest.
 import type { Efficiency, Factor } from "../api";
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
@@ -9,7 +10,7 @@ import { makeTable } from "./table";
 /** low is the value below which a factor is emphasised. */
 const low = 0.8;
 
-/** tone returns the colour of a factor: from red at 0.5 over yellow to green at 1. */
+/** tone returns the colour for a factor: from red for 0.5 through yellow to green for 1. */
 export function tone(value: number): string {
   const x = Math.max(0, Math.min(1, (value - 0.5) / 0.5));
   return `hsl(${Math.round(120 * x)} 65% 45%)`;

@@ -9,7 +9,7 @@ import { goLongest, regionsOf } from "./calls";
 import { programOf } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** Source is a panel with the numbers behind a finding, and the choices to set in it. */
+/** Source names the panel with the numbers behind a finding, and the choices to set in that panel. */
 interface Source {
   panel: string;
   title: string;
@@ -27,7 +27,7 @@ const sources: Record<Finding["id"], Source> = {
   serial: { panel: "efficiency", title: "Efficiency" },
 };
 
-/** goSource opens the panel with the numbers behind a finding, for the same time. */
+/** goSource opens the panel with the numbers behind a finding. The panel shows the same time. */
 function goSource(app: App, { axis }: Scope, f: Finding): void {
   const s = sources[f.id],
     choices = new Map(app.store.state.choices);
@@ -44,7 +44,7 @@ async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
   if (regions !== "")
     await goLongest(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);
   else if (track !== undefined) {
-    // if attribute values take the place of regions, only the row is known
+    // if the values of an attribute take the place of regions, only the row is known
     app.keepRange(scope.axis);
     app.uncover(lane.index, track);
     app.reveal({ lane: lane.index, track, depth: 0, time: scope.window.from }, scope.window.from, scope.window.from);

@@ -13,7 +13,7 @@ import { chooser, usualChoice } from "./objects";
 import { makeTable, type Table } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
-/** units are the time units of throughput and latency. */
+/** units lists the time units of throughput and latency. */
 const units = ["ns", "us", "ms", "s", "min", "h"];
 
 /** texts lists the parameters that the user types, each with its meaning and an example. */
@@ -24,7 +24,7 @@ const texts: readonly (readonly [what: string, label: string, example: string])[
   ["average", "Signals are averaged over this time", "average: 10ms"],
 ];
 
-/** queryOf returns the parameters for the state's choices; null if no objects are chosen. */
+/** queryOf returns the parameters for the choices in the state, or null if no objects are chosen. */
 function queryOf(app: App, lane: Lane): Record<string, string | undefined> | null {
   const { from, to } = timeQuery(lane, timeOf(app, "flow"));
   const get = (what: string): string | undefined => app.store.state.choices.get(`flow.${what}`),
@@ -41,7 +41,7 @@ function queryOf(app: App, lane: Lane): Record<string, string | undefined> | nul
     : null;
 }
 
-/** shownOf reads the choice of signals on the time line: the lane's number and their names. */
+/** shownOf returns the signals that the user has chosen for the time line: their names and their lane. */
 function shownOf(app: App): { lane: Lane | undefined; names: string[] } {
   const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("flow.signals") ?? "");
   return { lane: app.lanes[Number(m?.[1] ?? -1)], names: m ? m[2].split(",") : [] };
@@ -49,7 +49,7 @@ function shownOf(app: App): { lane: Lane | undefined; names: string[] } {
 
 type Latencies = NonNullable<Flow["latencies"]>;
 
-/** flowSource shows signals as rows. */
+/** flowSource shows signals as rows below the time line. */
 export const flowSource: Source = {
   id: "flow",
   key(app) {
@@ -96,7 +96,7 @@ export const flowSource: Source = {
 /** six formats a number with six digits, as the command line does. */
 const six = (v: number): string => String(Number(v.toPrecision(6)));
 
-/** controls has the choices of the analysis. */
+/** controls returns the fields for the choices of the panel. */
 function controls(lane: Lane, tools: Tools): HTMLElement {
   const choose = (what: string, value: string): void => {
     tools.set(what, value);
@@ -185,7 +185,7 @@ function latencyTable(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
   ).element;
 }
 
-/** histogram returns the table of how many objects have which latency. */
+/** histogram returns a table with the number of objects in each interval of latency. */
 function histogram(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
   const time = (t: string): string => short(BigInt(t), lane.clock);
   const most = l.histogram.reduce((n, b) => Math.max(n, b.count), 1);
@@ -206,7 +206,7 @@ function histogram(lane: Lane, tools: Tools, l: Latencies): HTMLElement {
   ).element;
 }
 
-/** objectTable returns the table of the objects that stay longest. */
+/** objectTable returns the table of the objects that stay longest in the system. */
 function objectTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): Table {
   const stay = (o: FlowObject): bigint => BigInt(o.to) - BigInt(o.from);
   return makeTable<FlowObject>(
@@ -268,7 +268,7 @@ export function flow(): Panel {
       try {
         r = await app.client.json<Flow>(`traces/${encodeURIComponent(lane.meta.id)}/flow`, q, tools.signal);
       } catch (e) {
-        // what the user typed stays, to be corrected
+        // keep the text that the user typed, so that the user can correct it
         if (!(e instanceof ApiError) || e.status !== 400) throw e;
         tools.body.append(el("p", { class: "error", role: "alert" }, printable(e.message)));
         return;

@@ -1,5 +1,5 @@
-// A row for each location: work, communication, waiting and messages. Sorting finds the slowest
-// one.
+// The panel of locations. It has a row for each location, with the times of work, communication and
+// waiting, and the messages. The user can sort it to find the slowest location.
 import type { LocationRow, States } from "../api";
 import type { App } from "../app";
 import { bytes, count, el, nameless, percent, printable } from "../dom";
@@ -30,7 +30,7 @@ function rowsOf(lane: Lane, rows: readonly LocationRow[], s: States) {
 /** Row is a location with its times. */
 type Row = ReturnType<typeof rowsOf>[number];
 
-/** stateBar returns a bar of the times of work, communication and waiting. */
+/** stateBar returns a bar with the times of work, communication and waiting. */
 function stateBar(x: Row): HTMLElement {
   const p = x.state && parts(x.state);
   return el(
@@ -47,7 +47,7 @@ function stateBar(x: Row): HTMLElement {
   );
 }
 
-/** stateColumns returns the columns of the times of work, communication and waiting. */
+/** stateColumns returns the columns with the times of work, communication and waiting. */
 function stateColumns(lane: Lane): Column<Row>[] {
   const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
   return [
@@ -64,7 +64,7 @@ function stateColumns(lane: Lane): Column<Row>[] {
   ];
 }
 
-/** regionBar returns a bar of the exclusive times of regions, as parts of the whole time. */
+/** regionBar returns a bar with the exclusive times of regions, as parts of the whole time. */
 function regionBar(app: App, lane: Lane, whole: number, x: Row): HTMLElement {
   return el(
     "span",
@@ -81,7 +81,7 @@ function regionBar(app: App, lane: Lane, whole: number, x: Row): HTMLElement {
   );
 }
 
-/** regionColumns returns the columns of the times in regions, and of the number of spans. */
+/** regionColumns returns the columns with the times of regions and the number of spans. */
 function regionColumns(app: App, { lane, window: w }: Scope, rows: readonly Row[]): Column<Row>[] {
   const whole = Number(w.to - w.from) || 1,
     resources = !rows.some(
@@ -133,7 +133,7 @@ function regionColumns(app: App, { lane, window: w }: Scope, rows: readonly Row[
   ];
 }
 
-/** messageColumns has the columns of messages. */
+/** messageColumns holds the columns about messages. */
 const messageColumns: readonly Column<Row>[] = [
   {
     title: "sent",
@@ -205,7 +205,7 @@ export function locations(): Panel {
           },
         },
       );
-      // the balance is the mean of the busy times divided by their maximum
+      // the balance is the mean of the busy times divided by the greatest of them
       const times = s.rows.map((x) => Number(x.busy)),
         mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length),
         most = times.reduce((a, b) => Math.max(a, b), 0);

@@ -1,4 +1,4 @@
-// The communication matrix.
+// The panel of messages. It shows the communication matrix.
 import type { LinkInfo, LinkSet, MatrixCell } from "../api";
 import type { App } from "../app";
 import { bytes, count, el, name, printable, select } from "../dom";
@@ -12,8 +12,8 @@ import { type Column, makeTable } from "./table";
 type Measure = "count" | "bytes" | "mean";
 
 /**
- * Matrix holds the pairs of senders and receivers and what the panel needs to show them. side is the
- * element beside the heat map, with the table.
+ * Matrix holds the pairs of senders and receivers, and the data that the panel needs to show them.
+ * side is the element with the table, next to the heat map.
  */
 interface Matrix {
   app: App;
@@ -54,13 +54,13 @@ export function messages(): Panel {
   };
 }
 
-/** measureOf returns the measure that the colours show. */
+/** measureOf returns the measure that the colours of the matrix show. */
 function measureOf(tools: Tools): Measure {
   const chosen = tools.get("measure");
   return chosen === "count" || chosen === "mean" ? chosen : "bytes";
 }
 
-/** measureMenu returns the menu of measures. */
+/** measureMenu returns the menu of the measures. */
 function measureMenu({ measure, tools }: Matrix): HTMLElement {
   return select(
     "Colour shows",
@@ -82,7 +82,7 @@ function pathOf(lane: Lane): string {
   return `traces/${encodeURIComponent(lane.meta.id)}/`;
 }
 
-/** pairOf returns the text that stands for a pair in the state. */
+/** pairOf returns the text for a pair in the state of the page. */
 function pairOf(c: MatrixCell): string {
   return `${c.source}~${c.destination}`;
 }
@@ -92,17 +92,17 @@ function mean(c: MatrixCell): Mean | null {
   return meanOf(BigInt(c.sum), c.matched);
 }
 
-/** measured returns the value of a pair that its colour shows. */
+/** measured returns the value of a measure for a pair. */
 function measured(measure: Measure, c: MatrixCell): number {
   return measure === "count" ? c.count : measure === "bytes" ? c.bytes : c.matched > 0 ? Number(c.sum) / c.matched : 0;
 }
 
-/** transferTime formats a transfer time. It is "" for a pair of which no message was received. */
+/** transferTime formats a transfer time. The result is "" for a pair without received messages. */
 function transferTime(t: string, lane: Lane): string {
   return t === "" ? "–" : short(BigInt(t), lane.clock);
 }
 
-/** measureText formats a value that colours show. */
+/** measureText formats a value of a measure. */
 function measureText(measure: Measure, v: number, lane: Lane): string {
   return measure === "count"
     ? count(v)
@@ -263,7 +263,7 @@ function listPairs(m: Matrix): void {
   tools.csv(t.csv);
 }
 
-/** matrixNames returns the names of senders and receivers, in the shortest form in which they differ. */
+/** matrixNames returns the shortest names of senders and receivers that differ from each other. */
 function matrixNames(lane: Lane, tracks: readonly number[]): string[] {
   const forms = [
     (t: number) => lane.trackName(t),
@@ -274,9 +274,9 @@ function matrixNames(lane: Lane, tracks: readonly number[]): string[] {
 }
 
 /**
- * HeatMap has the place and the colours of pairs in the picture. cell is the side of a pair's square
- * and size that of the picture, in pixels of the page; dpr is the number of pixels of the bitmap in
- * one of these. high is the largest value.
+ * HeatMap describes the picture of the pairs. cell is the side of the square of a pair, and size
+ * the side of the picture, in pixels of the page. dpr is the number of pixels of the bitmap in one
+ * pixel of the page. high is the greatest value.
  */
 interface HeatMap {
   canvas: HTMLCanvasElement;
@@ -287,11 +287,11 @@ interface HeatMap {
   pairAt: Map<number, MatrixCell>;
 }
 
-/** showHeatMap fills the panel with the heat map, its scale, and the table beside it. */
+/** showHeatMap fills the panel with the heat map, its scale, and the table next to it. */
 function showHeatMap(m: Matrix): void {
   const { app, tools } = m,
     { lane } = m.scope;
-  // the heat map has a logarithmic scale; the square of a pair is at least a pixel, and a row
+  // the heat map has a logarithmic scale; the square of a pair is at least one pixel wide, and a row
   // has a name if a line of text fits
   const n = m.tracks.length,
     named = n <= mostNamed,
@@ -374,7 +374,7 @@ function* paintHeatMap(m: Matrix, h: HeatMap): Generator<void, void> {
     ?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), edge, edge), 0, 0);
 }
 
-/** followPointer shows the figures of the pair below the pointer, and lists its messages at a click. */
+/** followPointer shows the numbers of the pair under the pointer. A click lists the messages of that pair. */
 function followPointer(m: Matrix, { canvas, cell, pairAt }: HeatMap, info: HTMLElement): void {
   const { tracks } = m,
     { lane } = m.scope,
@@ -404,7 +404,7 @@ function followPointer(m: Matrix, { canvas, cell, pairAt }: HeatMap, info: HTMLE
   });
 }
 
-/** colorScale returns the scale of colours from 0 to the largest value. */
+/** colorScale returns the scale of colours from 0 to the greatest value. */
 function colorScale({ app, scope, measure }: Matrix, high: number): HTMLElement {
   return el(
     "span",
@@ -426,20 +426,23 @@ function colorScale({ app, scope, measure }: Matrix, high: number): HTMLElement 
 }
 
 /**
- * mostNamed is the largest number of senders and receivers whose names stand beside the matrix.
- * mostFine is the largest side of the matrix in pixels.
+ * mostNamed is the largest number of senders and receivers whose names are shown next to the
+ * matrix. mostFine is the largest side of the matrix in pixels.
  */
 const mostNamed = 40,
   mostFine = 2048;
 
-/** level maps a value to a number from 0 (for 0) to 1 (for high), on a logarithmic scale. */
+/**
+ * level maps a value to a number from 0 (for the value 0) to 1 (for the value high), on a
+ * logarithmic scale.
+ */
 export function level(v: number, high: number): number {
   return v <= 0 ? 0 : Math.log1p(v) / Math.log1p(high);
 }
 
 /**
- * heat returns the colour of a level. Higher levels are darker on a light page, and lighter on a
- * dark one.
+ * heat returns the colour for a level. The higher the level, the darker is the colour on a light
+ * page, and the lighter on a dark page.
  */
 function heat(f: number, dark: boolean): string {
   const stops = dark

@@ -1,4 +1,4 @@
-// Bookmarks: places and windows with a text.
+// The panel of bookmarks: places and windows with a text.
 import { type Note, errorText } from "../api";
 import type { App } from "../app";
 import { button, el, name, spoken } from "../dom";
@@ -9,13 +9,16 @@ import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
-/** mostLines is the largest number of lines of a note that are visible. */
+/** mostLines is the largest number of visible lines in a note. */
 const mostLines = 12;
 
-/** Store keeps the notes of a trace. */
+/** Store stores the notes of a trace. */
 type Store = (n: Note[]) => void;
 
-/** filePicker returns the hidden field for a file with notes, which are added to those of the trace. */
+/**
+ * filePicker returns the hidden field for a file with notes. The notes in the file are added to
+ * those of the trace.
+ */
 function filePicker(app: App, lane: Lane, store: Store): HTMLInputElement {
   const pick = el("input", { type: "file", hidden: true, aria: { label: "File with notes" } });
   pick.addEventListener("change", () => {
@@ -32,7 +35,7 @@ function filePicker(app: App, lane: Lane, store: Store): HTMLInputElement {
   return pick;
 }
 
-/** addButton returns the button that adds a note. Its text names the time that the note is about. */
+/** addButton returns the button that adds a note. Its text names the time of the note. */
 function addButton(app: App, add: () => void): HTMLElement {
   const adds = button("", "Add a note for the range, else the window", add);
   const label = (): void => {
@@ -49,11 +52,11 @@ function addButton(app: App, add: () => void): HTMLElement {
   return adds;
 }
 
-/** textField returns the field for the text of a note, as high as its lines. */
+/** textField returns the field for the text of a note. It is as high as the text. */
 function textField(n: Note): HTMLTextAreaElement {
   const area = el("textarea", { aria: { label: "Text of the note" } });
   area.value = n.text;
-  // grow the field to the number of lines
+  // grow makes the field as high as its text
   const grow = (): void => {
     area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length));
     area.style.height = "";
@@ -70,7 +73,7 @@ function noteRow(app: App, lane: Lane, n: Note, signal: AbortSignal, store: Stor
   const from = BigInt(n.from),
     to = BigInt(n.to);
   const area = textField(n);
-  // text that the user types next goes into the note
+  // the text that the user types next goes into this note
   const begin = (): void => {
     if (area.isConnected) {
       app.notes.fresh = "";

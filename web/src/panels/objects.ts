@@ -1,4 +1,4 @@
-// The control that chooses the objects of a trace: values of an attribute, visits of a region, or
+// The control for choosing the objects of a trace: values of an attribute, visits of a region, or
 // locations.
 import { el, printable, select } from "../dom";
 import type { Lane } from "../lane";
@@ -16,7 +16,7 @@ export function hasClaims(lane: Lane): boolean {
   return lane.meta.tracks.some((t) => t.kind === "resource");
 }
 
-/** chooser is a choice of objects: "by NAME", "visits NAME", "locations", or "" for none. */
+/** chooser returns the control. Its value is "by NAME", "visits NAME", "locations", or "" for no choice. */
 export function chooser(
   lane: Lane,
   value: string,
@@ -49,7 +49,7 @@ export function chooser(
   return { select: s, input, list };
 }
 
-/** usualChoice returns the default choice of objects, for a user who has not chosen any. */
+/** usualChoice returns the choice of objects for a user who has not chosen any. */
 export function usualChoice(lane: Lane, locations: boolean): string {
   const all = attributesOf(lane),
     claims = hasClaims(lane);

@@ -1,4 +1,4 @@
-// General facts about the trace: numbers of its index, and the answer of /info.
+// The panel of general facts about the trace: numbers of its index, and the answer of /info.
 import { isAbort, errorText } from "../api";
 import { bytes, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
@@ -42,7 +42,7 @@ function some(n: number, one: string, many = one + "s"): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** facts returns the general facts as [name, value, additional text]. */
+/** facts returns the general facts, each as [name, value, additional text]. */
 function facts(lane: Lane, i: Info): [string, string, string?][] {
   const m = lane.meta,
     of = (kind: string): typeof m.tracks => m.tracks.filter((t) => t.kind === kind),
@@ -130,7 +130,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   return out;
 }
 
-/** list creates a table that can be folded; "" if it has no rows. */
+/** list creates a table that the user can fold. It returns "" if there are no rows. */
 function list(
   title: string,
   head: readonly string[],
@@ -249,7 +249,7 @@ export function overview(): Panel {
             el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null),
           ]),
         );
-      // the numbers of the index come first, because /info may have to read the trace
+      // show the numbers of the index first, because /info may have to read the trace
       say({});
       tools.body.append(el("div", { class: "split" }, el("div", { class: "side" }, left), right));
       tools.csv(null);

@@ -1,19 +1,19 @@
-// Elements that several panels use.
+// Functions and colours that several panels use.
 import type { StateTimes } from "../api";
 import type { App } from "../app";
 import { button, count, el } from "../dom";
 import type { Lane } from "../lane";
 
-/** stateColors holds the colours of the states of a processor, as ParaGraph defines them. */
+/** stateColors maps the states of a processor, as ParaGraph defines them, to colours. */
 export const stateColors = { busy: "#009e73", overhead: "#e69f00", idle: "#d55e00" };
 /** State is a state of a processor. */
 export type State = keyof typeof stateColors;
-/** states lists the states in the order in which charts stack them, from below. */
+/** states lists the states in the order in which charts stack them, from bottom to top. */
 export const states: readonly State[] = ["busy", "overhead", "idle"];
 
 /**
- * parts returns the share of each state in the total time, from 0 to 1. All are 0 if the total is
- * 0.
+ * parts returns the share of each state in the total time, from 0 to 1. If the total is 0, all
+ * shares are 0.
  */
 export function parts(t: StateTimes): Record<State, number> {
   const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
@@ -22,8 +22,8 @@ export function parts(t: StateTimes): Record<State, number> {
 }
 
 /**
- * swatch shows the colour that a region has in the time lines. It is null if colours stand for
- * rows.
+ * swatch returns an element with the colour of a region in the time lines. It returns null if
+ * colours mean rows.
  */
 export function swatch(app: App, lane: Lane, region: number): HTMLElement | null {
   return app.store.state.color === "track" && app.store.state.highlight === null
@@ -31,7 +31,7 @@ export function swatch(app: App, lane: Lane, region: number): HTMLElement | null
     : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
 }
 
-/** linkButton is a button in a table cell, whose effect differs from that of a click on the row. */
+/** linkButton creates a button in a table cell. Its effect differs from that of a click on the row. */
 export function linkButton(text: string, title: string, go: () => void): HTMLElement {
   const b = button(text, title, go, "link");
   b.tabIndex = -1;

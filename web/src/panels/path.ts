@@ -1,5 +1,5 @@
-// The critical path: the regions and locations that determine how long the run takes, and what
-// faster regions would gain.
+// The panel of the critical path. It shows the regions and locations that determine how long the run
+// takes, and the time that faster regions would save.
 import type { CriticalPath } from "../api";
 import { count, el, percent, printable } from "../dom";
 import type { App } from "../app";
@@ -8,7 +8,7 @@ import type { Lane } from "../lane";
 import { exact, short } from "../time";
 import { type Column, makeTable, type Table } from "./table";
 
-/** outside is the name for times in which no region is open. */
+/** outside is the name for time in which no region is open. */
 const outside = "(outside of all regions)";
 
 type Region = CriticalPath["regions"][number];
@@ -16,7 +16,7 @@ type Location = CriticalPath["locations"][number];
 type Gain = CriticalPath["gains"][number];
 type Piece = CriticalPath["pieces"][number];
 
-/** part returns a time as a part of another one. */
+/** part returns a time as a share of another one, from 0 to 1. */
 function part(time: string, of: string): number {
   return BigInt(of) > 0n ? Number(BigInt(time)) / Number(BigInt(of)) : 0;
 }
@@ -55,7 +55,7 @@ function regionTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
             lane,
             "imbalance",
             "the part of the time by which it exceeds the mean of all locations, without waits",
-            // fractions of ticks are cut off, as in the command line
+            // cut off fractions of ticks, as the command line does
             (x) => BigInt(Math.trunc(x.imbalance)),
           ),
     ],
@@ -82,7 +82,7 @@ function locationTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
   );
 }
 
-/** gainTable returns the table of what faster regions would gain. */
+/** gainTable returns the table with the time that faster regions would save. */
 function gainTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
   return makeTable<Gain>(
     [
@@ -124,7 +124,7 @@ function pieceTable(app: App, lane: Lane, tools: Tools, r: CriticalPath): Table 
       clickHint: "go to this piece",
       click: (x) => {
         app.store.set({ path: true });
-        // a piece of the path need not be a span, so that none is selected
+        // a piece of the path need not be a span, so select nothing
         if (x.track >= 0) app.uncover(lane.index, x.track);
         app.reveal(
           { lane: lane.index, track: x.track, depth: lane.meta.tracks[x.track].depth, time: BigInt(x.from) },

@@ -1,4 +1,5 @@
-// The flat profile: number and time of the calls or claims of each region.
+// The panel of the flat profile. It shows the number and the times of the calls or claims of each
+// region.
 import { type Profile, type ProfileRow, ranges, errorText } from "../api";
 import type { App } from "../app";
 import { count, el, percent, printable, select, titled } from "../dom";
@@ -32,8 +33,8 @@ interface Row extends ProfileRow {
 }
 
 /**
- * Rows holds the rows of the table. claims and calls report whether it has such rows; part returns the
- * part of a row in the exclusive time of all calls, or of all claims.
+ * Rows holds the rows of the table. claims and calls are set if there are such rows. part returns
+ * the share of a row in the exclusive time of all calls, or of all claims.
  */
 interface Rows {
   by: By;
@@ -77,7 +78,7 @@ export function profile(): Panel {
   };
 }
 
-/** rowMenu returns the menu of what a row stands for. */
+/** rowMenu returns the menu for the choice of rows: by region, location or group. */
 function rowMenu(tools: Tools, by: By, what: string): HTMLElement {
   return select(
     "Rows of the profile",
@@ -108,7 +109,7 @@ function rowsOf(lane: Lane, r: Profile, by: By): Rows {
     avg: meanOf(BigInt(x.sum), x.count),
     where: by === "location" ? lane.fullName(x.track) : by === "group" ? (lane.meta.groups[x.group]?.name ?? "") : "",
   }));
-  // shares are computed for calls and claims separately, because their times cannot be added up
+  // compute the shares of calls and of claims separately, because their times cannot be added
   const sums = [false, true].map((claim) =>
     rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)),
   );
@@ -119,7 +120,7 @@ function rowsOf(lane: Lane, r: Profile, by: By): Rows {
   return { by, rows, claims: rows.some((x) => x.claim), calls: rows.some((x) => !x.claim), part };
 }
 
-/** identityColumns returns the columns that tell what a row is, and the number of its calls or claims. */
+/** identityColumns returns the columns that identify a row, and the number of its calls or claims. */
 function identityColumns(app: App, lane: Lane, { by, claims, calls }: Rows): Column<Row>[] {
   return [
     {
@@ -158,7 +159,7 @@ function identityColumns(app: App, lane: Lane, { by, claims, calls }: Rows): Col
   ];
 }
 
-/** timeColumns returns the columns of times. */
+/** timeColumns returns the columns with times. */
 function timeColumns(app: App, scope: Scope, { by, rows, claims, calls, part }: Rows): Column<Row>[] {
   const { lane } = scope,
     top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
@@ -170,7 +171,7 @@ function timeColumns(app: App, scope: Scope, { by, rows, claims, calls, part }: 
     csv: f,
     unit: "ticks",
   });
-  // values of an attribute may take the place of regions
+  // the values of an attribute may take the place of regions
   const what = printable(lane.spanWord);
   const tracksOf = (x: Row): string | undefined =>
     by === "location"

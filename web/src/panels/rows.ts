@@ -1,5 +1,5 @@
-// The rows of a long table. Only rows near the visible part are elements of the page, and so a
-// table of thousands of rows costs as much as one of fifty.
+// The rows of a long table. Only rows near the visible part are elements of the page. Therefore, a
+// table with thousands of rows costs as much as one with fifty.
 import { el } from "../dom";
 import { nextFrame } from "../later";
 
@@ -10,14 +10,14 @@ import { nextFrame } from "../later";
 const beyond = 12,
   atFirst = 60;
 
-/** Rows fills the body of a table. */
+/** Rows fills the body of a table with rows. */
 export class Rows {
   readonly body = el("tbody", {});
   private count = 0;
   private held = new Map<number, HTMLElement>();
   /** stop is the row at which the Tab key stops. */
   private stop = 0;
-  /** high is the height of a row in CSS pixels. Until measured is set, it is a guess. */
+  /** high is the height of a row in CSS pixels. It is a guess until measured is set. */
   private high = 22;
   private measured = false;
   private box: HTMLElement | null = null;
@@ -25,8 +25,8 @@ export class Rows {
   private due = 0;
 
   /**
-   * make creates the element of a row, and stops reports whether the keyboard can stop at a row.
-   * With `whole`, all rows exist as elements, because they differ in height.
+   * make creates the element of a row. stops reports whether the keyboard can stop at a row. If
+   * `whole` is set, all rows exist as elements, because they differ in height.
    */
   constructor(
     private columns: number,
@@ -83,7 +83,7 @@ export class Rows {
   focus(i: number): void {
     const box = this.box,
       head = this.body.previousElementSibling;
-    // until now, the height of rows may have been a guess
+    // up to here, the height of rows may have been a guess
     if (box && !this.measured) this.place(true);
     this.stopAt(i);
     for (let again = 0; again < 2; again++) {
@@ -101,7 +101,8 @@ export class Rows {
   }
 
   /**
-   * next returns the first row at which the keyboard can stop, from i on in steps of `by`, or -1.
+   * next returns the first row at which the keyboard can stop, starting from i in steps of `by`. It
+   * returns -1 if there is none.
    */
   private next(i: number, by: number): number {
     for (; i >= 0 && i < this.count; i += by) if (this.stops(i)) return i;
@@ -146,8 +147,8 @@ export class Rows {
   }
 
   /**
-   * place creates the elements of the visible rows, and space for the other rows. Existing elements
-   * of these rows stay in the page.
+   * place creates the elements of the visible rows, and space in place of the others. If the
+   * element of a visible row exists already, it stays in the page.
    */
   private place(measured = false): void {
     let a = 0,
@@ -158,7 +159,7 @@ export class Rows {
       b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + beyond));
     }
     const focused = this.indexOf(document.activeElement);
-    // the row with the focus and the one at which Tab stops always exist
+    // the row that has the focus and the row at which Tab stops always exist
     const wanted = [...new Set([this.stop, focused])]
       .filter((i) => i >= 0 && i < this.count && (i < a || i >= b))
       .sort((x, y) => x - y);
@@ -205,8 +206,8 @@ export class Rows {
   }
 
   /**
-   * measure reads the height of a row. It fixes the widths of the columns, which would otherwise
-   * change during scrolling.
+   * measure reads the height of a row. It also fixes the widths of the columns, which would
+   * otherwise change while the user scrolls.
    */
   private measure(a: number, b: number): void {
     const top = this.held.get(a)?.getBoundingClientRect().top ?? 0,
@@ -225,8 +226,8 @@ export class Rows {
         h.style.minWidth = `${wide[i]}px`;
       });
     }
-    // rows differ slightly in height, so only the first measurement counts; positions do not depend
-    // on what is visible
+    // rows differ a little in height; use only the first measurement, so that positions do not depend
+    // on which rows are visible
     if (high <= 4 || this.measured) return;
     this.measured = true;
     if (Math.abs(high - this.high) > 0.01) {

@@ -1,4 +1,4 @@
-// The repeating patterns of the trace as text.
+// The panel of structure. It shows the repeating patterns of the trace as text.
 import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 

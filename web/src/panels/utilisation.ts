@@ -1,4 +1,5 @@
-// The average state of the locations over time: busy, overhead and idle.
+// The panel of utilisation. It shows the average state of the locations over time: busy, overhead and
+// idle.
 import type { States, Utilisation } from "../api";
 import type { App } from "../app";
 import { count, el, percent } from "../dom";
@@ -9,7 +10,7 @@ import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
 import { parts, stateColors, states } from "./parts";
 
-/** why returns the reason why the chart is empty, or "". */
+/** why returns the reason why the chart is empty, or "" if it is not. */
 function why(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
   if (s.processors === 0)
@@ -22,8 +23,8 @@ function why(lane: Lane, s: States): string {
 }
 
 /**
- * utilisation creates the panel. Its chart is aligned with the time line. Its numbers are those of
- * the range or, without one, of the window.
+ * utilisation creates the panel. Its chart is aligned with the time line. Its numbers are about the
+ * range or, if there is none, the window.
  */
 export function utilisation(): Panel {
   return {
@@ -37,7 +38,7 @@ export function utilisation(): Panel {
         left = (plot?.getBoundingClientRect().left ?? 0) - 8,
         width = plot?.clientWidth ?? 800,
         height = Math.max(60, app.dock - 100);
-      // the window may extend beyond the trace; the chart covers the part inside
+      // the window may extend beyond the trace; the chart covers only the part inside
       const x0 = fraction(axis, lane.toAxis(w.from)) * width,
         x1 = fraction(axis, lane.toAxis(w.to)) * width,
         columns = Math.max(1, Math.min(2000, Math.round(x1 - x0)));
@@ -123,7 +124,7 @@ export function utilisation(): Panel {
 }
 
 /**
- * chart draws the states in a window, column by column, and shows the numbers of the column under
+ * chart draws the states in a window, column by column. It shows the numbers of the column under
  * the pointer.
  */
 function chart(
@@ -169,7 +170,7 @@ function chart(
     g.stroke();
     const r = app.store.state.range;
     if (r) {
-      // the part of the chart outside of the range is paler, because the numbers do not include it
+      // draw the part outside of the range paler, because the numbers do not include it
       const a = fraction(axis, r.from) * width,
         z = fraction(axis, r.to) * width;
       g.fillStyle = app.colors.background;

@@ -13,7 +13,7 @@ import { exact } from "../time";
 import { makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
-/** properties has an example for each kind of property in plain words. */
+/** properties lists the kinds of properties in plain words, each with an example. */
 const properties: readonly (readonly [kind: string, example: string])[] = [
   ["response", "start A -> end G within 60ms"],
   ["precedes", "start A -> start B"],
@@ -30,7 +30,7 @@ const semantics: readonly (readonly [string, string])[] = [
   ["4", "4 values: what it is so far"],
 ];
 
-/** toneOf returns the tone of a verdict, which is "plain" if the verdict is not decided. */
+/** toneOf returns the tone of a verdict. It is "plain" if the check is not decided. */
 function toneOf(c: Pick<Check, "violated" | "verdict" | "decided">): Tone {
   return c.violated ? "bad" : c.decided || c.verdict === "good" || c.verdict === "true" ? "good" : "plain";
 }
@@ -40,12 +40,12 @@ const signs: Readonly<Record<Tone, string>> = { good: "✓", bad: "✗", plain: 
 /** long holds the specification if it is too long for the address of the page. */
 let long = "";
 
-/** specification returns the specification that the state's choices name. */
+/** specification returns the specification to which the choices in the state refer. */
 function specification(app: App): string {
   return app.store.state.choices.get("verification.spec") ?? long;
 }
 
-/** ask requests the verdicts for a trace. The server keeps them. */
+/** ask requests the verdicts for a trace. The server stores them. */
 function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<Verification> {
   return app.client.ask<Verification>(
     `traces/${encodeURIComponent(lane.meta.id)}/verify`,
@@ -58,12 +58,12 @@ function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<V
   );
 }
 
-/** interval returns the times of a reason. */
+/** interval returns the interval of a reason. */
 function interval(r: Reason): { from: bigint; to: bigint } {
   return { from: BigInt(r.from), to: BigInt(r.to) };
 }
 
-/** hull returns the interval that covers all reasons of a check except those about the whole trace. */
+/** hull returns the interval that covers all reasons of a check, except for those about the whole trace. */
 function hull(c: Check, lane: Lane): { from: bigint; to: bigint } | null {
   const all = c.reasons.map(interval),
     list = all.filter((x) => x.to - x.from < lane.length),
@@ -94,8 +94,8 @@ function explained(c: Check, lane: Lane): Extra {
 }
 
 /**
- * verificationSource shows the explanation of a check. The state's choice holds the lane's number and
- * the name of the check.
+ * verificationSource shows the explanation of a check. The choice in the state holds the number of
+ * the lane and the name of the check.
  */
 export const verificationSource: Source = {
   id: "verification",
@@ -121,14 +121,14 @@ export const verificationSource: Source = {
   remove: (app) => forget(app, "verification.check"),
 };
 
-/** place returns the offset of a line and column of a text. */
+/** place returns the offset in a text for a line and column. */
 function place(text: string, p: SyntaxProblem): number {
   const lines = text.split("\n"),
     before = lines.slice(0, p.line - 1).reduce((n, l) => n + l.length + 1, 0);
   return before + [...(lines[p.line - 1] ?? "")].slice(0, p.column - 1).join("").length;
 }
 
-/** fault describes a syntax error, and selects its place in the text. */
+/** fault returns an element that describes a syntax error, and selects the place of the error in the text. */
 function fault(area: HTMLTextAreaElement, p: SyntaxProblem): HTMLElement {
   const go = (): void => {
     const at = place(area.value, p);
@@ -144,7 +144,7 @@ function fault(area: HTMLTextAreaElement, p: SyntaxProblem): HTMLElement {
   );
 }
 
-/** reasonList lists the reasons for a verdict; a click on one goes to its time. */
+/** reasonList lists the reasons for a verdict. A click on a reason goes to its time. */
 function reasonList(app: App, lane: Lane, c: Check): HTMLElement {
   return el(
     "div",
@@ -175,7 +175,7 @@ function reasonList(app: App, lane: Lane, c: Check): HTMLElement {
   );
 }
 
-/** verdicts fills an element with the checks of an answer. */
+/** verdicts fills an element with the checks in an answer. */
 function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
   const why = el("div", { aria: { live: "polite" } });
   const explain = (c: Check): void => {
@@ -290,7 +290,10 @@ function propertyMenu(area: HTMLTextAreaElement, put: (text: string) => void): H
   return adder;
 }
 
-/** form returns the field for the specification with its buttons. put changes the text; start verifies it. */
+/**
+ * form returns the field for the specification with its buttons. put changes the text. start begins
+ * the verification.
+ */
 function form(area: HTMLTextAreaElement, put: (text: string) => void, start: () => void): HTMLElement {
   const file = filePicker((text) => {
     put(text);

@@ -1,5 +1,5 @@
-// The panel of wait states. It shows the waiting times by location, by the location that was waited
-// for, and by call.
+// The panel of wait states. It shows waiting times by location, by the location that others wait for,
+// and by call.
 import type { WaitInfo, WaitPattern, WaitShare, WaitShares, Waits } from "../api";
 import type { App } from "../app";
 import { count, el, percent, printable, select } from "../dom";
@@ -12,9 +12,7 @@ import { type Column, makeTable, type Table } from "./table";
 
 type By = "regions" | "paths" | "locations" | "communicators" | "pairs";
 
-/**
- * breakdowns lists the ways to divide up the time of a pattern, each with the title of its column.
- */
+/** breakdowns lists the ways to split the time of a pattern, each with the title of its column. */
 const breakdowns: readonly (readonly [By, string])[] = [
   ["regions", "region"],
   ["paths", "call path"],
@@ -23,10 +21,10 @@ const breakdowns: readonly (readonly [By, string])[] = [
   ["pairs", "pair"],
 ];
 
-/** all is the menu value for all patterns together. */
+/** all is the value of the menu that stands for all patterns together. */
 const all = "all";
 
-/** part returns time as a share of whole, or 0 if whole is 0. */
+/** part returns time as a share of whole, from 0 to 1, or 0 if whole is 0. */
 function part(time: bigint, whole: bigint): number {
   return whole > 0n ? Number(time) / Number(whole) : 0;
 }
@@ -41,10 +39,10 @@ export function goWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
   });
 }
 
-/** Share is the part of a pattern's time that belongs to label. */
+/** Share is the part of a pattern's time with the given label. */
 type Share = WaitShare & { of: WaitPattern; label: string };
 
-/** Worst is a long wait of a pattern. */
+/** Worst is one of the longest waits of a pattern. */
 type Worst = WaitInfo & { of: WaitPattern };
 
 /** rowName returns the name of a row. */
@@ -52,7 +50,7 @@ function rowName(lane: Lane, track: number | undefined): string {
   return track === undefined || track < 0 ? "unknown" : lane.fullName(track);
 }
 
-/** notesOf describes the waiting time as a whole, and what limits the answer. */
+/** notesOf describes the total waiting time, and the limits of the answer. */
 function notesOf(lane: Lane, r: Waits): string[] {
   const time = BigInt(r.time),
     waiting = BigInt(r.waiting);
@@ -192,7 +190,7 @@ function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Wors
   );
 }
 
-/** lateTable returns the table of the locations that come last to operations of all. */
+/** lateTable returns the table of the locations that come last to operations of all locations. */
 function lateTable(lane: Lane, tools: Tools, rows: Waits["late"]): Table {
   const row = (track: number): string => rowName(lane, track);
   return makeTable<Waits["late"][number]>(
@@ -263,7 +261,7 @@ export function waits(): Panel {
       const patterns = patternTable(lane, tools, r, chosen, choose),
         broken = shareTable(lane, tools, listed, by);
       tools.bar.append(...(broken.filter ? [broken.filter] : []));
-      // the waits of a pattern that is part of another one are listed with that
+      // a pattern that is part of another one has its waits listed there
       const longest = (chosen ? [chosen] : r.patterns.filter((p) => p.partOf === "")).flatMap((p) =>
         p.worst.map((x): Worst => ({ ...x, of: p })),
       );
