@@ -7,10 +7,10 @@ import { button, name, printable } from "./dom";
 import { drop, later, now } from "./later";
 import type { Node } from "./rows";
 import { outsideText } from "./search";
-import { initial, type State } from "./store";
+import { initialState, type State } from "./store";
 import type { Window } from "./time";
-import { cutShort, linkKey, noticeOf, read, readFollowed, readLink, write } from "./url";
-import { clamp, same } from "./view";
+import { cutShort, linkKey, noticeOf, readFragment, readFollowed, readLink, writeFragment } from "./url";
+import { clamp, sameWindow } from "./view";
 
 /**
  * saveInterval is the shortest time, in milliseconds, between two writes of the address while the
@@ -24,10 +24,10 @@ const saveInterval = 500,
 export const saveTimer = "address";
 
 /**
- * leftKey is the key in the session storage for two addresses: the one that the page had when the
+ * addressesKey is the key in the session storage for two addresses: the one that the page had when the
  * user left it, and the one that it would have written next.
  */
-const leftKey = "weft-left-as";
+const addressesKey = "weft-left-as";
 
 /** AddressView is the part of the page that Address needs in addition to App. */
 export interface AddressView {
@@ -95,7 +95,7 @@ export class Address {
    * "back" can return to it.
    */
   saveFirst(w: Window): void {
-    history.replaceState({ views: this.before }, "", "#" + write(this.app.store.state));
+    history.replaceState({ views: this.before }, "", "#" + writeFragment(this.app.store.state));
     this.pushed = w;
     this.written = location.hash;
   }
@@ -103,7 +103,7 @@ export class Address {
   /** read returns the state that the address describes. It records the pieces that it does not understand. */
   read(): Partial<State> {
     this.wrong = [];
-    return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
+    return readFragment(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
   }
 
   /**
@@ -149,10 +149,10 @@ export class Address {
   private record(): void {
     drop(this.pendingSave);
     this.pendingSave = 0;
-    const url = "#" + write(this.app.store.state);
+    const url = "#" + writeFragment(this.app.store.state);
     if (url === location.hash) return;
     const w = this.app.store.state.window,
-      other = this.pushed !== null && !same(this.pushed, w);
+      other = this.pushed !== null && !sameWindow(this.pushed, w);
     // browsers reject an address that changes too often
     try {
       if (other && !this.moving) {
@@ -178,7 +178,7 @@ export class Address {
     const was = this.written;
     this.record();
     try {
-      sessionStorage.setItem(leftKey, JSON.stringify([was, this.written]));
+      sessionStorage.setItem(addressesKey, JSON.stringify([was, this.written]));
     } catch {
       /** without session storage, the address that was just written must do */
     }
@@ -187,8 +187,8 @@ export class Address {
   /** arrive replaces the address of a reloaded page by the one that leaving wrote last. */
   arrive(): void {
     try {
-      const [was, is] = JSON.parse(sessionStorage.getItem(leftKey) ?? "[]") as string[];
-      sessionStorage.removeItem(leftKey);
+      const [was, is] = JSON.parse(sessionStorage.getItem(addressesKey) ?? "[]") as string[];
+      sessionStorage.removeItem(addressesKey);
       const how = performance.getEntriesByType("navigation")[0];
       if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload")
         history.replaceState(history.state, "", is);
@@ -310,7 +310,7 @@ export class Address {
     if (
       typeof s.highlight === "string" &&
       !this.app.lanes.some((l) =>
-        l.meta.regions.some((r) => highlighted(r, s.color ?? initial.color, s.highlight ?? "")),
+        l.meta.regions.some((r) => highlighted(r, s.color ?? initialState.color, s.highlight ?? "")),
       )
     ) {
       this.wrong.push([cutShort(`hl=${s.highlight}`), "there is no such region"]);
@@ -318,7 +318,7 @@ export class Address {
     }
     if (s.panel !== undefined && !this.view.panels().includes(s.panel)) {
       this.wrong.push([cutShort(`p=${s.panel}`), "the first table is shown"]);
-      out.panel = initial.panel;
+      out.panel = initialState.panel;
     }
     return out;
   }

@@ -266,8 +266,8 @@ function distanceTo(s: Segment, x: number, y: number): number {
   return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
 }
 
-/** nearest returns the segment that is nearest to a point, or null if none is nearer than `reach` pixels. */
-export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
+/** nearestSegment returns the segment that is nearest to a point, or null if none is nearer than `reach` pixels. */
+export function nearestSegment(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null,
     least = reach;
   for (const s of list) {
@@ -281,14 +281,14 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 }
 
 /**
- * reach is the largest distance, in pixels, from which the pointer selects an arrow. Over a span,
- * the distance must be less than onSpan or, if no other arrow is near, less than single. A span
+ * arrowReach is the largest distance, in pixels, from which the pointer selects an arrow. Over a span,
+ * the distance must be less than reachOnSpan or, if no other arrow is near, less than reachIfSingle. A span
  * takes precedence if more than `crowd` arrows pass within `crowded` pixels, or if the span is
  * smaller than `small` pixels, because the arrows would otherwise cover it.
  */
-const reach = 5,
-  onSpan = 2,
-  single = 4,
+const arrowReach = 5,
+  reachOnSpan = 2,
+  reachIfSingle = 4,
   crowd = 2,
   crowded = 12,
   small = 10;
@@ -303,13 +303,13 @@ export function arrowAt(
   y: number,
   over: { w: number; h: number } | null,
 ): Segment | null {
-  if (over === null) return nearest(list, x, y, reach);
+  if (over === null) return nearestSegment(list, x, y, arrowReach);
   if (Math.max(over.w, over.h) < small) return null;
-  const best = nearest(list, x, y, single);
+  const best = nearestSegment(list, x, y, reachIfSingle);
   if (best === null) return null;
   let n = 0;
   for (const s of list) if (distanceTo(s, x, y) < crowded && ++n > crowd) return null;
-  return n === 1 || distanceTo(best, x, y) < onSpan ? best : null;
+  return n === 1 || distanceTo(best, x, y) < reachOnSpan ? best : null;
 }
 
 /**
@@ -341,13 +341,13 @@ export function arrowRaster(
       if (next % 32 === 0 && performance.now() > until) return false;
       const s = list[next],
         layers = dense(s),
-        alpha = Math.min(most, opacity(layers));
+        alpha = Math.min(most, layerOpacity(layers));
       const width = Math.max(
         1,
         Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)),
       );
-      line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
-      head(
+      blendLine(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
+      blendHead(
         b,
         s.x0 * dpr,
         s.y0 * dpr,
@@ -362,31 +362,31 @@ export function arrowRaster(
   };
 }
 
-/** cell is the side, in CSS pixels, of the squares in which arrowDensity counts arrows. */
-const cell = 16;
+/** densityCell is the side, in CSS pixels, of the squares in which arrowDensity counts arrows. */
+const densityCell = 16;
 
 /**
  * arrowDensity returns a function that estimates how many arrows lie on top of each other along a
  * segment. To do so, it counts the arrows in each square of the screen.
  */
 export function arrowDensity(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
-  const across = Math.max(1, Math.ceil(width / cell)),
-    down = Math.max(1, Math.ceil(height / cell)),
+  const across = Math.max(1, Math.ceil(width / densityCell)),
+    down = Math.max(1, Math.ceil(height / densityCell)),
     n = new Float64Array(across * down);
   // count only the visible part of a segment
   const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
     const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0),
-      steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
+      steps = Math.min(512, Math.max(1, Math.ceil(length / densityCell)));
     for (let k = 0; k < steps; k++) {
       const f = (k + 0.5) / steps,
-        x = Math.floor((s.x0 + (s.x1 - s.x0) * f) / cell),
-        y = Math.floor((s.y0 + (s.y1 - s.y0) * f) / cell);
+        x = Math.floor((s.x0 + (s.x1 - s.x0) * f) / densityCell),
+        y = Math.floor((s.y0 + (s.y1 - s.y0) * f) / densityCell);
       if (x >= 0 && x < across && y >= 0 && y < down) visit(y * across + x, length / steps);
     }
   };
   for (const s of list)
     walk(s, (at, length) => {
-      n[at] += length / (cell * cell);
+      n[at] += length / (densityCell * densityCell);
     });
   return (s) => {
     let sum = 0,
@@ -400,15 +400,15 @@ export function arrowDensity(list: readonly Segment[], width: number, height: nu
 }
 
 /**
- * opacity returns the opacity, from 20 to 255, for arrows of which `layers` lie on top of each
+ * layerOpacity returns the opacity, from 20 to 255, for arrows of which `layers` lie on top of each
  * other. Together, they let half of the background show through.
  */
-export function opacity(layers: number): number {
+export function layerOpacity(layers: number): number {
   return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers)))));
 }
 
-/** line blends a line of some width into a bitmap, with smooth edges. */
-function line(
+/** blendLine blends a line of some width into a bitmap, with smooth edges. */
+function blendLine(
   b: Bitmap,
   x0: number,
   y0: number,
@@ -463,8 +463,8 @@ function line(
   }
 }
 
-/** head blends the triangle at the tip of an arrow into a bitmap. */
-function head(
+/** blendHead blends the triangle at the tip of an arrow into a bitmap. */
+function blendHead(
   b: Bitmap,
   x0: number,
   y0: number,

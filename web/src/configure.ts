@@ -4,7 +4,7 @@ import { baseID, errorText, type TraceMeta } from "./api";
 import type { App } from "./app";
 import type { ColorMode } from "./colors";
 import { button, el, printable, select } from "./dom";
-import { write } from "./url";
+import { writeFragment } from "./url";
 
 /** attributePrefix begins those values of the colour menu that are names of attributes. */
 export const attributePrefix = "=";

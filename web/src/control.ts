@@ -40,8 +40,8 @@ function edgeOf(t: Timeline, range: Window | null, x: number): number {
   return Math.min(...far) > grabReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
-/** local returns the position of the pointer relative to a time line. */
-function local(t: Timeline, e: MouseEvent): { x: number; y: number } {
+/** pointerIn returns the position of the pointer relative to a time line. */
+function pointerIn(t: Timeline, e: MouseEvent): { x: number; y: number } {
   return { x: e.clientX - t.left, y: e.clientY - t.top };
 }
 
@@ -77,7 +77,7 @@ class Drag {
     private readonly down: PointerEvent,
     private readonly dragging: (is: boolean) => void,
   ) {
-    this.begin = local(t, down);
+    this.begin = pointerIn(t, down);
     this.state = app.store.state;
     this.window = this.state.window;
     this.top = t.scrollTop;
@@ -99,7 +99,7 @@ class Drag {
       plot.classList.remove("grabbing");
       this.dragging(false);
       this.act.rubber(null);
-      const p = local(this.t, e);
+      const p = pointerIn(this.t, e);
       if (this.moved) this.drop(p);
       else if (e.type === "pointerup") this.click(p);
     };
@@ -129,7 +129,7 @@ class Drag {
 
   private move(e: PointerEvent): void {
     const { app, t, act, begin, mode } = this,
-      p = local(t, e);
+      p = pointerIn(t, e);
     if (!this.moved && Math.hypot(p.x - begin.x, p.y - begin.y) < 4) return;
     if (!this.moved) {
       this.moved = true;
@@ -187,7 +187,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
       }
       if (sideways || e.shiftKey)
         app.show(pan(s.window, (sideways ? e.deltaX : e.deltaY) / Math.max(1, t.width), app.limits()));
-      else app.show(zoom(s.window, wheelFactor(e), local(t, e).x / Math.max(1, t.width), app.limits()));
+      else app.show(zoom(s.window, wheelFactor(e), pointerIn(t, e).x / Math.max(1, t.width), app.limits()));
     },
     { passive: false },
   );
@@ -199,7 +199,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
   });
 
   plot.addEventListener("dblclick", (e) => {
-    const p = local(t, e),
+    const p = pointerIn(t, e),
       h = t.hit(p.x, p.y);
     if (h && h.kind === "span" && h.single) {
       const d = t.timeAt(h.x1) - t.timeAt(h.x0),
@@ -210,7 +210,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
 
   plot.addEventListener("pointermove", (e) => {
     if (dragging) return;
-    const p = local(t, e);
+    const p = pointerIn(t, e);
     t.pointer = p;
     t.hover = t.hit(p.x, p.y);
     t.hoverLink = t.linkAt(p.x, p.y, t.hover);

@@ -15,7 +15,7 @@ import {
 } from "./api";
 import type { App } from "./app";
 import { unpack } from "./colors";
-import { button, bytes, count, el, name, replace, titled } from "./dom";
+import { button, bytesText, count, el, name, replace, titled } from "./dom";
 import type { Lane } from "./lane";
 import { LinkEnds, zoomLink } from "./linkends";
 import { neighbour } from "./neighbour";
@@ -399,7 +399,7 @@ export class Details {
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
     const facts = [
       l.count > 1 ? `${count(l.count)} of them` : "",
-      l.kind === "message" && !l.unsent ? bytes(l.bytes) : "",
+      l.kind === "message" && !l.unsent ? bytesText(l.bytes) : "",
       l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "",
       l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : "",
     ]
@@ -526,7 +526,7 @@ export class Details {
         "dl",
         {},
         ...(half ? [] : this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock))),
-        ...(l.kind === "message" && !l.unsent ? this.fact("size", bytes(l.bytes)) : []),
+        ...(l.kind === "message" && !l.unsent ? this.fact("size", bytesText(l.bytes)) : []),
         ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []),
         ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : []),
       ),

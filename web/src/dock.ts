@@ -6,7 +6,7 @@ import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
 import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
-import { mostChoice } from "./store";
+import { maxChoiceLength } from "./store";
 import { exact, type Window } from "./time";
 import { followsWindow } from "./panels/times";
 
@@ -297,7 +297,7 @@ export class Dock {
     const all = new Map(this.app.store.state.choices),
       key = `${panel}.${what}`;
     if (value === "") all.delete(key);
-    else all.set(key, value.slice(0, mostChoice));
+    else all.set(key, value.slice(0, maxChoiceLength));
     // the panel itself made this choice and needs no new rendering
     if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
     this.app.store.set({ choices: all });

@@ -81,8 +81,8 @@ export function printable(text: string): string {
  */
 const maxDrawn = 300;
 
-/** brief returns the start of a name, for canvases, pictures and tooltips. */
-export function brief(text: string): string {
+/** shortenName returns the start of a name, for canvases, pictures and tooltips. */
+export function shortenName(text: string): string {
   if (text.length <= maxDrawn) return printable(text);
   // half of a surrogate pair at the end would appear as a box
   return printable(text.slice(0, maxDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
@@ -97,10 +97,10 @@ export function setText(e: HTMLElement, text: string): void {
 }
 
 /**
- * spoken returns the accessible name of a control. It begins with the visible label, which users of
+ * accessibleName returns the accessible name of a control. It begins with the visible label, which users of
  * speech recognition say, and goes on with the purpose of the control.
  */
-export function spoken(label: string, title: string): string {
+export function accessibleName(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
   return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
 }
@@ -113,7 +113,7 @@ export function button(label: string | Node, title: string, click: () => void, c
       type: "button",
       title,
       class: cls,
-      aria: { label: spoken(typeof label === "string" ? label : (label.textContent ?? ""), title) },
+      aria: { label: accessibleName(typeof label === "string" ? label : (label.textContent ?? ""), title) },
       on: { click: () => click() },
     },
     label,
@@ -200,8 +200,8 @@ export function count(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
 }
 
-/** bytes formats a number of bytes with a binary unit. */
-export function bytes(n: number): string {
+/** bytesText formats a number of bytes with a binary unit. */
+export function bytesText(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let i = 0;
   while (n >= 1024 && i < u.length - 1) {

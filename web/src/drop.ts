@@ -1,7 +1,7 @@
 // Opens files that the user drops on the page, after the user has confirmed that.
 import { errorText } from "./api";
 import type { App } from "./app";
-import { button, bytes, count, el } from "./dom";
+import { button, bytesText, count, el } from "./dom";
 
 /**
  * DroppedFile is a file that was dropped, alone or in a folder. For a file in a folder, path begins
@@ -79,7 +79,7 @@ function ask(app: App, files: readonly DroppedFile[]): void {
       "p",
       {},
       `${count(files.length)} ${files.length === 1 ? "file" : "files"}, ` +
-        `${bytes(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder ` +
+        `${bytesText(files.reduce((n, f) => n + f.file.size, 0))}. To be shown they are copied to a temporary folder ` +
         `of the server, ${location.host}, until it ends.`,
     ),
     state,

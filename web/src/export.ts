@@ -1,9 +1,9 @@
 // The export of pictures and tables to files.
 import type { App } from "./app";
-import { brief, button, el, printable } from "./dom";
+import { shortenName, button, el, printable } from "./dom";
 import { drawExtras, extrasHeight } from "./extras";
 import type { Bitmap } from "./raster";
-import { type Pen, write } from "./pen";
+import { type Pen, drawText } from "./pen";
 import { leastEdges } from "./rowlabels";
 import { paintRuler, rulerHeight } from "./rulerbar";
 import { exact } from "./time";
@@ -66,13 +66,17 @@ const labels = 200,
   legendLine = 20,
   margin = 6;
 
-/** lines places each entry of the legend in a line, at a horizontal position. */
-function lines(g: Pen, legend: readonly LegendColor[], width: number): { x: number; line: number; of: LegendColor }[] {
+/** legendLines places each entry of the legend in a line, at a horizontal position. */
+function legendLines(
+  g: Pen,
+  legend: readonly LegendColor[],
+  width: number,
+): { x: number; line: number; of: LegendColor }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels,
     line = 0;
   return legend.map((of) => {
-    const w = 15 + Math.min(mostLabel, g.measureText(brief(of.label)).width) + 14;
+    const w = 15 + Math.min(mostLabel, g.measureText(shortenName(of.label)).width) + 14;
     if (x + w > width && x > labels) {
       x = labels;
       line++;
@@ -91,7 +95,7 @@ function sizeOf(
   legend: readonly LegendColor[],
 ): { width: number; height: number } {
   const width = labels + timelines[0].width + margin,
-    last = lines(g, legend, width).at(-1);
+    last = legendLines(g, legend, width).at(-1);
   return {
     width,
     height:
@@ -106,8 +110,8 @@ function sizeOf(
   };
 }
 
-/** fit shortens a text until it is at most `room` pixels wide. */
-function fit(g: Pen, text: string, room: number): string {
+/** fitText shortens a text until it is at most `room` pixels wide. */
+function fitText(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
   const all = [...text],
     begin = (n: number): string => all.slice(0, n).join("") + "…";
@@ -153,7 +157,11 @@ function drawPicture(
   g.textAlign = "left";
   g.font = "600 13px system-ui, sans-serif";
   g.fillStyle = c.text;
-  g.fillText(fit(g, timelines.map((t) => brief(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
+  g.fillText(
+    fitText(g, timelines.map((t) => shortenName(t.lane.title)).join(" | "), room),
+    margin,
+    titleHeight / 2 + 1,
+  );
   paper.within(labels, titleHeight, plot, rulerHeight, () => paintRuler(g, app, plot, rulerHeight));
   let y = titleHeight + rulerHeight;
   const line = (at: number): void => {
@@ -166,7 +174,7 @@ function drawPicture(
       g.font = "600 12px system-ui, sans-serif";
       g.textBaseline = "middle";
       g.textAlign = "left";
-      g.fillText(fit(g, brief(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2);
+      g.fillText(fitText(g, shortenName(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2);
       y += laneTitle;
     }
     line(y - 1);
@@ -187,16 +195,16 @@ function drawPicture(
 /** drawLegend draws the colours with their meaning. */
 function drawLegend(g: Pen, app: App, legend: readonly LegendColor[], width: number, y: number): void {
   const c = app.colors;
-  for (const { x, line: n, of } of lines(g, legend, width)) {
+  for (const { x, line: n, of } of legendLines(g, legend, width)) {
     g.fillStyle = of.color;
     g.fillRect(x, y + n * legendLine + 5, 11, 11);
     g.fillStyle = c.text;
     g.font = plainFont;
     g.textBaseline = "middle";
     g.textAlign = "left";
-    write(
+    drawText(
       g,
-      fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)),
+      fitText(g, shortenName(of.label), Math.min(mostLabel + 1, width - x - 20)),
       x + 15,
       y + n * legendLine + 11,
       y + n * legendLine,
@@ -235,9 +243,9 @@ function drawLabels(g: Pen, app: App, t: Timeline, first: number, last: number):
     g.textBaseline = "middle";
     g.textAlign = "left";
     g.fillStyle = c.text;
-    write(
+    drawText(
       g,
-      fit(g, brief(r.label), labels - 6 - left - taken),
+      fitText(g, shortenName(r.label), labels - 6 - left - taken),
       left,
       top + r.height / 2,
       top,

@@ -4,13 +4,13 @@
 import { errorText, isAbort } from "./api";
 import type { App } from "./app";
 import type { Colors } from "./colors";
-import { brief, button, el, name, printable } from "./dom";
+import { shortenName, button, el, name, printable } from "./dom";
 import { compact } from "./rowview";
 import type { Lane } from "./lane";
 import type { Pen } from "./pen";
 import type { RowView } from "./rowview";
 import { exact, type Window } from "./time";
-import { around } from "./view";
+import { windowAround } from "./view";
 
 /**
  * Tone is the meaning of a bar or mark. For a formula, "good" means that it holds, and "bad" that
@@ -28,8 +28,8 @@ export const tones: Readonly<Record<Tone, { color: string; word: string }>> = {
   plain: { color: "#0072b2", word: "" },
 };
 
-/** forget removes a choice of a panel. As a result, the extras that it selects are no longer shown. */
-export function forget(app: App, choice: string): void {
+/** removeChoice removes a choice of a panel. As a result, the extras that it selects are no longer shown. */
+export function removeChoice(app: App, choice: string): void {
   const choices = new Map(app.store.state.choices);
   choices.delete(choice);
   app.store.set({ choices });
@@ -164,7 +164,7 @@ export class Extras {
 export function showInterval(app: App, lane: Lane, from: bigint, to: bigint): void {
   const least = lane.length / 50n + 4n,
     more = to - from < least ? (least - (to - from)) / 2n : 0n;
-  app.show(around(lane.toAxis(from - more), lane.toAxis(to + more), app.limits(), 0.7));
+  app.show(windowAround(lane.toAxis(from - more), lane.toAxis(to + more), app.limits(), 0.7));
 }
 
 /** The heights of rows in CSS pixels. */
@@ -372,7 +372,7 @@ export function drawExtras(
     g.font = `${bold ? "600 " : ""}11px system-ui, sans-serif`;
     g.textBaseline = "middle";
     g.textAlign = "left";
-    g.fillText(brief(text), left, h / 2);
+    g.fillText(shortenName(text), left, h / 2);
   };
   for (const { extra } of app.extras.of(view.lane.index)) {
     within(0, y, labels + view.width, titleRow, () => {

@@ -2,7 +2,7 @@
 // and of the row names.
 import type { App } from "./app";
 import { el } from "./dom";
-import { initial } from "./store";
+import { initialState } from "./store";
 import { short, type Window } from "./time";
 import type { Timeline } from "./timeline";
 
@@ -56,7 +56,7 @@ export function makeSplitter(app: App): HTMLElement {
     s.addEventListener("pointermove", move);
     s.addEventListener("pointerup", () => s.removeEventListener("pointermove", move), { once: true });
   });
-  s.addEventListener("dblclick", () => set(app.dock > 40 ? 0 : initial.dock));
+  s.addEventListener("dblclick", () => set(app.dock > 40 ? 0 : initialState.dock));
   s.addEventListener("keydown", (e) => {
     if (e.key === "ArrowUp" || e.key === "ArrowDown") {
       set(app.dock + (e.key === "ArrowUp" ? 24 : -24));

@@ -157,7 +157,7 @@ function runHit(p: Point, k: number, depth: number, inside: (x0: number, x1: num
     ends: (t.flags[k] & RunFlag.ends) !== 0,
     // the pixels of a span may begin before it and end after it, but the server needs a time inside the
     // span
-    middle: single ? within(grid, t, k, inside(x0, x1)) : middleOf(p, x0, x1),
+    middle: single ? timeInside(grid, t, k, inside(x0, x1)) : middleOf(p, x0, x1),
   };
 }
 
@@ -199,11 +199,11 @@ export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
 }
 
 /**
- * within returns a time inside the span that a run shows. That is the given time if it may lie in
+ * timeInside returns a time inside the span that a run shows. That is the given time if it may lie in
  * the span. Otherwise it is the nearest time at which the span is certainly open, according to the
  * columns of the run.
  */
-export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
+export function timeInside(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
   const d = g.to - g.from,
     n = BigInt(g.width),
     before = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n),

@@ -1,17 +1,17 @@
 // The content of the page while the server indexes a trace: the progress, and the facts about the trace
 // that the server already knows.
 import type { Overview, TraceEntry, TraceMeta } from "./api";
-import { bytes, count, el, name, percent } from "./dom";
+import { bytesText, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";
 
 const mostRegions = 24,
   mostNames = 400;
 
 /**
- * remaining estimates the remaining time in seconds. first is the progress when the page first
+ * remainingSeconds estimates the remaining time in seconds. first is the progress when the page first
  * asked, and seconds the time since then. The result is null if it is too early for an estimate.
  */
-export function remaining(first: number, progress: number, seconds: number): number | null {
+export function remainingSeconds(first: number, progress: number, seconds: number): number | null {
   return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
 }
 
@@ -37,15 +37,15 @@ export function overviewWords(o: Overview, clock: Clock | null): { events: strin
   };
 }
 
-/** oneFile lists the formats whose traces consist of a single file. */
-const oneFile: readonly string[] = ["etf", "picl"];
+/** singleFileFormats lists the formats whose traces consist of a single file. */
+const singleFileFormats: readonly string[] = ["etf", "picl"];
 
 /**
  * sizeOf returns the size of a trace as a text, or "" if it is unknown. If a trace has several
  * files, the server knows only the size of the main file until it has read all of them.
  */
 export function sizeOf(t: Pick<TraceEntry, "format" | "state" | "bytes">): string {
-  return t.state === "ready" || oneFile.includes(t.format) ? bytes(t.bytes) : "";
+  return t.state === "ready" || singleFileFormats.includes(t.format) ? bytesText(t.bytes) : "";
 }
 
 /** Indexing shows the content of the page while the server indexes a trace. */
@@ -83,7 +83,7 @@ export class Indexing {
     const progress = m.progress ?? 0,
       now = performance.now();
     if (this.begun?.id !== m.id || progress < this.begun.progress) this.begun = { id: m.id, at: now, progress };
-    const rest = remaining(this.begun.progress, progress, (now - this.begun.at) / 1000);
+    const rest = remainingSeconds(this.begun.progress, progress, (now - this.begun.at) / 1000);
     this.trouble.textContent = "";
     this.title.replaceChildren("Indexing ", name(m.name));
     const size = sizeOf(m);

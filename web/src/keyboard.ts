@@ -7,7 +7,7 @@ import type { Picker } from "./picker";
 import type { Search } from "./search";
 import type { Details } from "./details";
 import type { Timeline } from "./timeline";
-import { pan, same } from "./view";
+import { pan, sameWindow } from "./view";
 
 /** KeyTargets holds the parts of the page on which keys act. */
 export interface KeyTargets {
@@ -52,7 +52,7 @@ export function listenToKeys(app: App, on: KeyTargets): void {
       return;
     }
     const press: Press = { app, on, key: e.key, timeline: t, target: onButton ? target : null };
-    if (go(press) || select(press) || change(press)) e.preventDefault();
+    if (handleMoveKey(press) || handleSelectKey(press) || handleChangeKey(press)) e.preventDefault();
   });
 }
 
@@ -73,8 +73,8 @@ const arrowKeys: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
   ArrowDown: "down",
 };
 
-/** go handles the keys that move the view. It returns whether the key is one of them. */
-function go({ app, on, key, timeline: t, target }: Press): boolean {
+/** handleMoveKey handles the keys that move the view. It returns whether the key is one of them. */
+function handleMoveKey({ app, on, key, timeline: t, target }: Press): boolean {
   const s = app.store.state,
     details = on.details,
     arrow = arrowKeys[key];
@@ -107,8 +107,8 @@ function go({ app, on, key, timeline: t, target }: Press): boolean {
   return false;
 }
 
-/** select handles the keys that act on the selection, and those that select times. */
-function select({ app, on, key, timeline, target }: Press): boolean {
+/** handleSelectKey handles the keys that act on the selection, and those that select times. */
+function handleSelectKey({ app, on, key, timeline, target }: Press): boolean {
   const s = app.store.state,
     details = on.details;
   switch (key) {
@@ -146,7 +146,7 @@ function select({ app, on, key, timeline, target }: Press): boolean {
       on.bookmark();
       return true;
     case "Escape":
-      leave(app);
+      leaveMode(app);
       return true;
   }
   return false;
@@ -158,12 +158,12 @@ function selectRange(app: App): void {
     [a, b] = s.marks,
     measured = a !== null && b !== null && a !== b ? (a < b ? { from: a, to: b } : { from: b, to: a }) : null;
   app.store.set({
-    range: measured && !(s.range && same(s.range, measured)) ? measured : s.range ? null : s.window,
+    range: measured && !(s.range && sameWindow(s.range, measured)) ? measured : s.range ? null : s.window,
   });
 }
 
-/** leave ends the current mode. If there is none, it removes the last mark or selection. */
-function leave(app: App): void {
+/** leaveMode ends the current mode. If there is none, it removes the last mark or selection. */
+function leaveMode(app: App): void {
   const s = app.store.state;
   if (s.mode !== "pan") app.store.set({ mode: "pan" });
   else if (s.marks[0] !== null) app.store.set({ marks: [null, null], loose: "" });
@@ -173,8 +173,8 @@ function leave(app: App): void {
   else if (s.highlight !== null) app.store.set({ highlight: null });
 }
 
-/** change handles the keys that change how the traces are shown. */
-function change({ app, on, key }: Press): boolean {
+/** handleChangeKey handles the keys that change how the traces are shown. */
+function handleChangeKey({ app, on, key }: Press): boolean {
   const s = app.store.state;
   switch (key) {
     case "m":

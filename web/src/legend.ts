@@ -1,7 +1,7 @@
 // The legend: the meanings of the colours on the screen, ordered by the area of each colour.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
-import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
+import { shortenName, button, count, el, name, nameless, replace, rove } from "./dom";
 import type { Lane } from "./lane";
 import { drop, later } from "./later";
 import type { Minimap } from "./minimap";
@@ -19,10 +19,10 @@ export interface Legend {
 }
 
 /**
- * weigh returns for each region the number of columns between `from` and `to` in which a strip has
+ * columnsByRegion returns for each region the number of columns between `from` and `to` in which a strip has
  * the colour of the region. A column of a claim counts by the drawn share of the strip's height.
  */
-export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
+export function columnsByRegion(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
   for (let r = s.first; r < s.first + s.count; r++) {
     const n = Math.min(to, t.x[r] + t.n[r]) - Math.max(from, t.x[r]);
@@ -59,7 +59,7 @@ function rowEntries(timelines: readonly Timeline[], goRow: (lane: number, key: s
               label,
               color: unpack(own[0]),
               weight: 1,
-              title: `${brief(label)}: go to this row`,
+              title: `${shortenName(label)}: go to this row`,
               pressed: null,
               press: () => goRow(lane.index, r.key),
             },
@@ -126,7 +126,7 @@ function regionEntries(app: App, timelines: readonly Timeline[], minimap: Minima
         color,
         weight: 0,
         title:
-          `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: ` +
+          `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : shortenName(label)}: ` +
           `click greys out all others`,
         pressed: s.highlight === label,
         press: () => app.highlight(label),
@@ -136,7 +136,7 @@ function regionEntries(app: App, timelines: readonly Timeline[], minimap: Minima
     return e;
   };
   const add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
-    for (const [r, columns] of weigh(t, strip, from, to)) {
+    for (const [r, columns] of columnsByRegion(t, strip, from, to)) {
       const region = lane.meta.regions[r];
       if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
     }
@@ -217,7 +217,7 @@ export function makeLegend(
           ]
         : []),
       ...top.map((e, i) => {
-        const b = button(name(brief(e.label)), e.title, e.press);
+        const b = button(name(shortenName(e.label)), e.title, e.press);
         b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
         if (e.pressed !== null) b.setAttribute("aria-pressed", String(e.pressed));
         b.tabIndex = i === 0 ? 0 : -1;

@@ -5,7 +5,7 @@ import { atEnd, type SpanCandidate, spanAtEnd } from "./arrows";
 import type { Lane } from "./lane";
 import { decodeTile, runAt, StripKind } from "./tile";
 import type { Window } from "./time";
-import { around } from "./view";
+import { windowAround } from "./view";
 
 /** mostLanes limits how many claims of a resource are requested to find the one at the end of a dependency. */
 const mostLanes = 32;
@@ -98,7 +98,7 @@ export function zoomLink(app: App, s: { lane: number; link: LinkInfo }): void {
     a = lane.toAxis(BigInt(l.from.time)),
     b = half ? a : lane.toAxis(BigInt(l.to.time));
   if (half) {
-    app.show(around(a, a + lane.length / 1000n + 1n, app.limits()));
+    app.show(windowAround(a, a + lane.length / 1000n + 1n, app.limits()));
     return;
   }
   const both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n },

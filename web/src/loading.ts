@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { button, el, name } from "./dom";
 import { Indexing } from "./indexing";
 import { nextFrame } from "./later";
-import { cutShort, write } from "./url";
+import { cutShort, writeFragment } from "./url";
 
 /** serverTimer is the name of the timer that waits before the page asks for the progress again. */
 export const serverTimer = "server";
@@ -68,7 +68,7 @@ export function showFailure(app: App, title: string, text: string): void {
       button("Try again", "Load the page again", () => location.reload()),
       plain.join() !== traces.join()
         ? button("Colours by region", "Show the trace by region instead of by an attribute", () => {
-            location.hash = write({ ...app.store.state, traces: plain });
+            location.hash = writeFragment({ ...app.store.state, traces: plain });
           })
         : null,
       app.list.traces.length > 1

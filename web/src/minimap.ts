@@ -5,7 +5,7 @@ import { el } from "./dom";
 import { type Bitmap, drawSpans, fill, pack } from "./raster";
 import { decodeTile, type Strip, StripKind, type Tile } from "./tile";
 import { isAbort, ranges } from "./api";
-import { at, fraction } from "./view";
+import { timeAtFraction, fraction } from "./view";
 import type { Window } from "./time";
 import type { Lane } from "./lane";
 
@@ -85,7 +85,7 @@ export class Minimap {
     e.preventDefault();
     const limits = this.app.limits(),
       box = this.element.getBoundingClientRect();
-    const time = (x: number): bigint => at(limits, Math.max(0, Math.min(1, (x - box.left) / box.width)));
+    const time = (x: number): bigint => timeAtFraction(limits, Math.max(0, Math.min(1, (x - box.left) / box.width)));
     const begin = this.app.store.state.window,
       start = time(e.clientX);
     const left = e.target instanceof HTMLElement && e.target.classList.contains("left"),

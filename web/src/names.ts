@@ -1,7 +1,7 @@
 // Writes the names of regions into spans.
 import { ink, unpack } from "./colors";
-import { brief } from "./dom";
-import { type Pen, write } from "./pen";
+import { shortenName } from "./dom";
+import { type Pen, drawText } from "./pen";
 import type { Row } from "./rows";
 import type { RowView } from "./rowview";
 import { rowKey } from "./tiles";
@@ -47,10 +47,10 @@ export class Names {
         g.font = `${size}px system-ui, sans-serif`;
       }
       const region = lane.meta.regions[t.region[k]],
-        text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
+        text = region ? this.cut(g, shortenName(region.name), size, x1 - x0) : "";
       if (text === "") return;
       g.fillStyle = track ? ink(unpack(track[0])) : (lane.colors.ink[t.region[k]] ?? "#000");
-      write(g, text, x0, y, y - high / 2, high, x1 - x0);
+      drawText(g, text, x0, y, y - high / 2, high, x1 - x0);
     });
   }
 

@@ -7,7 +7,7 @@ import { pathTo } from "./rows";
 import type { Selection, State } from "./store";
 import { exact, type Window } from "./time";
 import type { Timeline } from "./timeline";
-import { around, centred, reveal } from "./view";
+import { windowAround, centredWindow, windowShowing } from "./view";
 
 /** Navigator moves the window and scrolls the rows to a place in the trace. */
 export class Navigator {
@@ -29,13 +29,13 @@ export class Navigator {
     if (i !== undefined) this.timelines()[s.lane].scrollTo(i);
     let n = w;
     // keep the zoom, unless the span would be too narrow to see or is too far away
-    if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
+    if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = windowAround(a, b, limits, 0.02);
     if (a < n.from || b > n.to) {
       // if the span is longer than the window, show the selected time, which may be far from the middle
       // of the span
       const t = lane.toAxis(s.time),
         long = b - a >= n.to - n.from;
-      if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
+      if (!long || t < n.from || t >= n.to) n = windowShowing(n, long ? t : (a + b) / 2n, limits);
     }
     // show both ends of a link that was followed
     if (followed) {
@@ -58,7 +58,7 @@ export class Navigator {
       [a, b] = times[0] <= times[1] ? times : [times[1], times[0]],
       room = (w.to - w.from) / 50n;
     if (a >= w.from + room && b <= w.to - room && (b - a) * 100n >= w.to - w.from) return w;
-    return around(a, b > a ? b : a + 1n, this.app.limits(), 0.6);
+    return windowAround(a, b > a ? b : a + 1n, this.app.limits(), 0.6);
   }
 
   /**
@@ -84,7 +84,7 @@ export class Navigator {
 
   /** goTime moves the middle of the window to a time, and marks the time. */
   goTime(t: bigint): void {
-    this.app.store.set({ window: centred(this.app.store.state.window, t, this.app.limits()), place: t });
+    this.app.store.set({ window: centredWindow(this.app.store.state.window, t, this.app.limits()), place: t });
     this.app.announce(`at ${exact(t, this.app.axis)}; Esc takes the mark away`);
   }
 

@@ -179,8 +179,8 @@ function callAt(view: RowView, r: Row, x: number, dpr: number): { y: number; h: 
   return { y: y / dpr, h: h / dpr };
 }
 
-/** head is the length of an arrow head, in pixels. */
-const head = 7;
+/** headLength is the length of an arrow head, in pixels. */
+const headLength = 7;
 
 /** drawCauses draws an arrow from the call that ends a wait to the end of the wait. */
 export function drawCauses(
@@ -213,7 +213,7 @@ export function drawCauses(
     const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
     heads.moveTo(...to);
     for (const side of [-0.45, 0.45]) {
-      heads.lineTo(to[0] - head * Math.cos(angle + side), to[1] - head * Math.sin(angle + side));
+      heads.lineTo(to[0] - headLength * Math.cos(angle + side), to[1] - headLength * Math.sin(angle + side));
     }
     heads.closePath();
   }

@@ -38,13 +38,13 @@ import { RulerBar } from "./rulerbar";
 import { Search } from "./search";
 import { attributesTimer, Details } from "./details";
 import { startPage } from "./start";
-import { initial, type Selection, type State, Store } from "./store";
+import { initialState, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, type Window } from "./time";
 import { Timeline } from "./timeline";
 import { makeToolbar, type Toolbar } from "./toolbar";
 import { Tooltip } from "./tooltip";
-import { cutShort, read } from "./url";
-import { clamp, same } from "./view";
+import { cutShort, readFragment } from "./url";
+import { clamp, sameWindow } from "./view";
 
 /** background lists the names of the deferred work that does not change the visible page. */
 const background: ReadonlySet<string> = new Set([saveTimer, serverTimer, attributesTimer, "list of the search"]);
@@ -114,7 +114,7 @@ export class Page implements App {
 
   constructor() {
     this.address.arrive();
-    this.store = new Store({ ...initial, ...this.address.read() });
+    this.store = new Store({ ...initialState, ...this.address.read() });
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.theme();
@@ -197,7 +197,7 @@ export class Page implements App {
 
   show(w: Window): void {
     const n = clamp(w, this.limits());
-    if (!same(n, this.store.state.window)) this.store.set({ window: n });
+    if (!sameWindow(n, this.store.state.window)) this.store.set({ window: n });
   }
 
   reveal(s: Selection, start: bigint, end: bigint, followed: State["followed"] = null): void {
@@ -344,9 +344,11 @@ export class Page implements App {
     const n = this.lanes.length,
       least = this.timelines.reduce((m, t) => Math.min(m, t.height + this.spareSeen / n - t.lane.height), Infinity);
     const wanted =
-      innerHeight < largeScreen || this.store.state.dock !== initial.dock || this.timelines.some((t) => t.height === 0)
+      innerHeight < largeScreen ||
+      this.store.state.dock !== initialState.dock ||
+      this.timelines.some((t) => t.height === 0)
         ? 0
-        : Math.max(0, Math.min(Math.floor(least * n) - 24, Math.floor(innerHeight / 2) - initial.dock));
+        : Math.max(0, Math.min(Math.floor(least * n) - 24, Math.floor(innerHeight / 2) - initialState.dock));
     if (wanted === this.spare) return;
     this.spare = wanted;
     document.documentElement.style.setProperty("--dock", this.dock + "px");
@@ -368,7 +370,7 @@ export class Page implements App {
           this.client.json<States>(path + "states", time),
         ]);
         // the user may have chosen another time in the meantime
-        if (!same(w, this.store.state.orderWindow ?? w)) return;
+        if (!sameWindow(w, this.store.state.orderWindow ?? w)) return;
         // for a location, busy is the time of work; for a resource, it is the time in which there is
         // any claim
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
@@ -461,7 +463,7 @@ export class Page implements App {
     this.applyShifts();
     const panels = makePanels();
     this.panels = panels.map((p) => p.id);
-    const given = this.address.fitting(read(location.hash)),
+    const given = this.address.fitting(readFragment(location.hash)),
       window0 = given.window;
     this.store.set({ ...given, traces: metas.map((m) => m.id) });
     const s = this.store.state;
@@ -618,7 +620,7 @@ export class Page implements App {
     if (c.has("shift") || c.has("align")) {
       this.applyShifts();
       const w = clamp(s.window, this.limits());
-      if (!same(w, s.window)) this.store.set({ window: w });
+      if (!sameWindow(w, s.window)) this.store.set({ window: w });
       this.version++;
       if (s.selection) void p?.details.follow(s.selection);
     }
@@ -661,7 +663,7 @@ export class Page implements App {
       if (s.selection) p?.dock.choose(s.selection.lane);
     }
     if (c.has("dock")) {
-      if (s.dock !== initial.dock) this.spare = 0;
+      if (s.dock !== initialState.dock) this.spare = 0;
       document.documentElement.style.setProperty("--dock", this.dock + "px");
     }
     if (c.has("window") && this.timelines[0]?.pointer) p?.tooltip.hide();

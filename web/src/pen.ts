@@ -24,12 +24,12 @@ export type Pen = Pick<
   | "clip"
 >;
 
-/** stacks matches a letter with several combining marks. Such marks may extend far above and below the line. */
-const stacks = /\p{Mn}{2}/u;
+/** stackedMarks matches a letter with several combining marks. Such marks may extend far above and below the line. */
+const stackedMarks = /\p{Mn}{2}/u;
 
-/** write draws a text at (x, y). It clips marks outside of the lines from top to top + height. */
-export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
-  if (!stacks.test(text)) {
+/** drawText draws a text at (x, y). It clips marks outside of the lines from top to top + height. */
+export function drawText(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
+  if (!stackedMarks.test(text)) {
     g.fillText(text, x, y);
     return;
   }

@@ -5,7 +5,7 @@ import type { Hit } from "./hit";
 import type { Details } from "./details";
 import { exact, type Window } from "./time";
 import type { Timeline } from "./timeline";
-import { same, scaled } from "./view";
+import { sameWindow, scaleTicks } from "./view";
 
 /**
  * edgeReach is the largest distance, in CSS pixels, at which a click while measuring snaps to the
@@ -106,7 +106,7 @@ export class Picker {
     const w = this.app.store.state.window,
       { lane } = t,
       at = lane.toLocal(time),
-      within = lane.toLocal(time + scaled(w.to - w.from, edgeReach / Math.max(1, t.width))) - at;
+      within = lane.toLocal(time + scaleTicks(w.to - w.from, edgeReach / Math.max(1, t.width))) - at;
     try {
       const strip =
         h.depth >= 0 ? { depth: h.depth, depths: 1 } : h.row.stacked ? {} : { depths: Math.max(1, h.row.strips) };
@@ -133,7 +133,7 @@ export class Picker {
     );
     // the user may have selected another range in the meantime
     const now = this.app.store.state.range;
-    if (now && same(now, w) && from < to) this.app.store.set({ range: { from, to } });
+    if (now && sameWindow(now, w) && from < to) this.app.store.set({ range: { from, to } });
   }
 
   /**

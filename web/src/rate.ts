@@ -12,7 +12,7 @@ export interface Rate {
   high: number;
 }
 
-const made = new WeakMap<Tile, Map<Strip, Rate>>();
+const rateCache = new WeakMap<Tile, Map<Strip, Rate>>();
 
 /**
  * rateOf computes the rate of change for a strip of values. column is the duration of a column, in
@@ -20,8 +20,8 @@ const made = new WeakMap<Tile, Map<Strip, Rate>>();
  * Therefore, the rate is constant between two samples.
  */
 export function rateOf(t: Tile, s: Strip, column: number): Rate {
-  let known = made.get(t);
-  if (!known) made.set(t, (known = new Map<Strip, Rate>()));
+  let known = rateCache.get(t);
+  if (!known) rateCache.set(t, (known = new Map<Strip, Rate>()));
   const held = known.get(s);
   if (held) return held;
   const n = s.count,

@@ -95,7 +95,7 @@ export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks" | "rows">): 
   const tracks: Node[] = meta.tracks.map((t, i) => ({
     key: `t${i}`,
     label: t.name || `${t.sort || t.kind} ${t.id}`,
-    detail: detail(t),
+    detail: trackDetail(t),
     track: i,
     children: [],
   }));
@@ -155,7 +155,7 @@ function reaches(groups: TraceMeta["groups"], from: number, target: number): boo
   return false;
 }
 
-function detail(t: TrackInfo): string {
+function trackDetail(t: TrackInfo): string {
   if (t.kind === "resource") return `${t.sort || "resource"}, capacity ${t.capacity}${t.unit ? " " + t.unit : ""}`;
   if (t.kind === "counter") return `counter${t.unit ? ", " + t.unit : ""}`;
   return t.sort || t.kind;
@@ -326,7 +326,7 @@ export function layout(
     }
   };
   walk(tree, 0, needle === "");
-  return { rows, height: measure(rows, meta, o) };
+  return { rows, height: placeRows(rows, meta, o) };
 }
 
 /** canStack reports whether the claims of a track can be shown in a box of the height of its capacity. */

@@ -10,7 +10,7 @@ import { outline, type Piece, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { type Strip, StripKind, type Tile } from "./tile";
 import { seconds } from "./time";
-import { at, fraction, tickAt } from "./view";
+import { timeAtFraction, fraction, tickAt } from "./view";
 
 /** RowView maps the rows and times of a lane to the screen. */
 export abstract class RowView {
@@ -36,7 +36,7 @@ export abstract class RowView {
   }
   /** timeAt returns the time of the axis that is nearest to a CSS pixel. It is for the ends of intervals. */
   timeAt(x: number): bigint {
-    return at(this.app.store.state.window, x / Math.max(1, this.width));
+    return timeAtFraction(this.app.store.state.window, x / Math.max(1, this.width));
   }
 
   /** stripRect returns the upper edge and the height of a strip in a row, in pixels of the canvas. */

@@ -5,7 +5,7 @@ import { ink } from "./colors";
 import { el, printable } from "./dom";
 import { marksFor } from "./ruler";
 import { exact, short, type Window } from "./time";
-import { at, fraction, zoom } from "./view";
+import { timeAtFraction, fraction, zoom } from "./view";
 import type { Pen } from "./pen";
 import { wheelFactor } from "./wheel";
 
@@ -28,7 +28,7 @@ export class RulerBar {
       role: "img",
     });
     const time = (x: number): bigint =>
-      at(
+      timeAtFraction(
         app.store.state.window,
         Math.max(0, Math.min(1, (x - this.element.getBoundingClientRect().left) / Math.max(1, this.width))),
       );

@@ -88,13 +88,13 @@ export interface State {
 }
 
 /**
- * mostChoice is the largest number of characters that a choice may have in the address. It is
+ * maxChoiceLength is the largest number of characters that a choice may have in the address. It is
  * enough for most specifications.
  */
-export const mostChoice = 8000;
+export const maxChoiceLength = 8000;
 
-/** initial is the state of a page whose address has no fragment. */
-export const initial: State = {
+/** initialState is the state of a page whose address has no fragment. */
+export const initialState: State = {
   traces: [],
   window: { from: 0n, to: 1n },
   collapsed: new Set(),

@@ -62,10 +62,10 @@ export interface Layer {
 }
 
 /**
- * place returns the position of the columns of a grid on a screen that shows the window w in
+ * columnsOnScreen returns the position of the columns of a grid on a screen that shows the window w in
  * `width` pixels.
  */
-export function place(g: Grid, w: Window, width: number): { scale: number; offset: number } {
+export function columnsOnScreen(g: Grid, w: Window, width: number): { scale: number; offset: number } {
   const d = Number(w.to - w.from);
   let scale = (Number(g.to - g.from) * width) / (g.width * d);
   let offset = (Number(g.from - w.from) * width) / d;
@@ -146,7 +146,7 @@ export class TileCache {
     for (let i = list.length - 1; i >= 0; i--) {
       const e = list[i];
       if (e.grid.to <= w.from || e.grid.from >= w.to) continue;
-      const p = place(e.grid, w, width);
+      const p = columnsOnScreen(e.grid, w, width);
       const l: Layer = { entry: e, ...p };
       const whole = e.grid.from <= wantFrom && e.grid.to >= wantTo;
       if (whole && p.scale === 1) {
@@ -201,13 +201,14 @@ export class TileCache {
       const key = rowKey(r);
       if (key === null) continue;
       if (this.flying(key, v)) continue;
-      if (!(this.entries.get(key) ?? []).some((e) => e.depths >= v.depths && fits(e.grid, v, this.length))) out.push(r);
+      if (!(this.entries.get(key) ?? []).some((e) => e.depths >= v.depths && gridFits(e.grid, v, this.length)))
+        out.push(r);
     }
     return out;
   }
 
   private flying(key: string, v: View): boolean {
-    for (const f of this.flights) if (f.keys.has(key) && fits(f.grid, v, this.length)) return true;
+    for (const f of this.flights) if (f.keys.has(key) && gridFits(f.grid, v, this.length)) return true;
     return false;
   }
 
@@ -220,7 +221,7 @@ export class TileCache {
     }
     const grid = gridFor(v.window, v.width, this.length);
     if (!grid) return;
-    for (const f of this.flights) if (!fits(f.grid, v, this.length)) f.abort.abort();
+    for (const f of this.flights) if (!gridFits(f.grid, v, this.length)) f.abort.abort();
     const rows = this.missing(v);
     this.queue = [];
     const tracks = rows.filter((r) => r.track >= 0).sort((a, b) => a.track - b.track);
@@ -333,8 +334,8 @@ function sharpness(scale: number): number {
   return scale >= 1 ? 1 / scale : 0.5 + scale / 2;
 }
 
-/** fits reports whether a grid covers a view, and its columns are pixels of the view. */
-export function fits(g: Grid, v: View, length: bigint): boolean {
+/** gridFits reports whether a grid covers a view, and its columns are pixels of the view. */
+export function gridFits(g: Grid, v: View, length: bigint): boolean {
   // if the edge of the grid is near, it does not fit, so that the next one is requested early
   const end = length + 1n,
     d = v.window.to - v.window.from,
@@ -349,6 +350,6 @@ export function fits(g: Grid, v: View, length: bigint): boolean {
   return (
     g.from <= (part < visible ? part : visible) &&
     g.to >= to &&
-    place(g, v.window, Math.min(v.width, mostColumns)).scale === 1
+    columnsOnScreen(g, v.window, Math.min(v.width, mostColumns)).scale === 1
   );
 }

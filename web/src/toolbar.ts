@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { maxAutoLinks } from "./arrows";
 import { nextArrows, toggleMode, toggleTheme } from "./commands";
 import { attributePrefix, attributesOf, configuration, configure, showConfiguration } from "./configure";
-import { button, el, name, printable, select, spoken } from "./dom";
+import { button, el, name, printable, select, accessibleName } from "./dom";
 import { showHelp } from "./help";
 import { levelSteps } from "./rows";
 import type { State } from "./store";
@@ -263,7 +263,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
     resort.hidden = n.order !== "busy";
     unhide.hidden = n.hidden.size === 0;
     unhide.textContent = `+${n.hidden.size}`;
-    unhide.setAttribute("aria-label", spoken(unhide.textContent, unhide.title));
+    unhide.setAttribute("aria-label", accessibleName(unhide.textContent, unhide.title));
     on.timelines().forEach((t, i) => {
       if (t.shiftField && document.activeElement !== t.shiftField)
         t.shiftField.value = exact(n.shift[i] ?? 0n, app.axis);

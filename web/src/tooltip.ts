@@ -1,7 +1,7 @@
 // The tooltip next to the pointer.
 import { isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
-import { brief, bytes, count, el, name, percent, titled } from "./dom";
+import { shortenName, bytesText, count, el, name, percent, titled } from "./dom";
 import { drop, later } from "./later";
 import type { Hit } from "./hit";
 import { compact } from "./rowview";
@@ -44,8 +44,8 @@ export class Tooltip {
           "div",
           { class: "faint" },
           link.count > 1
-            ? `${count(link.count)} together, ${bytes(link.bytes)}`
-            : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}` +
+            ? `${count(link.count)} together, ${bytesText(link.bytes)}`
+            : `${link.kind === "message" ? bytesText(link.bytes) + ", " : ""}` +
                 `${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`,
         ),
       );
@@ -74,7 +74,7 @@ export class Tooltip {
           "b",
           {},
           el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.app.colors.other } }),
-          titled(region ? brief(lane.regionLabel(h.region, region.name)) : "no region"),
+          titled(region ? shortenName(lane.regionLabel(h.region, region.name)) : "no region"),
         ),
       );
       lines.push(

@@ -3,16 +3,16 @@
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { ColorMode } from "./colors";
-import { initial, type Marks, mostChoice, type State, type Theme } from "./store";
+import { initialState, type Marks, maxChoiceLength, type State, type Theme } from "./store";
 import type { Window } from "./time";
 
-function big(text: string | null): bigint | null {
+function parseBig(text: string | null): bigint | null {
   return text !== null && /^-?\d{1,40}$/.test(text) ? BigInt(text) : null;
 }
-function pair(text: string | null): Window | null {
+function parsePair(text: string | null): Window | null {
   const [a, b, rest] = (text ?? "").split("~");
-  const from = big(a ?? null),
-    to = big(b ?? null);
+  const from = parseBig(a ?? null),
+    to = parseBig(b ?? null);
   return rest === undefined && from !== null && to !== null && to > from ? { from, to } : null;
 }
 const rowName = /^\d+\/[a-z]+\d*$/,
@@ -36,8 +36,8 @@ export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
     : null;
 }
 
-/** bundle formats all fields of a selected bundle, because the server makes other bundles for other windows. */
-function bundle(lane: number, l: LinkInfo): string {
+/** formatBundle formats all fields of a selected bundle, because the server makes other bundles for other windows. */
+function formatBundle(lane: number, l: LinkInfo): string {
   return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join(".");
 }
 
@@ -63,17 +63,17 @@ function readBundle(v: string): State["link"] {
     : null;
 }
 
-/** write returns the fragment for a state, without "#". It leaves out initial values. */
-export function write(s: State): string {
+/** writeFragment returns the fragment for a state, without "#". It leaves out initial values. */
+export function writeFragment(s: State): string {
   const q = new URLSearchParams();
   if (s.traces.length > 0) q.set("t", s.traces.join(","));
   if (s.traces.length > 0) q.set("w", `${s.window.from}~${s.window.to}`);
   if (s.collapsed.size > 0) q.set("c", [...s.collapsed].join(","));
   if (s.hidden.size > 0) q.set("h", [...s.hidden].join(","));
-  if (s.order !== initial.order) q.set("o", s.order);
+  if (s.order !== initialState.order) q.set("o", s.order);
   if (s.order === "busy" && s.orderWindow) q.set("ow", `${s.orderWindow.from}~${s.orderWindow.to}`);
-  if (s.top !== initial.top) q.set("y", s.top);
-  if (s.levels !== initial.levels) q.set("l", String(s.levels));
+  if (s.top !== initialState.top) q.set("y", s.top);
+  if (s.levels !== initialState.levels) q.set("l", String(s.levels));
   if (!s.scaled) q.set("cs", "0");
   else if (!s.offsets) q.set("cs", "1");
   if (s.stripHeight !== initial.stripHeight) q.set("sh", String(s.stripHeight));
@@ -81,33 +81,33 @@ export function write(s: State): string {
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
   const k = s.link ? linkKey(s.link.lane, s.link.link) : null;
   if (k) q.set("k", `${k.lane}.${k.track}.${k.time}.${k.id}`);
-  if (s.link && s.link.link.count > 1) q.set("b", bundle(s.link.lane, s.link.link));
+  if (s.link && s.link.link.count > 1) q.set("b", formatBundle(s.link.lane, s.link.link));
   const f = s.followed && s.selection ? linkKey(s.followed.lane, s.followed.link) : null;
   if (f) q.set("fk", `${f.lane}.${f.track}.${f.time}.${f.id}`);
   if (s.range) q.set("r", `${s.range.from}~${s.range.to}`);
   if (s.marks.some((m) => m !== null)) q.set("m", s.marks.map((m) => (m === null ? "" : String(m))).join("~"));
   if (s.loose !== "") q.set("mu", s.loose);
   if (s.place !== null) q.set("at", String(s.place));
-  if (s.color !== initial.color) q.set("color", s.color);
+  if (s.color !== initialState.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
-  if (s.arrows !== initial.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
+  if (s.arrows !== initialState.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
   if (s.path) q.set("cp", "1");
   if (s.waits) q.set("wa", "1");
-  if (s.align !== initial.align) q.set("align", s.align);
+  if (s.align !== initialState.align) q.set("align", s.align);
   if (s.shift.some((x) => x !== 0n)) q.set("shift", s.shift.join(","));
-  if (s.panel !== initial.panel) q.set("p", s.panel);
-  if (s.dock !== initial.dock) q.set("d", String(s.dock));
-  if (s.theme !== initial.theme) q.set("theme", s.theme);
+  if (s.panel !== initialState.panel) q.set("p", s.panel);
+  if (s.dock !== initialState.dock) q.set("d", String(s.dock));
+  if (s.theme !== initialState.theme) q.set("theme", s.theme);
   for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
   // keep characters readable that need no escape in a fragment
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
 /**
- * keys maps each known key of a fragment to a description. It tells what the page shows instead if
+ * fragmentKeys maps each known key of a fragment to a description. It tells what the page shows instead if
  * it does not understand the value.
  */
-const keys: Readonly<Record<string, string>> = {
+const fragmentKeys: Readonly<Record<string, string>> = {
   t: "",
   w: "the whole is shown",
   c: "no group is folded for it",
@@ -115,7 +115,7 @@ const keys: Readonly<Record<string, string>> = {
   o: "rows are as in the file",
   ow: "rows are sorted by what is shown now",
   y: "rows are shown from the top",
-  l: `${initial.levels} levels are shown`,
+  l: `${initialState.levels} levels are shown`,
   sh: "rows fit the screen",
   cs: "the height of a claim is its amount",
   f: "",
@@ -140,8 +140,8 @@ const keys: Readonly<Record<string, string>> = {
   v: "the table is as it is by itself",
 };
 
-/** parts splits a fragment into pieces, each of which has a key and a value. */
-function parts(fragment: string): [string, string][] {
+/** fragmentPieces splits a fragment into pieces, each of which has a key and a value. */
+function fragmentPieces(fragment: string): [string, string][] {
   return [...new URLSearchParams(fragment.replace(/^#/, ""))];
 }
 
@@ -165,21 +165,21 @@ function readSelection(v: string): State["selection"] {
 }
 
 /**
- * read returns the state that a fragment describes. It leaves out damaged or unknown pieces. For
+ * readFragment returns the state that a fragment describes. It leaves out damaged or unknown pieces. For
  * each of them, it calls wrong with the piece and with the thing that the page shows instead.
  */
-export function read(
+export function readFragment(
   fragment: string,
   wrong: (piece: string, instead: string) => void = () => undefined,
 ): Partial<State> {
   const q = new Map<string, string>(),
     strange: string[] = [];
-  for (const [k, v] of parts(fragment)) {
+  for (const [k, v] of fragmentPieces(fragment)) {
     // an old address, or one written by hand, may have unknown keys
-    if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
+    if (fragmentKeys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`));
     else if (!q.has(k)) q.set(k, v);
   }
-  const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
+  const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), fragmentKeys[k] ?? "");
   // checked returns f of the value of a piece. If the piece is missing or f returns null, it returns
   // otherwise.
   const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
@@ -205,12 +205,12 @@ export function read(
   const out: Partial<State> = {};
   const traces = (q.get("t") ?? "").split(",").filter((x) => x !== "");
   if (traces.length > 0) out.traces = traces;
-  const w = checked("w", pair, null);
+  const w = checked("w", parsePair, null);
   if (w) out.window = w;
   out.collapsed = new Set(list("c", rowName));
   out.hidden = new Set(list("h", rowName));
-  out.order = checked<Order>("o", one("file", "name", "busy"), initial.order);
-  out.orderWindow = checked("ow", pair, null);
+  out.order = checked<Order>("o", one("file", "name", "busy"), initialState.order);
+  out.orderWindow = checked("ow", parsePair, null);
   out.top = list("y", topOfLane).join(",");
   out.levels = checked("l", whole(1, 255), initial.levels);
   out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
@@ -223,27 +223,27 @@ export function read(
   checked("fk", readLinkKey, null);
   const b = checked("b", readBundle, null);
   if (b) out.link = b;
-  out.range = checked("r", pair, null);
+  out.range = checked("r", parsePair, null);
   out.marks = checked<Marks>(
     "m",
     (v) => {
       const m = v.split("~"),
-        [a, b] = [big(m[0] ?? null), big(m[1] ?? null)];
+        [a, b] = [parseBig(m[0] ?? null), parseBig(m[1] ?? null)];
       return a === null && b === null ? null : [a, b];
     },
     [null, null],
   );
   out.loose = checked<string>("mu", one("1", "2", "12"), "");
-  out.place = checked("at", big, null);
-  out.color = checked<ColorMode>("color", one("region", "group", "track"), initial.color);
+  out.place = checked("at", parseBig, null);
+  out.color = checked<ColorMode>("color", one("region", "group", "track"), initialState.color);
   out.highlight = q.get("hl") ?? null;
   const a = checked("a", one("0", "1"), null);
-  out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
+  out.arrows = a === "1" ? "on" : a === "0" ? "off" : initialState.arrows;
   out.path = checked("cp", one("1"), null) === "1";
   out.waits = checked("wa", one("1"), null) === "1";
-  out.align = checked("align", one("start", "clock"), initial.align);
+  out.align = checked("align", one("start", "clock"), initialState.align);
   out.shift = (q.get("shift") ?? "").split(",").map((x) => {
-    const v = big(x);
+    const v = parseBig(x);
     if (v === null && x !== "") bad("shift", x);
     return v ?? 0n;
   });
@@ -251,7 +251,7 @@ export function read(
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
   out.choices = new Map(
-    parts(fragment)
+    fragmentPieces(fragment)
       .filter(([k]) => k === "v")
       .flatMap(([, x]) => {
         const m = /^([a-z]+)\.([a-z]+\d{0,7}):([\s\S]+)$/.exec(x),
@@ -283,7 +283,7 @@ export function readFollowed(fragment: string): LinkKey | null {
 }
 
 function readKey(fragment: string, key: string): LinkKey | null {
-  const k = parts(fragment).find(([x]) => x === key);
+  const k = fragmentPieces(fragment).find(([x]) => x === key);
   return k ? readLinkKey(k[1]) : null;
 }
 

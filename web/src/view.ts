@@ -8,9 +8,9 @@ import { floorDiv, type Window } from "./time";
  */
 export const leastTicks = 8n;
 
-/** at returns the time at a fraction of a window, from 0 (left edge) to 1 (right edge). */
-export function at(w: Window, fraction: number): bigint {
-  return w.from + scaled(w.to - w.from, fraction);
+/** timeAtFraction returns the time at a fraction of a window, from 0 (left edge) to 1 (right edge). */
+export function timeAtFraction(w: Window, fraction: number): bigint {
+  return w.from + scaleTicks(w.to - w.from, fraction);
 }
 
 /**
@@ -24,8 +24,8 @@ export function tickAt(w: Window, x: number, width: number): bigint {
   );
 }
 
-/** scaled multiplies a number of ticks by a floating-point factor, in integer arithmetic. */
-export function scaled(t: bigint, factor: number): bigint {
+/** scaleTicks multiplies a number of ticks by a floating-point factor, in integer arithmetic. */
+export function scaleTicks(t: bigint, factor: number): bigint {
   if (!Number.isFinite(factor)) return 0n;
   const big = Math.abs(factor) >= 2 ** 20;
   return big ? t * BigInt(Math.round(factor)) : (t * BigInt(Math.round(factor * 2 ** 32)) + 2n ** 31n) >> 32n;
@@ -59,44 +59,44 @@ export function clamp(w: Window, limits: Window): Window {
  * fraction `about` keeps its position.
  */
 export function zoom(w: Window, factor: number, about: number, limits: Window): Window {
-  const center = at(w, about);
-  let d = scaled(w.to - w.from, factor);
+  const center = timeAtFraction(w, about);
+  let d = scaleTicks(w.to - w.from, factor);
   // zooming out makes a window wider, in spite of rounding
   if (factor > 1 && d <= w.to - w.from) d = w.to - w.from + 1n;
   if (d < leastTicks) d = leastTicks;
-  const from = center - scaled(d, about);
+  const from = center - scaleTicks(d, about);
   return clamp({ from, to: from + d }, limits);
 }
 
 /** pan moves a window by a fraction of its width. */
 export function pan(w: Window, by: number, limits: Window): Window {
-  const d = scaled(w.to - w.from, by);
+  const d = scaleTicks(w.to - w.from, by);
   return clamp({ from: w.from + d, to: w.to + d }, limits);
 }
 
 /**
- * around returns a window with an interval in its middle. The interval fills at most the share
+ * windowAround returns a window with an interval in its middle. The interval fills at most the share
  * `part` of its width.
  */
-export function around(start: bigint, end: bigint, limits: Window, part = 0.5): Window {
-  let d = scaled(end - start, 1 / part);
+export function windowAround(start: bigint, end: bigint, limits: Window, part = 0.5): Window {
+  let d = scaleTicks(end - start, 1 / part);
   if (d < leastTicks) d = leastTicks;
   const from = (start + end) / 2n - d / 2n;
   return clamp({ from, to: from + d }, limits);
 }
 
-/** reveal moves a window so that a time is not outside of it or near its edge. The width stays the same. */
-export function reveal(w: Window, t: bigint, limits: Window): Window {
+/** windowShowing moves a window so that a time is not outside of it or near its edge. The width stays the same. */
+export function windowShowing(w: Window, t: bigint, limits: Window): Window {
   const f = fraction(w, t);
   return f >= 0.05 && f <= 0.95 ? w : pan(w, f - 0.5, limits);
 }
 
 /**
- * centred returns a window with a time in its middle. It has the width of w, or less if w covers
+ * centredWindow returns a window with a time in its middle. It has the width of w, or less if w covers
  * most of the limits. With the same width, such a window could not move, and the user would not
  * notice the new time.
  */
-export function centred(w: Window, t: bigint, limits: Window): Window {
+export function centredWindow(w: Window, t: bigint, limits: Window): Window {
   const most = limits.to - limits.from;
   let d = w.to - w.from;
   if (d * 2n > most) {
@@ -110,7 +110,7 @@ export function centred(w: Window, t: bigint, limits: Window): Window {
   return clamp({ from, to: from + d }, limits);
 }
 
-/** same reports whether two windows are equal. */
-export function same(a: Window, b: Window): boolean {
+/** sameWindow reports whether two windows are equal. */
+export function sameWindow(a: Window, b: Window): boolean {
   return a.from === b.from && a.to === b.to;
 }

@@ -8,8 +8,8 @@ import {
   departure,
   depthAt,
   spanAtEnd,
-  nearest,
-  opacity,
+  nearestSegment,
+  layerOpacity,
   type Segment,
   segments,
 } from "../src/arrows";
@@ -164,8 +164,8 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   )[0];
   expect(short).toMatchObject({ x0: 105, x1: 105 });
   const s = segments([arrow(1)], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300);
-  expect(nearest(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
-  expect(nearest(s, 150, 60, 5)).toBeNull();
+  expect(nearestSegment(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
+  expect(nearestSegment(s, 150, 60, 5)).toBeNull();
 });
 
 test("a click is for the span unless an arrow is right under it", () => {
@@ -211,9 +211,9 @@ test("arrows that lie on each other become translucent, others do not", () => {
     alone = at(500, 500);
   const dense = arrowDensity([...many, alone], 1000, 160);
   expect(dense(many[120])).toBeCloseTo(5, 5);
-  expect(opacity(dense(alone))).toBeGreaterThan(215);
+  expect(layerOpacity(dense(alone))).toBeGreaterThan(215);
   // one hides less than a fifth of the background, all of them half
-  const a = opacity(5) / 255;
+  const a = layerOpacity(5) / 255;
   expect(a).toBeLessThan(0.2);
   expect((1 - a) ** 5).toBeGreaterThan(0.45);
   // an arrow that is not on the screen lies on none

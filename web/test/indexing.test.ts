@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ApiError, errorText, type TraceState } from "../src/api";
-import { remaining, overviewWords, sizeOf } from "../src/indexing";
+import { remainingSeconds, overviewWords, sizeOf } from "../src/indexing";
 
 test("what remains follows from the progress since the first look", () => {
   // from 20 % to 40 % in 10 s: 60 % take 30 s
-  expect(remaining(0.2, 0.4, 10)).toBeCloseTo(30, 9);
-  expect(remaining(0.2, 0.4, 1)).toBeNull();
-  expect(remaining(0.2, 0.2, 100)).toBeNull();
+  expect(remainingSeconds(0.2, 0.4, 10)).toBeCloseTo(30, 9);
+  expect(remainingSeconds(0.2, 0.4, 1)).toBeNull();
+  expect(remainingSeconds(0.2, 0.2, 100)).toBeNull();
 });
 
 test("what the sums of a trace are is said in words", () => {

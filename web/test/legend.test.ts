@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { weigh } from "../src/legend";
+import { columnsByRegion } from "../src/legend";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
 
@@ -19,11 +19,11 @@ test("a region weighs the columns in its colour, in the window alone", () => {
       { track: 0, depth: 1, kind: 0, runs: [[2, 0, 100, 255, 255, 255, 7]] },
     ]),
   );
-  expect([...weigh(t, t.strips[0], 0, 100)]).toEqual([
+  expect([...columnsByRegion(t, t.strips[0], 0, 100)]).toEqual([
     [0, 90],
     [1, 10],
   ]);
-  expect([...weigh(t, t.strips[0], 60, 75)]).toEqual([
+  expect([...columnsByRegion(t, t.strips[0], 60, 75)]).toEqual([
     [0, 10],
     [1, 5],
   ]);
@@ -31,5 +31,5 @@ test("a region weighs the columns in its colour, in the window alone", () => {
 
 test("claims weigh by their part of the capacity", () => {
   const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 100, 255, 255, 51, 7]] }]));
-  expect([...weigh(t, t.strips[0], 0, 100)]).toEqual([[0, 20]]);
+  expect([...columnsByRegion(t, t.strips[0], 0, 100)]).toEqual([[0, 20]]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { decodeTile, runAt } from "../src/tile";
-import { within } from "../src/hit";
+import { timeInside } from "../src/hit";
 import { makeTile } from "./tiles";
 
 test("a tile by hand", () => {
@@ -92,12 +92,12 @@ test("the time that is asked for is one of the span's, wherever its pixels were 
   // 8 ticks in 20 columns, two and a half each: a span from 2 to 3 has those from 5 to 7, of the last one half
   const g = { from: 100n, to: 108n, width: 20 },
     t = { x: new Uint16Array([5, 12]), n: new Uint16Array([3, 8]), flags: new Uint8Array([all, 3]) };
-  expect([101n, 102n, 103n].map((time) => within(g, t, 0, time))).toEqual([102n, 102n, 102n]);
+  expect([101n, 102n, 103n].map((time) => timeInside(g, t, 0, time))).toEqual([102n, 102n, 102n]);
   // one that began in the second half of a column and goes on beyond the tile
-  expect([104n, 105n, 107n, 108n].map((time) => within(g, t, 1, time))).toEqual([105n, 105n, 107n, 108n]);
+  expect([104n, 105n, 107n, 108n].map((time) => timeInside(g, t, 1, time))).toEqual([105n, 105n, 107n, 108n]);
   // hundreds of ticks in a column: nothing is known of a span of one column
   expect(
-    within(
+    timeInside(
       { from: 0n, to: 100000n, width: 100 },
       { x: new Uint16Array([4]), n: new Uint16Array([1]), flags: new Uint8Array([all]) },
       0,

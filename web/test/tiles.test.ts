@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fits, gridFor } from "../src/tiles";
+import { gridFits, gridFor } from "../src/tiles";
 
 test("what is asked for a view is enough for it, wherever it lies", () => {
   const length = 51240000n;
@@ -8,17 +8,17 @@ test("what is asked for a view is enough for it, wherever it lies", () => {
       for (const d of [100000n, 19000000n, 21240000n]) {
         const view = { window: { from, to: from + d }, width, rows: [], depths: 8 },
           g = gridFor(view.window, width, length);
-        expect(g && fits(g, view, length), `${from} + ${d} in ${width}`).toBe(true);
+        expect(g && gridFits(g, view, length), `${from} + ${d} in ${width}`).toBe(true);
       }
 });
 
 test("a view far from what was asked for needs more", () => {
   const g = gridFor({ from: 20000000n, to: 21000000n }, 1000, 51240000n);
   if (!g) throw new Error("no grid");
-  expect(fits(g, { window: { from: 22000000n, to: 23000000n }, width: 1000, rows: [], depths: 8 }, 51240000n)).toBe(
+  expect(gridFits(g, { window: { from: 22000000n, to: 23000000n }, width: 1000, rows: [], depths: 8 }, 51240000n)).toBe(
     false,
   );
-  expect(fits(g, { window: { from: 20000000n, to: 20500000n }, width: 1000, rows: [], depths: 8 }, 51240000n)).toBe(
+  expect(gridFits(g, { window: { from: 20000000n, to: 20500000n }, width: 1000, rows: [], depths: 8 }, 51240000n)).toBe(
     false,
   );
 });

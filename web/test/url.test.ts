@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { initial, type State } from "../src/store";
-import { noticeOf, read, readFollowed, readLink, write } from "../src/url";
+import { initialState, type State } from "../src/store";
+import { noticeOf, readFragment, readFollowed, readLink, writeFragment } from "../src/url";
 
 const full: State = {
   traces: ["a1", "b2"],
@@ -40,10 +40,11 @@ const full: State = {
   ]),
 };
 
-test("a state comes back from its URL", () => expect({ ...initial, ...read("#" + write(full)) }).toEqual(full));
+test("a state comes back from its URL", () =>
+  expect({ ...initialState, ...readFragment("#" + writeFragment(full)) }).toEqual(full));
 
 test("an untouched state makes a short URL", () =>
-  expect(write({ ...initial, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
+  expect(writeFragment({ ...initialState, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
 
 test("damaged URLs give what begins", () => {
   for (const bad of [
@@ -55,11 +56,11 @@ test("damaged URLs give what begins", () => {
     "#v=profile&v=../x:1&v=profile.sort:",
     "#" + "~".repeat(1000),
   ]) {
-    const s = read(bad);
+    const s = readFragment(bad);
     expect(s.window).toBeUndefined();
     expect(s.traces).toBeUndefined();
     expect(s.selection).toBeNull();
-    expect(s.levels).toBe(initial.levels);
+    expect(s.levels).toBe(initialState.levels);
     expect(s.collapsed?.size).toBe(0);
     expect(s.theme).toBe("auto");
     expect(s.choices?.size).toBe(0);
@@ -68,8 +69,8 @@ test("damaged URLs give what begins", () => {
 
 test("choices of panels are read as they are written", () =>
   expect(
-    write({
-      ...initial,
+    writeFragment({
+      ...initialState,
       traces: ["a1"],
       window: { from: 0n, to: 100n },
       choices: new Map([
@@ -81,10 +82,10 @@ test("choices of panels are read as they are written", () =>
 test("what is damaged or unknown is told, with what is shown instead", () => {
   const told = (fragment: string): [string, string][] => {
     const out: [string, string][] = [];
-    read(fragment, (piece, instead) => out.push([piece, instead]));
+    readFragment(fragment, (piece, instead) => out.push([piece, instead]));
     return out;
   };
-  expect(told("#" + write(full))).toEqual([]);
+  expect(told("#" + writeFragment(full))).toEqual([]);
   for (const piece of [
     "w=5",
     "w=9~2",
@@ -137,17 +138,17 @@ test("a selected message comes back, and so does a bundle", () => {
     tag: "",
     communicator: "",
   };
-  expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({
+  expect(readLink(writeFragment({ ...full, link: { lane: 1, link } }))).toEqual({
     lane: 1,
     track: 4,
     time: 9007199254740993n,
     id: "3.17",
   });
-  expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
-  expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, unsent: true } } }))?.track).toBe(5);
+  expect(readLink(writeFragment({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
+  expect(readLink(writeFragment({ ...full, link: { lane: 1, link: { ...link, unsent: true } } }))?.track).toBe(5);
   const many = { lane: 1, link: { ...link, id: "", count: 2 } };
-  expect(read(write({ ...full, link: many })).link).toEqual(many);
-  expect(read(write({ ...full, link: { lane: 1, link } })).link).toBeUndefined();
+  expect(readFragment(writeFragment({ ...full, link: many })).link).toEqual(many);
+  expect(readFragment(writeFragment({ ...full, link: { lane: 1, link } })).link).toBeUndefined();
 });
 
 test("the message that led to a selection is named", () => {
@@ -163,8 +164,8 @@ test("the message that led to a selection is named", () => {
       communicator: 0,
     },
     selection = { lane: 1, track: 4, depth: 0, time: 5n };
-  const url = write({
-    ...initial,
+  const url = writeFragment({
+    ...initialState,
     traces: ["a1", "b2"],
     window: { from: 0n, to: 9n },
     selection,
@@ -172,7 +173,9 @@ test("the message that led to a selection is named", () => {
   });
   expect(readFollowed("#" + url)).toEqual({ lane: 1, track: 3, time: 9007199254740993n, id: "m7" });
   // without what it led to it says nothing
-  expect(readFollowed("#" + write({ ...initial, traces: ["a1"], followed: { lane: 1, link } }))).toBeNull();
+  expect(
+    readFollowed("#" + writeFragment({ ...initialState, traces: ["a1"], followed: { lane: 1, link } })),
+  ).toBeNull();
 });
 
 test("the former address of a panel opens it, with its choices", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { marksFor } from "../src/ruler";
-import { gridFor, mostColumns, place } from "../src/tiles";
-import { centred, clamp, fraction, leastTicks, pan, scaled, zoom, tickAt } from "../src/view";
+import { gridFor, mostColumns, columnsOnScreen } from "../src/tiles";
+import { centredWindow, clamp, fraction, leastTicks, pan, scaleTicks, zoom, tickAt } from "../src/view";
 
 const limits = { from: 0n, to: 1000000n };
 const far = 9007199254740993n; // 2^53 + 1
@@ -33,14 +33,14 @@ test("far from zero no tick is lost", () => {
   const w = { from: far, to: far + 1000n };
   expect(pan(w, 0.001, { from: 0n, to: far * 2n })).toEqual({ from: far + 1n, to: far + 1001n });
   expect(fraction(w, far + 500n)).toBe(0.5);
-  expect(scaled(1000n, 0.5)).toBe(500n);
+  expect(scaleTicks(1000n, 0.5)).toBe(500n);
 });
 
 test("a grid's columns are the screen's pixels", () => {
   const w = { from: 300000n, to: 400000n },
     g = gridFor(w, 1000, 999999n);
   expect(g).toEqual({ from: 250000n, to: 450000n, width: 2000 });
-  if (g) expect(place(g, w, 1000)).toEqual({ scale: 1, offset: -500 });
+  if (g) expect(columnsOnScreen(g, w, 1000)).toEqual({ scale: 1, offset: -500 });
 });
 
 test("a grid is cut to the trace and to the server's limit", () => {
@@ -53,11 +53,11 @@ test("with few ticks a pixel a grid has whole windows, so that columns stay exac
   const w = { from: far, to: far + 100n },
     g = gridFor(w, 1000, far * 2n);
   expect(g).toEqual({ from: far - 100n, to: far + 200n, width: 3000 });
-  if (g) expect(place(g, w, 1000)).toEqual({ scale: 1, offset: -1000 });
+  if (g) expect(columnsOnScreen(g, w, 1000)).toEqual({ scale: 1, offset: -1000 });
 });
 
 test("tiles of another scale are placed between pixels", () => {
-  const p = place({ from: 0n, to: 1000n, width: 100 }, { from: 250n, to: 750n }, 100);
+  const p = columnsOnScreen({ from: 0n, to: 1000n, width: 100 }, { from: 250n, to: 750n }, 100);
   expect(p).toEqual({ scale: 2, offset: -50 });
 });
 
@@ -92,16 +92,16 @@ test("far from zero the ruler has a base and the distances from it", () => {
 test("going to a time brings it into the middle, and near where all is shown", () => {
   const limits = { from: 0n, to: 1000000n };
   const middle = (w: { from: bigint; to: bigint }): bigint => (w.from + w.to) / 2n;
-  const whole = centred(limits, 400000n, limits);
+  const whole = centredWindow(limits, 400000n, limits);
   expect(middle(whole)).toBe(400000n);
   expect(whole.to - whole.from).toBe(100000n);
-  const near = centred(limits, 4000n, limits);
+  const near = centredWindow(limits, 4000n, limits);
   expect(middle(near)).toBe(4000n);
-  const zoomed = centred({ from: 0n, to: 3000n }, 400000n, limits);
+  const zoomed = centredWindow({ from: 0n, to: 3000n }, 400000n, limits);
   expect(zoomed).toEqual({ from: 398500n, to: 401500n });
   // at the very ends the middle cannot be reached
-  expect(centred(limits, 0n, limits)).toEqual({ from: 0n, to: 1000n });
-  expect(centred(limits, 999999n, limits).to).toBe(1000000n);
+  expect(centredWindow(limits, 0n, limits)).toEqual({ from: 0n, to: 1000n });
+  expect(centredWindow(limits, 999999n, limits).to).toBe(1000000n);
 });
 
 test("a point lies in the tick that has begun last", () => {

@@ -4,7 +4,7 @@ import type { BehaviourClass, Behaviours } from "../answers";
 import type { App } from "../app";
 import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
-import { type Extra, forget, showInterval, type Source } from "../extras";
+import { type Extra, removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { chooser, usualChoice } from "./objects";
@@ -75,7 +75,7 @@ export const behaviourSource: Source = {
       usual = r?.classes[r.usual];
     return c && usual ? [explained(lane, c, usual)] : [];
   },
-  remove: (app) => forget(app, "behaviour.class"),
+  remove: (app) => removeChoice(app, "behaviour.class"),
 };
 
 /** Row is a class with its index. */

@@ -7,8 +7,8 @@ import type { Lane } from "../lane";
 import { exact, parse, short, type Window } from "../time";
 import { makeTable, type Table } from "./table";
 
-/** most is the largest number of calls in the list. */
-const most = 1000;
+/** maxCalls is the largest number of calls in the list. */
+const maxCalls = 1000;
 
 /** Calls is the answer of /calls. more is set if the answer leaves out calls. */
 interface Calls {
@@ -85,17 +85,17 @@ export function goCall(
   );
 }
 
-/** mostLeast is the largest minimal duration that the server accepts. Every call is shorter. */
-const mostLeast = 1n << 62n;
+/** maxLeast is the largest minimal duration that the server accepts. Every call is shorter. */
+const maxLeast = 1n << 62n;
 
 /**
- * leastOf reads a minimal duration such as "> 1 ms" and returns it in ticks. It returns null for an
+ * parseLeast reads a minimal duration such as "> 1 ms" and returns it in ticks. It returns null for an
  * invalid text.
  */
-export function leastOf(text: string, lane: Lane): bigint | null {
+export function parseLeast(text: string, lane: Lane): bigint | null {
   const t = text.replace(/^\s*[>\u2265]?=?/, "");
   const least = t.trim() === "" ? 0n : parse(t, lane.clock);
-  return least === null || least < 0n ? null : least < mostLeast ? least : mostLeast;
+  return least === null || least < 0n ? null : least < maxLeast ? least : maxLeast;
 }
 
 /** controls returns the fields for the choices of the panel: the region, the minimal duration, and the kind. */
@@ -184,7 +184,7 @@ function callTable(app: App, { lane, window: w, axis }: Scope, tools: Tools, r: 
       order: 2,
       memory: tools,
       run: tools.run,
-      left: r.more ? `the ${count(most)} longest; there are more` : "",
+      left: r.more ? `the ${count(maxCalls)} longest; there are more` : "",
       click: (c) => goCall(app, lane, axis, c),
       clickHint: "go to this call",
     },
@@ -202,7 +202,7 @@ export function calls(): Panel {
       const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(),
         s = app.store.state;
       const region = tools.get("region") || (s.highlight !== null && names.includes(s.highlight) ? s.highlight : ""),
-        least = leastOf(tools.get("least"), lane);
+        least = parseLeast(tools.get("least"), lane);
       const kind = tools.get("kind") === "claim" ? "claim" : "region";
       tools.bar.append(...controls(lane, tools, names, region, kind));
       tools.csv(null);
@@ -227,7 +227,7 @@ export function calls(): Panel {
       }
       const r = await app.client.json<Calls>(
         `traces/${encodeURIComponent(lane.meta.id)}/calls`,
-        { regions, kind, from: w.from, to: w.to, least, limit: most },
+        { regions, kind, from: w.from, to: w.to, least, limit: maxCalls },
         tools.signal,
       );
       const t = callTable(app, scope, tools, r);

@@ -37,8 +37,8 @@ export function countAnswers(answers: readonly Defects[]): DefectCount {
   return { count: all.length + more, words, bad: errors > 0 };
 }
 
-/** nearby is the number of events of a row that are shown around a defect. */
-const nearby = 20n;
+/** eventsAround is the number of events of a row that are shown around a defect. */
+const eventsAround = 20n;
 
 /**
  * Place is the place of a defect. track is -1 if the defect concerns no track, and time is null if
@@ -65,8 +65,8 @@ export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<T
 /** noPlace is the explanation that is shown for a click that has no effect. */
 const noPlace = "It is about the trace, or a file, as a whole: no row and no time is known.";
 
-/** go moves the window to the place of a defect, and marks the time. */
-function go(app: App, lane: Lane, { track, time, ends }: Place): void {
+/** goDefect moves the window to the place of a defect, and marks the time. */
+function goDefect(app: App, lane: Lane, { track, time, ends }: Place): void {
   const t = lane.meta.tracks[track],
     s = app.store.state;
   if (time === null) {
@@ -84,7 +84,7 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   // current one
   const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n,
     least = lane.length / 100n + 10n;
-  const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n),
+  const wanted = lane.toAxis(eventsAround * between > least ? eventsAround * between : least) - lane.toAxis(0n),
     shown = s.window.to - s.window.from,
     size = wanted < shown ? wanted : shown;
   app.store.set({ marks: [at, null], loose: "" });
@@ -166,7 +166,7 @@ export function defects(): Panel {
           run: tools.run,
           filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`,
           clickHint: "go there",
-          click: (d) => go(app, lane, place(d)),
+          click: (d) => goDefect(app, lane, place(d)),
           idle: (d) => (known(d) ? "" : noPlace),
         },
       );

@@ -4,7 +4,7 @@ import type { Distance } from "../answers";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
-import { type Extra, forget, showInterval, type Source, type Tone } from "../extras";
+import { type Extra, removeChoice, showInterval, type Source, type Tone } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";
 import { hasClaims } from "./objects";
@@ -60,7 +60,7 @@ export const distanceSource: Source = {
     });
     return [one(app.lanes[0], d.first, "good", "in the reference"), one(lane, d.second, "bad", "here")];
   },
-  remove: (app) => forget(app, "distance.trace"),
+  remove: (app) => removeChoice(app, "distance.trace"),
 };
 
 /** Row is the distance of a trace from the reference. */

@@ -7,11 +7,11 @@ import { short } from "../time";
 import { programOf } from "./parts";
 import { makeTable } from "./table";
 
-/** low is the value below which a factor is emphasised. */
-const low = 0.8;
+/** lowFactor is the value below which a factor is emphasised. */
+const lowFactor = 0.8;
 
-/** tone returns the colour for a factor: from red for 0.5 through yellow to green for 1. */
-export function tone(value: number): string {
+/** toneColor returns the colour for a factor: from red for 0.5 through yellow to green for 1. */
+export function toneColor(value: number): string {
   const x = Math.max(0, Math.min(1, (value - 0.5) / 0.5));
   return `hsl(${Math.round(120 * x)} 65% 45%)`;
 }
@@ -57,7 +57,7 @@ export function efficiency(): Panel {
           },
           {
             title: "value",
-            show: (f) => el("span", { class: f.value < low ? "low" : "" }, f.value.toFixed(3)),
+            show: (f) => el("span", { class: f.value < lowFactor ? "low" : "" }, f.value.toFixed(3)),
             sort: (f) => f.value,
             csv: (f) => f.value,
           },
@@ -67,7 +67,7 @@ export function efficiency(): Panel {
             show: (f) =>
               el("span", {
                 class: "bar",
-                style: { width: `${100 * Math.max(0, Math.min(1, f.value))}%`, background: tone(f.value) },
+                style: { width: `${100 * Math.max(0, Math.min(1, f.value))}%`, background: toneColor(f.value) },
               }),
           },
         ],

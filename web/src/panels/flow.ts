@@ -5,7 +5,7 @@ import { ApiError } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
-import { forget, showInterval, type Source } from "../extras";
+import { removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { Overlay } from "../overlays";
 import { exact, short } from "../time";
@@ -16,8 +16,8 @@ import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 /** units lists the time units of throughput and latency. */
 const units = ["ns", "us", "ms", "s", "min", "h"];
 
-/** texts lists the parameters that the user types, each with its meaning and an example. */
-const texts: readonly (readonly [what: string, label: string, example: string])[] = [
+/** textParameters lists the parameters that the user types, each with its meaning and an example. */
+const textParameters: readonly (readonly [what: string, label: string, example: string])[] = [
   ["begin", "Events at which objects come", "come: start A"],
   ["end", "Events at which objects leave", "leave: end G"],
   ["events", "Events that are counted", "count: end G"],
@@ -32,7 +32,7 @@ function queryOf(app: App, lane: Lane): Record<string, string | undefined> | nul
   return m
     ? {
         [m[1]]: m[2],
-        ...Object.fromEntries(texts.map(([what]) => [what, get(what)])),
+        ...Object.fromEntries(textParameters.map(([what]) => [what, get(what)])),
         per: get("per"),
         shorten: get("shorten"),
         since: from?.toString(),
@@ -90,11 +90,11 @@ export const flowSource: Source = {
       },
     ];
   },
-  remove: (app) => forget(app, "flow.signals"),
+  remove: (app) => removeChoice(app, "flow.signals"),
 };
 
-/** six formats a number with six digits, as the command line does. */
-const six = (v: number): string => String(Number(v.toPrecision(6)));
+/** formatSix formats a number with six digits, as the command line does. */
+const formatSix = (v: number): string => String(Number(v.toPrecision(6)));
 
 /** controls returns the fields for the choices of the panel. */
 function controls(lane: Lane, tools: Tools): HTMLElement {
@@ -112,7 +112,7 @@ function controls(lane: Lane, tools: Tools): HTMLElement {
     objects.select,
     objects.input,
     objects.list,
-    ...texts.map(([what, label, example]) => {
+    ...textParameters.map(([what, label, example]) => {
       const input = el("input", {
         type: "search",
         class: "narrow",
@@ -149,7 +149,7 @@ function signalTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): HT
     f: (s: FlowSignal) => number,
   ): Parameters<typeof makeTable<FlowSignal>>[0][number] => ({
     title,
-    show: (s) => six(f(s)),
+    show: (s) => formatSix(f(s)),
     sort: f,
   });
   return makeTable<FlowSignal>(

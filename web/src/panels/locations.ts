@@ -2,11 +2,11 @@
 // waiting, and the messages. The user can sort it to find the slowest location.
 import type { LocationRow, States } from "../api";
 import type { App } from "../app";
-import { bytes, count, el, nameless, percent, printable } from "../dom";
+import { bytesText, count, el, nameless, percent, printable } from "../dom";
 import type { Panel, Scope } from "../dock";
 import type { Lane } from "../lane";
 import { short } from "../time";
-import { parts, type State, stateColors, states } from "./parts";
+import { stateShares, type State, stateColors, states } from "./parts";
 import { type Column, makeTable } from "./table";
 
 const hints: Record<State, string> = {
@@ -32,7 +32,7 @@ type Row = ReturnType<typeof rowsOf>[number];
 
 /** stateBar returns a bar with the times of work, communication and waiting. */
 function stateBar(x: Row): HTMLElement {
-  const p = x.state && parts(x.state);
+  const p = x.state && stateShares(x.state);
   return el(
     "span",
     { class: "stack" },
@@ -55,7 +55,7 @@ function stateColumns(lane: Lane): Column<Row>[] {
       title: k,
       hint: hints[k],
       show: (x) =>
-        x.state ? el("span", { title: percent(parts(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock)) : "–",
+        x.state ? el("span", { title: percent(stateShares(x.state)[k]) }, short(BigInt(x.state[k]), lane.clock)) : "–",
       sort: (x) => ticks(x, k),
       csv: (x) => x.state?.[k] ?? "",
       unit: "ticks",
@@ -144,7 +144,7 @@ const messageColumns: readonly Column<Row>[] = [
   },
   {
     title: "sent bytes",
-    show: (x) => bytes(x.sentBytes),
+    show: (x) => bytesText(x.sentBytes),
     sort: (x) => x.sentBytes,
     csv: (x) => x.sentBytes,
   },
@@ -158,7 +158,7 @@ const messageColumns: readonly Column<Row>[] = [
   {
     title: "received bytes",
     hint: "of messages received in this time, as their sends have it",
-    show: (x) => bytes(x.receivedBytes),
+    show: (x) => bytesText(x.receivedBytes),
     sort: (x) => x.receivedBytes,
     csv: (x) => x.receivedBytes,
   },

@@ -1,7 +1,7 @@
 // The panel of messages. It shows the communication matrix.
 import type { LinkInfo, LinkSet, MatrixCell } from "../api";
 import type { App } from "../app";
-import { bytes, count, el, name, printable, select } from "../dom";
+import { bytesText, count, el, name, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { type Bitmap, fill, pack } from "../raster";
@@ -107,7 +107,7 @@ function measureText(measure: Measure, v: number, lane: Lane): string {
   return measure === "count"
     ? count(v)
     : measure === "bytes"
-      ? bytes(v)
+      ? bytesText(v)
       : shortMean(meanOf(BigInt(Math.round(v * 1000)), 1000), lane.clock);
 }
 
@@ -128,7 +128,7 @@ function messageColumns(lane: Lane, bundled: boolean): Column<LinkInfo>[] {
       csv: (l) => BigInt(l.to.time) - BigInt(l.from.time),
       unit: "ticks",
     },
-    { title: "bytes", show: (l) => bytes(l.bytes), sort: (l) => l.bytes, csv: (l) => l.bytes },
+    { title: "bytes", show: (l) => bytesText(l.bytes), sort: (l) => l.bytes, csv: (l) => l.bytes },
     {
       title: "tag",
       show: (l) => String(l.tag ?? ""),
@@ -218,7 +218,7 @@ function pairColumns(lane: Lane): Column<MatrixCell>[] {
       csv: (c) => lane.fullName(c.destination),
     },
     { title: "count", show: (c) => count(c.count), sort: (c) => c.count, csv: (c) => c.count },
-    { title: "bytes", show: (c) => bytes(c.bytes), sort: (c) => c.bytes, csv: (c) => c.bytes },
+    { title: "bytes", show: (c) => bytesText(c.bytes), sort: (c) => c.bytes, csv: (c) => c.bytes },
     {
       title: "min",
       hint: "shortest transfer",
@@ -366,7 +366,11 @@ function* paintHeatMap(m: Matrix, h: HeatMap): Generator<void, void> {
       v = measured(m.measure, c);
     if (i === undefined || j === undefined) return;
     h.pairAt.set(i * n + j, c);
-    fill(b, { x: at(j), y: at(i), w: wide, h: wide }, pack(heat(h.high > 0 ? level(v, h.high) : 0, colors.dark)));
+    fill(
+      b,
+      { x: at(j), y: at(i), w: wide, h: wide },
+      pack(heatColor(h.high > 0 ? heatLevel(v, h.high) : 0, colors.dark)),
+    );
   });
   h.canvas.width = h.canvas.height = edge;
   h.canvas
@@ -392,7 +396,7 @@ function followPointer(m: Matrix, { canvas, cell, pairAt }: HeatMap, info: HTMLE
       " → ",
       name(lane.fullName(tracks[j])),
       c
-        ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ` +
+        ? `: ${count(c.count)} messages, ${bytesText(c.bytes)}, ` +
             `${c.min === "" ? "none of them received" : `${transferTime(c.min, lane)} to ${transferTime(c.max, lane)}`}`
         : ": none",
     );
@@ -417,7 +421,7 @@ function colorScale({ app, scope, measure }: Matrix, high: number): HTMLElement 
         width: "90px",
         height: "9px",
         background:
-          `linear-gradient(90deg, ` + `${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})`,
+          `linear-gradient(90deg, ` + `${[0, 0.25, 0.5, 0.75, 1].map((f) => heatColor(f, app.colors.dark)).join(",")})`,
       },
     }),
     " ",
@@ -433,18 +437,18 @@ const mostNamed = 40,
   mostFine = 2048;
 
 /**
- * level maps a value to a number from 0 (for the value 0) to 1 (for the value high), on a
+ * heatLevel maps a value to a number from 0 (for the value 0) to 1 (for the value high), on a
  * logarithmic scale.
  */
-export function level(v: number, high: number): number {
+export function heatLevel(v: number, high: number): number {
   return v <= 0 ? 0 : Math.log1p(v) / Math.log1p(high);
 }
 
 /**
- * heat returns the colour for a level. The higher the level, the darker is the colour on a light
+ * heatColor returns the colour for a level. The higher the level, the darker is the colour on a light
  * page, and the lighter on a dark page.
  */
-function heat(f: number, dark: boolean): string {
+function heatColor(f: number, dark: boolean): string {
   const stops = dark
     ? [
         [38, 50, 84],

@@ -1,7 +1,7 @@
 // The panel of bookmarks: places and windows with a text.
 import { type Note, errorText } from "../api";
 import type { App } from "../app";
-import { button, el, name, spoken } from "../dom";
+import { button, el, name, accessibleName } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
 import type { Lane } from "../lane";
@@ -40,7 +40,7 @@ function addButton(app: App, add: () => void): HTMLElement {
   const adds = button("", "Add a note for the range, else the window", add);
   const label = (): void => {
     adds.textContent = "Add for " + (app.store.state.range ? "range" : "window");
-    adds.setAttribute("aria-label", spoken(adds.textContent, adds.title));
+    adds.setAttribute("aria-label", accessibleName(adds.textContent, adds.title));
   };
   const off = app.store.listen((c) => {
     if (c.has("range")) {

@@ -1,6 +1,6 @@
 // The panel of general facts about the trace: numbers of its index, and the answer of /info.
 import { isAbort, errorText } from "../api";
-import { bytes, count, el, name, printable } from "../dom";
+import { bytesText, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import type { Lane } from "../lane";
 import { exact } from "../time";
@@ -38,7 +38,7 @@ interface Info {
 /** mostRows is the largest number of rows that a list shows. */
 const mostRows = 200;
 
-function some(n: number, one: string, many = one + "s"): string {
+function countWords(n: number, one: string, many = one + "s"): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
@@ -54,8 +54,8 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
     [
       "size",
       i.files && i.files.length > 1
-        ? `${bytes(i.files.reduce((n, f) => n + f.size, 0))} in ${some(i.files.length, "file")}`
-        : bytes(m.bytes),
+        ? `${bytesText(i.files.reduce((n, f) => n + f.size, 0))} in ${countWords(i.files.length, "file")}`
+        : bytesText(m.bytes),
     ],
   ];
   if (m.epoch)
@@ -92,7 +92,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
     count(m.events),
     (i.derived ? `, ${count(i.derived)} of them follow from others` : "") +
       (beside > 0 && i.missing === undefined
-        ? `, besides ${some(beside, "marker, snapshot or summary", "markers, snapshots and summaries")}`
+        ? `, besides ${countWords(beside, "marker, snapshot or summary", "markers, snapshots and summaries")}`
         : ""),
   ]);
   const tracks = m.tracks.filter((t) => t.events > 0 && t.kind !== "communicator").length,
@@ -110,7 +110,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   ] as const;
   const made = sorts
     .filter(([kind]) => spans(kind) > 0)
-    .map(([kind, one, what, n]) => some(spans(kind), one) + (n > 0 ? ` of ${some(n, what)}` : ""));
+    .map(([kind, one, what, n]) => countWords(spans(kind), one) + (n > 0 ? ` of ${countWords(n, what)}` : ""));
   out.push(["spans", count(m.spans), made.length > 0 ? ": " + made.join(", ") : ""]);
   if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length)]);
   out.push(["links", count(m.links), ": messages that were received, dependencies, forks and joins"]);
@@ -124,14 +124,14 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
       ? count(m.defects)
       : errors + warnings === 0
         ? "none"
-        : `${some(errors, "error")}, ${some(warnings, "warning")}`,
+        : `${countWords(errors, "error")}, ${countWords(warnings, "warning")}`,
     errors === undefined || errors + warnings > 0 ? " found while reading: see Defects" : "",
   ]);
   return out;
 }
 
-/** list creates a table that the user can fold. It returns "" if there are no rows. */
-function list(
+/** listTable creates a table that the user can fold. It returns "" if there are no rows. */
+function listTable(
   title: string,
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -156,7 +156,7 @@ function list(
   return d;
 }
 
-function value(x: unknown): string {
+function valueText(x: unknown): string {
   return typeof x === "number"
     ? formatValue(x)
     : x === null || x === undefined
@@ -166,8 +166,8 @@ function value(x: unknown): string {
         : String(x as string | boolean);
 }
 
-/** lists returns the tables of facts, such as the table of locations. */
-function lists(i: Info): (HTMLElement | string)[] {
+/** factTables returns the tables of facts, such as the table of locations. */
+function factTables(i: Info): (HTMLElement | string)[] {
   const l = i.locations ?? [],
     s = i.signals ?? [],
     f = i.files ?? [],
@@ -180,14 +180,14 @@ function lists(i: Info): (HTMLElement | string)[] {
     i.missing !== undefined
       ? el("p", { class: "faint" }, "Numbers by kind and location are from sums that the trace keeps of itself.")
       : "",
-    list(
-      some(p.length, "property", "properties"),
+    listTable(
+      countWords(p.length, "property", "properties"),
       ["property", "value"],
-      p.map(([x, v]) => [x, value(v)]),
+      p.map(([x, v]) => [x, valueText(v)]),
       true,
     ),
-    list(
-      some(k.length, "kind of event", "kinds of events"),
+    listTable(
+      countWords(k.length, "kind of event", "kinds of events"),
       ["kind", ...(i.derived ? ["that follow from others"] : []), "records"],
       k.map((x) => [
         x.name.replaceAll("-", " "),
@@ -196,18 +196,18 @@ function lists(i: Info): (HTMLElement | string)[] {
       ]),
       true,
     ),
-    list(
-      some(f.length, "file"),
+    listTable(
+      countWords(f.length, "file"),
       ["file", "size"],
-      f.map((x) => [x.path, bytes(x.size)]),
+      f.map((x) => [x.path, bytesText(x.size)]),
     ),
-    list(
-      some(l.length, "location"),
+    listTable(
+      countWords(l.length, "location"),
       ["location", "of", "kind", "events"],
       l.map((x) => [x.name ?? x.id, x.group ?? "", x.kind, count(x.events)]),
     ),
-    list(
-      some(r.length, "resource"),
+    listTable(
+      countWords(r.length, "resource"),
       ["resource", "capacity", "claims"],
       r.map((x) => [
         x.name ?? x.id,
@@ -215,18 +215,18 @@ function lists(i: Info): (HTMLElement | string)[] {
         count(x.count),
       ]),
     ),
-    list(
-      some(s.length, "counter or signal", "counters and signals"),
+    listTable(
+      countWords(s.length, "counter or signal", "counters and signals"),
       ["counter", "unit", "least", "greatest", "values"],
-      s.map((x) => [x.name ?? x.id, x.unit ?? "", value(x.min), value(x.max), count(x.events)]),
+      s.map((x) => [x.name ?? x.id, x.unit ?? "", valueText(x.min), valueText(x.max), count(x.events)]),
     ),
-    list(
-      some(a.length, "attribute") + " of events",
+    listTable(
+      countWords(a.length, "attribute") + " of events",
       ["attribute", "used"],
-      a.map((x) => [x.name, some(x.uses, "time")]),
+      a.map((x) => [x.name, countWords(x.uses, "time")]),
     ),
-    list(
-      some(d.length, "kind of definition", "kinds of definitions"),
+    listTable(
+      countWords(d.length, "kind of definition", "kinds of definitions"),
       ["definition", "records"],
       d.map((x) => [x.type, count(x.count)]),
     ),
@@ -257,7 +257,7 @@ export function overview(): Panel {
         .json<Info>(`traces/${encodeURIComponent(lane.meta.id)}/info`, {}, tools.signal)
         .then((i) => {
           say(i);
-          right.replaceChildren(...lists(i));
+          right.replaceChildren(...factTables(i));
         })
         .catch((e: unknown) => {
           if (!isAbort(e))

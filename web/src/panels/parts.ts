@@ -12,10 +12,10 @@ export type State = keyof typeof stateColors;
 export const states: readonly State[] = ["busy", "overhead", "idle"];
 
 /**
- * parts returns the share of each state in the total time, from 0 to 1. If the total is 0, all
+ * stateShares returns the share of each state in the total time, from 0 to 1. If the total is 0, all
  * shares are 0.
  */
-export function parts(t: StateTimes): Record<State, number> {
+export function stateShares(t: StateTimes): Record<State, number> {
   const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
     part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };

@@ -8,16 +8,16 @@ import type { Lane } from "../lane";
 import { exact, short } from "../time";
 import { type Column, makeTable, type Table } from "./table";
 
-/** outside is the name for time in which no region is open. */
-const outside = "(outside of all regions)";
+/** outsideName is the name for time in which no region is open. */
+const outsideName = "(outside of all regions)";
 
 type Region = CriticalPath["regions"][number];
 type Location = CriticalPath["locations"][number];
 type Gain = CriticalPath["gains"][number];
 type Piece = CriticalPath["pieces"][number];
 
-/** part returns a time as a share of another one, from 0 to 1. */
-function part(time: string, of: string): number {
+/** shareOf returns a time as a share of another one, from 0 to 1. */
+function shareOf(time: string, of: string): number {
   return BigInt(of) > 0n ? Number(BigInt(time)) / Number(BigInt(of)) : 0;
 }
 
@@ -43,12 +43,12 @@ function regionTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
       {
         title: r.claims ? "activity" : "region",
         text: true,
-        show: (x) => x.name || outside,
+        show: (x) => x.name || outsideName,
         sort: (x) => x.name,
-        csv: (x) => x.name || outside,
+        csv: (x) => x.name || outsideName,
       },
       timeColumn(lane, "time", "on the critical path", (x) => BigInt(x.time)),
-      { title: "%", hint: "of the path", show: (x) => percent(part(x.time, r.length)) },
+      { title: "%", hint: "of the path", show: (x) => percent(shareOf(x.time, r.length)) },
       r.claims
         ? { title: "claims", show: (x) => count(x.claims), sort: (x) => x.claims, csv: (x) => x.claims }
         : timeColumn(
@@ -75,7 +75,7 @@ function locationTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
         sort: (x) => x.track,
       },
       timeColumn(lane, "time", "on the critical path", (x) => BigInt(x.time)),
-      { title: "%", hint: "of the path", show: (x) => percent(part(x.time, r.length)) },
+      { title: "%", hint: "of the path", show: (x) => percent(shareOf(x.time, r.length)) },
     ],
     r.locations,
     { order: 1, run: tools.run },
@@ -88,7 +88,7 @@ function gainTable(lane: Lane, tools: Tools, r: CriticalPath): Table {
     [
       { title: "with half of", text: true, show: (x) => x.region, sort: (x) => x.region },
       timeColumn(lane, "gain", "by how much the run would be shorter", (x) => BigInt(x.half)),
-      { title: "%", hint: "of the run", show: (x) => percent(part(x.half, r.runtime)) },
+      { title: "%", hint: "of the run", show: (x) => percent(shareOf(x.half, r.runtime)) },
       ...r.factors.map((f, i): Column<Gain> => ({
         title: `× ${f}`,
         hint: `the runtime if the region took ${f} of its time`,

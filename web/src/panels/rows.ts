@@ -4,11 +4,11 @@ import { el } from "../dom";
 import { nextFrame } from "../later";
 
 /**
- * beyond is the number of rows that exist above and below the visible ones. atFirst is the number
+ * rowsBeyond is the number of rows that exist above and below the visible ones. rowsAtFirst is the number
  * of rows that exist while the visible height is unknown.
  */
-const beyond = 12,
-  atFirst = 60;
+const rowsBeyond = 12,
+  rowsAtFirst = 60;
 
 /** Rows fills the body of a table with rows. */
 export class Rows {
@@ -152,11 +152,11 @@ export class Rows {
    */
   private place(measured = false): void {
     let a = 0,
-      b = Math.min(this.count, this.whole ? this.count : atFirst);
+      b = Math.min(this.count, this.whole ? this.count : rowsAtFirst);
     if (this.box && !this.whole) {
       const above = this.box.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
-      a = Math.max(0, Math.min(this.count, Math.floor(above / this.high) - beyond));
-      b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + beyond));
+      a = Math.max(0, Math.min(this.count, Math.floor(above / this.high) - rowsBeyond));
+      b = Math.max(a, Math.min(this.count, Math.ceil((above + this.box.clientHeight) / this.high) + rowsBeyond));
     }
     const focused = this.indexOf(document.activeElement);
     // the row that has the focus and the row at which Tab stops always exist
@@ -194,13 +194,13 @@ export class Rows {
       }
       const e = this.make(i);
       if (this.stops(i)) e.tabIndex = i === this.stop ? 0 : -1;
-      if (this.count > atFirst) e.setAttribute("aria-rowindex", String(i + 2));
+      if (this.count > rowsAtFirst) e.setAttribute("aria-rowindex", String(i + 2));
       this.held.set(i, e);
       this.body.insertBefore(e, before);
     }
     room(this.count - next);
     const table = this.body.parentElement;
-    if (this.count > atFirst) table?.setAttribute("aria-rowcount", String(this.count + 1));
+    if (this.count > rowsAtFirst) table?.setAttribute("aria-rowcount", String(this.count + 1));
     else table?.removeAttribute("aria-rowcount");
     if (measured && this.box && !this.whole && b > a) this.measure(a, b);
   }

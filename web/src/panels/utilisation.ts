@@ -8,10 +8,10 @@ import { csv } from "../export";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
-import { parts, stateColors, states } from "./parts";
+import { stateShares, stateColors, states } from "./parts";
 
-/** why returns the reason why the chart is empty, or "" if it is not. */
-function why(lane: Lane, s: States): string {
+/** emptyReason returns the reason why the chart is empty, or "" if it is not. */
+function emptyReason(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
   if (s.processors === 0)
     return (
@@ -49,14 +49,14 @@ export function utilisation(): Panel {
         app.client.json<Utilisation>(path + "utilisation", { from: w.from, to: w.to, width: columns }, tools.signal),
         app.client.json<States>(path + "states", { from: of.from, to: of.to }, tools.signal),
       ]);
-      const nothing = why(lane, s);
+      const nothing = emptyReason(lane, s);
       if (s.processors === 0 || (nothing !== "" && !range)) {
         tools.body.append(el("p", { class: "faint" }, nothing));
         tools.csv(null);
         return;
       }
       const info = el("span", { class: "faint" }),
-        figures = parts(s);
+        figures = stateShares(s);
       tools.bar.append(
         info,
         nothing !== ""

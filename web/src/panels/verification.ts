@@ -6,9 +6,9 @@ import type { App } from "../app";
 import { button, count, el, printable, replace, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { saveText } from "../export";
-import { type Extra, forget, type Mark, showInterval, type Source, type Tone, tones } from "../extras";
+import { type Extra, removeChoice, type Mark, showInterval, type Source, type Tone, tones } from "../extras";
 import type { Lane } from "../lane";
-import { mostChoice } from "../store";
+import { maxChoiceLength } from "../store";
 import { exact } from "../time";
 import { makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
@@ -37,12 +37,12 @@ function toneOf(c: Pick<Check, "violated" | "verdict" | "decided">): Tone {
 
 const signs: Readonly<Record<Tone, string>> = { good: "✓", bad: "✗", plain: "?" };
 
-/** long holds the specification if it is too long for the address of the page. */
-let long = "";
+/** longSpecification holds the specification if it is too long for the address of the page. */
+let longSpecification = "";
 
 /** specification returns the specification to which the choices in the state refer. */
 function specification(app: App): string {
-  return app.store.state.choices.get("verification.spec") ?? long;
+  return app.store.state.choices.get("verification.spec") ?? longSpecification;
 }
 
 /** ask requests the verdicts for a trace. The server stores them. */
@@ -118,20 +118,23 @@ export const verificationSource: Source = {
     const c = (await ask(app, lane, specification(app), signal)).checks.find((x) => x.check === m[2]);
     return c ? [explained(c, lane)] : [];
   },
-  remove: (app) => forget(app, "verification.check"),
+  remove: (app) => removeChoice(app, "verification.check"),
 };
 
-/** place returns the offset in a text for a line and column. */
-function place(text: string, p: SyntaxProblem): number {
+/** offsetOf returns the offset in a text for a line and column. */
+function offsetOf(text: string, p: SyntaxProblem): number {
   const lines = text.split("\n"),
     before = lines.slice(0, p.line - 1).reduce((n, l) => n + l.length + 1, 0);
   return before + [...(lines[p.line - 1] ?? "")].slice(0, p.column - 1).join("").length;
 }
 
-/** fault returns an element that describes a syntax error, and selects the place of the error in the text. */
-function fault(area: HTMLTextAreaElement, p: SyntaxProblem): HTMLElement {
+/**
+ * syntaxErrorElement returns an element that describes a syntax error, and selects the place of the
+ * error in the text.
+ */
+function syntaxErrorElement(area: HTMLTextAreaElement, p: SyntaxProblem): HTMLElement {
   const go = (): void => {
-    const at = place(area.value, p);
+    const at = offsetOf(area.value, p);
     area.focus();
     area.setSelectionRange(at, Math.min(area.value.length, at + 1));
   };
@@ -346,16 +349,16 @@ export function verification(): Panel {
           );
         else {
           const v = await ask(app, scope.lane, area.value, tools.signal);
-          if (v.syntax) box.append(fault(area, v.syntax));
+          if (v.syntax) box.append(syntaxErrorElement(area, v.syntax));
           else verdicts(app, scope, tools, v, box);
         }
         replace(result, box);
       };
       const start = (): void => {
         const text = area.value,
-          fits = text.length <= mostChoice;
+          fits = text.length <= maxChoiceLength;
         draft = drafted = text;
-        long = fits ? "" : text;
+        longSpecification = fits ? "" : text;
         if (tools.get("spec") !== text) tools.set("check", "");
         tools.set("spec", fits ? text : "");
         if (!fits) app.announce("the specification is too long for the address: a link does not have it");

@@ -21,11 +21,11 @@ const breakdowns: readonly (readonly [By, string])[] = [
   ["pairs", "pair"],
 ];
 
-/** all is the value of the menu that stands for all patterns together. */
-const all = "all";
+/** allPatterns is the value of the menu that stands for all patterns together. */
+const allPatterns = "all";
 
-/** part returns time as a share of whole, from 0 to 1, or 0 if whole is 0. */
-function part(time: bigint, whole: bigint): number {
+/** shareOf returns time as a share of whole, from 0 to 1, or 0 if whole is 0. */
+function shareOf(time: bigint, whole: bigint): number {
   return whole > 0n ? Number(time) / Number(whole) : 0;
 }
 
@@ -55,7 +55,7 @@ function notesOf(lane: Lane, r: Waits): string[] {
   const time = BigInt(r.time),
     waiting = BigInt(r.waiting);
   return [
-    `Waiting: ${short(waiting, lane.clock)}, ${percent(part(waiting, time))} of the time of ${count(r.locations)} ` +
+    `Waiting: ${short(waiting, lane.clock)}, ${percent(shareOf(waiting, time))} of the time of ${count(r.locations)} ` +
       "locations.",
     r.clocks.messages + r.clocks.operations > 0
       ? `Clocks differ: ${count(r.clocks.messages)} messages are received before they are sent, ` +
@@ -93,7 +93,7 @@ function patternTable(
       },
       { title: "waits", show: (p) => count(p.count), sort: (p) => p.count },
       ofTime("time", (p) => BigInt(p.time)),
-      { title: "%", hint: "of the time of all locations", show: (p) => percent(part(BigInt(p.time), time)) },
+      { title: "%", hint: "of the time of all locations", show: (p) => percent(shareOf(BigInt(p.time), time)) },
       { title: "mean", show: (p) => shortMean(mean(p), lane.clock), sort: (p) => meanOrder(mean(p)) },
       ofTime("median", (p) => BigInt(p.median)),
       ofTime("max", (p) => BigInt(p.max)),
@@ -102,7 +102,7 @@ function patternTable(
     {
       order: -1,
       run: tools.run,
-      click: (p) => choose(p === chosen ? all : p.pattern),
+      click: (p) => choose(p === chosen ? allPatterns : p.pattern),
       clickHint: "show only this pattern, or all again",
       chosen: (p) => p === chosen,
     },
@@ -138,7 +138,7 @@ function shareTable(lane: Lane, tools: Tools, listed: readonly WaitPattern[], by
         csv: (s) => s.time,
         unit: "ticks",
       },
-      { title: "%", hint: "of the pattern", show: (s) => percent(part(BigInt(s.time), BigInt(s.of.time))) },
+      { title: "%", hint: "of the pattern", show: (s) => percent(shareOf(BigInt(s.time), BigInt(s.of.time))) },
     ],
     shares,
     {
@@ -249,13 +249,13 @@ export function waits(): Panel {
         ),
         select(
           "Pattern",
-          [[all, "all patterns"], ...r.patterns.map((p) => [p.pattern, p.pattern] as const)],
-          chosen?.pattern ?? all,
+          [[allPatterns, "all patterns"], ...r.patterns.map((p) => [p.pattern, p.pattern] as const)],
+          chosen?.pattern ?? allPatterns,
           (v) => choose(v),
         ),
       );
       const choose = (pattern: string): void => {
-        tools.set("pattern", pattern === all ? "" : pattern);
+        tools.set("pattern", pattern === allPatterns ? "" : pattern);
         tools.again();
       };
       const patterns = patternTable(lane, tools, r, chosen, choose),
