@@ -38,8 +38,8 @@ type AugmentOptions struct {
 	Remove bool
 	// Output is the master file of a copy to make. If it is empty, the trace itself is changed.
 	Output string
-	// Guard is called for each name that the copy would give or remove, whether or not a file has it.
-	// Its error ends Augment, and all files stay. Nil allows everything.
+	// Guard is called for each name that the copy would give or remove, whether or not a file has that
+	// name. If it returns an error, Augment ends and changes no file. A nil Guard allows everything.
 	Guard func(path string) error
 	// Written is called with the names of the files of the copy when they are complete. It may be nil.
 	Written func(names []string)
@@ -157,11 +157,11 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 			return err
 		}
 	}
-	if err := a.definitions(); err != nil {
+	if err := a.writeDefinitions(); err != nil {
 		return err
 	}
 	if a.opt.Output != "" {
-		if err := a.copy(); err != nil {
+		if err := a.copyUnchanged(); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,8 @@ func (a *augmenter) readDefinitions() error {
 	return c.Err()
 }
 
-// grouping returns the Grouping of the definitions of a stream, 0 for the global ones.
+// grouping returns the Grouping of the definitions of a stream. Stream 0 stands for the global
+// definitions.
 func (a *augmenter) grouping(stream uint32) *Grouping {
 	if stream == 0 {
 		return &a.global
@@ -316,7 +317,7 @@ type eventSurvey struct {
 	spread      bool
 }
 
-// add adds the result of a survey.
+// add adds the result of the survey of some streams.
 func (a *augmenter) add(x eventSurvey) error {
 	a.events.First, a.events.Last = min(a.events.First, x.first), max(a.events.Last, x.last)
 	a.spread = a.spread || x.spread
@@ -330,7 +331,7 @@ func (a *augmenter) add(x eventSurvey) error {
 func (a *augmenter) surveyCursor(c *Cursor, m *messageMatcher) (eventSurvey, error) {
 	x := eventSurvey{first: math.MaxUint64, times: map[uint32]uint64{}}
 	process := uint64(noProcess) + 1
-	err := a.each(c, func(r *Record) error {
+	err := a.eachRecord(c, func(r *Record) error {
 		if t := x.times[r.Stream]; r.Time < t {
 			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
 				Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
@@ -371,8 +372,8 @@ func forEachStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error)
 	}, done)
 }
 
-// each calls f with the records of a cursor and reports the progress.
-func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
+// eachRecord calls f with each record of a cursor, and reports the progress.
+func (a *augmenter) eachRecord(c *Cursor, f func(*Record) error) error {
 	told := int64(0)
 	for n := 1; c.Next(); n++ {
 		if err := f(c.Record()); err != nil {
@@ -388,11 +389,11 @@ func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
 	return c.Err()
 }
 
-// replay reads the events again and writes the snapshots and summaries of each break point. Messages
-// connect all streams. Without them each stream can be replayed separately, if no other stream has
-// events of its processes.
+// replay reads the events again and writes the snapshots and summaries of each break point. All streams
+// must be replayed together if there are messages, which connect streams, or if a stream has events of
+// another stream's processes. Otherwise each stream is replayed separately.
 func (a *augmenter) replay() (err error) {
-	if a.long, err = a.r.withoutReport().long(); err != nil {
+	if a.long, err = a.r.withoutReport().isLong(); err != nil {
 		return err
 	}
 	quiet := *a.opt.Read
@@ -421,7 +422,7 @@ func (a *augmenter) replayAll(c *Cursor) error {
 	defer p.abort()
 	points := a.points
 	var messages messageMatcher
-	err := a.each(c, func(r *Record) error {
+	err := a.eachRecord(c, func(r *Record) error {
 		for len(points) > 0 && points[0].time <= r.Time {
 			if err := p.write(&points[0]); err != nil {
 				return err
@@ -482,7 +483,7 @@ func (p *replayer) state(r *Record) (*State, error) {
 		} else {
 			return nil, err
 		}
-		w = NewStreamWriter(p.stub(), stream,
+		w = NewStreamWriter(p.newStub(), stream,
 			&WriterOptions{Long: p.long, Level: level, Buffer: augmentBuffer, Files: p.read.Files})
 		p.writers[stream] = w
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/internal/commit"
 )
 
-// definitions writes the file of the global definitions, if it changes.
-func (a *augmenter) definitions() error {
+// writeDefinitions writes the file of the global definitions if it changes.
+func (a *augmenter) writeDefinitions() error {
 	added, ranged := a.newDefinitions()
 	s, err := a.r.withoutReport().open(0, Definitions)
 	if err != nil || s == nil && len(added) == 0 {
@@ -29,7 +29,7 @@ func (a *augmenter) definitions() error {
 			opt.Level = zippedLevel
 		}
 	}
-	w := NewStreamWriter(a.stub(), 0, &opt)
+	w := NewStreamWriter(a.newStub(), 0, &opt)
 	defer w.Abort()
 	out, err := w.create(Definitions)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *augmenter) definitions() error {
 		return err
 	}
 	if st, err := os.Stat(s.t.name); err == nil {
-		os.Chmod(out.name, st.Mode().Perm()) // best effort
+		os.Chmod(out.name, st.Mode().Perm()) // an error does not matter
 	}
 	return nil
 }
@@ -118,8 +118,8 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 // isPairLine reports whether a line of a file of definitions is a key-value pair.
 func isPairLine(l []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(l, " \t"), []byte("K")) }
 
-// replaces reports whether a definition is replaced or removed: a time range if there is a new one,
-// and sample points of the selected kinds.
+// replaces reports whether the definition in a line is replaced or removed. That holds for a time range
+// if there is a new one, and for sample points of the selected kinds.
 func (a *augmenter) replaces(l []byte, ranged bool) bool {
 	keyword, rest := cutKeyword(l)
 	switch keyword {
@@ -171,10 +171,10 @@ func (a *augmenter) files() []traceFile {
 	return append(list, traceFile{thumbnailSuffix, false}, traceFile{".otf", false})
 }
 
-// copy copies the files that do not change.
-func (a *augmenter) copy() error {
+// copyUnchanged copies the files that stay unchanged.
+func (a *augmenter) copyUnchanged() error {
 	for _, x := range a.files() {
-		path := a.stub() + x.suffix
+		path := a.newStub() + x.suffix
 		if _, err := os.Lstat(path); x.replaced || err == nil {
 			continue
 		}
@@ -221,7 +221,7 @@ func (a *augmenter) commit() error {
 	slices.SortStableFunc(files, func(x, y traceFile) int { return rank(x) - rank(y) })
 	var n commit.Set
 	for _, x := range files {
-		from, to := a.stub()+x.suffix, a.target+x.suffix
+		from, to := a.newStub()+x.suffix, a.target+x.suffix
 		if _, err := os.Lstat(from); err == nil {
 			n.Rename(from, to)
 		} else if x.replaced || a.opt.Output != "" {
@@ -243,5 +243,5 @@ func (a *augmenter) commit() error {
 	return err
 }
 
-// stub returns the common beginning of the names of the new files.
-func (a *augmenter) stub() string { return filepath.Join(a.temp, "new") }
+// newStub returns the common beginning of the names of the new files.
+func (a *augmenter) newStub() string { return filepath.Join(a.temp, "new") }

@@ -19,8 +19,8 @@ const (
 	rowKey        = 1 // the part of an event that its record does not express
 	locationKey   = 2 // index of an event's location, if it is not that of its process
 	linkKey       = 3 // packed links
-	definitionKey = 4 // all definitions of the model; a pair of the DefCreator
-	lastKey       = 4 // the keys of the trace itself are greater
+	definitionKey = 4 // all definitions of the model; the pair belongs to the DefCreator
+	lastKey       = 4 // the keys of the trace itself are greater than this one
 )
 
 // carriedName is the prefix of the names of these keys.
@@ -33,15 +33,15 @@ const baseName = "otf.base" // ticks of the file at which the model's time is 0
 const laneProcess = 0xf0000000
 
 // tokens assigns tokens to the entries of a table. An entry keeps its own id if that is a number that
-// fits and is unused; otherwise it gets another token. The token of an entry depends only on earlier
+// fits and is unused. Otherwise it gets another token. The token of an entry depends only on earlier
 // entries, so tokens may be used while a table grows.
 type tokens struct {
-	own   bool // keep all ids that are numbers and fit, even if they are in use
+	own   bool // keep every id that is a number that fits, even if the number is in use
 	apart bool // a process has another token in each stream
 	list  []uint32
 	used  map[uint32]bool
 	id    func(i int) string
-	// preset holds tokens of entries by index; 0 for the others.
+	// preset holds the tokens that set has assigned, by index of the entry; 0 for other entries.
 	preset []uint32
 }
 
@@ -53,8 +53,8 @@ func (t *tokens) set(i int, token uint32) {
 	t.preset[i] = token
 }
 
-// use reserves a token for others.
-func (t *tokens) use(token uint32) {
+// markUsed marks a token as used, so that no entry gets it.
+func (t *tokens) markUsed(token uint32) {
 	if t.used == nil {
 		t.used = map[uint32]bool{}
 	}
@@ -68,7 +68,8 @@ func (t *tokens) at(i int) uint32 {
 			continue
 		}
 		if t.own {
-			// The number of the stream precedes the token of its own definition, and follows a process.
+			// In the id of a process, the number of the stream comes after the process. In the id of a
+			// stream's own definition, it comes before the token.
 			id := t.id(n)[strings.LastIndexByte(t.id(n), '/')+1:]
 			id, _, stray := strings.Cut(id, "@")
 			if v, err := strconv.ParseUint(id, 10, 32); err == nil && !(stray && t.apart) {
@@ -86,7 +87,7 @@ func (t *tokens) at(i int) uint32 {
 	return t.list[i]
 }
 
-// reserve reserves the tokens from 1 to last for others.
+// reserve marks the tokens from 1 to last as used.
 func (t *tokens) reserve(last uint32) {
 	t.used = map[uint32]bool{}
 	for i := range last {
@@ -95,7 +96,7 @@ func (t *tokens) reserve(last uint32) {
 }
 
 func (t *tokens) add(token uint32) {
-	t.use(token)
+	t.markUsed(token)
 	t.list = append(t.list, token)
 }
 
@@ -141,8 +142,8 @@ func newFileClock(c trace.Clock, first int64) fileClock {
 	return f
 }
 
-// file converts a time of the model. ok is false if the result does not fit.
-func (f fileClock) file(t int64) (v uint64, ok bool) {
+// toFile converts a time of the model to a time of the file. ok is false if the result does not fit.
+func (f fileClock) toFile(t int64) (v uint64, ok bool) {
 	if f.scale > 1 {
 		if ok, v = multiply(t, f.scale); !ok {
 			return 0, false
@@ -153,8 +154,8 @@ func (f fileClock) file(t int64) (v uint64, ok bool) {
 	return v, t < 0 == (v < f.base) && v < math.MaxInt64
 }
 
-// model converts a time of the file.
-func (f fileClock) model(v uint64) int64 {
+// toModel converts a time of the file to a time of the model.
+func (f fileClock) toModel(v uint64) int64 {
 	t := int64(v - f.base)
 	if f.scale > 1 {
 		t /= int64(f.scale)
@@ -162,10 +163,10 @@ func (f fileClock) model(v uint64) int64 {
 	return t
 }
 
-// from returns the first time of the model that is not before a time of the file.
-func (f fileClock) from(v uint64) int64 {
-	t := f.model(v)
-	if x, ok := f.file(t); ok && x < v {
+// firstFrom returns the first time of the model that is not before a given time of the file.
+func (f fileClock) firstFrom(v uint64) int64 {
+	t := f.toModel(v)
+	if x, ok := f.toFile(t); ok && x < v {
 		t++
 	}
 	return t
@@ -216,7 +217,8 @@ func restoreModel(data []byte) (*model, error) {
 	return m, nil
 }
 
-// indexTokens adds the tokens of carried definitions to the index. It skips those that it has added before.
+// indexTokens adds the tokens of carried definitions to the index. It skips those that an earlier call
+// has added.
 func (m *model) indexTokens(t *allTokens) {
 	d := m.defs
 	for i := len(m.process); i < d.Locations.Len(); i++ {
@@ -255,9 +257,10 @@ func (m *model) indexTokens(t *allTokens) {
 	}
 }
 
-// nameGroups keeps the names of the groups that OTF's own records define. Carried regions and counters
-// have the names of their groups, so that not every group is among the carried strings. Summaries of
-// groups, which weft or another tool adds later, refer to OTF's own definitions.
+// nameGroups stores the names of the groups that OTF's own records define. The strings of carried
+// definitions do not contain all of them, because carried regions and counters have the names of their
+// groups. Summaries of groups, which weft or another tool may add later, refer to OTF's own
+// definitions.
 func (m *model) nameGroups(list []*Record) {
 	m.groupNames = map[scopedToken]string{}
 	for _, r := range list {
@@ -270,8 +273,9 @@ func (m *model) nameGroups(list []*Record) {
 	}
 }
 
-// addSamplePoints adds the sample points of the file, which m has read, to the carried definitions: weft or another
-// tool adds snapshots and summaries later.
+// addSamplePoints adds the sample points in the definitions of the file, which m has read, to the
+// carried definitions. Sample points appear there if weft or another tool adds snapshots and summaries
+// later.
 func (x *model) addSamplePoints(m *model) {
 	known := map[trace.Opaque]bool{}
 	for _, o := range x.defs.Opaque.All() {
@@ -288,7 +292,7 @@ func (x *model) addSamplePoints(m *model) {
 		if !ok {
 			continue
 		}
-		r.SampleTime = uint64(x.clock.model(r.SampleTime)) + base
+		r.SampleTime = uint64(x.clock.toModel(r.SampleTime)) + base
 		if o.Data = string(r.appendLine(nil, false)); !known[o] {
 			known[o] = true
 			x.defs.Opaque.Add(o)
@@ -296,13 +300,13 @@ func (x *model) addSamplePoints(m *model) {
 	}
 }
 
-// restorePlace returns true for a record that is not an event of the trace: for that of a link, and for
-// a snapshot or summary of the visits on the lane of a resource. For an event on the lane of a resource
-// it sets the process to that of the event's location.
+// restorePlace returns true for a record that is not an event of the trace: the record of a link, and a
+// snapshot or summary of the visits on the lane of a resource. If an event is on the lane of a
+// resource, restorePlace sets its process to that of the event's location.
 func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
 	if p := r.Type.Part(); (p == Snapshots || p == Statistics) && r.Process >= laneProcess {
 		if _, known := d.model.locations[r.Process]; !known {
-			return true, nil // of a lane, whose visits stand for claims
+			return true, nil // the record belongs to a lane, whose visits stand for claims
 		}
 	}
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
@@ -322,8 +326,8 @@ func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
 	return false, nil
 }
 
-// hasTrailingLinks reports whether the last lines of a file contain links, which follow all events. It
-// always returns false for a compressed file.
+// hasTrailingLinks reports whether the last lines of a file contain links, which come after all events.
+// It always returns false for a compressed file.
 func (t *lineReader) hasTrailingLinks() bool {
 	if t.zip != nil {
 		return false
@@ -355,8 +359,9 @@ func (d *decoder) amend(b *trace.Batch, r *Record) {
 	}
 }
 
-// repeatsEvent reports whether r belongs to a snapshot that repeats an event with what weft carries of
-// the event. otfaux writes such snapshots. The packed row is that of the event, not that of r.
+// repeatsEvent reports whether r belongs to a snapshot and repeats an event together with the data that
+// weft carries for that event. otfaux writes such snapshots. The packed row is that of the event, not
+// that of r.
 func (d *decoder) repeatsEvent(r *Record, packed []byte) bool {
 	if d.restorer == nil || r.Type.Part() != Snapshots {
 		return false

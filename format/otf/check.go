@@ -17,9 +17,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker returns the checker of the files of a trace. It finds defects that show only when files
+// NewChecker returns the checker of the files of a trace. It finds defects that appear only when files
 // are compared (docs/formats/otf.md, "Rules"): files that the master file does not name, and files
-// without an end. Calls and messages are checked for all formats elsewhere.
+// without an end. The package check examines calls and messages for all formats.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
@@ -34,7 +34,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}
-	return c.directory()
+	return c.checkDirectory()
 }
 
 // checkEnds checks the end of each file with times. It must be a time line and a process line, from which
@@ -132,8 +132,8 @@ func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 	}
 }
 
-// directory looks for files next to those of the trace that readers ignore.
-func (c *checker) directory() error {
+// checkDirectory looks for files in the directory of the trace that readers ignore.
+func (c *checker) checkDirectory() error {
 	r := c.d.r
 	list := r.partFiles()
 	there := map[string]bool{}
@@ -184,7 +184,9 @@ func (r *Reader) partFiles() (out []partFile) {
 		}
 		number, part, ok := strings.Cut(strings.TrimSuffix(rest, ".z"), ".")
 		if !ok || strings.Contains(part, ".") {
-			continue // belongs to a trace of another format, or whose name begins with that of this one
+			// the file belongs to a trace of another format, or to one whose name begins with the name
+			// of this one
+			continue
 		}
 		id, err := strconv.ParseUint(number, 16, 32)
 		if err == nil && strconv.FormatUint(id, 16) == number {

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// modelOperations are the collective operations in the numbering of the model, which is that of OTF2.
-// kind is the kind that OTF has for them. otfprofile aborts if an operation has no kind.
+// modelOperations lists the collective operations by their numbers in the model, which are those of
+// OTF2. kind is the kind that OTF has for the operation. otfprofile aborts if an operation has no kind.
 var modelOperations = [...]struct {
 	name string
 	kind uint64
@@ -47,15 +47,15 @@ type lookahead struct {
 	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
 }
 
-// operation is a collective operation of one location: its operands in the model, and a number that it
-// has at all members.
+// operation is a collective operation at one location: its operands in the model, and a number that is
+// the same at all members.
 type operation struct {
 	ops      []uint64
 	matching uint64
 }
 
-// turn is a location in a communicator. All members take part in the operations of a communicator in
-// the same order.
+// turn identifies a location in a communicator. All members take part in the operations of a
+// communicator in the same order, so counting them joins the operations.
 type turn struct {
 	location     uint32
 	communicator uint64
@@ -140,7 +140,7 @@ func (e *encoder) releaseRows(n int) error {
 	return nil
 }
 
-// processOf returns the process of a rank in a communicator, 0 if there is none.
+// processOf returns the process that has a rank in a communicator, or 0 if there is none.
 func (e *encoder) processOf(rank, communicator uint64) uint64 {
 	h := &e.held
 	list, ok := h.ranks[uint32(communicator)]

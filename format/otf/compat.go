@@ -45,12 +45,12 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 			d = f.(*decoder)
 		}
 		m := d.model
-		if from, ok := m.clock.file(sel.From); ok {
+		if from, ok := m.clock.toFile(sel.From); ok {
 			o.From = from
 		}
-		if to, ok := m.clock.file(sel.To); ok {
+		if to, ok := m.clock.toFile(sel.To); ok {
 			if o.To = to; to == 0 {
-				o.From, o.To = 1, 1 // selects nothing
+				o.From, o.To = 1, 1 // an empty selection
 			}
 		}
 		if sel.Location != nil {
@@ -63,15 +63,15 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	return PrintCompat(ctx, src, o, &print, w)
 }
 
-// OwnRecords returns the values of options with which a trace has the processes and times of OTF's own
-// records, unless values choose otherwise.
+// OwnRecords returns options with which a reader delivers the processes and times of OTF's own records,
+// unless values choose otherwise.
 func OwnRecords(values map[string]string) map[string]string {
 	own := map[string]string{CarriedOption: "false"}
 	maps.Copy(own, values)
 	return own
 }
 
-// kindOf returns the kind of event that records of a type become, [trace.NoKind] for definitions.
+// kindOf returns the kind of event that records of a type become, or [trace.NoKind] for definitions.
 func kindOf(t Type) trace.Kind {
 	switch t {
 	case Enter:
@@ -159,7 +159,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 		if err != nil {
 			return err
 		}
-		err = p.part(c, w)
+		err = p.printPart(c, w)
 		c.Close()
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 			return c.Err()
 		}
 		if c.stopped && x.part != Events {
-			return nil // as otfprint does
+			return nil // otfprint does the same
 		}
 		if p.done || x.part == Events && p.opt.Events > 0 && p.events == p.opt.Events {
 			break

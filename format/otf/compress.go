@@ -27,11 +27,11 @@ type File struct {
 	Size       int64 // bytes, as stored
 }
 
-// Files lists the files of the trace that are read, stream by stream, beginning with those of stream
-// 0. If a file exists both plain and compressed, it lists the plain one, which is read.
+// Files lists the files of the trace, stream by stream, beginning with those of stream 0. If a file
+// exists both plain and compressed, it lists the plain one, because readers use that.
 func (r *Reader) Files() ([]File, error) { return r.files(false) }
 
-// NeededFiles is like Files, and reports missing files as reading does.
+// NeededFiles is like Files. In addition, it reports missing files in the same way as reading does.
 func (r *Reader) NeededFiles() ([]File, error) { return r.files(true) }
 
 func (r *Reader) files(tell bool) ([]File, error) {
@@ -126,8 +126,8 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 			}
 			return text[:n], ok, err
 		}
-		// Each piece is independent. The data is not terminated, because libotf would lose what
-		// follows.
+		// Each piece is independent. The data has no end mark, because libotf would lose the text after
+		// it.
 		deflate := func(worker int, text []byte) ([]byte, error) {
 			var b bytes.Buffer
 			z := zips[worker]
@@ -200,7 +200,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		if _, err := w.Write(buf[:n]); err != nil {
 			return nil, err
 		}
-		in, seekErr := f.Seek(0, io.SeekCurrent) // how far the file has been read
+		in, seekErr := f.Seek(0, io.SeekCurrent) // how much of the file has been read
 		if seekErr != nil {
 			return nil, seekErr
 		}
@@ -210,7 +210,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		switch {
 		case err == nil:
 		case err == io.EOF:
-			// The data is terminated by a check sum, which libotf does not write.
+			// The data ends with a check sum, which libotf does not write.
 			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
 				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest),
@@ -266,7 +266,7 @@ func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.W
 	if err := out.Commit(); err != nil {
 		return 0, err
 	}
-	os.Chmod(to, st.Mode().Perm()) // best effort
+	os.Chmod(to, st.Mode().Perm()) // an error does not matter
 	made, err := os.Stat(to)
 	if err != nil {
 		return 0, fileError(to, err)

@@ -189,13 +189,13 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 		}
 	}
 	if wo.Value("otf.spelling", "keep") == "keep" {
-		opt.Long, err = r.long()
+		opt.Long, err = r.isLong()
 	}
 	return opt, streams, err
 }
 
-// long reports whether the definitions are in the long spelling.
-func (r *Reader) long() (bool, error) {
+// isLong reports whether the definitions are in the long spelling.
+func (r *Reader) isLong() (bool, error) {
 	d, err := r.open(0, Definitions)
 	if d == nil || err != nil {
 		return false, err
@@ -214,16 +214,16 @@ type copier struct {
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
 	shareOf map[uint32]int // number of the share that writes each stream
-	sort    bool           // sort also where times go back to 0
+	sort    bool           // also sort files in which times go back to 0
 	loss    *format.Loss
 	thumb   string // temporary name of the copied thumbnail, "" if there is none
-	// edit changes a record before it is written. If it returns false, the record is left out. It may
-	// be nil.
+	// edit changes a record before it is written. If it returns false, the record is left out. A nil
+	// edit changes nothing.
 	edit func(*Record) bool
 }
 
-// selects reports whether the current record belongs in the copy. An incomplete line does not: with a
-// line end it could be taken for a record.
+// selects reports whether the current record belongs in the copy. An incomplete last line does not: if
+// the copy gave it a line end, it could be taken for a record.
 func (c *copier) selects(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
@@ -266,8 +266,8 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	defer func() { s.t.Close() }()
 	w := c.writer(id)
 	if c.edit == nil || part != Snapshots && part != Statistics {
-		// Make the file even if it stays empty. libotf reads no empty snapshots and statistics, so those
-		// that an edit leaves empty are not made.
+		// Create the file even if it stays empty. Snapshots and statistics are an exception: libotf
+		// does not accept empty files of these, so a file that an edit leaves empty is not created.
 		if _, err := w.create(part); err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	}
 }
 
-// recopySorted copies a file again that turned out not to be in the order of time.
+// recopySorted copies a file again after it has turned out not to be in the order of time.
 func (c *copier) recopySorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	if err := w.restart(part); err != nil {
 		return err
@@ -345,8 +345,9 @@ func (c *copier) copySorted(s *stream, w *StreamWriter, part Part, ro *format.Re
 	return err
 }
 
-// spread distributes the processes over new streams: equally many to each, stream after stream, as
-// otfmerge does. Groups of streams that exchange no processes are copied at the same time.
+// spread distributes the processes over new streams as otfmerge does: stream after stream, each with
+// the same number of processes. Groups of streams that exchange no processes are copied at the same
+// time.
 func (c *copier) spread(streams uint32) error {
 	err := c.distribute(streams, true)
 	if errors.Is(err, errStray) {
@@ -361,9 +362,9 @@ func (c *copier) spread(streams uint32) error {
 // cannot be copied separately.
 var errStray = errors.New("otf: a process in several streams")
 
-// share is a part of a copy whose streams are in no other share, on both sides.
+// share is a part of a copy. Its original streams and its new streams belong to no other share.
 type share struct {
-	number  int // -1 for all streams
+	number  int // -1 if the share has all streams
 	in, out []uint32
 }
 
@@ -423,7 +424,7 @@ func (c *copier) shares(streams uint32) []share {
 	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
 	slices.SortFunc(list, func(a, b share) int { return cmp.Compare(a.in[0], b.in[0]) })
 	for i := 1; i < len(list); i++ {
-		// Separate copies cannot count simultaneous records that change places.
+		// Shares that are copied separately cannot count simultaneous records that change places.
 		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 &&
 			slices.Max(a.out) > slices.Min(b.out) {
 			return nil
@@ -432,11 +433,11 @@ func (c *copier) shares(streams uint32) []share {
 	return list
 }
 
-// moves counts records that change places with simultaneous ones, because readers order these by the
-// number of the stream.
+// moves counts records that change places with simultaneous ones. Readers order simultaneous records by
+// the number of the stream, which the copy may change.
 type moves struct {
 	time uint64
-	tie  uint32 // greatest stream number among the records of that time so far
+	tie  uint32 // greatest stream number so far among the records with that time
 	n    int64
 }
 
@@ -583,7 +584,7 @@ func (c *copier) wrapError(err error) error {
 	return fmt.Errorf("%s: %w", c.r.src.Path, err)
 }
 
-// attach makes the files of a copy appear when the output is committed.
+// attach makes the files of a copy get their names when the output is committed.
 func (c *copier) attach(out *format.Output) {
 	out.BeforeCommit(func() error {
 		c.addNames(out)

@@ -12,14 +12,14 @@ type Cursor struct {
 	r       *Reader
 	part    Part
 	list    []streamHead // streams that have a record, as a heap; list[0] has the next one
-	wait    []*stream    // streams that are read one by one, after list
+	wait    []*stream    // streams that are read one by one after those in list
 	all     []*stream
 	cur     *stream
 	err     error
 	merged  bool // records are delivered in the order of time
 	n       int64
-	bound   uint64 // for line: the next record is one of cur while its time is less
-	stopped bool   // AsLibrary: a malformed record has ended reading
+	bound   uint64 // for line: the next record belongs to cur as long as its time is less than bound
+	stopped bool   // a malformed record has ended reading (only with the option AsLibrary)
 }
 
 // Cursor begins to read a part of the trace. Definitions and markers are delivered file by file,
@@ -32,7 +32,7 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 
 // cursor is like Cursor, for the given streams only.
 func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, error) {
-	own := *r // with the current selection
+	own := *r // a copy with the current selection
 	r = &own
 	c := &Cursor{ctx: ctx, r: r, part: part}
 	if !part.timed() {
@@ -54,8 +54,9 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		}
 		if s != nil {
 			if r.opt.AsLibrary && !part.timed() {
-				// libotf reports the position of a stream in its list instead of the stream's id. If
-				// streams are omitted, or the global file is missing, the later streams move up.
+				// libotf reports the position of a stream in its list instead of the number of the
+				// stream. If streams are omitted, or the global file is missing, later streams have
+				// lower positions.
 				s.reported = ids[place-1]
 			}
 			s.c = c
@@ -106,12 +107,12 @@ func (c *Cursor) first(s *stream) error {
 	if ok {
 		c.list = append(c.list, c.head(s))
 	} else if c.r.opt.AsLibrary && !s.begun {
-		c.stopped = true // libotf then reads no stream at all
+		c.stopped = true // libotf then reads no stream
 	}
 	return nil
 }
 
-// advance advances a stream to its next record in the selected time.
+// advance advances a stream to its next record in the selected times.
 func (c *Cursor) advance(s *stream) (bool, error) {
 	for {
 		ok, err := s.next(c.ctx)
@@ -131,7 +132,7 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 // streamHead is a stream with the sort key of its current record.
 type streamHead struct {
 	time uint64
-	tie  uint32 // number of the stream, which orders equal times; 0 if the order follows libotf's heap
+	tie  uint32 // number of the stream, which orders records of equal time; 0 if the order is that of libotf's heap
 	s    *stream
 }
 
@@ -147,7 +148,7 @@ func (h *streamHead) less(o *streamHead) bool {
 	return h.time < o.time || h.time == o.time && h.tie < o.tie
 }
 
-// sift restores the heap below i. It orders equal records as libotf does.
+// sift restores the heap order below element i. It orders equal records as libotf does.
 func (c *Cursor) sift(i int) {
 	l := c.list
 	x := l[i]
@@ -194,7 +195,7 @@ func (c *Cursor) Next() bool {
 func (c *Cursor) next() (bool, error) {
 	c.bound = 0
 	if c.cur != nil && c.merged {
-		// The last record came from the first stream.
+		// The last record came from the first stream of the heap.
 		s := c.list[0].s
 		ok, err := c.advance(s)
 		if err != nil {
@@ -209,7 +210,7 @@ func (c *Cursor) next() (bool, error) {
 			c.list = nil
 		}
 		if ok && s.cut && c.r.opt.AsLibrary {
-			c.cur = s // libotf delivers a last line without end as soon as it reads it
+			c.cur = s // libotf delivers a last line without line end at once
 			return true, nil
 		}
 		if ok && len(c.list) > 0 {
@@ -227,7 +228,7 @@ func (c *Cursor) next() (bool, error) {
 			c.cur.fill()
 		}
 		if c.cur.failed {
-			c.stopped, c.list = true, nil // here libotf reads the malformed record
+			c.stopped, c.list = true, nil // libotf reads the malformed record at this point
 			return false, nil
 		}
 		return true, nil
@@ -245,8 +246,8 @@ func (c *Cursor) next() (bool, error) {
 	return false, nil
 }
 
-// line advances to the next record if its line is a frequent one, without filling a Record. If it
-// returns nil, Next must be called. It ignores the selected time.
+// line advances to the next record without filling a Record, if the line of the record is a frequent
+// one. If it returns nil, the caller must call Next. It ignores the selected times.
 func (c *Cursor) line() *aheadRecord {
 	if s := c.cur; s != nil && s.ahead.at < len(s.ahead.list) {
 		if x := &s.ahead.list[s.ahead.at]; x.time < c.bound {
@@ -258,7 +259,7 @@ func (c *Cursor) line() *aheadRecord {
 	return c.otherLine()
 }
 
-// otherLine does the work of line when the next record may be one of another stream.
+// otherLine does the work of line when the next record may belong to another stream.
 //
 //go:noinline
 func (c *Cursor) otherLine() *aheadRecord {

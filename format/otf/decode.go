@@ -11,37 +11,38 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder reads a trace as the common model. Its ticks are those of the trace, minus the base of its
-// clock.
+// decoder reads an OTF trace and delivers its contents in the common model. Its ticks are those of the
+// trace, minus the base of its clock.
 type decoder struct {
 	format.EventsOnly
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
 	files []survey
-	// unnamedLeaves is set if some leaves name no function. A speculative scan that meets such a leave
-	// unexpectedly sets metUnnamedLeave.
+	// unnamedLeaves is set if some leaves name no function. metUnnamedLeave is set when a speculative
+	// scan finds such a leave that the surveys did not find.
 	unnamedLeaves, metUnnamedLeave bool
 	namedLeaves                    bool // some leaves name a function
 	hasEvents                      bool
 	first                          uint64
 	last                           uint64
 	count                          int64
-	err                            error // first defect under strict reading where no error can be returned
+	// with strict reading: the first defect in a function that cannot return an error
+	err error
 	// indexed is set once all files have been surveyed.
 	indexed bool
 	bounds  *timeBounds // result of surveyEnds
 	// complete holds the surveys of files that surveyEnds read as a whole.
 	complete map[surveyedFile]survey
-	// trying is set during a speculative scan: the order of the files is not verified yet, and other
-	// scans run at the same time (see scanSpeculatively).
+	// trying is set during a speculative scan. Such a scan has not checked the order of the files, and
+	// several of them run at the same time (see scanSpeculatively).
 	trying bool
-	// unlinked is set if links may be ignored.
+	// unlinked is set if the scan may ignore links.
 	unlinked bool
-	// strayed is set if a process is in several streams.
+	// strayed is set if a process has events in several streams.
 	strayed   bool
 	stacks    []*openRegions // by location, for leaves that name no region
-	links     *carrier.Links // links found so far; nil if they are not selected
+	links     *carrier.Links // the links found so far; nil if links are not selected
 	linkCount int64
 }
 
@@ -102,8 +103,8 @@ func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
 	}
 }
 
-// reportTooLate reports a record whose time does not fit the common model. The package format/otf
-// itself can read it.
+// reportTooLate reports a record whose time does not fit the common model. The Reader of this package
+// can read such a record.
 func (d *decoder) reportTooLate(r *Record) error {
 	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
 		Position: trace.Position{File: d.r.src.Path},
@@ -177,8 +178,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	return d.deliverLinks(ctx, sel, sink)
 }
 
-// scanInWindows delivers the events in the order of time, one window of time after another. A consumer
-// that stops early has thus caused at most a few times the necessary reading. Like
+// scanInWindows delivers the events in the order of time, one window of time after another. If the
+// consumer stops early, the scan has read at most a few times as much as necessary. Like
 // [decoder.surveySelected], it assumes that the files are in order outside of the windows that it
 // reads. If the trace must be surveyed first, ok is false and nothing has been delivered.
 func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink format.Sink) (ok bool, err error) {
@@ -192,7 +193,7 @@ func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink f
 			return false, err
 		}
 	}
-	first, last := max(sel.From, d.clock.model(ends.first)), d.clock.model(ends.last)
+	first, last := max(sel.From, d.clock.toModel(ends.first)), d.clock.toModel(ends.last)
 	part := bytes * float64(d.r.master.Len()) / float64(max(ends.size, 1))
 	length := max(1, int64(float64(last-first)*min(1, part)))
 	r := d.r

@@ -18,10 +18,10 @@ func (d *decoder) locate(r *Record) uint32 {
 	return d.location(r.Process)
 }
 
-// row adds the row of a record to b.
-func (d *decoder) row(b *trace.Batch, r *Record) {
+// addRow adds the event of a record to b.
+func (d *decoder) addRow(b *trace.Batch, r *Record) {
 	loc := d.locate(r)
-	t := d.clock.model(r.Time)
+	t := d.clock.toModel(r.Time)
 	stream := r.Stream
 	add := func(k trace.Kind, ref uint32, ops ...uint64) {
 		b.Add(loc, t, k, ref)
@@ -86,7 +86,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			case optionalCommunicator:
 				v = communicator(v)
 			case fileTime:
-				v = uint64(d.clock.model(v))
+				v = uint64(d.clock.toModel(v))
 			case fromField:
 				if o.f == fCollective {
 					v = d.operationNumber(stream, v)
@@ -100,14 +100,13 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
-	d.attributes(b, r, text, texted)
+	d.addAttributes(b, r, text, texted)
 }
 
-// attributes adds the attributes of a record's row, which is the last row of b. texted is set if the
-// row has a text.
-func (d *decoder) attributes(b *trace.Batch, r *Record, text string, texted bool) {
+// addAttributes adds the attributes of a record to the last row of b. texted is set if the row has a text.
+func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted bool) {
 	stream := r.Stream
-	carries := false // the row is carried; attributes that repeat a field are omitted
+	carries := false // weft carries the row itself, so attributes that repeat a field are left out
 	if d.carried {
 		v, ok := r.Find(rowKey)
 		carries = ok && !d.repeatsEvent(r, v.Bytes)
@@ -146,7 +145,7 @@ func hasSCL(t Type) bool {
 	return len(l) > 0 && l[len(l)-1].f == fSCL
 }
 
-// leave returns the region that a leave closes, also if the record does not name it.
+// leave returns the region that a leave closes, even if the record does not name it.
 func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 	switch {
 	case !d.unnamedLeaves && function == 0 && d.trying:

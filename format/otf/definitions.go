@@ -28,7 +28,7 @@ const (
 	processes // processes that are in several streams
 )
 
-// scopedToken is a token of one table in the definitions of one stream.
+// scopedToken is a token in one table of the definitions of one stream.
 type scopedToken struct {
 	table  int
 	stream uint32
@@ -38,41 +38,46 @@ type scopedToken struct {
 // model builds the common definitions of a trace.
 type model struct {
 	defs   *trace.Definitions
-	index  map[scopedToken]uint32 // index in the table of the model, or in the strings
+	index  map[scopedToken]uint32 // index of the definition in its table of the model, or in the strings
 	places map[scopedToken]sourcePlace
-	// operations are those that streams define for themselves; nil if there are none.
+	// operations holds the collective operations that streams define for themselves; nil if there are
+	// none.
 	operations *localOperations
-	kinds      map[uint32]uint64 // kinds of the collective operations
+	kinds      map[uint32]uint64 // kinds of the collective operations, as OTF numbers them
 	local      map[uint32]bool   // streams that have definitions of their own
-	unified    bool              // equal definitions of several streams are one
+	unified    bool              // equal definitions of several streams become one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
-	// marksLeaves is set by an encoder that writes the trace as OTF again. Leaves that name no function then get an
-	// attribute, if other leaves of the trace name one, so that the encoder can tell them apart.
+	// marksLeaves is set by an encoder that writes the trace as OTF again. If some leaves name a
+	// function and others do not, the latter then get an attribute, so that the encoder can tell both
+	// apart.
 	marksLeaves bool
-	// Locations by process. Processes that the master file does not name are also in index, by stream.
+	// locations holds the locations by process. Processes that the master file does not name are also
+	// in index, by stream.
 	locations map[uint64]uint32
 	// home maps processes that the master file does not name to the stream in which they were first found.
 	home map[uint64]uint32
-	// extent returns the times of the first and the last record but for markers.
+	// extent returns the times of the first and the last record, without markers.
 	extent func() (extent, error)
 	// undefined is called once for each token that has no definition.
-	undefined     func(what string, stream uint32, token uint64)
-	marked        bool            // the trace has markers
-	async         map[uint32]bool // keys of pairs whose value becomes the time of a counter
-	nearLocations []uint32        // locations of small process numbers, plus 1; 0 means look it up in locations
-	// small holds the definitions of small global tokens, plus 1, by table; 0 means look it up in index.
+	undefined func(what string, stream uint32, token uint64)
+	marked    bool            // the trace has markers
+	async     map[uint32]bool // keys of the pairs that hold the time at which a counter was read
+	// by process, for small numbers: 1 + the location; 0 means that it must be looked up in locations
+	nearLocations []uint32
+	// small holds the definitions of small global tokens, by table: 1 + the index; 0 means that it must
+	// be looked up in index.
 	small [processes + 1][]uint32
-	// The attributes that weft adds. Each is NoRef until it is used.
+	// Attributes that weft adds. Each is NoRef until the first use.
 	scl      uint32 // source places
 	comments uint32 // texts of comments
-	record   uint32 // types of records
+	record   uint32 // record types
 	unnamed  uint32 // leaves without a function
 	place    uint32 // streams of markers
 	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
 	frozen, needsDefinition bool
-	// State of a trace that weft has converted: what restores the carried data, the clock, and the
-	// number of indexed entries of each table.
+	// State for a trace that weft has converted: what restores the carried data, the clock, and the
+	// number of entries of each table that are in the index.
 	carried  bool
 	restorer *carrier.Restorer
 	clock    fileClock
@@ -91,7 +96,7 @@ type standIn struct {
 	name  string
 }
 
-// addStandIn remembers a stand-in.
+// addStandIn records that definition i is a stand-in for a token.
 func (m *model) addStandIn(table int, token uint64, i uint32, name string) {
 	m.standIns = append(m.standIns, standIn{table, token, i, name})
 }
@@ -207,8 +212,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	known := map[string]uint32{}
 	for _, r := range list {
-		// set assigns a definition to the token of r. If tokens are unified, equal definitions become
-		// one; like is the definition without its id.
+		// set makes a definition the meaning of the token of r. If equal definitions are unified, they
+		// become one; like is the definition without its id, for that comparison.
 		set := func(table int, like any, add func() uint32) {
 			key := ""
 			if unify {
@@ -227,7 +232,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	m.unified = unify
 	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
-		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use it
+		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use this attribute
 	}
 	m.fillSmallTables()
 	return m, nil
@@ -246,7 +251,7 @@ func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record,
 				m.marked = true
 			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
 				// A trace may have many of them, and nothing refers to them, so only their text is kept.
-				m.opaque(x)
+				m.keepOpaque(x)
 			default:
 				list = append(list, x.Clone())
 			}
@@ -296,8 +301,10 @@ func (m *model) addTexts(list []*Record) {
 	}
 }
 
-// numberOperations adds the collective operations. Events in the model have their numbers, which are the tokens of
-// the global ones. One that a stream defines has the number of an equal one, else its token, else a free number.
+// numberOperations adds the collective operations. In the model, events refer to them by numbers. The
+// number of a global operation is its token. An operation that a stream defines has the number of an
+// equal operation, if there is one; otherwise its token, if that is free; otherwise another free
+// number.
 func (m *model) numberOperations(list []*Record) {
 	type operation struct {
 		name string
@@ -340,8 +347,8 @@ func (m *model) numberOperations(list []*Record) {
 	}
 }
 
-// localOperations holds the numbers that events have in the model for the collective operations that streams
-// define, and the tokens of these by number.
+// localOperations maps, for the collective operations that streams define, the token to the number that
+// events have in the model (number), and the number to the token (token).
 type localOperations struct{ number, token map[scopedToken]uint64 }
 
 // operationNumber returns the number of the collective operation that a token of a stream names.
@@ -364,7 +371,8 @@ func (m *model) operationToken(stream uint32, number uint64) uint64 {
 	return number
 }
 
-// textOf returns the text that a token of a stream names in a table of texts, "" if it is undefined.
+// textOf returns the text that a token of a stream names in a table of texts. It returns "" if the
+// token is undefined.
 func (m *model) textOf(table int, stream uint32, token uint64) string {
 	if i, ok := m.find(table, stream, token); ok {
 		return *m.defs.Strings.At(i)
@@ -398,7 +406,8 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 		})
 	case DefCounter:
 		x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
-			Mode: properties(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group), Type: counterType(r.Properties),
+			Mode: propertyNames(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group),
+			Type: counterType(r.Properties),
 			Location: trace.NoRef, Attrs: attrs}
 		set(counters, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
@@ -457,12 +466,12 @@ func (m *model) addProperty(r *Record) {
 		d.Properties.Add(trace.Attr{Key: rangeName,
 			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
 	default:
-		m.opaque(r)
+		m.keepOpaque(r)
 	}
 }
 
-// opaque adds a definition that has no table in the model.
-func (m *model) opaque(r *Record) {
+// keepOpaque adds a definition for which the model has no table.
+func (m *model) keepOpaque(r *Record) {
 	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
 }
 
@@ -552,11 +561,11 @@ func (m *model) comment(r *Record) {
 // nodeGroup is the prefix of the names of process groups that stand for machines.
 const nodeGroup = "__NODE__"
 
-// processes makes the locations and the groups above them: machines, which process groups name, and
-// processes that have threads.
+// processes creates the locations and the groups above them: machines, named by process groups, and
+// processes with threads.
 func (m *model) processes(list []*Record, master *MasterControl) {
 	d := m.defs
-	nodes := map[uint64]uint32{} // node by process
+	nodes := map[uint64]uint32{} // nodes by process
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
 			g := d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
@@ -574,7 +583,7 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 			parents[r.Parent] = true
 		}
 	}
-	group := map[uint64]uint32{} // of a process and its threads
+	group := map[uint64]uint32{} // groups by process; threads are in the group of their process
 	above := func(p uint64) uint32 {
 		if g, ok := nodes[p]; ok {
 			return g
@@ -616,10 +625,11 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	}
 }
 
-// fewTokens limits the size of the tables for small tokens.
+// fewTokens is the size of the tables for small tokens.
 const fewTokens = 1 << 16
 
-// storeSmall stores the definition of a small token, plus 1, in a table, and returns the table.
+// storeSmall stores 1 + i as the definition of a token in a table of small tokens, if the token is
+// small. It returns the table, which may have grown.
 func storeSmall(table []uint32, token uint64, i uint32) []uint32 {
 	if token >= fewTokens {
 		return table
@@ -660,7 +670,7 @@ func (m *model) location(process uint64) uint32 {
 	} else {
 		name, kind := undefinedProcess(process), trace.ProcessLocation
 		if process == 0 {
-			kind = trace.EventsLocation // markers of the whole trace
+			kind = trace.EventsLocation // markers may be about the whole trace
 		}
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name, Kind: kind,
 			Group: trace.NoRef})

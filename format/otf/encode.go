@@ -25,34 +25,36 @@ type encoder struct {
 	files  *copier
 	loss   format.Loss
 	tokens *allTokens
-	// reader converts records back to rows, which shows whether a record expresses its row completely.
+	// reader decodes each record again. Comparing the result with the row shows whether the record
+	// expresses the row completely.
 	reader        *decoder
 	rows          carrier.Rows
 	plain         bool
 	begun         bool // the clock has been chosen
-	places        []place
+	places        []placeOfLocation
 	locationsByID map[string]uint32 // locations by id, made when a marker needs them
 	rec           Record
 	again         Record
 	text          []byte
 	row           trace.Batch
 	packed        []byte
-	// Lanes of the claims, by resource.
+	// lanes holds the lanes of the claims, by resource.
 	lanes     map[uint32]*lanes
 	claims    map[heldClaim]int // lane of each open claim
 	laneNames []string          // names of the processes from laneProcess on
-	// last is the time of the last event, and tie its rank among simultaneous events.
-	last           uint64
-	tie            uint64
-	extent         extent            // of the written records without markers
-	completeBegins map[uint32]bool   // locations whose current collective operation is written completely at its begin
+	// last is the time of the last event. tie is its rank among simultaneous events.
+	last   uint64
+	tie    uint64
+	extent extent // of the written records without markers
+	// locations whose current collective operation its begin record describes completely
+	completeBegins map[uint32]bool
 	operations     map[uint64]bool   // collective operations that records refer to
 	windows        map[uint32]uint32 // communicator of each window for remote memory access
-	processesByID  map[string]int    // process locations by id; threads refer to them
+	processesByID  map[string]int    // process locations by id, to which threads refer
 	defaultStreams bool              // the number of streams was not chosen
 	held           lookahead         // rows that are held back for the end of collective operations
-	original       *rewriting        // nil unless an OTF trace is written again with its tokens
-	written        *visitSum         // of the written events; nil unless the original trace has a thumbnail
+	original       *rewriting        // nil unless an OTF trace is written again with its own tokens
+	written        *visitSum         // identifies the written visits; nil unless the original trace has a thumbnail
 }
 
 // extent holds the first and the last time of records.
@@ -69,11 +71,11 @@ func (x *extent) add(t uint64) {
 	x.first, x.last = min(x.first, t), max(x.last, t)
 }
 
-// has reports whether a time is not outside.
+// has reports whether a time lies in the extent.
 func (x *extent) has(t uint64) bool { return x.any && x.first <= t && t <= x.last }
 
-// place is the process and stream that the events of a location are written to.
-type place struct {
+// placeOfLocation is the process and stream that the events of a location are written to.
+type placeOfLocation struct {
 	known   bool // the process is set
 	process uint64
 	stream  uint32
@@ -86,7 +88,7 @@ type heldClaim struct {
 	claim    int64
 }
 
-// lanes are the lanes of a resource.
+// lanes holds the lanes of a resource.
 type lanes struct {
 	processes []uint64
 	free      freeLanes
@@ -202,7 +204,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 }
 
 // place returns where the events of a location are written.
-func (e *encoder) place(loc uint32) *place {
+func (e *encoder) place(loc uint32) *placeOfLocation {
 	p := e.placeOfMarkers(loc)
 	if p.w == nil {
 		p.stream = e.stream(loc, uint32(p.process))
@@ -211,10 +213,10 @@ func (e *encoder) place(loc uint32) *place {
 	return p
 }
 
-// placeOfMarkers returns the same without a stream, which process 0 need not have.
-func (e *encoder) placeOfMarkers(loc uint32) *place {
+// placeOfMarkers does the same for a marker. Its stream need not be known, because process 0 has none.
+func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	for int(loc) >= len(e.places) {
-		e.places = append(e.places, place{})
+		e.places = append(e.places, placeOfLocation{})
 	}
 	p := &e.places[loc]
 	if !p.known {
@@ -227,12 +229,12 @@ func (e *encoder) placeOfMarkers(loc uint32) *place {
 
 // event writes a row.
 func (e *encoder) event(c *trace.Cursor) error {
-	t, ok := e.reader.clock.file(c.Time())
+	t, ok := e.reader.clock.toFile(c.Time())
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Lost, "does not fit 63 bits in the trace's clock", 1)
 		return nil
 	}
-	var p *place
+	var p *placeOfLocation
 	if e.original != nil && c.Kind() == trace.Marker {
 		p = e.placeOfMarkers(c.Location())
 	} else {
@@ -270,8 +272,8 @@ func (e *encoder) event(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// completeRecord completes the record of a row. Unless the trace is plain, it adds a key-value pair with the
-// data of the row that the record itself lacks. It returns false if no record is to be written.
+// completeRecord completes the record of a row. If the trace is not plain, it adds a key-value pair
+// with the part of the row that the record lacks. It returns false if no record is to be written.
 func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.truncate(r)
@@ -287,8 +289,8 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		return true
 	}
 	if x, ok = e.decode(c, r, true); !ok {
-		// A reader of the record would make a definition that the trace does not have, so a NoOp
-		// carries the row.
+		// A reader of this record would create a definition that the trace does not have. Therefore a
+		// NoOp carries the row.
 		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
 		x, _ = e.decode(c, r, true)
 	}
@@ -332,8 +334,8 @@ func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	}
 }
 
-// decode returns the row that readers make of a record. carries states whether the record carries a
-// part of its row. ok is false if readers would have to add a definition.
+// decode returns the row that a reader will make of a record. carries is set if the record carries a
+// part of its row. ok is false if a reader would have to add a definition.
 func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
 	e.text = r.Append(e.text[:0], false)
 	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
@@ -346,7 +348,7 @@ func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Curs
 	}
 	e.row.Reset(trace.MixedLoc)
 	e.reader.needsDefinition = false
-	e.reader.row(&e.row, &e.again)
+	e.reader.addRow(&e.row, &e.again)
 	x = e.row.Cursor()
 	x.Next()
 	return x, ok && !e.reader.needsDefinition
@@ -377,7 +379,7 @@ func (e *encoder) truncate(r *Record) {
 }
 
 // native sets r to the record that expresses the row best for other tools, or to a comment if OTF has
-// no such record. frequent is true for events that readers always restore completely.
+// no such record. frequent is true for events that a reader always restores completely.
 func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	keys, values := c.Attrs()
@@ -408,7 +410,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 		return false
 	}
 	e.nativeFields(c, r)
-	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !readable(kind) {
+	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !becomesComment(kind) {
 		r.Type = NoOp
 	}
 	e.attributes(r, keys, values)
@@ -447,7 +449,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		return uint64(t.at(int(ref)))
 	}
 	typ, ok := typeOfKind[kind]
-	if x := e.transfer(c); x != nil {
+	if x := e.transferOperands(c); x != nil {
 		if ops = x; kind == trace.RMACompleteBlocking || kind == trace.RMACompleteNonBlocking {
 			typ, ok = RMAEnd, true
 		}
@@ -490,7 +492,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 					v = e.processOf(v, op(1))
 				}
 			case fileTime:
-				v, _ = e.reader.clock.file(int64(v))
+				v, _ = e.reader.clock.toFile(int64(v))
 			}
 			*r.number(o.f) = v
 		}
@@ -500,10 +502,10 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	}
 }
 
-// transfer returns the operands of a transfer to or from remote memory, or of its end, in the form of
-// OTF's records: the communicator of the window, and as tag the number that joins a transfer with its
-// end. It returns nil for other events.
-func (e *encoder) transfer(c *trace.Cursor) []uint64 {
+// transferOperands returns the operands of a transfer to or from remote memory, or of its end, as OTF's records
+// have them: the communicator of the window, and as tag the number that joins the transfer and its end.
+// It returns nil for other events.
+func (e *encoder) transferOperands(c *trace.Cursor) []uint64 {
 	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 {
 		return nil
 	}
@@ -523,9 +525,9 @@ func (e *encoder) transfer(c *trace.Cursor) []uint64 {
 	return nil
 }
 
-// readable reports whether an event that OTF has no record for is written as a comment, which people
+// becomesComment reports whether an event that OTF has no record for is written as a comment, which people
 // can read. Other such events become NoOp records, which only weft can interpret.
-func readable(k trace.Kind) bool {
+func becomesComment(k trace.Kind) bool {
 	switch k {
 	case trace.Mark, trace.Gap, trace.Generic, trace.Parameter, trace.ClaimBegin, trace.ClaimEnd:
 		return true
@@ -578,7 +580,7 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 		} else if t, ok := pairTypes[v.Type]; ok {
 			kv.Type, kv.Bits = t, v.Num&(^uint64(0)>>(64-t.bits()))
 		} else {
-			continue // the missing attribute is carried
+			continue // the carried row has the attribute
 		}
 		r.KeyValues = append(r.KeyValues, kv)
 	}

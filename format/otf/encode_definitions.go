@@ -51,8 +51,8 @@ func (e *encoder) definitions() error {
 	return err
 }
 
-// timeDefinitions writes what a trace that was OTF before says about its times: that it has a range, and the sample
-// points of which records are left.
+// timeDefinitions writes the definitions about times of a trace that was read from OTF: its time range,
+// and the sample points whose records are kept.
 func (e *encoder) timeDefinitions(put func(*Record)) {
 	base := uint64(0)
 	ranged := false
@@ -72,14 +72,15 @@ func (e *encoder) timeDefinitions(put func(*Record)) {
 		if !ok {
 			continue
 		}
-		if t, ok := e.reader.clock.file(int64(r.SampleTime - base)); ok && e.extent.has(t) {
+		if t, ok := e.reader.clock.toFile(int64(r.SampleTime - base)); ok && e.extent.has(t) {
 			r.SampleTime = t
 			put(r)
 		}
 	}
 }
 
-// samplePointOf returns the sample point that a definition without a table in the model is.
+// samplePointOf returns the sample point that an opaque definition holds. ok is false for other
+// definitions.
 func samplePointOf(o *trace.Opaque) (r *Record, ok bool) {
 	if o.Format != "otf" || !strings.HasPrefix(o.Data, specs[DefAuxSamplePoint].short) {
 		return nil, false
@@ -99,7 +100,7 @@ func (e *encoder) processDefinitions(put func(*Record)) {
 	for i, name := range e.laneNames {
 		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
 	}
-	members := make([][]uint32, d.Groups.Len()) // by index of the group; nodes only
+	members := make([][]uint32, d.Groups.Len()) // by index of the group, for groups that are nodes
 	for i := range d.Locations.Len() {
 		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
 			if d.Groups.At(g).Kind == "node" {
@@ -141,7 +142,7 @@ func (e *encoder) communicatorDefinitions(put func(*Record)) {
 // regionDefinitions writes the definitions of functions, counters and files.
 func (e *encoder) regionDefinitions(put func(*Record)) {
 	d := e.defs
-	group := e.groups(put)
+	group := e.groupTokens(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
 	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
@@ -188,7 +189,7 @@ func (e *encoder) attributeDefinitions(put func(*Record)) {
 		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
 			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
 		}
-		for _, x := range d.Operations.All() { // the table is empty for other formats than OTF
+		for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
 			if x.ID != strconv.FormatUint(op, 10) {
 				continue
 			}
@@ -218,8 +219,8 @@ var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM"
 // nodeToken is the first token for the process groups that stand for nodes.
 const nodeToken = laneProcess
 
-// parent returns the process that a thread belongs to: the one that has the id of the thread's group.
-// It returns 0 if there is none.
+// parent returns the process of a thread: the process whose id is that of the thread's group. It
+// returns 0 if there is none.
 func (e *encoder) parent(l *trace.Location) uint64 {
 	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
 		return 0
@@ -239,9 +240,9 @@ func (e *encoder) parent(l *trace.Location) uint64 {
 	return uint64(e.tokens.locations.at(i))
 }
 
-// groups returns a function that returns the token of a group by type and name. The function defines
+// groupTokens returns a function that returns the token of a group by type and name. The function defines
 // each group on its first use.
-func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
+func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint64 {
 	byName := map[string]uint64{}
 	for i := e.defs.Strings.Len() - 1; i >= 0; i-- {
 		byName[*e.defs.Strings.At(uint32(i))] = stringToken(uint32(i))
@@ -275,7 +276,7 @@ func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
 func counterProperties(m *trace.MetricDef) uint64 {
 	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
 	for p := range uint64(0x200) {
-		if properties(p) == m.Mode && counterType(p) == m.Type {
+		if propertyNames(p) == m.Mode && counterType(p) == m.Type {
 			return p
 		}
 	}

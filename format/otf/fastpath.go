@@ -21,7 +21,7 @@ type bulkReader struct {
 	withStates bool
 	resume     *uint64 // time of the snapshots to begin with; nil begins at the start
 	lanes      []*lane // all lanes in use
-	oldest     int     // index of the lane that is reused next when all maxLanes are in use
+	oldest     int     // index of the lane that is reused next if all maxLanes are in use
 	free       []*lane
 	text       []byte  // buffer of the stream, kept between files
 	nearLanes  []*lane // lanes of processes with small numbers, by process
@@ -34,12 +34,12 @@ type bulkReader struct {
 	visits     [1 << visitBits]visitText
 	peers      [1 << peerBits]peerText
 	tails      [1 << peerBits]tailText
-	counter    uint64 // the latest counter; metric is its metric
+	counter    uint64 // the last counter; metric is its metric
 	metric     uint32
 	hasRows    bool
 	first      uint64 // time of the first row
 	last       uint64 // time of the last row
-	unordered  bool   // a row was earlier than the one before, or of a process of another stream
+	unordered  bool   // a row was earlier than the one before it, or belonged to a process of another stream
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulkReader {
@@ -61,8 +61,8 @@ func (x *bulkReader) begin(f *fileStream) {
 	}
 }
 
-// clearTables empties the caches. A zeroed entry matches the text 0 only, which hashes to the first
-// place, so the first place gets a text that never occurs.
+// clearTables empties the caches. An entry of zeros would match the text 0, which belongs in the first
+// entry. Therefore the first entry gets a text that never occurs.
 func (x *bulkReader) clearTables() {
 	clear(x.processes[:])
 	clear(x.visits[:])
@@ -71,7 +71,7 @@ func (x *bulkReader) clearTables() {
 	x.visits[0].text, x.peers[0].text, x.tails[0].text = neverText, neverText, neverText
 }
 
-// end keeps the buffer for the next file.
+// end keeps the buffer of the file for the next file.
 func (x *bulkReader) end() { x.text = x.f.s.t.buf[:0] }
 
 // needsSurvey reports whether the trace must be surveyed before it can be read.
@@ -83,7 +83,7 @@ type lane struct {
 	at      uint16       // index in lanes
 	open    *openRegions // open regions of the location; used if leaves name no region
 	n       uint         // number of rows
-	waits   bool         // for a record after the selected times
+	waits   bool         // the lane waits for a record after the selected times
 	rows    laneRows
 	b       trace.Batch // the other columns
 }
@@ -142,8 +142,9 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 			continue
 		}
 		if r == nil && f.held && f.to < to {
-			// One more record of a process shows that the process continues. A process that has ended
-			// has no such record: after some records, run stops waiting and reads the rest.
+			// If a process has one more record, it continues after the selected times. A process that
+			// has ended has no such record. Therefore run stops waiting after some records, and reads
+			// the rest.
 			f.to = to
 			x.setWaiting(!x.crowded)
 			continue
@@ -161,7 +162,7 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 		if err != nil {
 			return err
 		}
-		if x.d.row(l.batch(), r); x.d.err != nil {
+		if x.d.addRow(l.batch(), r); x.d.err != nil {
 			return x.d.err
 		}
 		goesOn := l.waits && l.rows.kind[l.n].IsEvent()
@@ -257,7 +258,7 @@ func (x *bulkReader) laneOf(process uint64) *lane {
 	return x.farLanes[process]
 }
 
-// emit passes on the rows of a lane.
+// emit delivers the rows of a lane.
 func (x *bulkReader) emit(l *lane) error {
 	if l.n == 0 {
 		return nil
@@ -409,8 +410,8 @@ func (l *lane) visit(time int64, v *visitText) {
 	l.n++
 }
 
-// nest applies the row that was added last to the stack of open regions. If the row is a leave that names
-// no region, nest sets its region to the one that was entered last.
+// nest applies the last row that was added to the stack of open regions. If the row is a leave that
+// names no region, nest sets its region to the one that was entered last.
 func (l *lane) nest() {
 	i := (l.n - 1) & (trace.BatchRows - 1)
 	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
@@ -518,8 +519,8 @@ func (x *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64
 // message is spelled in another way.
 func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	kind := messageKind[byteAt(text, pos)]
-	// Most lines end at this position, which is available early: the processor need not wait for the
-	// end of parsing to continue there.
+	// Most lines end at this position. It is known early, so the processor can go on there without
+	// waiting for the end of parsing.
 	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
 	w := word(text, pos+1)
 	marks := noDigits(w)

@@ -17,8 +17,8 @@ type fileStream struct {
 	sorter *extsort.Sorter
 	it     *extsort.Iterator
 	to     uint64 // end of the selected times
-	enough uint64 // from this time on one record of each process suffices (see bulkReader); 0 if all are needed
-	held   bool   // the current record was not delivered because it is not before to
+	enough uint64 // from this time on, one record of each process is enough (see bulkReader); 0 if all are needed
+	held   bool   // the current record has not been delivered, because its time is not before to
 	rows   int    // rows of a batch
 	rec    Record
 	b      trace.Batch
@@ -47,7 +47,7 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 		if r == nil {
 			break
 		}
-		if f.d.row(&f.b, r); f.d.err != nil {
+		if f.d.addRow(&f.b, r); f.d.err != nil {
 			return nil, f.d.err
 		}
 	}
@@ -57,7 +57,7 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &f.b, nil
 }
 
-// next returns the next record that fits the common model, or nil at the end.
+// next returns the next record whose time fits the common model, or nil at the end.
 func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	for {
 		r := &f.rec
@@ -80,7 +80,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			f.held = f.it == nil
 			return nil, nil
 		}
-		if f.d.carried && r.Time <= math.MaxInt64 { // weft writes no later ones
+		if f.d.carried && r.Time <= math.MaxInt64 { // weft itself writes no later times
 			if skip, err := f.d.restorePlace(r); skip || err != nil {
 				if err != nil {
 					return nil, err
@@ -107,10 +107,10 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	s.t.kept, x.kept = x.kept, nil
 	f := &fileStream{d: d, s: s, to: math.MaxUint64}
 	if !d.needsSorting(x) {
-		if to, ok := d.clock.file(sel.To); ok {
+		if to, ok := d.clock.toFile(sel.To); ok {
 			f.to = to
 		}
-		if enough, ok := d.clock.file(sel.Enough); ok && sel.Enough != 0 {
+		if enough, ok := d.clock.toFile(sel.Enough); ok && sel.Enough != 0 {
 			f.enough = enough
 		}
 		if x.from > 0 {
@@ -118,7 +118,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 			return f, nil
 		}
 		// The region that an unnamed leave closes may depend on all earlier events.
-		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.unnamedLeaves {
+		if from, ok := d.clock.toFile(sel.From); ok && from > x.first && !d.unnamedLeaves {
 			if err := s.t.search(from); err != nil {
 				f.close()
 				return nil, err
@@ -204,8 +204,8 @@ func (f *fileStream) restore(x extsort.Record) {
 	r.Time, r.Process, r.Stream = uint64(x.A)^1<<63, process, stream
 }
 
-// reread parses the lines that Append has written for a record of the type. It returns false if they
-// are not those of such a record.
+// reread parses the lines that Append has written for a record of type typ. It returns false if the
+// lines are not those of such a record.
 func (r *Record) reread(text []byte, typ Type) bool {
 	r.KeyValues = r.KeyValues[:0]
 	for {

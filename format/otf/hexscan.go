@@ -11,8 +11,8 @@ import (
 // eachByte has the lowest bit of each byte set.
 const eachByte = 0x0101010101010101
 
-// lineEnds marks the line ends among the 8 bytes of w, the first of which is the lowest. A mark is the
-// highest bit of the byte. A vertical tab after a line end may be marked wrongly.
+// lineEnds marks the line ends among the 8 bytes of w, whose lowest byte is the first. The mark is the
+// highest bit of the byte. A vertical tab after a line end may be marked by mistake.
 func lineEnds(w uint64) uint64 {
 	w ^= '\n' * eachByte
 	return (w - eachByte) &^ w & (0x80 * eachByte)
@@ -47,8 +47,8 @@ func word(text unsafe.Pointer, i int) uint64 {
 
 func byteAt(text unsafe.Pointer, i int) byte { return *(*byte)(unsafe.Add(text, i)) }
 
-// digitPairs maps the text of two digits to their value with the bit validPair set, all other texts to
-// 0.
+// digitPairs maps two bytes to their value as hexadecimal digits, with the bit validPair set. It maps
+// bytes that are not digits to 0.
 type digitPairs [1 << 16]uint16
 
 const validPair = 0x100
@@ -74,7 +74,7 @@ func (p *digitPairs) at(text unsafe.Pointer, i int) uint64 {
 // compared with those of the previous time.
 const lastDigits = 6
 
-// timeForm holds the form of the latest time line.
+// timeForm describes the last time line, so that the next one can be parsed faster.
 type timeForm struct {
 	n     int    // number of digits
 	high  uint64 // value of all digits but the last ones, minus the contribution of validPair
@@ -121,8 +121,8 @@ func (f *timeForm) parseSlow(text unsafe.Pointer, pos int) (v uint64, n int) {
 // lineEnds. One bit decides: in a record's line, digits have it and all other bytes lack it.
 func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * eachByte) }
 
-// parseNumber parses the number at i and returns its end. The end is i if no number is there or it has more
-// than 16 digits.
+// parseNumber parses the number at position i. end is the position after it. end is i if there is no
+// number, or if it has more than 16 digits.
 func parseNumber(text unsafe.Pointer, i int) (v uint64, end int) {
 	// Among the bytes of a record's line, only digits have this bit.
 	const digit = 0x20

@@ -17,8 +17,8 @@ func (r TimeRange) Clock() trace.Clock {
 	return trace.Seconds(int64(min(max(r.TicksPerSecond, 1), math.MaxInt64)))
 }
 
-// Parse parses a time as [trace.Clock.ParseTime] does, which supports 63 bits. If the last event is
-// later than that, times are relative to the first event.
+// Parse parses a time in the same way as [trace.Clock.ParseTime], which supports 63 bits. If the last
+// event is later than that, times are relative to the first event.
 func (r TimeRange) Parse(s string) (uint64, error) {
 	base := uint64(0)
 	if r.Last > math.MaxInt64 && !strings.HasPrefix(strings.TrimSpace(s), "@") {
@@ -42,9 +42,9 @@ func (e *ProcessError) Error() string {
 	return fmt.Sprintf("found %d processes of this name, expected the number or name of one", e.Found)
 }
 
-// SumInterval computes the sums of what a process did in an interval. process is the number or else the name
-// of the process. choose returns the interval; it gets the time range of the trace, whose last time is
-// set only if whole is set.
+// SumInterval computes the sums over the events of a process in an interval. process is the number or
+// the name of the process. choose returns the interval. It is called with the time range of the trace,
+// whose last time is set only if whole is set.
 func SumInterval(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
 	choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
 	r, err := Open(ctx, src, opt)
@@ -203,7 +203,7 @@ func readSpan(ctx context.Context, r *Reader, span *TimeRange, whole bool) error
 	return c.Err()
 }
 
-// add adds a summary record of the process, whose stream is given.
+// add adds a summary record of the process, which a given stream contains.
 func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	calls := func(n SumOwner) CallSums { return CallSums{n, r.Count, r.Exclusive, r.Inclusive} }
 	messages := func(n SumOwner) MessageSums { return MessageSums{n, r.SentCount, r.ReceivedCount, r.Sent, r.Received} }

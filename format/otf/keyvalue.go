@@ -130,7 +130,7 @@ const arrayLine = 100
 
 const hexDigits = "0123456789abcdef"
 
-// append appends the lines of a pair to b. An empty array has no lines.
+// append appends the lines of a pair to b. An empty array has no line.
 func (v *KeyValue) append(b []byte, long bool) []byte {
 	head := func(b []byte) []byte {
 		if long {

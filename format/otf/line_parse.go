@@ -123,8 +123,8 @@ func parseHex(l []byte, i int) (v uint64, end int) {
 	return v, i
 }
 
-// oldEnd are the fields of EndFileOperation in the old spelling FE. What it calls handle is the
-// matching id.
+// oldEnd lists the fields of EndFileOperation in the old spelling FE. The field that it calls handle is
+// the matching id.
 var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
 	n8(fBytes, "B", "BYTES"), scl}
 
@@ -199,7 +199,7 @@ func (s *scanner) keyword(f *fieldSpec) bool {
 	start := s.i
 	s.skip()
 	if s.library && s.i > start {
-		// libotf compares its first spelling with the blank.
+		// For a blank, libotf compares only the first spelling.
 		f = &fieldSpec{f: f.f, short: f.long, long: f.long, old: f.old}
 	}
 	start = s.i
@@ -274,7 +274,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
 		list, r.Handle = oldEnd, 0
 	}
-	there := false // the latest optional field is present
+	there := false // the last optional field is present
 	for k := range list {
 		f := &list[k]
 		if f.omitZero || f.mayBeMissing {
@@ -329,7 +329,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	return problem{}
 }
 
-// noQuote is the expectation in the problem of a string that does not end on its line.
+// noQuote is the text of the expectation if a string does not end on its line.
 const noQuote = "a quote at the end of the string; the record is skipped"
 
 // text parses a string in quotes.
@@ -431,7 +431,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 			to = &r.KeyValues[n]
 		}
 	case library && last && len(old.Bytes)%arrayLine != 0:
-		return problem{} // for libotf only whole lines of an array are continued
+		return problem{} // libotf continues only whole lines of an array
 	case old.Type == Bytes && last:
 		to = old
 	default:

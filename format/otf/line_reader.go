@@ -25,19 +25,19 @@ type lineReader struct {
 	r     io.Reader
 	zip   io.ReadCloser // decompressor, nil for a plain file
 	read  int64         // bytes of the file that were read
-	begun int64         // position in a compressed file from which it is read
+	begun int64         // position in a compressed file at which decompression began
 	stop  int64         // position in the file at which reading ends
 	buf   []byte
 	at    int   // where the current line begins in buf
 	from  int   // where the next line begins in buf
-	base  int64 // offset of buf in the text; in a compressed file in the text from begun on
+	base  int64 // offset of buf in the text; in a compressed file, in the text that begins at begun
 	end   bool  // the end of the file has been read
 	bad   error // error of the compressed data
 	max   int   // length of the longest line that is read
 	// chunk is the number of bytes that are read at once; 0 means the constant chunk.
 	chunk int
-	// few is the number of bytes that are read next if only a part of the file may be needed. It grows
-	// by a quarter with each read. 0 means chunk.
+	// few is the number of bytes to read next if only a part of the file may be needed. It grows by a
+	// quarter with each read. 0 means chunk.
 	few  int
 	kept *readCache // bytes that were read earlier
 	long int64      // bytes of skipped lines, which were longer than max
@@ -123,7 +123,7 @@ func (t *lineReader) fill() error {
 			continue
 		case err == nil:
 		case err == io.EOF, t.zip != nil && errors.Is(err, io.ErrUnexpectedEOF):
-			// libotf does not terminate compressed data.
+			// libotf writes no end mark in compressed data.
 			t.end = true
 		case t.zip != nil && isCorrupt(err):
 			t.end, t.bad = true, err
@@ -209,12 +209,12 @@ const (
 	nearWindow = 2 * window
 )
 
-// restartMark are the bytes before a restart point of a compressed file. Decompression can begin behind
-// them if the writer has reset its dictionary there.
+// restartMark is the sequence of bytes before a restart point of a compressed file. If the writer has
+// reset its dictionary there, decompression can begin after them.
 var restartMark = []byte{0, 0, 0xff, 0xff}
 
-// searchZip is search for compressed files. It looks for times after restart points. In a file
-// without any it stays at the beginning.
+// searchZip is search for compressed files. It looks for times after restart points. In a file without
+// restart points, it stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
 	for hi-lo > chunk {
@@ -263,7 +263,8 @@ func (t *lineReader) part(p piece) error {
 	return err
 }
 
-// unterminated reads compressed data that is not terminated.
+// unterminated reads compressed data that has no end mark. It turns the missing end into a normal end
+// of the data.
 type unterminated struct{ r io.Reader }
 
 func (e unterminated) Read(p []byte) (int, error) {
@@ -291,8 +292,8 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 			continue
 		}
 		off += int64(i + len(restartMark))
-		// The same bytes may occur by chance. Decompression from there yields an error or no text of
-		// the format.
+		// The data can contain the same bytes by chance. Decompression from such a place fails, or
+		// yields a text that is not of the format.
 		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
 		n, err = io.ReadFull(z, text)
 		z.Close()
@@ -367,7 +368,8 @@ func (t *lineReader) timeAfter(off, end int64, buf []byte) (at int64, time uint6
 		if i, time := firstTime(data); i >= 0 {
 			return off + int64(i), time, nil
 		}
-		// Continue at the line end before the last two lines, the first of which may be the time line.
+		// Go back to the line end before the last two lines, because the first of them may be the time
+		// line.
 		last := bytes.LastIndexByte(data, '\n')
 		if last > 0 {
 			last = bytes.LastIndexByte(data[:last], '\n')

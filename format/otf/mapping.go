@@ -2,8 +2,8 @@ package otf
 
 import "github.com/weft-trace/weft/format"
 
-// mapping states how well OTF keeps each subject and in which records; docs/mapping.md has it as a
-// table.
+// mapping states how well OTF keeps each subject of other formats, and in which records.
+// docs/mapping.md has the resulting table.
 var mapping = map[format.Subject]format.Mapped{
 	format.ClockTicks:              {How: format.Exact, As: "DefTimerResolution"},
 	format.ClockStart:              {How: format.WeftOnly, As: "packed definitions"},

@@ -1,12 +1,13 @@
 package otf
 
-// channel identifies messages that are matched by their order: its k-th send belongs to its k-th
-// receive.
+// channel identifies messages that are matched by their order: the k-th send of a channel belongs to
+// its k-th receive.
 type channel struct{ from, to, communicator, tag uint64 }
 
-// balance counts the sends and receives of a channel since their numbers were last equal.
+// balance counts the sends and receives of a channel since the time at which both numbers were last
+// equal.
 type balance struct {
-	since          int64 // number of its first message among those of all channels
+	since          int64 // number of the first message of this period, among the messages of all channels
 	sent, received int64
 	waiting        []uint64 // ids of sends that are pending in the state of the sender
 }
@@ -18,8 +19,8 @@ type messageMatcher struct {
 	open map[channel]*balance
 }
 
-// unevenTime identifies a period in which the sends and receives of a channel differ in number. since
-// is the number of the message that began it.
+// unevenTime identifies a period in which a channel has had more sends than receives, or the other way
+// round. since is the number of the message that began the period.
 type unevenTime struct {
 	channel
 	since int64
@@ -49,8 +50,8 @@ func (m *messageMatcher) settle(c channel, b *balance) {
 // count counts a message record without making it pending.
 func (m *messageMatcher) count(r *Record) { m.follow(r, nil, nil) }
 
-// lost returns the periods that end without a receive for each send, with the number of sends in them
-// that have a receive. All messages must have been counted before.
+// lost returns the periods at whose end some sends have no receive, with the number of sends that have
+// one. All messages must have been counted.
 func (m *messageMatcher) lost() map[unevenTime]int64 {
 	lost := map[unevenTime]int64{}
 	for c, b := range m.open {

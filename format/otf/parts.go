@@ -7,27 +7,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sourceTrace is a trace whose definitions and events are written as OTF again. Those of several traces that
-// become one get other tokens where theirs are in use (docs/formats/otf.md, "Rewriting a trace").
+// sourceTrace is a trace whose definitions and events are written as OTF again. If several traces
+// become one, a definition gets another token if its token is in use (docs/formats/otf.md, "Rewriting a
+// trace").
 type sourceTrace struct {
 	trace.SourceTrace
-	number int // from 1
+	number int // counted from 1
 	r      *Reader
 	model  *model
-	tokens [tokenSpaces]map[streamToken]uint64 // written tokens by those of the trace
-	// streams holds the written numbers of streams by those of the trace.
+	tokens [tokenSpaces]map[streamToken]uint64 // maps tokens of the trace to written tokens
+	// streams maps the streams of the trace to the written streams.
 	streams map[uint32]uint32
 }
 
-// streamToken is a token in the definitions of a stream, 0 for the global ones. Processes have the same tokens in
-// all streams.
+// streamToken is a token in the definitions of a stream, where stream 0 stands for the global
+// definitions. A process has the same token in all streams.
 type streamToken struct {
 	stream uint32
 	token  uint64
 }
 
-// tokenSpace is a kind of tokens, each of which means one thing in a trace. Processes and groups of them
-// share a space.
+// tokenSpace is a set of tokens, each of which has one meaning in a trace. Processes and groups of
+// processes share a space.
 type tokenSpace uint8
 
 const (
@@ -53,15 +54,15 @@ type tokenField struct {
 	space tokenSpace
 }
 
-// definitionTokens describes the tokens in a definition: its own, those of its fields, and those of its
-// members.
+// definitionTokens lists the tokens in a definition: its own token, those in its fields, and those of
+// its members.
 type definitionTokens struct {
 	own     tokenSpace
 	refs    []tokenField
-	members bool // the members are processes or groups of them
+	members bool // whether the members are processes or groups of processes
 }
 
-// tokensOfDefinitions describes the definitions that have tokens.
+// tokensOfDefinitions describes the types of definitions that contain tokens.
 var tokensOfDefinitions = map[Type]definitionTokens{
 	DefProcess:                  {own: processTokens, refs: []tokenField{{fParent, processTokens}}},
 	DefProcessGroup:             {own: processTokens, members: true},
@@ -83,24 +84,25 @@ var tokensOfDefinitions = map[Type]definitionTokens{
 	DefMarker:              {own: markerTokens},
 }
 
-// joinOrder holds the definitions with tokens in an order in which all but those of the same type precede what
-// refers to them.
+// joinOrder lists the types of definitions with tokens in the order in which they are joined. A
+// definition comes after those that it refers to, except for those of its own type.
 var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubstitutes, DefAttributeList,
 	DefProcessOrGroupAttributes, DefSCLFile, DefSCL, DefFunctionGroup, DefFunction, DefCollectiveOperation,
 	DefCounterGroup, DefCounter, DefCounterAssignments, DefFileGroup, DefFile, DefMarker}
 
-// joiner makes the definitions of several traces those of one.
+// joiner joins the definitions of several traces.
 type joiner struct {
 	merged   bool // there are several traces
 	global   bool // all tokens are global
 	together bool // definitions without tokens are global, too
 	used     [tokenSpaces]map[streamToken]bool
-	greatest map[Type]uint64                     // the greatest token of definitions of a type
+	greatest map[Type]uint64                     // the greatest token of the definitions of each type
 	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
-	creator  string                              // of the first trace
-	// contents holds the written tokens by content of definitions that the model has no table for.
+	creator  string                              // creator of the first trace
+	// contents holds the written tokens of definitions for which the model has no table, by the content
+	// of the definition.
 	contents map[streamType]map[string]uint64
-	records  map[*Record]bool // records of entries of the written trace
+	records  map[*Record]bool // records that define an entry of the written trace
 }
 
 // streamType is a type of definitions of a stream.
@@ -115,7 +117,8 @@ type joinedEntry struct {
 	index uint32
 }
 
-// token returns the written token for a token of a stream of the trace. A token that nothing defines stays.
+// token returns the written token for a token of a stream of the trace. A token that no definition has
+// stays unchanged.
 func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint64 {
 	if s.Index == nil || token == 0 {
 		return token
@@ -129,7 +132,7 @@ func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint6
 	return token
 }
 
-// scope returns the key of the tokens of a trace for the token of a definition.
+// scope returns the key for the token of a definition among the tokens of its trace.
 func (r *Record) scope() streamToken {
 	if r.Type == DefProcess {
 		return streamToken{0, r.Token}
@@ -137,15 +140,16 @@ func (r *Record) scope() streamToken {
 	return streamToken{r.Stream, r.Token}
 }
 
-// written returns the key of the written tokens for a token of a stream.
-func (j *joiner) written(stream uint32, token uint64) streamToken {
+// writtenKey returns the key for a token of a stream among the written tokens.
+func (j *joiner) writtenKey(stream uint32, token uint64) streamToken {
 	if j.global {
 		stream = 0
 	}
 	return streamToken{stream, token}
 }
 
-// entry returns the entry of the written trace that a definition is, if the model has a table for it.
+// entry returns the entry of the written trace that a definition defines. ok is false if the model has
+// no table for the definition.
 func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 	d, m := s.Defs, s.model
 	find := func(table int, of any) (joinedEntry, bool) {
@@ -180,7 +184,7 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 	return joinedEntry{}, false
 }
 
-// join returns the definitions of all sources with the tokens that they are written with.
+// join returns the definitions of all sources, with the tokens with which they are written.
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	j := &joiner{merged: len(sources) > 1, global: e.original.global, greatest: map[Type]uint64{},
 		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}}
@@ -200,7 +204,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 		}
 	}
 	for i, s := range sources {
-		records = append(records, j.add(s, lists[i])...)
+		records = append(records, j.addNew(s, lists[i])...)
 	}
 	t := e.tokens
 	for _, x := range []struct {
@@ -215,8 +219,8 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 				x.table.set(int(entry.index), uint32(token))
 			}
 		}
-		for token := range j.used[x.space] { // what the model adds gets other tokens
-			x.table.use(uint32(token.token))
+		for token := range j.used[x.space] { // entries that the model has added get other tokens
+			x.table.markUsed(uint32(token.token))
 		}
 	}
 	return records
@@ -225,7 +229,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 // definitions returns copies of the definitions of a trace.
 func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
 	for _, part := range []Part{Definitions, Markers} {
-		e.eachOriginal(s, part, func(r *Record) error { // the decoder has reported damaged records
+		e.eachOriginal(s, part, func(r *Record) error { // the decoder has already reported damaged records
 			list = append(list, r.Clone())
 			return nil
 		})
@@ -233,8 +237,8 @@ func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
 	return list
 }
 
-// add returns the definitions of a source that those before it do not have.
-func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
+// addNew returns those definitions of a source that no source before it has.
+func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 	for i := range s.tokens {
 		s.tokens[i] = map[streamToken]uint64{}
 	}
@@ -248,7 +252,7 @@ func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
 		for _, r := range list {
 			if r.Type == typ && !drop[r] {
 				s.translate(r)
-				if first, shared := j.content(s, r); shared && !first {
+				if first, shared := j.assignByContent(s, r); shared && !first {
 					drop[r] = true
 				}
 			}
@@ -267,7 +271,7 @@ func (j *joiner) add(s *sourceTrace, list []*Record) []*Record {
 	return slices.DeleteFunc(list, func(r *Record) bool { return drop[r] })
 }
 
-// contentTypes holds the definitions that are equal if their contents are.
+// contentTypes lists the types of definitions that are equal if their contents are equal.
 var contentTypes = []Type{DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL}
 
 // assign gives a definition its written token, unless that depends on its content. It returns false if the
@@ -277,7 +281,7 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 	switch r.Type {
 	case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL:
 		return true
-	case DefProcessSubstitutes, DefProcessOrGroupAttributes, DefCounterAssignments: // they describe others
+	case DefProcessSubstitutes, DefProcessOrGroupAttributes, DefCounterAssignments: // these describe other definitions
 		r.Token = s.token(space, r.Stream, r.Token)
 		return true
 	case DefCollectiveOperation:
@@ -285,7 +289,7 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 		if j.global {
 			token = s.Operation(s.model.operationNumber(r.Stream, token))
 		}
-		at := j.written(r.Stream, token)
+		at := j.writtenKey(r.Stream, token)
 		first := !j.used[space][at]
 		j.used[space][at] = true
 		s.tokens[space][r.scope()], r.Token = token, token
@@ -302,7 +306,7 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 			return false
 		}
 	}
-	token := j.free(space, r.Type, j.written(r.scope().stream, r.Token))
+	token := j.freeToken(space, r.Type, j.writtenKey(r.scope().stream, r.Token))
 	s.tokens[space][r.scope()], r.Token = token, token
 	if known {
 		j.entries[space][entry], j.records[r] = token, true
@@ -310,14 +314,15 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 	return true
 }
 
-// content gives a definition that is equal to those of the same content its written token. shared is false
-// for other definitions, and first for one that has been written.
-func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
+// assignByContent handles the types of definitions that are equal if their contents are. It gives the
+// definition the written token of its content. shared is false for other types. first is true if no
+// earlier definition had the content.
+func (j *joiner) assignByContent(s *sourceTrace, r *Record) (first, shared bool) {
 	if !slices.Contains(contentTypes, r.Type) {
 		return true, false
 	}
 	space, own := tokensOfDefinitions[r.Type].own, r.scope()
-	at := j.written(own.stream, own.token)
+	at := j.writtenKey(own.stream, own.token)
 	r.Token = 0
 	content, of := string(r.appendLine(nil, false)), streamType{at.stream, r.Type}
 	if j.contents[of] == nil {
@@ -325,7 +330,7 @@ func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
 	}
 	token, known := j.contents[of][content]
 	if !known {
-		token = j.free(space, r.Type, at)
+		token = j.freeToken(space, r.Type, at)
 		j.contents[of][content] = token
 	}
 	if _, twice := s.tokens[space][own]; !twice {
@@ -335,8 +340,9 @@ func (j *joiner) content(s *sourceTrace, r *Record) (first, shared bool) {
 	return !known, true
 }
 
-// free returns a token that is not in use: the given one, or one after the greatest of the type.
-func (j *joiner) free(space tokenSpace, typ Type, at streamToken) (token uint64) {
+// freeToken returns an unused token: the given one, if it is unused, or else one after the greatest token of
+// the type.
+func (j *joiner) freeToken(space tokenSpace, typ Type, at streamToken) (token uint64) {
 	for j.used[space][at] || at.token == 0 {
 		if at.token = j.greatest[typ] + 1; at.token >= laneProcess {
 			at.token = 1
@@ -351,7 +357,7 @@ func (j *joiner) free(space tokenSpace, typ Type, at streamToken) (token uint64)
 	return at.token
 }
 
-// translate replaces the tokens that a definition refers to.
+// translate replaces the tokens in a definition by the written tokens.
 func (s *sourceTrace) translate(r *Record) {
 	d := tokensOfDefinitions[r.Type]
 	for _, x := range d.refs {
@@ -373,7 +379,8 @@ func (s *sourceTrace) translateKeys(r *Record) {
 	}
 }
 
-// translateOther translates a definition without a token. It returns false for one that a trace has once.
+// translateOther translates a definition without a token of its own. It returns false if a trace can
+// have only one such definition and the written trace already has it.
 func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 	s.translateKeys(r)
 	switch r.Type {
@@ -392,15 +399,16 @@ func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 		if !j.merged {
 			return true
 		}
-		t, ok := s.Time(s.model.clock.model(r.SampleTime))
-		r.SampleTime = uint64(t) // on the merged trace's clock until it is written
+		t, ok := s.Time(s.model.clock.toModel(r.SampleTime))
+		r.SampleTime = uint64(t) // a time on the clock of the merged trace, until it is written
 		return ok
 	}
 	return true
 }
 
-// updateMerged converts the times in a definition of a merged trace. It returns false if the clock of the
-// merged file cannot represent a time, or for a sample point of which no record is left.
+// updateMerged converts the times in a definition of a merged trace. It returns false if the clock of
+// the merged file cannot represent such a time, or if the definition is a sample point whose records
+// are all gone.
 func (e *encoder) updateMerged(r *Record) bool {
 	switch r.Type {
 	case DefTimerResolution:
@@ -410,32 +418,33 @@ func (e *encoder) updateMerged(r *Record) bool {
 			r.MinTime, r.MaxTime = e.extent.first, e.extent.last
 		}
 	case DefAuxSamplePoint:
-		t, ok := e.reader.clock.file(int64(r.SampleTime))
+		t, ok := e.reader.clock.toFile(int64(r.SampleTime))
 		r.SampleTime = t
 		return ok && e.extent.has(t)
 	}
 	return true
 }
 
-// tokenOf is a token of a space.
+// tokenOf is a token together with its space.
 type tokenOf struct {
 	space tokenSpace
 	streamToken
 }
 
-// keep adds what a token of a stream names: the stream's own definition, or the global one.
-func keep(kept map[tokenOf]bool, space tokenSpace, stream uint32, token uint64) {
+// markKept marks the definition that a token of a stream names as kept: the stream's own definition, or the
+// global one.
+func markKept(kept map[tokenOf]bool, space tokenSpace, stream uint32, token uint64) {
 	kept[tokenOf{space, streamToken{0, token}}] = true
 	kept[tokenOf{space, streamToken{stream, token}}] = true
 }
 
-// prune removes the definitions that no entry of the written trace refers to. A definition that describes
-// others stays if one of them stays.
+// prune removes the definitions to which no entry of the written trace refers. A definition that
+// describes others stays if one of them stays.
 func (e *encoder) prune() {
 	o, t := e.original, e.tokens
 	kept := map[tokenOf]bool{}
-	for i := range e.defs.Locations.Len() { // also those that nothing defines
-		keep(kept, processTokens, 0, uint64(t.locations.at(i)))
+	for i := range e.defs.Locations.Len() { // also locations that no record defines
+		markKept(kept, processTokens, 0, uint64(t.locations.at(i)))
 	}
 	for r := range o.entries {
 		kept[tokenOf{tokensOfDefinitions[r.Type].own, r.scope()}] = true
@@ -443,7 +452,8 @@ func (e *encoder) prune() {
 	for x := range o.referred {
 		kept[x] = true
 	}
-	// stays reports whether a definition stays, and keeps what it refers to.
+	// stays reports whether a definition stays. If it does, stays also marks the definitions that it
+	// refers to.
 	stays := func(r *Record) bool {
 		d, ok := tokensOfDefinitions[r.Type]
 		if !ok {
@@ -453,15 +463,15 @@ func (e *encoder) prune() {
 			return false
 		}
 		for _, x := range d.refs {
-			keep(kept, x.space, r.Stream, *r.number(x.f))
+			markKept(kept, x.space, r.Stream, *r.number(x.f))
 		}
 		if d.members {
 			for _, p := range r.Members {
-				keep(kept, processTokens, r.Stream, uint64(p))
+				markKept(kept, processTokens, r.Stream, uint64(p))
 			}
 		}
 		for _, kv := range r.KeyValues {
-			keep(kept, keyTokens, r.Stream, uint64(kv.Key))
+			markKept(kept, keyTokens, r.Stream, uint64(kv.Key))
 		}
 		return true
 	}
@@ -483,8 +493,8 @@ func (e *encoder) prune() {
 	e.w.master, e.files.master = master, master
 }
 
-// numberStreams numbers the streams of all traces: those of the first as they are, those of the others behind
-// them. It returns the streams, with the processes of the first trace.
+// numberStreams numbers the streams of all traces. Those of the first trace keep their numbers, and
+// those of the others come after them. It returns the streams, with the processes of the first trace.
 func numberStreams(sources []*sourceTrace) *MasterControl {
 	m := sources[0].r.master.Clone()
 	for i, s := range sources {
@@ -512,13 +522,15 @@ func assignStreams(m *MasterControl, sources []*sourceTrace) {
 	}
 }
 
-// sameTrace describes the only trace that is written, with the same entries, times and numbers.
+// sameTrace returns the description of a trace that is written alone: its entries, times and numbers
+// stay the same.
 func sameTrace(d *trace.Definitions) trace.SourceTrace {
 	return trace.SourceTrace{Defs: d, Retimed: d.Retimed, Index: func(_ any, i uint32) uint32 { return i },
 		Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}
 }
 
-// sourcesOf returns the traces that a trace was merged from, or nil if they are not of OTF.
+// sourcesOf returns the traces from which a trace was merged. It returns nil if they are not OTF
+// traces.
 func sourcesOf(native *trace.SourceTraces) (sources []*sourceTrace) {
 	for i, p := range native.List {
 		o, ok := p.Defs.Native.(*original)

@@ -22,7 +22,7 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	// otfaux may not have written statistics at the last point.
+	// otfaux may not have written statistics at the last sample point.
 	for back := 1; back <= len(points); back *= 2 {
 		p, err := d.lastSums(ctx, points[len(points)-back])
 		if p != nil || err != nil {
@@ -46,17 +46,18 @@ func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error
 	return points, err
 }
 
-// lastSums adds up the latest statistics of each process that are not before time from. It returns nil
-// if they contain no function.
+// lastSums adds up the last statistics of each process, if they are not before time from. It returns
+// nil if they contain no function.
 func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, error) {
 	type place struct {
 		stream  uint32
 		process uint64
 	}
 	type sums struct {
-		time       uint64
-		functions  map[uint64]callSum
-		all, peers transferSum // all: records for all peers; peers: sum over the records for single peers
+		time      uint64
+		functions map[uint64]callSum
+		// all: sums of the records that cover all peers; peers: sums over the records for single peers
+		all, peers transferSum
 	}
 	last := map[place]*sums{}
 	r := d.r.withoutReport()
@@ -104,7 +105,7 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 			l = &format.LocationSums{Location: loc}
 			locations[loc] = l
 		}
-		p.To = min(p.To, d.clock.model(s.time))
+		p.To = min(p.To, d.clock.toModel(s.time))
 		l.Sent = addSaturated(l.Sent, max(s.all.sentCount, s.peers.sentCount))
 		l.Received = addSaturated(l.Received, max(s.all.receivedCount, s.peers.receivedCount))
 		for token, f := range s.functions {

@@ -23,7 +23,7 @@ type printer struct {
 	counters map[uint64]uint64 // properties of the defined counters
 	b        []byte
 	number   []byte // text of n
-	high     uint64 // latest time without its last digits; highText is its text
+	high     uint64 // the last time without its last digits; highText is its text
 	highText []byte
 	smalls   *[1000]uint32
 }
@@ -39,17 +39,17 @@ func (p *printer) define(r *Record) {
 	p.counters[r.Token] = r.Properties
 }
 
-// part prints the records of a cursor.
-func (p *printer) part(c *Cursor, w io.Writer) error {
+// printPart prints the records of a cursor.
+func (p *printer) printPart(c *Cursor, w io.Writer) error {
 	for {
 		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 && p.opt.everything() {
 			for x := c.line(); x != nil; x = c.line() {
 				if x.isVisit() {
-					p.count()
-					p.visit(x)
+					p.countRecord()
+					p.printVisit(x)
 				} else {
 					c.cur.fill()
-					p.record(&c.cur.rec)
+					p.printRecord(&c.cur.rec)
 				}
 				if len(p.b) >= printBuffer {
 					if err := errors.Join(p.flush(w), c.ctx.Err()); err != nil {
@@ -70,7 +70,7 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 	return errors.Join(p.flush(w), c.Err())
 }
 
-// everything reports whether all records are printed in full.
+// everything reports whether the options print all records in full.
 func (o *PrintOptions) everything() bool {
 	return o.First <= 1 && o.Last == 0 && o.Wanted == nil && o.Pairs == FullPairs && o.Events == 0
 }
@@ -82,11 +82,11 @@ func (p *printer) printSelected(r *Record, part Part) bool {
 		return true
 	}
 	before, n := len(p.b), p.n
-	p.record(r)
+	p.printRecord(r)
 	switch {
 	case p.opt.Last > 0 && p.n > p.opt.Last, part == Events && p.opt.Events > 0 && p.events == p.opt.Events:
 		p.b, p.done = p.b[:before], true
-		return part != Events // otfprint looks for malformed records in the rest of other parts
+		return part != Events // in other parts, otfprint looks for malformed records up to the end
 	case p.n < p.opt.First:
 		p.b = p.b[:before]
 	case part == Events:
@@ -100,8 +100,8 @@ var (
 	leaveWord = [17]byte([]byte(" Leave: function "))
 )
 
-// visit prints an enter or leave.
-func (p *printer) visit(x *aheadRecord) {
+// printVisit prints an enter or leave.
+func (p *printer) printVisit(x *aheadRecord) {
 	b := append(append(p.b, "(#"...), p.number...)
 	b = p.appendTime(append(b, ") \t"...), x.time)
 	word := &enterWord
@@ -155,8 +155,8 @@ func decimals(members []uint32) string {
 	return joined(members, func(m uint32) string { return strconv.FormatUint(uint64(m), 10) })
 }
 
-// properties returns the names of a counter's properties.
-func properties(p uint64) string {
+// propertyNames returns the names of the properties of a counter, given its property bits.
+func propertyNames(p uint64) string {
 	return enumName(p&3, "ACC", "ABS") + "/" + enumName(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
 		func() string {
 			if i := p & 0x1e0 >> 5; i < 10 && i != 6 && i != 7 {
@@ -260,8 +260,8 @@ func (p *printer) keyValues(r *Record) {
 	p.b = b
 }
 
-// count increments the number of records and its text.
-func (p *printer) count() {
+// countRecord increments the number of records and its text.
+func (p *printer) countRecord() {
 	p.n++
 	i := len(p.number) - 1
 	for ; i >= 0 && p.number[i] == '9'; i-- {
@@ -352,10 +352,10 @@ func (p *printer) printFrequent(r *Record) bool {
 	return true
 }
 
-// record prints a record.
-func (p *printer) record(r *Record) {
+// printRecord prints a record.
+func (p *printer) printRecord(r *Record) {
 	before := len(p.b)
-	p.count()
+	p.countRecord()
 	if p.printFrequent(r) {
 		p.keyValues(r)
 		p.b = append(p.b, '\n')
@@ -376,24 +376,24 @@ func (p *printer) record(r *Record) {
 	}
 	if r.Type == Unknown {
 		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
-		return // otfprint prints no pairs for it
+		return // otfprint prints no pairs for this record
 	}
 	switch r.Type.Part() {
 	case Events:
-		p.event(r, text)
+		p.printEvent(r, text)
 	case Statistics:
-		if !p.summary(r) {
-			// otfprint prints nothing for it.
+		if !p.printSummary(r) {
+			// otfprint prints nothing for this record.
 			p.b, p.n = p.b[:before], p.n-1
 			p.number = strconv.AppendInt(p.number[:0], p.n, 10)
 			return
 		}
 	case Snapshots:
-		p.snapshot(r, text)
+		p.printSnapshot(r, text)
 	case Markers:
-		p.marker(r, name, text)
+		p.printMarker(r, name, text)
 	default:
-		p.definition(r, name, text)
+		p.printDefinition(r, name, text)
 	}
 	if r.Type != DefVersion && r.Type != DefUniqueID {
 		p.keyValues(r)
@@ -401,8 +401,8 @@ func (p *printer) record(r *Record) {
 	p.b = append(p.b, '\n')
 }
 
-// definition prints a definition, whose name and text are given as otfprint prints them.
-func (p *printer) definition(r *Record, name, text string) {
+// printDefinition prints a definition, whose name and text are given as otfprint prints them.
+func (p *printer) printDefinition(r *Record, name, text string) {
 	switch r.Type {
 	case DefVersion:
 		p.printf("DefVersion: stream %d, version: %d.%d.%d \"%s\"", r.Stream, r.Major, r.Minor, r.Sub, text)
@@ -444,7 +444,7 @@ func (p *printer) definition(r *Record, name, text string) {
 	case DefCounter:
 		p.define(r)
 		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token,
-			name, properties(r.Properties), r.Group, cText(r.Unit))
+			name, propertyNames(r.Properties), r.Group, cText(r.Unit))
 	case DefCounterAssignments:
 		p.printf("DefCounterAssignments: stream %d, counter_token %d, assignees %s", r.Stream, r.Token, decimals(r.Members))
 	case DefSCLFile:
@@ -466,8 +466,8 @@ func (p *printer) definition(r *Record, name, text string) {
 	}
 }
 
-// event prints an event that is not one of the most frequent types.
-func (p *printer) event(r *Record, text string) {
+// printEvent prints an event that is not one of the most frequent types.
+func (p *printer) printEvent(r *Record, text string) {
 	switch r.Type {
 	case BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
@@ -506,8 +506,8 @@ func (p *printer) event(r *Record, text string) {
 	}
 }
 
-// summary prints a summary. It returns false if otfprint prints nothing for it.
-func (p *printer) summary(r *Record) bool {
+// printSummary prints a summary. It returns false if otfprint prints nothing for it.
+func (p *printer) printSummary(r *Record) bool {
 	switch r.Type {
 	case FunctionSummary:
 		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function,
@@ -527,8 +527,8 @@ func (p *printer) summary(r *Record) bool {
 	return true
 }
 
-// snapshot prints a record of a snapshot.
-func (p *printer) snapshot(r *Record, text string) {
+// printSnapshot prints a record of a snapshot.
+func (p *printer) printSnapshot(r *Record, text string) {
 	switch r.Type {
 	case SnapshotComment:
 		p.printf("SnapComment: process %d, comment \"%s\"", r.Process, text)
@@ -556,8 +556,8 @@ func (p *printer) snapshot(r *Record, text string) {
 	}
 }
 
-// marker prints a marker or its definition.
-func (p *printer) marker(r *Record, name, text string) {
+// printMarker prints a marker or its definition.
+func (p *printer) printMarker(r *Record, name, text string) {
 	switch r.Type {
 	case DefMarker:
 		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enumName(r.Kind, "", "ERROR", "WARNING", "HINT"))

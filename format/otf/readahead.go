@@ -41,11 +41,11 @@ type aheadRecord struct {
 	process  uint32
 	function uint32 // of an enter or leave
 	from, to int32
-	// start is the position of the time line of the event if exactly a time line and a process line
-	// precede the event, else -1.
+	// start is the position of the event's time line. It is -1 unless exactly a time line and a process
+	// line precede the event's line.
 	start   int32
 	typ     Type
-	hasPair bool // the line of a key-value pair precedes the event's line; from is its beginning
+	hasPair bool // a key-value pair precedes the event's line, and begins at from
 }
 
 // isVisit reports whether the record is an enter or a leave without a key-value pair.
@@ -254,8 +254,8 @@ func sampleEnd(text unsafe.Pointer, pos int) int {
 	return n
 }
 
-// advance goes to the next record that was read ahead. It returns false if there is none and no more
-// can be read ahead.
+// advance goes to the next record that was read ahead. It reads ahead if necessary, and returns false
+// if that yields no record.
 func (s *stream) advance() bool {
 	if s.ahead.at < len(s.ahead.list) {
 		s.ahead.at++

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// maxCachedBytes is how much of the files a survey may keep in memory for the scan that follows, so
-// that small traces and parts of traces are read only once. Nothing is kept of a whole trace that is
-// larger: allocating memory costs more than reading the file again from the page cache.
+// maxCachedBytes limits how much of the files a survey keeps in memory for the scan that follows. As a
+// result, small traces and small parts of traces are read only once. If a whole trace is larger,
+// nothing of it is kept: it costs more to allocate memory than to read the file again from the page
+// cache.
 const maxCachedBytes = 32 << 20
 
 // readCache holds bytes of a file that a survey has read. They are contiguous. A nil *readCache is
@@ -16,7 +17,7 @@ type readCache struct {
 	to     int64 // end of the bytes in the file
 	blocks [][]byte
 	from   int64         // position of the first block in the file
-	budget *atomic.Int64 // bytes that may still be kept, of all files; nil when the cache is complete
+	budget *atomic.Int64 // number of bytes that all files may still keep; nil when the cache is complete
 }
 
 // newCacheBudget returns the number of bytes that the files of one survey may keep together.
@@ -26,8 +27,8 @@ func newCacheBudget() *atomic.Int64 {
 	return &room
 }
 
-// cache makes the reader keep what it reads from here on, as long as the budget lasts. A file that is
-// longer is read again from there on.
+// cache makes the reader store the bytes that it reads from now on, until the budget is used up. Bytes
+// after that are read from the file again.
 func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }

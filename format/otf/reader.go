@@ -27,8 +27,8 @@ type Options struct {
 	// means no bound. The reader searches for the beginning and stops at the end, so the files must be
 	// in the order of time.
 	From, To uint64
-	// Processes reports whether the records of a process are selected; nil selects all. Its answer for
-	// a process must not change while a cursor is read.
+	// Processes reports whether the records of a process are selected; nil selects all. It must give
+	// the same answer for a process as long as a cursor is read.
 	Processes func(process uint64) bool
 	// OneByOne delivers the records stream after stream instead of merging the streams by time.
 	OneByOne bool
@@ -100,7 +100,7 @@ func (r *Reader) fillMaster(ctx context.Context) error {
 		Expected: "stream:process,process,…; the processes of the other files are taken"})
 }
 
-// empty reports whether the master file is empty and no file of global definitions exists.
+// empty reports whether the master file is empty and there is no file of global definitions.
 func (r *Reader) empty() bool {
 	size := func(name string) int64 {
 		st, err := fs.Stat(r.src.FS, name)
@@ -201,7 +201,7 @@ func (s *StreamReader) Select(from, to uint64, processes func(process uint64) bo
 
 // Cursor begins to read a part of the stream. A part without a file has no records.
 func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
-	r := *s.r // with the current selection
+	r := *s.r // a copy with the current selection
 	c := &Cursor{ctx: ctx, r: &r, part: part}
 	x, err := r.open(s.id, part)
 	if err != nil {
@@ -283,8 +283,8 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	return nil, nil
 }
 
-// manyStreams is the number of streams from which on the directory is listed. Listing it then costs
-// less than trying to open each file that may exist.
+// manyStreams is the number of streams above which the directory is listed. With so many, a listing
+// costs less than an attempt to open each file that may exist.
 const manyStreams = 64
 
 // directoryListing holds the names of the files in the directory of a trace once it has been listed.

@@ -101,7 +101,7 @@ func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statis
 type Record struct {
 	Type   Type
 	in     Part   // part in which a record of type Unknown was read
-	torn   bool   // the Text of an Unknown record is not its whole line
+	torn   bool   // the Text of an Unknown record is only a part of its line
 	Stream uint32 // of the file that contains the record, 0 for the global files
 	// Time is in ticks since the beginning of the clock. Definitions have no time.
 	Time uint64
@@ -109,7 +109,7 @@ type Record struct {
 	Process uint64
 	// KeyValues are the key-value pairs before the record.
 	KeyValues []KeyValue
-	byKey     map[uint32]int // index of KeyValues, see find
+	byKey     map[uint32]int // index of KeyValues, for find
 	// Text is a comment, the text of a marker or of the version, the description of a key, or the
 	// whole line of an Unknown record.
 	Text string

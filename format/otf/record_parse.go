@@ -55,8 +55,8 @@ func ParseRecord(text string, part Part) (*Record, error) {
 	return nil, lineDefect(problem{"otf.malformed", "no record", "the line of one", trace.Error}, len(text))
 }
 
-// parseLast parses the line of a record, which is the first size bytes of l without the first i. It
-// reports an error if another record follows.
+// parseLast parses the line of a record. The line is the first size bytes of l, without the first i of
+// them. It reports an error if another record follows.
 func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) (*Record, error) {
 	bad := r.parse(l[:size], i, part, false)
 	for bad.expected == noQuote && size < len(l) {
@@ -86,7 +86,7 @@ func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) 
 
 // lineDefect returns the defect for a problem in a text that is not from a file.
 func lineDefect(p problem, at int) error {
-	// The part after the semicolon describes what a reader does with a line of a file.
+	// The text after the semicolon describes how a reader treats a line of a file.
 	expected, _, _ := strings.Cut(p.expected, ";")
 	return &trace.Defect{Rule: p.rule, Severity: p.severity, Found: p.found, Expected: expected,
 		Position: trace.Position{File: "record", Offset: int64(at), Binary: true}}

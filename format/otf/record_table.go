@@ -7,7 +7,7 @@ type spec struct {
 	part        Part
 	short, long string // keywords, including the prefix of the part
 	fields      []fieldSpec
-	// keywordOnly records have only the keyword on their line if all fields are 0.
+	// keywordOnly is set for records that consist of only the keyword if all fields are 0.
 	keywordOnly bool
 }
 
@@ -18,13 +18,13 @@ type fieldSpec struct {
 	// Keywords before the value; "" if the value follows the previous one directly.
 	short, long string
 	old         string // another spelling that is read like short and never written
-	// omitZero fields may be missing in a file. They are not written if they are 0, or for a name, if
-	// the record has no name.
+	// omitZero is set for fields that may be missing in a file. They are not written if they are 0. A
+	// name is not written if the record has none.
 	omitZero bool
-	// mayBeMissing fields may be missing in a file and are always written.
+	// mayBeMissing is set for fields that may be missing in a file, but are always written.
 	mayBeMissing bool
-	// tight fields have no blank between the previous value and their keyword, even in the long
-	// spelling.
+	// tight is set for fields that have no blank between the previous value and their keyword, even in
+	// the long spelling.
 	tight bool
 }
 

@@ -8,15 +8,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanFromSnapshots scans the streams one after another. For each stream it delivers the calls that
-// were open at the latest snapshots not after sel.From, as enters at the time they were entered, and
-// then the events from there on. The definitions must list the time of the snapshots
-// (DefAuxSamplePoint). All processes then have a snapshot at that time, so a process without records
-// there has nothing open. ok is false if the trace cannot be read in this way. For a trace converted
-// from another format that is the case if OTF's own records do not contain all enters and leaves.
+// scanFromSnapshots scans the streams one after another. It begins each stream at the last snapshots
+// that are not after sel.From. First it delivers the calls that were open there, as enters with their
+// original times, and then the events from there on. The definitions must list the time of the
+// snapshots (DefAuxSamplePoint). In that case, all processes have a snapshot at that time, and a
+// process without records there has no open calls. ok is false if the trace cannot be read in this way.
+// One such case is a trace converted from another format, if OTF's own records do not contain all
+// enters and leaves.
 func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
-	from, ok := d.clock.file(sel.From)
+	from, ok := d.clock.toFile(sel.From)
 	if !ok || sel.From < 0 || d.marked || d.carriesOpen() || len(d.async) > 0 {
 		return false, nil
 	}
@@ -24,23 +25,25 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 	if !ok || err != nil {
 		return false, err
 	}
-	// The snapshots supply what is open, so the events before them are not read.
+	// The snapshots state which calls are open, so the events before them are not needed.
 	ask := sel
 	ask.From, ask.Stacks = math.MinInt64, false
-	behind := trace.Selection{From: d.clock.from(at), To: math.MaxInt64, Links: trace.AllLinks}
+	behind := trace.Selection{From: d.clock.firstFrom(at), To: math.MaxInt64, Links: trace.AllLinks}
 	return d.scanStreams(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
 		return &snapshotSink{Sink: format.Trim(d.defs, behind, s), whole: s}
 	}, &at)
 }
 
-// carriesOpen reports whether open calls depend on what weft added to a trace of another format: on
-// claims, or on enters and leaves that OTF's own records do not contain.
+// carriesOpen reports whether some open calls are known only from the data that weft carries for a
+// trace of another format: from claims, or from enters and leaves that OTF's own records do not
+// contain.
 func (d *decoder) carriesOpen() bool {
 	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd)
 }
 
-// snapshotsAt returns the latest time of snapshots that is not after t. ok is false if there is none.
+// snapshotsAt returns the time of the last snapshots that are not after t. ok is false if there are
+// none.
 func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool, err error) {
 	err = d.r.definitions(ctx, func(r *Record) {
 		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == snapshotPoint && r.SampleTime <= t {
@@ -50,8 +53,8 @@ func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool
 	return at, ok, err
 }
 
-// snapshotSink is a sink for the events from the time of the snapshots on. Its field whole takes the
-// calls that were open at that time.
+// snapshotSink is a sink for the events after the snapshots. Its field whole receives the calls that
+// were open at the snapshots.
 type snapshotSink struct {
 	format.Sink
 	whole format.Sink
@@ -92,7 +95,7 @@ func (x *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) 
 			}
 			b.Reset(l)
 		}
-		b.Add(b.Loc, x.d.clock.model(r.OriginalTime), trace.Enter, x.d.region(s.reported, r.Function))
+		b.Add(b.Loc, x.d.clock.toModel(r.OriginalTime), trace.Enter, x.d.region(s.reported, r.Function))
 	}
 }
 

@@ -10,32 +10,35 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original is the native form of the definitions of an OTF trace, which can be written again. Its
-// definitions are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting a
-// trace").
+// original refers to the definitions of an OTF trace that can be written again. If it is, its
+// definitions are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting
+// a trace").
 type original struct {
 	r     *Reader
 	model *model
 }
 
-// Renamable marks that the encoder can change the texts of definitions.
+// Renamable marks the trace as one whose texts an encoder can change.
 func (o *original) Renamable() {}
 
-// Joinable marks that the encoder can write several traces as one, and parts of them. A location must be of one,
-// since places in the source have other tokens in each trace.
+// Joinable marks the trace as one that an encoder can join with others, and of which it can write a
+// part. It returns false, because a location must belong to a single trace: source places have other
+// tokens in each trace.
 func (o *original) Joinable() (shared bool) { return false }
 
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {
-	sources  []*sourceTrace
-	origins  []origin              // by location; empty if the only trace is not pruned
-	records  []*Record             // the definitions as they are written; nil if they are those of the only trace
-	groups   map[namedGroup]uint64 // tokens of the groups of functions and files
-	keys     map[int]bool          // attributes that events use, by index
-	referred map[tokenOf]bool      // what events refer to and the model has no table for, if the trace is pruned
-	entries  map[*Record]bool      // records of entries of the written trace, if definitions are joined
-	moved    bool                  // the only trace begins or ends at another time than before
-	// global is set if the definitions of single streams become global ones.
+	sources []*sourceTrace
+	origins []origin              // by location; empty if the only trace is not pruned
+	records []*Record             // the definitions in their written form; nil if they are those of the only trace
+	groups  map[namedGroup]uint64 // tokens of the groups of functions and files
+	keys    map[int]bool          // attributes that events use, by index
+	// if the trace is pruned: the tokens in events that refer to definitions without a table in the
+	// model
+	referred map[tokenOf]bool
+	entries  map[*Record]bool // records of entries of the written trace, if definitions are joined
+	moved    bool             // the only trace begins or ends at another time than its original
+	// global is set if the definitions of single streams become global.
 	global bool
 }
 
@@ -43,7 +46,7 @@ type rewriting struct {
 type origin struct {
 	source *sourceTrace // nil if the location is not from a trace
 	stream uint32
-	// listed reports that the master file names the process for the stream.
+	// listed is set if the master file names the process for the stream.
 	listed bool
 }
 
@@ -82,14 +85,14 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	if e.defs.Pruned {
 		o.referred = map[tokenOf]bool{}
 	}
-	if o.only() != nil && sources[0].r.hasThumbnail() {
+	if o.onlyTrace() != nil && sources[0].r.hasThumbnail() {
 		e.written = &visitSum{}
 	}
 	if e.defaultStreams && master.Len() > 0 {
 		e.w.master = master
 		e.files.master = e.w.master
 	}
-	if !e.defs.Pruned { // those of markers precede the markers
+	if !e.defs.Pruned { // definitions of markers precede the markers
 		if err := e.eachDefinition(Markers, e.writeMarkerDefinition); err != nil {
 			return err
 		}
@@ -110,8 +113,8 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	})
 }
 
-// joinsStreams reports whether a trace has definitions of single streams that become global ones: its processes
-// get other streams, or equal definitions of several streams become one.
+// joinsStreams reports whether the definitions of single streams in a trace become global. That is so
+// if its processes change their streams, or if equal definitions of several streams become one.
 func (e *encoder) joinsStreams(s *sourceTrace) bool {
 	return len(s.model.local) > 0 && (!e.defaultStreams || s.model.unified)
 }
@@ -149,7 +152,7 @@ func (e *encoder) findLocations(s *sourceTrace) {
 			continue
 		}
 		if t, ok := s.tokens[processTokens][streamToken{0, process}]; ok {
-			e.tokens.locations.set(int(at), uint32(t)) // also if it is in a second stream
+			e.tokens.locations.set(int(at), uint32(t)) // also if the process has events in a second stream
 		} else {
 			s.tokens[processTokens][streamToken{0, process}] = uint64(e.tokens.locations.at(int(at)))
 		}
@@ -218,7 +221,7 @@ func (e *encoder) markerStream(loc, stream uint32) uint32 {
 	return e.original.source(loc).streams[stream]
 }
 
-// eachDefinition calls use with each definition of a part as it is written.
+// eachDefinition calls use with each definition of a part, in its written form.
 func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 	if e.original.records == nil {
 		return e.eachOriginal(e.original.sources[0], part, use)
@@ -234,7 +237,8 @@ func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 	return nil
 }
 
-// eachOriginal calls use with each definition of a part of a trace, renamed as necessary.
+// eachOriginal calls use with each definition of a part of a trace, with new names where texts are
+// renamed.
 func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) error) error {
 	c, err := s.r.withoutReport().Cursor(context.Background(), part)
 	if err != nil {
@@ -252,8 +256,7 @@ func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) er
 	return c.Err()
 }
 
-// rename replaces the parts of a definition that show where a trace comes from, if the definitions ask
-// for that.
+// rename replaces the parts of a definition that reveal the origin of a trace, if texts are renamed.
 func (e *encoder) rename(r *Record) {
 	rename := e.defs.Rename
 	if rename == nil {
@@ -324,7 +327,7 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
-	if only := e.original.only(); only != nil && e.defs.Mended {
+	if only := e.original.onlyTrace(); only != nil && e.defs.Mended {
 		if empty { // the file is missing, and libotf expects it
 			if err := write(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(e.defs.Clock.Num)}); err != nil {
 				return err
@@ -383,8 +386,9 @@ func (e *encoder) updateTimes(r *Record) bool {
 	return true
 }
 
-// only returns the trace that is written again with its own tokens, or nil if several become one.
-func (o *rewriting) only() *sourceTrace {
+// onlyTrace returns the trace that is written again with its own tokens. It returns nil if several traces
+// become one.
+func (o *rewriting) onlyTrace() *sourceTrace {
 	if o.sources[0].Index != nil {
 		return nil
 	}
@@ -412,7 +416,7 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 // record to write.
 func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
-		return false // the row comes from a record that is written for another row
+		return false // another row writes the record from which this row comes
 	}
 	frequent := e.native(c, r)
 	s := e.original.source(c.Location())
@@ -427,7 +431,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 		r.Collective = s.model.operationToken(r.Stream, r.Collective)
 	}
 	if e.original.referred != nil {
-		e.original.note(r)
+		e.original.noteReferences(r)
 	}
 	if frequent {
 		if r.Type == Leave && s.model.onlyUnnamedLeaves {
@@ -437,7 +441,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
 		if e.defs.Mended && s.r.cut.has(r) {
-			return false // the decoder has reported the line
+			return false // the decoder has already reported the line
 		}
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF has no record for it", 1)
 		return false
@@ -449,11 +453,11 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 	return true
 }
 
-// note records what a record refers to and the model has no table for.
-func (o *rewriting) note(r *Record) {
+// noteReferences marks the definitions to which a record refers and for which the model has no table.
+func (o *rewriting) noteReferences(r *Record) {
 	note := func(space tokenSpace, f field) {
 		if specs[r.Type].hasField(f) && *r.number(f) != 0 {
-			keep(o.referred, space, r.Stream, *r.number(f))
+			markKept(o.referred, space, r.Stream, *r.number(f))
 		}
 	}
 	note(sclTokens, fSCL)
@@ -478,7 +482,7 @@ func (e *encoder) groupToken(table int, stream, ref uint32) uint64 {
 		k.stream = 0
 		token, ok = e.original.groups[k]
 	}
-	if only := e.original.only(); !ok && only != nil {
+	if only := e.original.onlyTrace(); !ok && only != nil {
 		for _, x := range only.model.standIns {
 			if x.table == table && x.index == ref {
 				token = x.token

@@ -50,12 +50,12 @@ func (s *StreamReader) SearchBack(ctx context.Context, part Part, t uint64) (p P
 	if !ok || err != nil {
 		return p, false, err
 	}
-	// The bisection may have ended between the records of that time.
+	// The bisection may have ended at a later record of that time.
 	return s.Search(ctx, part, p.Time)
 }
 
-// places calls use with the places of records, beginning with one before the first record at time t or
-// later, until use returns false.
+// places calls use with the places of successive records, until use returns false. It begins at a
+// record before the first one at time t or later.
 func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func(Place) bool) error {
 	if part >= numParts || !part.timed() {
 		return nil
@@ -71,7 +71,7 @@ func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func
 	return errors.Join(err, ctx.Err())
 }
 
-// places calls use with the places of all records from the current position of the text on, until use
+// places calls use with the places of all records after the current position of the text, until use
 // returns false.
 func (t *lineReader) places(use func(Place) bool) error {
 	var p Place
@@ -86,7 +86,7 @@ func (t *lineReader) places(use func(Place) bool) error {
 		switch kind {
 		case timeLine:
 			if timed && !begun {
-				continue // libotf takes the first of several time lines
+				continue // libotf uses the first of several time lines
 			}
 			timed, p.Time, p.Offset = true, sc.hex(), off
 			if t.zip != nil {

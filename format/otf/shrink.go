@@ -17,7 +17,7 @@ type Process struct {
 	ID      uint32
 	Name    string // in its definition, empty if it has none
 	Defined bool
-	Stream  uint32 // assigned by the master file, NoStream if there is none
+	Stream  uint32 // assigned by the master file; NoStream if it assigns none
 }
 
 // Processes lists the processes that the definitions or the master file name, in the order of their
@@ -139,7 +139,8 @@ func (s *shrinker) noteGroup(r *Record) {
 
 func (s *shrinker) member(process uint32) bool { return s.keep(uint64(process)) }
 
-// processOrGroup reports whether the process or group is kept that a token of a stream names.
+// processOrGroup reports whether the shrunk trace keeps the process or group that a token of a stream
+// names.
 func (s *shrinker) processOrGroup(stream uint32, token uint64) bool {
 	kept, local := s.groups[scopedToken{groups, stream, token}]
 	if !local {
@@ -172,7 +173,8 @@ func (s *shrinker) edit(r *Record) bool {
 	return true
 }
 
-// keepMembers removes the members that are not wanted. It returns false if that removes the last one.
+// keepMembers removes from a record the members for which wanted returns false. It returns false if no
+// member is left.
 func keepMembers(r *Record, wanted func(uint32) bool) bool {
 	if len(r.Members) == 0 {
 		return true
@@ -189,8 +191,8 @@ func (s *shrinker) uniqueID(whole uint64) uint64 {
 	return h.Sum64()
 }
 
-// begin writes a time and a process to a stream that has no events left. Otherwise libotf would read
-// no stream at all.
+// begin writes a time line and a process line to a stream that has no events left. Without them, libotf
+// would read no stream at all.
 func (s *shrinker) begin(w *StreamWriter, stream uint32) error {
 	p := w.parts[Events]
 	if p == nil || p.process <= noProcess {

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanSpeculatively delivers the events without surveying the trace first, several streams at a time.
-// It assumes that the files are in order, undamaged and complete in their definitions. If that proves
-// wrong, it returns ok false, and the caller must use [decoder.Scan], which considers all earlier
-// records.
+// scanSpeculatively delivers the events, several streams at a time, without a survey of the trace. It
+// assumes that the files are in order and undamaged, and that their definitions are complete. If that
+// proves wrong, it returns ok false. The caller must then use [decoder.Scan], which takes all earlier
+// records into account.
 func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
 	if d.indexed || d.marked || len(d.async) > 0 {
@@ -137,11 +137,11 @@ type decodedPiece struct {
 	batches       []*trace.Batch
 }
 
-// errNeedsSurvey ends a speculative scan.
+// errNeedsSurvey is the error with which a speculative scan ends if the trace must be surveyed.
 var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
 
-// scanPieces is used for few large streams. It decodes the pieces of a stream at the same time and
-// delivers them in order.
+// scanPieces serves traces with few large streams. It decodes the pieces of a stream at the same time,
+// and delivers them in order.
 func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, sel trace.Selection,
 	sink format.Sink) (bool, error) {
 	r := readers[0].d.r
@@ -152,7 +152,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 			return false, err
 		}
 		x, err := s.pieces()
-		if enough, ok := readers[0].d.clock.file(sel.Enough); err == nil && ok && sel.Enough != 0 {
+		if enough, ok := readers[0].d.clock.toFile(sel.Enough); err == nil && ok && sel.Enough != 0 {
 			x, err = s.splitAfter(x, enough)
 		}
 		s.t.Close()
@@ -190,7 +190,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 			return errNeedsSurvey
 		}
 		before.last = max(before.last, x.last)
-		beyond.take(x)
+		beyond.addPiece(x)
 		for _, b := range x.batches {
 			if err := sink.Batch(b); err != nil {
 				return err
@@ -214,7 +214,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	var err error
 	for more := 1; next < len(list) && err == nil; {
 		// Pieces after the selected times are optional. They are read only if the pieces before them
-		// do not suffice: first one piece, then twice as many each time.
+		// are not enough: one piece first, then twice as many each time.
 		if more *= 2; !list[next].optional {
 			more = 1
 		}
@@ -229,13 +229,14 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	return err == nil, err
 }
 
-// continuation finds out for which streams enough events after the selected times have been read:
-// each location that had events before has one after them. A nil *continuation wants all events.
+// continuation determines for which streams enough events after the selected times have been read. That
+// is the case when each location with events before that time has one after it. A nil *continuation
+// requires all events.
 type continuation struct {
 	sel    trace.Selection
 	stream uint32
-	ends   map[uint32]bool // by location: an event after the selected times is still missing
-	done   atomic.Int64    // latest stream with enough events, −1 for none
+	ends   map[uint32]bool // locations for which an event after the selected times is still missing
+	done   atomic.Int64    // the last stream with enough events; −1 if there is none
 }
 
 func newContinuation(sel trace.Selection) *continuation {
@@ -253,8 +254,8 @@ func (g *continuation) complete(stream uint32) bool {
 	return g != nil && g.done.Load() == int64(stream)
 }
 
-// take adds the next piece of a stream, or the first piece of another stream.
-func (g *continuation) take(x decodedPiece) {
+// addPiece adds the next piece of a stream, or the first piece of another stream.
+func (g *continuation) addPiece(x decodedPiece) {
 	if g == nil {
 		return
 	}
@@ -307,8 +308,8 @@ func (s *stream) pieces() (list []piece, err error) {
 	return append(list, next), nil
 }
 
-// splitAfter divides a plain file shortly after the first record at time enough, because the part
-// before may suffice. The later pieces are marked optional.
+// splitAfter splits a plain file shortly after the first record at time enough, because the part before
+// that may be sufficient. It marks the later pieces as optional.
 func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
 	if s.t.zip != nil {
 		return list, nil
@@ -337,12 +338,12 @@ func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
 // selected returns the pieces of a stream that contain selected times. The pieces are in the order of
 // time.
 func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
-	if from, ok := d.clock.file(sel.From); ok {
+	if from, ok := d.clock.toFile(sel.From); ok {
 		for len(list) > 1 && list[1].time < from {
 			list = list[1:]
 		}
 	}
-	to, bounded := d.clock.file(sel.To)
+	to, bounded := d.clock.toFile(sel.To)
 	for i := range list {
 		if bounded && list[i].time >= to {
 			return list[:max(i, 1)]
@@ -354,13 +355,13 @@ func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 // piece delivers the events of a piece. good is false if the trace must be surveyed first.
 func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
 	if p.from > 0 || p.to < math.MaxInt64 {
-		sel.From = math.MinInt64 // the position of the piece replaces the search
+		sel.From = math.MinInt64 // the scan begins at the position of the piece, without a search
 	}
 	if x.resume != nil {
 		if found, err := x.deliverOpen(ctx, p.stream, *x.resume); !found || err != nil {
 			return false, err
 		}
-		sel.From = x.d.clock.from(*x.resume)
+		sel.From = x.d.clock.firstFrom(*x.resume)
 	}
 	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
 	if f == nil || err != nil {
@@ -385,7 +386,7 @@ func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (g
 	return !x.needsSurvey() && f.s.begun && x.last <= math.MaxInt64/4, nil
 }
 
-// progress reports how many bytes have been read. A nil *progress reports nothing.
+// progress counts the bytes that have been read, and reports them. A nil *progress reports nothing.
 type progress struct {
 	report func(done, total int64)
 	total  int64

@@ -9,11 +9,12 @@ import (
 // [State] uses it to compute sums. Without definitions, functions and files have group 0, and the kind
 // of collective operations is unknown.
 type Grouping struct {
-	// Global is used for tokens that have no definition here. It may be nil.
+	// Global is searched for tokens that are not defined here. It may be nil.
 	Global *Grouping
 
 	function, file, collective map[uint64]uint64
-	// Keys of pairs that only weft uses: they belong to their event and are not repeated in snapshots.
+	// carried lists the keys of pairs that only weft uses. Such pairs belong to their event, and
+	// snapshots do not repeat them.
 	carried map[uint64]uint64
 }
 
@@ -60,7 +61,7 @@ type State struct {
 	process uint64
 	group   *Grouping
 	now     uint64 // time of the last event
-	counted uint64 // time up to which the top of the stack has its exclusive time
+	counted uint64 // time up to which the exclusive time of the function on top of the stack is complete
 
 	stack       []frame
 	sends       openTable[pendingSend]
@@ -76,7 +77,7 @@ type State struct {
 	accesses  tokenTable[accessSum]   // by file
 }
 
-// repeatedEvent is the part of an event that its snapshot repeats.
+// repeatedEvent is the part of an event that its record in a snapshot repeats.
 type repeatedEvent struct {
 	time, scl uint64
 	pairs     []KeyValue
@@ -86,7 +87,7 @@ type repeatedEvent struct {
 type frame struct {
 	repeatedEvent
 	sum  *tokenEntry[callSum]
-	from uint64 // begin of its inclusive time
+	from uint64 // time from which its inclusive time counts
 }
 
 type pendingSend struct {
@@ -198,8 +199,8 @@ func (s *State) collectiveOf(r *Record, time uint64) openCollective {
 	return openCollective{s.repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
 }
 
-// addExclusive adds the time since its last call to the exclusive time of the function on top of the
-// stack.
+// addExclusive adds the time since its previous call to the exclusive time of the function on top of
+// the stack.
 func (s *State) addExclusive(t uint64) {
 	if n := len(s.stack); n > 0 {
 		s.stack[n-1].sum.v.exclusive += t - s.counted
@@ -437,9 +438,9 @@ func (x *accessSum) add(y *accessSum) {
 	x.bytesWritten += y.bytesWritten
 }
 
-// recordOutput passes records of one time to a function until that returns an error.
+// recordOutput passes records with the same time to a function until the function returns an error.
 type recordOutput struct {
-	rec     Record // the next record, without its type
+	rec     Record // the next record, except for its type
 	time    uint64
 	process uint64
 	to      func(*Record) error
@@ -461,7 +462,7 @@ func (o *recordOutput) put(typ Type) {
 	o.rec = Record{}
 }
 
-// repeat outputs a record that repeats an event.
+// repeat passes on a record that repeats an event.
 func (o *recordOutput) repeat(typ Type, h *repeatedEvent) {
 	o.rec.OriginalTime, o.rec.SCL, o.rec.KeyValues = h.time, h.scl, h.pairs
 	o.put(typ)

@@ -84,7 +84,7 @@ func (x *bulkReader) addStates(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if x.d.row(l.batch(), r); x.d.err != nil {
+		if x.d.addRow(l.batch(), r); x.d.err != nil {
 			return x.d.err
 		}
 		if l.n++; l.n == trace.BatchRows {

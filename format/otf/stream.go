@@ -20,7 +20,7 @@ type stream struct {
 	r        *Reader
 	c        *Cursor // the cursor that the stream belongs to, if any
 	id       uint32
-	reported uint32 // the stream number that records report
+	reported uint32 // the stream number to put into record reports
 	part     Part
 	t        *lineReader
 	rec      Record
@@ -28,8 +28,8 @@ type stream struct {
 	// State of the lines so far.
 	time      uint64
 	process   uint64
-	begun     bool  // a time line and a process line have been read
-	timed     bool  // a time line has been read
+	begun     bool  // there have been a time line and a process line
+	timed     bool  // there has been a time line
 	skip      bool  // the current process is not selected
 	stateless int64 // number of records before the first time and process
 	asked     [64]struct {
@@ -40,9 +40,9 @@ type stream struct {
 	ahead     readAhead
 	stepped   bool // the current record was read ahead
 	end       bool
-	delivered bool // a record or a step (see the method step) has been delivered
-	failed    bool // the current record is malformed: libotf stops there
-	silent    bool // the current record is a step: libotf counts it but delivers nothing
+	delivered bool // a record or a step (see the method step) has already been delivered
+	failed    bool // the current record is malformed, and libotf stops at it
+	silent    bool // the current record is a step, which libotf counts but does not deliver
 	empty     bool // the last line was empty
 	cut       bool // the current record is a line without a line end
 }
@@ -59,8 +59,8 @@ func (s *stream) report(p problem, off int64) error {
 // stringOf returns a string with the bytes of b, without copying them.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// asLibrary reports whether blanks are accepted only where libotf accepts them. That includes strict
-// reading, which stops where libotf gives up.
+// asLibrary reports whether blanks are accepted only in the places where libotf accepts them. That also
+// holds for strict reading, which stops where libotf gives up.
 func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Strict }
 
 // selects reports whether the records of a process are selected. It caches the answer.
@@ -133,7 +133,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				}
 			case s.skip && c != ' ' && c != '\t' && c != '\r':
 				if library {
-					return s.step(), nil
+					return s.makeStep(), nil
 				}
 				continue
 			case r.parseFrequent(l):
@@ -168,7 +168,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		}
 		if s.part.timed() && s.skip {
 			if library {
-				return s.step(), nil
+				return s.makeStep(), nil
 			}
 			continue
 		}
@@ -184,7 +184,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	}
 }
 
-// lineType calls the function of this name. For libotf, only blanks and tabs are blank space.
+// lineType returns the kind of a line and the index of its first byte that is not a blank. Where libotf
+// is imitated, only blanks and tabs are blank space.
 func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 	kind, i = lineType(l)
 	if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
@@ -201,8 +202,8 @@ func (s *stream) readTime(l []byte, i int) {
 	}
 }
 
-// readPair parses a line with a key and a value from i on. ok is true if the reader follows libotf, to which
-// the line is a step, or stops there with a malformed record. s.end is set if the line ends all reading.
+// readPair parses a line with a key-value pair from i on. Where libotf is imitated, ok is true if
+// libotf treats the line as a step, or stops at it. s.end is set if the line ends all reading.
 func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
 		if err := s.reportMalformed(bad, off); err != nil {
@@ -213,12 +214,12 @@ func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 		s.setState()
 		return s.failed, nil
 	}
-	return s.r.opt.AsLibrary && s.part.timed() && s.step(), nil
+	return s.r.opt.AsLibrary && s.part.timed() && s.makeStep(), nil
 }
 
-// readRecord parses the line of a record from i on, and more lines if a string of it does not end on the
-// line. ok is false if the record is malformed: it has then been reported, and s.end is set if that ends
-// all reading.
+// readRecord parses the line of a record from i on. If a string of the record does not end on that
+// line, it continues with further lines. ok is false if the record is malformed. In that case it has
+// been reported, and s.end is set if it ends all reading.
 func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	r := &s.rec
 	bad := r.parse(l, i, s.part, s.asLibrary())
@@ -279,7 +280,7 @@ func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
 		s.cut, s.rec.torn = true, true
 		return true, nil
 	}
-	return library && s.begun && !s.delivered && s.step(), nil
+	return library && s.begun && !s.delivered && s.makeStep(), nil
 }
 
 // lastLine reports a last line without a line end, and makes it an unknown record. The file is truncated
@@ -301,8 +302,8 @@ func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err erro
 	return true, nil
 }
 
-// cutLines holds the last lines without a line end that a reader and its copies have met. Each file has
-// one at most.
+// cutLines collects the last lines without a line end that a reader and its copies have found. Each
+// file has at most one.
 type cutLines struct {
 	mu   sync.Mutex
 	list map[cutLine]bool
@@ -316,7 +317,7 @@ type cutLine struct {
 
 func (c *cutLines) add(r *Record) {
 	if c == nil {
-		return // no caller needs the lines
+		return // the caller does not need these lines
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,7 +327,7 @@ func (c *cutLines) add(r *Record) {
 	c.list[cutLine{r.Time, r.Process, strings.Clone(r.Text)}] = true
 }
 
-// has reports whether the record of a row is such a line.
+// has reports whether a record is in one of these lines.
 func (c *cutLines) has(r *Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -339,7 +340,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	library := s.r.opt.AsLibrary
 	sc := scanner{l: l, i: i + 1}
 	if !s.part.timed() {
-		// No record of the part depends on the process.
+		// In this part, records do not depend on the process.
 		if sc.skip(); library && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
 			s.setUnknown(l[i:])
 			return true, nil
@@ -361,16 +362,16 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 		return false, nil
 	}
 	if s.process = sc.hex() & noProcess; s.process == noProcess && !s.begun && library {
-		return false, nil // libotf's number for no process
+		return false, nil // libotf uses this number for "no process"
 	}
 	s.begun = true
 	s.skip = !s.selects(s.process)
 	return false, nil
 }
 
-// step makes the current line a step: a line that libotf's heap counts as a record although it
-// delivers none.
-func (s *stream) step() bool {
+// makeStep turns the current line into a step: a line that libotf's heap counts as a record, although
+// libotf does not deliver it.
+func (s *stream) makeStep() bool {
 	s.silent = true
 	s.rec.Time, s.rec.Process = s.time, s.process
 	return true
@@ -393,7 +394,7 @@ func (s *stream) setUnknown(l []byte) {
 	r := &s.rec
 	r.torn = false
 	if s.r.opt.AsLibrary {
-		// For libotf the prefix belongs to the file, not to the record.
+		// For libotf, the prefix belongs to the file and not to the record.
 		for _, prefix := range [numParts][]string{{"DEF", "D"}, {"T"}, {"T"}, {"SUM", "S"}, {"MARKER", "M"}}[s.part] {
 			if rest, ok := bytes.CutPrefix(l, []byte(prefix)); ok {
 				l, r.torn = rest, true
@@ -415,12 +416,12 @@ func (s *stream) setUnknown(l []byte) {
 func (s *stream) reportMalformed(p problem, off int64) error {
 	if t := s.rec.Type; s.r.opt.printing &&
 		(t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
-		return nil // otfprint has no handler for them, so libotf does not parse them
+		return nil // otfprint has no handler for these records, so libotf does not parse them
 	}
 	if s.r.opt.AsLibrary {
 		s.end = true
 		if s.c != nil && s.c.merged {
-			s.failed = true // takes effect when the record is next in the merge
+			s.failed = true // has its effect when the merge reaches the record
 		} else if s.c != nil {
 			s.c.stopped = true
 		}
@@ -428,8 +429,8 @@ func (s *stream) reportMalformed(p problem, off int64) error {
 	return s.report(p, off)
 }
 
-// parseOn parses a record again whose string continues after the end of its line. If the string does
-// not end at all, only the first line is skipped.
+// parseOn parses a record again if one of its strings continues after the end of the line. If the
+// string does not end at all, only the first line is skipped.
 func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 	size := len(l)
 	for {

@@ -77,14 +77,14 @@ func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
 	return w
 }
 
-// OrderError reports a record that is earlier than the previous one in its file. The record is not
-// written; others may follow.
+// OrderError reports a record that is earlier than the record before it in its file. Such a record is
+// not written. Later records may still be written.
 type OrderError struct {
 	Record     Type
 	Time, Last uint64
 }
 
-// Error returns a message with the time that was found and those that were expected.
+// Error returns a message with the time that was found and the times that were expected.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record,
 		e.Time, e.Last)
@@ -120,7 +120,7 @@ func copyHandlers(write func(*Record) error) *Handlers {
 	return h
 }
 
-// definesToken is set for record types that define a token of their own.
+// definesToken is set for the types of records that define a token.
 var definesToken = func() (t [256]bool) {
 	for i := range specs {
 		t[i] = specs[i].part == Definitions && specs[i].hasField(fToken) || Type(i) == DefMarker
@@ -355,12 +355,12 @@ func (w *StreamWriter) Abort() {
 type partWriter struct {
 	name, temp string
 	file       archive.Handle
-	made       bool // the file exists
+	made       bool // the file has been created
 	level      int
 	zip        *flate.Writer
 	zipped     bytes.Buffer
 	buf        []byte
-	last       uint64 // time
+	last       uint64 // time of the last record
 	process    uint64
 }
 
@@ -430,8 +430,8 @@ func zlibHeader(level int) []byte {
 	return []byte{0x78, 0xda}
 }
 
-// flush writes the collected text to the file. In a compressed file each flush makes a restart point.
-// The compressed data is never terminated, because libotf would lose what follows.
+// flush writes the collected text to the file. In a compressed file, each flush makes a restart point.
+// The compressed data gets no end mark, because libotf would lose the text after it.
 func (p *partWriter) flush() error {
 	text := p.buf
 	p.buf = p.buf[:0]

@@ -60,10 +60,10 @@ type sumQuery struct {
 	time  uint64
 }
 
-// window reads the records of the process in a part at times from ≤ time < to.
+// window calls f with the records of the process in a part, at times from ≤ time < to.
 func (q *sumQuery) window(part Part, from, to uint64, f func(*Record) error) error {
 	if from == to {
-		return nil // a To of 0 would mean no bound
+		return nil // for a reader, a To of 0 would mean no bound
 	}
 	if err := q.ctx.Err(); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (q *sumQuery) window(part Part, from, to uint64, f func(*Record) error) err
 	return c.Err()
 }
 
-// readDefinitions reads the definitions and finds the sample points. If no sample points are defined, they are
-// the times at which the process has records.
+// readDefinitions reads the definitions and finds the sample points. If no definition lists sample
+// points, they are the times at which the process has records.
 func (q *sumQuery) readDefinitions() error {
 	c, err := q.r.Cursor(q.ctx, Definitions)
 	if err != nil {
@@ -134,9 +134,9 @@ func (q *sumQuery) hasPoint(kind int, t uint64) bool {
 // sums returns the sums up to time t. Later calls must not have an earlier time.
 func (q *sumQuery) sums(t uint64) ([]Record, error) {
 	if s, err := q.statisticsAt(t); err != nil || s != nil {
-		return records(s, t, err)
+		return summaryRecords(s, t, err)
 	}
-	// Begin at the latest time that has statistics and a snapshot.
+	// Begin at the last time that has both statistics and a snapshot.
 	points := q.points[summaryPoint]
 	i, _ := slices.BinarySearch(points, t)
 	for i--; i >= 0 && !q.hasPoint(snapshotPoint, points[i]); i-- {
@@ -154,11 +154,11 @@ func (q *sumQuery) sums(t uint64) ([]Record, error) {
 		q.state = NewState(q.process, q.group)
 	}
 	err := q.replay(t)
-	return records(q.state, t, err)
+	return summaryRecords(q.state, t, err)
 }
 
-// records returns the records of a summary.
-func records(s *State, t uint64, err error) (list []Record, _ error) {
+// summaryRecords returns the records of a summary as a list.
+func summaryRecords(s *State, t uint64, err error) (list []Record, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -202,15 +202,16 @@ func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
 	return some && !grouped && !split, err
 }
 
-// stateAt returns the state at time t, from which events can be replayed, or nil if the records of
-// the trace are incomplete at that time.
+// stateAt returns the state at time t, from which events can be replayed. It returns nil if the records
+// of the trace do not determine it.
 func (q *sumQuery) stateAt(t uint64) (*State, error) {
 	s := NewState(q.process, q.group)
 	complete, err := q.statistics(s, t)
 	if err != nil || !complete {
 		return nil, err
 	}
-	// A process with nothing open has an empty snapshot, which looks like a missing file.
+	// The snapshot of a process without anything open has no records. That looks the same as a missing
+	// file.
 	there, err := q.partExists(Snapshots)
 	if err != nil || !there {
 		return nil, err
@@ -267,7 +268,7 @@ func subtract(begin, end []Record) []Record {
 			}
 			v := r.number(f.f)
 			if o := old[of(r)]; o != nil {
-				*v -= *o.number(f.f) // correct even if sums exceed 64 bits
+				*v -= *o.number(f.f) // the result is correct even if sums exceed 64 bits
 			}
 			some = some || *v != 0
 		}

@@ -26,13 +26,13 @@ type survey struct {
 	unsorted      int64
 	unsortedAt    int64
 	begun         bool       // the file has a time line and a process line
-	from          int64      // where the surveyed records begin, if the beginning was searched for
-	kept          *readCache // bytes of the file that the pass has read
+	from          int64      // if the beginning was searched for: the position of the first surveyed record
+	kept          *readCache // bytes of the file that the survey has read
 	complete      bool       // the whole file was surveyed
 }
 
-// Prepare surveys the beginnings and the ends of the files. If something there violates the format, it
-// surveys all files completely.
+// Prepare surveys the beginnings and the ends of the files. If it finds a violation of the format
+// there, it surveys all files completely.
 func (d *decoder) Prepare(ctx context.Context) error {
 	x, err := d.surveyEnds(ctx)
 	if err != nil || x.trusted {
@@ -71,7 +71,7 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.r.progress = newProgress(d.opt, 2*size) // the files are read twice, from the cache the second time if they are small
+	d.r.progress = newProgress(d.opt, 2*size) // each file is read twice, and the second time from the cache if it is
 	d.files, d.hasEvents = nil, false
 	d.count, d.first, d.last = 0, 0, 0
 	room := newCacheBudget()
@@ -104,9 +104,9 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 	return nil
 }
 
-// surveyFiles surveys the files of streams on all cores and calls take with the results in order:
-// stream after stream, snapshots and statistics before events. It does not report defects, which the
-// following scan reports.
+// surveyFiles surveys the files of streams on all cores. It calls take with the results in order:
+// stream after stream, and snapshots and statistics before events. It does not report defects, because
+// the following scan does.
 func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error),
 	take func(surveyed) error) error {
 	quiet := d.r.withoutReport()
@@ -147,8 +147,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 			}
 		}
 		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
-			// The events of a location must be in the order of time; those of two streams together are
-			// not.
+			// Each stream is in the order of time, but two streams together are not.
 			l := *d.defs.Locations.At(d.location(p))
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
@@ -206,7 +205,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 		if n&0xff == 0 && ctx.Err() != nil {
 			return f, ctx.Err()
 		}
-		for k := 1; s.advance(); k++ { // frequent lines of events
+		for k := 1; s.advance(); k++ { // takes the frequent lines of events
 			r := s.current()
 			if r.time >= to {
 				f.begun = s.begun
@@ -316,13 +315,13 @@ func isUnnamedLeave(l []byte) bool {
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	if !d.indexed {
 		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
-			return d.clock.model(x.first), d.clock.model(x.last), x.any, err
+			return d.clock.toModel(x.first), d.clock.toModel(x.last), x.any, err
 		}
 	}
 	if err := d.survey(ctx); err != nil {
 		return 0, 0, false, err
 	}
-	return d.clock.model(d.first), d.clock.model(d.last), d.hasEvents, nil
+	return d.clock.toModel(d.first), d.clock.toModel(d.last), d.hasEvents, nil
 }
 
 // timeBounds holds the times of the first and the last record of a trace.
@@ -330,8 +329,8 @@ type timeBounds struct {
 	any         bool
 	first, last uint64
 	size        int64 // size on disk of all files
-	// trusted is set if each file was in the order of time where it was read. Otherwise the whole
-	// trace must be surveyed.
+	// trusted is set if the parts of the files that were read are in the order of time. Otherwise the
+	// whole trace must be surveyed.
 	trusted bool
 }
 
@@ -396,7 +395,7 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	s.t.stop = endBytes
 	f, err := surveyFile(ctx, s, math.MaxUint64)
 	if err != nil || !f.hasRecords {
-		f.begun = false // the time of the first record is unknown
+		f.begun = false // the first record may have lost its time
 		return f, err
 	}
 	s.t.readFrom(tail)
@@ -411,10 +410,11 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	return f, nil
 }
 
-// surveySelected surveys only what sel selects: in the streams of the selected locations, the records
-// of the selected times, which it finds by bisection. It assumes that the rest of the files is in the
-// order of time, as the format demands. ok is false if sel selects everything, or if the survey finds
-// something whose meaning depends on all earlier records. The whole trace must then be surveyed.
+// surveySelected surveys only the parts of the trace that sel selects: in the streams of the selected
+// locations, the records in the selected times, which it finds by bisection. It assumes that the rest
+// of the files is in the order of time, as the format demands. ok is false if sel selects everything,
+// or if the survey finds a record whose meaning depends on all earlier records. In both cases, the
+// whole trace must be surveyed.
 func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list []survey, ok bool, err error) {
 	if d.indexed || d.unnamedLeaves || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 &&
 		sel.Location == nil {
@@ -428,8 +428,8 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 	if !whole.trusted || err != nil {
 		return nil, false, err
 	}
-	from, later := d.clock.file(sel.From)
-	to, bounded := d.clock.file(sel.To)
+	from, later := d.clock.toFile(sel.From)
+	to, bounded := d.clock.toFile(sel.To)
 	if later = later && from > whole.first; !later {
 		from = whole.first
 	}
@@ -483,7 +483,7 @@ func (d *decoder) trustworthy(f *survey) bool {
 }
 
 // streamsOf returns the streams of the locations that sel selects. ok is false if the master file does
-// not list the process of one of them, which can then be in any stream.
+// not list the process of such a location, because then it can have events in any stream.
 func (d *decoder) streamsOf(sel trace.Selection) (streams []uint32, ok bool) {
 	if sel.Location == nil {
 		return d.r.master.Streams(), true

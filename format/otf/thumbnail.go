@@ -189,8 +189,8 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 	return t, nil
 }
 
-// visitSum identifies what a thumbnail shows: the visits, and the times of the first and the last event. It
-// does not depend on the order of the records.
+// visitSum identifies the contents of a thumbnail: the visits, and the times of the first and the last
+// event. It does not depend on the order of the records.
 type visitSum struct {
 	any         bool
 	first, last uint64
@@ -206,7 +206,7 @@ func (v *visitSum) add(r *Record) {
 	if r.Type != Enter && r.Type != Leave {
 		return
 	}
-	function := uint64(0) // of a leave, which thumbnails do not depend on
+	function := uint64(0) // stays 0 for a leave, because thumbnails do not depend on its function
 	if r.Type == Enter {
 		function = r.Function + 1
 	}
@@ -228,12 +228,12 @@ func (r *Reader) hasThumbnail() bool {
 	return true
 }
 
-// keepThumbnails copies the thumbnail of an OTF trace that is written again, if it is still that of the
-// events. Other thumbnails count as lost.
+// keepThumbnails copies the thumbnail of an OTF trace that is written again, if the events that it
+// shows have not changed. Other thumbnails count as lost.
 func (e *encoder) keepThumbnails() error {
-	// A thumbnail repeats what the events say, so that leaving it out loses nothing of the trace.
+	// A thumbnail only repeats the events, so the trace itself loses nothing without it.
 	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Degraded, reason, 1) }
-	only := e.original.only()
+	only := e.original.onlyTrace()
 	if only == nil {
 		for _, s := range e.original.sources {
 			if s.r.hasThumbnail() {

@@ -16,9 +16,10 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// A writer renames its files when it is closed. If it is killed before, its files keep their temporary
-// names. Such files can be read by passing one of them to [Open]. libotf writes the files under their
-// final names, and the master file last. If there is none, one of the other files can be passed to [Open].
+// A writer gives its files their final names when it is closed. If it is killed before that, its files
+// keep their temporary names. One of them can be passed to [Open], which then reads them all. libotf
+// writes its files under their final names, and the master file last. If there is no master file, one
+// of the other files can be passed to [Open].
 
 // unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
 var unfinishedPattern = regexp.MustCompile(
@@ -50,10 +51,11 @@ type unfinishedFS struct {
 	text   []byte // of the master file
 }
 
-// openUnfinished returns the source of the trace if src is one of its unfinished files, or a file of a
-// trace without a master file, and src itself otherwise. If several files have the same final name, it
-// takes the one that the process of src wrote, else the unfinished file that was changed last, else the
-// file that has the final name. It makes a master file of the processes that have records.
+// openUnfinished returns the source of a trace if src is one of its unfinished files, or a file of a
+// trace without a master file. Otherwise it returns src. If several files have the same final name, it
+// takes the one that the process of src wrote; or else the unfinished file that was changed last; or
+// else the file that already has the final name. It makes a master file from the processes that have
+// records.
 func openUnfinished(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
 	name, _, process, ok := parseUnfinishedName(base)
@@ -74,7 +76,7 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 		}
 		info, err := x.Info()
 		if err != nil {
-			continue // removed in the meantime
+			continue // another process has removed the file
 		}
 		at := info.ModTime()
 		if by == process {
@@ -84,8 +86,8 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 			written[file], f.files[dir+file] = at, dir+x.Name()
 		}
 	}
-	// An unfinished compressed file hides a plain file of the same name, which belongs to another
-	// trace. The same holds the other way round.
+	// An unfinished compressed file hides a plain file of the same name, because that belongs to
+	// another trace. An unfinished plain file hides a compressed one for the same reason.
 	for file := range f.files {
 		if plain, z := strings.CutSuffix(file, ".z"); z {
 			f.hide(plain)
@@ -97,8 +99,8 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 	return out, f.makeMaster(ctx, out, opt)
 }
 
-// openWithoutMaster returns the source of the trace if src is a file of a trace that has no master file,
-// and src itself if it is no such file. It makes a master file of the processes that have records.
+// openWithoutMaster returns the source of a trace if src is a file of a trace that has no master file.
+// Otherwise it returns src. It makes a master file from the processes that have records.
 func openWithoutMaster(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
 	m := partPattern.FindStringSubmatch(base)
@@ -224,7 +226,7 @@ func (f *unfinishedFS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// renamedEntry is a directory entry under another name.
+// renamedEntry is a directory entry that is shown under another name.
 type renamedEntry struct {
 	fs.DirEntry
 	name string

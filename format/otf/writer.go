@@ -25,7 +25,7 @@ type Writer struct {
 	opt     WriterOptions
 	master  *MasterControl
 	streams map[uint32]*StreamWriter
-	headed  bool // version and unique id have been written
+	headed  bool // the version and unique id have been written
 	last    *StreamWriter
 	process uint64 // process whose stream is last
 }
@@ -90,7 +90,7 @@ func (w *Writer) Write(r *Record) error {
 	return w.copy(r)
 }
 
-// copy is like Write, and allows every token.
+// copy is like Write, but allows token 0 in definitions.
 func (w *Writer) copy(r *Record) error {
 	switch r.Part() {
 	case Definitions:
@@ -130,8 +130,8 @@ func (w *Writer) header(first *Record) error {
 	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
 }
 
-// complete writes a file of events for streams that have none, because libotf reads no events at all
-// if one is missing.
+// complete writes a file of events for each stream that has none. If one is missing, libotf reads no
+// events at all.
 func (w *Writer) complete() error {
 	last := uint64(0)
 	for _, s := range w.streams {
