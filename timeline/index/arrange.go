@@ -35,10 +35,10 @@ func (d *directory) blocks() (list []*blockEntry) {
 // moveBytes is the buffer size with which blocks are copied, in bytes.
 const moveBytes = 256 << 10
 
-// blockMove is a list of blocks that a worker copies in one go.
+// blockMove lists the blocks that a worker copies together.
 type blockMove struct {
 	blocks []*blockEntry
-	from   []int64 // their previous offsets
+	from   []int64 // the offsets of the blocks before the move
 	size   int64
 }
 

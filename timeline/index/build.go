@@ -23,9 +23,9 @@ type Options struct {
 	// Color is the name of an attribute. If it is set, visits and claims are named, coloured and
 	// summed up by the value of this attribute at their begin, instead of by their region.
 	Color string
-	// Label is the name of an attribute. If it is set, visits and claims are named by its value, or by their
-	// region if they lack it. Regions of different names or groups are different then; the group is the value of
-	// Color or, without Color, the region.
+	// Label is the name of an attribute. If it is set, the value of this attribute names visits and
+	// claims. Those without the attribute are named by their region. In that case, names with different
+	// groups count as different regions. The group is the value of Color or, without Color, the region.
 	Label string
 }
 
@@ -43,20 +43,20 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
-	var files [2]*os.File // the blocks in the order in which they are written, and the index
+	var files [2]*os.File // a file for the blocks in the order in which they are written, and the file of the index
 	for i := range files {
 		f, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*")
 		if err != nil {
 			return fmt.Errorf("%s: cannot create: %w", path, err)
 		}
 		files[i] = f
-		defer os.Remove(f.Name()) // fails after the file has been renamed
+		defer os.Remove(f.Name()) // has no effect after the file has been renamed
 		defer f.Close()
 	}
-	os.Remove(files[0].Name()) // if the system allows it for an open file
+	os.Remove(files[0].Name()) // removes the name of the open file, on systems that allow it
 	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, label: opt.Label,
 		cores: max(1, opt.Workers)}
-	// The file is not synced: checksums reveal blocks that a crash of the machine has lost.
+	// The file is not synced. If a crash of the machine loses blocks, their checksums reveal it.
 	if err := b.build(ctx, d); err != nil {
 		return err
 	}
@@ -86,8 +86,7 @@ func Temporary(ctx context.Context, d format.Events, opt Options) (*Index, error
 	return x, nil
 }
 
-// Unfinished is the prefix of the names of files that a build is writing, or that a killed build
-// has left behind.
+// Unfinished begins the names of files that a build is writing, or that a killed build has left.
 const Unfinished = ".weft-index-"
 
 // builder collects the content of an index and writes the index file.
@@ -99,20 +98,20 @@ type builder struct {
 	mu         sync.Mutex
 	cores      int
 	workers    []*worker
-	allPackers []*packer // first those of the workers
+	allPackers []*packer // all packers, beginning with those of the workers
 	names      []string
 	nameOf     map[string]uint32
 	links      *linkSpool // messages and stored links
 	meetings   *linkSpool // threads that fork, join, create and wait
 	color      string
 	label      string
-	colored    bool                // the attribute that names the spans occurs
+	colored    bool                // the attribute that names the spans occurs in the trace
 	values     map[spanName]uint32 // numbers of the names
 }
 
-// scan delivers all events to the workers. Values of an attribute are numbered in the order of
-// their first occurrence. To make that independent of the number of workers, there is only one
-// worker then.
+// scan delivers all events to the workers. The values of an attribute are numbered in the order of
+// their first occurrence. With such an attribute, there is only one worker, so that the order is always
+// the same.
 func (b *builder) scan(ctx context.Context, events format.Events, begin func() func(int) format.Sink) error {
 	if b.renames() {
 		return events.Scan(ctx, trace.Everything(), format.PerLocation, begin()(0))
@@ -209,8 +208,8 @@ func (b *builder) name(s string) uint32 {
 	return n
 }
 
-// sortNames puts the names into alphabetical order, because their order so far depends on when the
-// workers met them. It returns the new numbers by the old ones.
+// sortNames sorts the names alphabetically, because their order so far depends on the timing of the
+// workers. It returns the new numbers, by the old ones.
 func (b *builder) sortNames(dir *directory) (final []uint32) {
 	if b.meetings.count > 0 {
 		for k := range meetNames {
@@ -231,8 +230,8 @@ func (b *builder) sortNames(dir *directory) (final []uint32) {
 	return final
 }
 
-// packers returns n packers. The first ones belong to the workers, which do not use them any more;
-// it creates the others as needed.
+// packers returns n packers. The first ones are those of the workers, which no longer use them. packers
+// creates further ones if necessary.
 func (b *builder) packers(n int) []*packer {
 	for len(b.allPackers) < n {
 		b.packer()
@@ -280,13 +279,13 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 			return x.tracks, nil
 		}
 		list, err = x.location.end(enders[w], b.defs)
-		x.location = nil // frees its memory
+		x.location = nil // lets its memory be freed
 		return list, err
 	}, func(list []*trackEntry) error {
 		parent := -1
 		for i, e := range list {
 			e.Parent = parent
-			// The workers hold the times of markers and states, which tracks do not include.
+			// The workers hold the times of markers and states, which no track includes.
 			if l := list[0]; l.Events > 0 {
 				dir.First, dir.Last = min(dir.First, l.First), max(dir.Last, e.Last)
 			}
@@ -302,8 +301,8 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 	})
 }
 
-// endedLocation is a location without further events. tracks is set if they are complete; otherwise
-// location is set, whose tracks are not ended yet.
+// endedLocation is a location that has no further events. If its tracks are complete, they are in
+// tracks. Otherwise location holds its state.
 type endedLocation struct {
 	index    uint32
 	location *location
@@ -316,16 +315,16 @@ type worker struct {
 	b            *builder
 	locations    []*location
 	ended        []endedLocation
-	freeLocation *location    // a location that has ended, whose memory is reused
-	freeTracks   []*spanTrack // tracks that have ended, whose memory is reused
+	freeLocation *location    // an ended location, for reuse
+	freeTracks   []*spanTrack // ended tracks, for reuse
 	regions      []uint32     // merged number of each region
-	isColor      []bool       // by attribute: its values take the place of regions
-	isLabel      []bool       // by attribute: it names the spans
-	attrs        []bool       // by attribute: visits or claims begin with it
+	isColor      []bool       // by attribute: whether its values take the place of regions
+	isLabel      []bool       // by attribute: whether it names the spans
+	attrs        []bool       // by attribute: whether visits or claims begin with it
 	links        endWriter
 	meets        endWriter
 	coll         collector
-	latestTrack  *spanTrack // the latest new track; new ones get buffers of the size that it has reached
+	latestTrack  *spanTrack // the last new track; the next one gets buffers of the size that this one has reached
 	maxDepth     int        // largest number of open regions so far
 	first        int64      // first and last time of markers and states
 	last         int64
@@ -360,7 +359,7 @@ func (w *worker) End(n uint32) error {
 	return err
 }
 
-// Batch receives the rows of a batch.
+// Batch handles the rows of a batch.
 func (w *worker) Batch(b *trace.Batch) error {
 	for i, key := range b.AttrKey {
 		if k := b.Kind[b.AttrRow[i]]; k == trace.Enter || k == trace.ClaimBegin {
@@ -399,7 +398,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// rows handles the rows of b from number from on. They may have any kinds and locations.
+// rows handles the rows of b from row from on. They may be of any kinds and locations.
 func (w *worker) rows(b *trace.Batch, from int) error {
 	l, at := (*location)(nil), trace.MixedLoc
 	c := b.Cursor()

@@ -27,14 +27,14 @@ type resource struct {
 	offsets  bool // claims have an offset
 	spans    *spanTrack
 	lanes    []*openClaim // the claim in each lane; nil if the lane is free
-	free     minHeap      // numbers of free lanes, and possibly of lanes that are not free or do not exist any more
-	open     []openSpan   // scratch
+	free     minHeap      // numbers of free lanes; may also have lanes that are in use or no longer exist
+	open     []openSpan   // reused by each call
 	amount   float64
 	claims   int
 	held     valueWriter
 }
 
-// minHeap is a heap of numbers with the lowest on top.
+// minHeap is a heap of numbers with the least at the top.
 type minHeap struct{ sort.IntSlice }
 
 // Push implements [heap.Interface].
@@ -109,12 +109,12 @@ func (l *location) resource(n uint32) *resource {
 	return nil
 }
 
-// change adds to the number of open claims and to the amount in use, and records the new amount at
-// time t.
+// change adds to the number of open claims and to the amount in use. It records the new amount at time
+// t.
 func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
 	r.claims += claims
 	if r.amount += amount; r.claims == 0 {
-		r.amount = 0 // rounding may have left a remainder
+		r.amount = 0 // rounding errors may have left a remainder
 	}
 	return r.held.add(p, r.spans.entry, piece{time: t, end: t, a: r.amount})
 }
@@ -152,7 +152,8 @@ func (l *location) release(p *packer, t, id int64) error {
 	return r.change(p, t, -1, -x.amount)
 }
 
-// closeClaims ends the open claims at the last event of their location, in the order of their ids.
+// closeClaims ends the claims that are open at the last event of their location, in the order of their
+// ids.
 func (l *location) closeClaims(p *packer) error {
 	for _, id := range slices.Sorted(maps.Keys(l.claims)) {
 		if err := l.release(p, l.last, id); err != nil {
@@ -162,7 +163,7 @@ func (l *location) closeClaims(p *packer) error {
 	return nil
 }
 
-// describe fills in the names and properties of the track.
+// describe sets the name and the properties of the track.
 func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
 	e := r.spans.entry
 	e.ID, e.Name, e.Style = l.ID, l.Name, styleName(curve.Steps)

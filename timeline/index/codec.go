@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// columns reads the numbers of a block from b. After the end of b it returns zeros and sets bad.
+// columns reads the numbers of a block from b. After the end of b, it returns zeros and sets bad.
 type columns struct {
 	b   []byte
 	bad bool
@@ -55,8 +55,8 @@ func (c *columns) float() float64 {
 	return v
 }
 
-// appendUvarint does the same as binary.AppendUvarint, but writes numbers below 2^28 without
-// branches, because their lengths vary so much that a branch predictor would often fail.
+// appendUvarint does the same as binary.AppendUvarint. For numbers below 2^28 it uses no branches:
+// their lengths vary so much that predictions of a branch would often fail.
 func appendUvarint(b []byte, x uint64) []byte {
 	n := len(b)
 	if x >= 1<<28 || cap(b)-n < 4 {
@@ -73,8 +73,8 @@ func appendVarint(b []byte, x int64) []byte {
 	return appendUvarint(b, zigzagEncode(x))
 }
 
-// count reads the number of entries that follow. Each entry takes at least one byte, so that a
-// larger count than that is bad.
+// count reads the number of entries that follow. Each entry takes at least one byte, so count sets bad
+// for a number above the remaining bytes.
 func (c *columns) count() int {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -84,7 +84,7 @@ func (c *columns) count() int {
 	return int(n)
 }
 
-// section returns the next column, which begins with its length.
+// section returns the next column. The length of a column precedes it.
 func (c *columns) section() columns {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -108,7 +108,7 @@ func (c *columns) end(others ...columns) error {
 	return nil
 }
 
-// ticksUnit is the unit of the second number of a sum.
+// ticksUnit is the unit of the second number of an encoded sum.
 const ticksUnit = 1 << 62
 
 // appendTicks appends a sum. A sum below 2⁶³ takes one number. For larger sums and negative ones,
@@ -154,8 +154,8 @@ func appendFloat(b []byte, f float64) []byte {
 }
 
 // blockEntry locates a block of n entries in the file. first is the earliest begin of an entry, and
-// last the latest end, in ticks; for a block of a level, they are the numbers of its first and last
-// bucket.
+// last the latest end, in ticks. For a block of a level, first and last are the numbers of its first
+// and last bucket.
 type blockEntry struct {
 	at    int64
 	size  int32

@@ -28,7 +28,7 @@ type openCollectives map[uint32]*onCommunicator
 // onCommunicator holds a location's operations on a communicator.
 type onCommunicator struct {
 	begun []int64 // times of operations that may not have ended
-	ended int     // how many of these have ended
+	ended int     // how many of begun have ended
 	count int     // number of all operations that have ended
 }
 
@@ -70,8 +70,8 @@ func (o *onCommunicator) end() (time int64, ok bool) {
 	return time, true
 }
 
-// collective is an operation on a communicator. start and end are those of the members whose events
-// have been read so far.
+// collective is an operation on a communicator. start is the first begin, and end the last end, at the
+// members whose events have been read so far.
 type collective struct {
 	start, end int64
 	operation  uint64
@@ -96,7 +96,7 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 		}
 	}
 	if comm == trace.NoRef {
-		return // the matching operations of other locations are unknown
+		return // no operation of another location is known to match
 	}
 	n := o.count
 	o.count++
@@ -113,7 +113,7 @@ func (c collector) put(comm uint32, n int, x collective) {
 		o.start, o.end = min(o.start, x.start), max(o.end, x.end)
 		return
 	}
-	// The earlier operations exist already, because each location counts from the first one.
+	// The earlier operations are already in the list, because each location counts from the first one.
 	c[comm] = append(list, x)
 }
 
@@ -141,7 +141,7 @@ func (b *builder) collectives(dir *directory) error {
 		}
 		e.First, e.Last = list[0].start, list[0].end
 		// Overlapping operations are in different lanes.
-		var lanes []int64 // time until which each lane is occupied
+		var lanes []int64 // by lane: the time up to which it is occupied
 		spans := make([]Span, 0, len(list))
 		for _, x := range list {
 			r, ok := regions[x.operation]
@@ -165,7 +165,7 @@ func (b *builder) collectives(dir *directory) error {
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 		t := spanTrack{entry: e, kind: CommunicatorTrack}
-		next := make([][]Span, len(lanes)+1) // the remaining spans of each lane
+		next := make([][]Span, len(lanes)+1) // by lane: the spans that remain
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}

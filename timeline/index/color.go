@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxColors is the largest number of values of an attribute that get a number of their own. The
-// last number stands for all further values.
+// maxColors is the largest number of values of an attribute with numbers of their own. The last number
+// stands for all further values.
 const maxColors = 1 << 14
 
 const otherValues = "…"
@@ -21,9 +21,9 @@ type spanName struct{ name, group string }
 // renames reports whether attributes take the place of regions.
 func (b *builder) renames() bool { return b.color != "" || b.label != "" }
 
-// nameKey returns the number of the name of a visit or claim that begins: the number of its region
-// or, if attributes name the spans, of their values. It returns NoRef for a span without the
-// attribute, if there is no other name.
+// nameKey returns the number of the name of a visit or claim that begins. That is the number of its
+// region or, if attributes name the spans, of their values. If there is no such value and no other
+// name, it returns NoRef.
 func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	b := w.b
 	switch {
@@ -68,8 +68,8 @@ func attributeOf(defs *trace.Definitions, known *[]bool, name string, c *trace.C
 	return nil
 }
 
-// value returns the number of a name. A name that occurs for the first time gets the next number.
-// found is set if the attribute that names spans has a value.
+// value returns the number of a name. A name that occurs for the first time gets the next number. found
+// states whether the attribute that names spans has a value.
 func (b *builder) value(x spanName, found bool) uint32 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

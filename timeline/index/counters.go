@@ -52,7 +52,7 @@ type Values struct {
 	// applies at the begin of the window.
 	Any                    bool
 	First, Last, Min, Max  float64
-	FirstTime, LastTime    int64 // times of First and Last; for a value that applies to a period, its begin
+	FirstTime, LastTime    int64 // times of First and Last; if the value applies to a period, the begin of the period
 	covered, area, samples float64
 	holding                Holding
 }
@@ -70,8 +70,8 @@ func (v *Values) Mean() (mean float64, ok bool) {
 	return 0, false
 }
 
-// addRange adds a piece of the curve from time at to end, which goes from the value first to last;
-// its extremes are low and high.
+// addRange adds a piece of the curve. It goes from the value first at time at to the value last at time
+// end. low and high are its extremes.
 func (v *Values) addRange(at, end int64, first, last, low, high float64) {
 	if !v.Any {
 		v.Any, v.First, v.FirstTime, v.Min, v.Max = true, first, at, low, high
@@ -79,8 +79,8 @@ func (v *Values) addRange(at, end int64, first, last, low, high float64) {
 	v.Last, v.LastTime, v.Min, v.Max = last, end, min(v.Min, low), max(v.Max, high)
 }
 
-// addValue adds a value that was recorded at the time at and applies from begin to end, for the
-// window [from, to).
+// addValue adds a value to the statistics of the window [from, to). The value was recorded at time at,
+// and applies from begin to end.
 func (v *Values) addValue(at, begin, end int64, value float64, from, to int64) {
 	inside := from <= at && trace.Before(at, to)
 	if inside {
@@ -130,7 +130,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 	var last *piece // the previous value
 	var held piece
 	r := reader{f: x.data}
-	// The value that applies at the begin may lie before it.
+	// The value that applies at the begin of the window may have been recorded before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	for done := false; i < len(e.values) && !done; i++ {
 		if err := ctx.Err(); err != nil {
@@ -169,7 +169,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 		v.addValue(last.time, last.time, max(e.Last, last.time), last.a, from, to)
 	}
 	if math.IsInf(v.area, 0) || math.IsNaN(v.area) {
-		v.covered = 0 // the window is too long for covered to be right
+		v.covered = 0 // the window is too long to compute covered
 	}
 	return v, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// style returns the kind of curve with which the values of a track are drawn.
+// style returns the kind of curve to use for the values of a track.
 func (e *trackEntry) style() curve.Kind {
 	switch e.Style {
 	case "smooth":
@@ -23,12 +23,12 @@ func styleName(k curve.Kind) string {
 	return [...]string{curve.Smooth: "smooth", curve.Steps: "steps", curve.Points: "points"}[k]
 }
 
-// plotValues plots all values of a track in the window, without using levels.
+// plotValues plots all values of a track in the window. It does not use levels.
 func plotValues(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
 	from, to := q.From, q.To
 	style := e.style()
 	p := newPlotter(style, q)
-	// The value at the left edge may lie before it.
+	// The value at the left edge of the window may have been recorded before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	var list []piece
 	for ; i < len(e.values) && trace.Before(e.values[i].first, to); i++ {
@@ -101,10 +101,10 @@ func levelFor(l []levelEntry, pixel float64) int {
 	return level
 }
 
-// spanLevel returns the number of the level for drawing spans, or −1 if spans must be read
-// themselves. It is the level with the longest buckets of at most usualBlur pixels. If there is
-// none, the lowest level is used if its buckets have at most most pixels, because each of them
-// replaces several spans.
+// spanLevel returns the number of the level to draw spans from, or −1 if the spans themselves must be
+// read. It is the level with the longest buckets of at most usualBlur pixels. If there is none, it is
+// the lowest level, provided that its buckets have at most most pixels, because each bucket replaces
+// several spans.
 func spanLevel(l []levelEntry, pixel, most float64) int {
 	level := levelFor(l, usualBlur*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
@@ -115,17 +115,17 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 
 const (
 	// usualBlur is the usual limit for the length of buckets, in pixels. A bucket is drawn in one
-	// colour, and so details of this width are lost.
+	// colour, so details of this width are lost.
 	usualBlur = 2
-	// maxBlur is the limit if there are too many spans to read them all.
+	// maxBlur is the limit for a window with too many spans to read.
 	maxBlur = 8
-	// maxSpans is the number of spans from which on a tile uses maxBlur.
+	// maxSpans is the number of spans above which a tile uses maxBlur.
 	maxSpans = 400_000
 )
 
-// bucketWidth returns the largest length, in pixels, of the lowest level's buckets with which a tile
-// may be drawn. It is usualBlur, or maxBlur if the tile would have to read more than maxSpans spans
-// otherwise. The estimate assumes that the spans of each track are evenly distributed.
+// bucketWidth returns the greatest length, in pixels, that the buckets of the lowest level may have in
+// a tile. It is usualBlur, or maxBlur if the tile would otherwise have to read more than maxSpans
+// spans. To estimate their number, it assumes that the spans of each track are spread evenly.
 func (x *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {

@@ -28,8 +28,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrDamaged is wrapped by the errors for files that are not an index, are damaged, or have
-// another version. Such a file must be built anew.
+// ErrDamaged is wrapped by the errors for files that are not an index, are damaged, or have another
+// version. Such a file must be built again.
 var ErrDamaged = errors.New("index is damaged or of another version")
 
 // directory is the part of an index that is read first.
@@ -42,7 +42,7 @@ type directory struct {
 	Events  int64                 `json:"events"`
 	Others  int64                 `json:"others"` // records of markers and states
 	Groups  []trace.LocationGroup `json:"groups"`
-	Color   string                `json:"color,omitempty"` // the attribute by whose values spans are named
+	Color   string                `json:"color,omitempty"` // attribute whose values name the spans
 	Regions []Region              `json:"regions"`
 	Attrs   []string              `json:"attributes,omitempty"` // attributes of the begins of visits and claims
 	Names   []string              `json:"names,omitempty"`      // names of links and instants
@@ -79,18 +79,18 @@ const (
 // Track describes a row of the time line.
 type Track struct {
 	Kind     TrackKind
-	Location uint32 // index into the definitions, NoRef for a communicator
+	Location uint32 // index into the definitions; NoRef for a communicator
 	ID       string
 	Name     string
 	Sort     string // kind of a location, or mode of a counter
 	Group    uint32 // index into Groups, or NoRef
-	Parent   int    // the track of the location of a counter or resource, -1 for none
-	Events   int64  // events of the location; only on its first track
+	Parent   int    // the track of the location, for a counter or resource; -1 if there is none
+	Events   int64  // number of events of the location; set only in its first track
 	Spans    int64
 	Instants int64
-	First    int64 // times of its first and its last event
+	First    int64 // times of the first and the last event
 	Last     int64
-	Depth    int // greatest nesting depth of spans, or number of lanes
+	Depth    int // greatest nesting depth of its spans, or number of lanes
 	Unit     string
 	Capacity float64 // of a resource, 0 for none
 	Offsets  bool    // claims of a resource with a capacity have an offset (see [Band])
@@ -107,15 +107,15 @@ type trackEntry struct {
 	names      []uint32 // names of the instants, as indexes into Names
 	blocks     []blockEntry
 	sums       []blockEntry
-	levels     [][]levelEntry // by depth, the level with the shortest buckets first
+	levels     [][]levelEntry // by depth; in each list, the level with the shortest buckets comes first
 	instants   []blockEntry
 	instantLvl []levelEntry
 	values     []blockEntry
 	valueLvl   []levelEntry
 }
 
-// encode encodes the directory and passes it to piece, about pieceBytes at a time. A piece is only
-// valid during the call.
+// encode encodes the directory, and passes it to piece in parts of about pieceBytes. A part is valid
+// only during the call.
 func (d *directory) encode(piece func([]byte)) error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -146,8 +146,8 @@ func (d *directory) encode(piece func([]byte)) error {
 	return nil
 }
 
-// pieceBytes is the size of the pieces that are compressed one after the other, so that a large
-// directory is in memory only once.
+// pieceBytes is the size of the parts of a directory that are compressed one after the other, so that
+// memory holds a large directory only once.
 const pieceBytes = 128 << 10
 
 func (d *directory) decode(b []byte) error {
@@ -216,7 +216,7 @@ func (e *trackEntry) describe(b []byte) []byte {
 	return b
 }
 
-// describe reads the description of a track.
+// describe reads the description of a track into e.
 func (c *columns) describe(e *trackEntry) {
 	k := c.byte()
 	e.Offsets = k&withOffsets != 0
@@ -241,25 +241,25 @@ func (c *columns) describe(e *trackEntry) {
 	}
 }
 
-// file is an index file that is being written. It collects small blocks and writes them together,
+// file is an index file that is being written. It collects small blocks and writes several together,
 // because each track of a short trace has a small block.
 type file struct {
 	f       *os.File
 	mu      sync.Mutex
 	at      int64
-	pending []byte // bytes that are not written yet, which begin at offset from
+	pending []byte // bytes that are not written yet; they belong at offset from
 	from    int64
 }
 
 const (
-	// smallBlock is the largest size of a block that is held back.
+	// smallBlock is the largest size of a block that is collected.
 	smallBlock = 4 << 10
-	// heldBytes is the largest size of all blocks that are held back.
+	// heldBytes is the largest total size of collected blocks.
 	heldBytes = 64 << 10
 )
 
-// begin sets the position to the first block, right after the head of the file. The next blocks
-// overwrite those that were written before.
+// begin sets the position to that of the first block, after the head of the file. The next blocks
+// overwrite those written before.
 func (f *file) begin() { f.at, f.pending = int64(len(head)), f.pending[:0] }
 
 // write appends a block and returns its offset.
@@ -284,7 +284,7 @@ func (f *file) write(data []byte) (at int64, err error) {
 	return at, err
 }
 
-// flush writes the blocks that are held back.
+// flush writes the collected blocks.
 func (f *file) flush() error {
 	if len(f.pending) == 0 {
 		return nil
@@ -294,7 +294,7 @@ func (f *file) flush() error {
 	return err
 }
 
-// ReadAt reads bytes that have been passed to write, whether or not they are in the file already.
+// ReadAt reads bytes that have been passed to write, even if they are not in the file yet.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.mu.Lock()
 	held := len(f.pending) > 0 && at >= f.from && at-f.from <= int64(len(f.pending)-len(b))
@@ -332,7 +332,7 @@ func (f *file) finish(d *directory) error {
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	// blocks have their own
+	// the frame needs no checksum, because blocks have their own
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level),
 		zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false))
 	if err != nil {
@@ -350,7 +350,7 @@ type packer struct {
 	raw    []byte
 	packed []byte
 
-	// The fields below are memory that is reused.
+	// Memory that is reused for further blocks.
 	levels   levelMaker
 	sections sections
 	links    []link
@@ -408,7 +408,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// block reads a block. The bytes are valid until the next call.
+// block reads a block and returns its bytes, which are valid until the next call.
 func (r *reader) block(b *blockEntry) ([]byte, error) {
 	if b.size < 5 || b.at < 0 {
 		return nil, fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
@@ -442,7 +442,7 @@ func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	return err
 }
 
-// read decodes a block into list. It overwrites the entries that list had before.
+// read decodes a block into list. It overwrites the previous entries of list.
 func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) ([]T, error)) error {
 	return r.decode(b, func(raw []byte) (err error) {
 		*list, err = decode(raw, (*list)[:0])
@@ -477,7 +477,7 @@ func IsIndexFile(path string) bool {
 		return false
 	}
 	defer f.Close()
-	name := head[:len(head)-1] // without the version
+	name := head[:len(head)-1] // without the number of the version
 	b := make([]byte, len(name))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == name
@@ -555,9 +555,8 @@ func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 // Extent returns the times of the first and the last event, and the number of events.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts holds the numbers of entries of an index, and the size of its links in bytes. Events
-// includes markers and states, as in the output of `weft info`. Links does not include sends
-// without a receive.
+// Counts holds the numbers of entries in an index, and the size of its links in bytes. Events includes
+// markers and states, as in the output of `weft info`. Links does not include sends without a receive.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the numbers of all tracks.
@@ -588,9 +587,9 @@ func (x *Index) Attributes() []string { return x.dir.Attrs }
 // Color returns the attribute that names spans instead of their region, or "".
 func (x *Index) Color() string { return x.dir.Color }
 
-// Regions returns the regions of the definitions in their order, or the values of the attribute
-// that names spans; collective operations follow. Of regions with the same name, file and line,
-// the first has the spans of all. The caller must not change them.
+// Regions returns the regions in the order of the definitions, or the values of the attribute that
+// names spans. Collective operations follow. If several regions have the same name, file and line, the
+// first one has the spans of all. The caller must not change the result.
 func (x *Index) Regions() []Region { return x.dir.Regions }
 
 // Tracks returns the tracks: locations with events in the order of the definitions, each followed

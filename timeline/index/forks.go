@@ -11,9 +11,9 @@ import (
 // meetKind is the kind of a meeting of threads.
 type meetKind uint8
 
-// In a fork, all threads of a team begin, and at its join they end. With create, threads of a team
-// begin one by one, and with wait they end one by one; they are then identified by their number in
-// the team.
+// In a fork, all threads of a team begin together, and in its join they end together. With create, the
+// threads of a team begin one by one, and with wait they end one by one. In these two cases, a thread
+// is identified by its number in the team.
 const (
 	atFork meetKind = iota
 	atJoin
@@ -29,12 +29,14 @@ var meetNames = [...]string{"fork", "join", "create", "wait"}
 // meeting identifies a meeting of threads: the thread that forks, joins, creates or waits for
 // others, and these others.
 type meeting struct {
-	kind   meetKind
-	team   uint32
-	number int64 // index among the forks or joins of the team; for create and wait, the thread's number in the team
+	kind meetKind
+	team uint32
+	// number among the forks or joins of the team; for create and wait, the number of the thread in the
+	// team
+	number int64
 }
 
-// side is one thread's part in a meeting.
+// side is the part of one thread in a meeting.
 type side struct {
 	meeting
 	one      bool // the location is the thread that forks, joins, creates or waits
@@ -42,14 +44,14 @@ type side struct {
 	time     int64
 }
 
-// threads holds the teams of a location, by which its events are assigned to meetings.
+// threads holds the teams of a location. They determine the meeting to which an event belongs.
 type threads struct {
-	forks []int64          // times of forks whose teams have not begun
+	forks []int64          // times of the forks whose teams have not begun yet
 	begun map[uint32]int64 // number of teams that have begun, by team
-	ended map[uint32]int64 // the same for teams that have ended
-	last  meeting          // the team that ended last, to which a join belongs
+	ended map[uint32]int64 // number of teams that have ended, by team
+	last  meeting          // the team that ended last; a join refers to it
 	any   bool
-	own   []uint32 // teams that began at a fork of this location
+	own   []uint32 // teams that began in a fork of this location
 }
 
 // thread handles an event about threads or teams.
@@ -100,7 +102,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// writeSide writes a side of a meeting to the spool.
+// writeSide writes one side of a meeting to the spool.
 func (w *endWriter) writeSide(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
@@ -120,7 +122,7 @@ func (w *endWriter) writeSide(s side) error {
 }
 
 // meetingLinks returns the links between the two sides of each meeting in a part of the spool. name
-// holds the number of the links' name by kind of meeting.
+// holds the number of the link's name for each kind of meeting.
 func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	ones := map[meeting]side{}
 	var others []side
@@ -157,8 +159,7 @@ func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	return out, nil
 }
 
-// eachSpooled calls f for each piece of spooled data of a part, in the order in which they were
-// stored.
+// eachSpooled calls f for each spooled piece of a part, in the order in which the pieces were stored.
 func (s *linkSpool) eachSpooled(part int, f func(*columns)) error {
 	var buf []byte
 	for _, p := range s.pieces[part] {

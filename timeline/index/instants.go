@@ -12,11 +12,11 @@ import (
 type instant struct {
 	time  int64
 	kind  trace.Kind
-	name  uint32 // NoRef for none
+	name  uint32 // NoRef if it has no name
 	named bool   // name is an index into the names of the track
 }
 
-// region returns the region that colours an instant, or NoRef.
+// region returns the region that determines the colour of an instant, or NoRef.
 func (i *instant) region() uint32 {
 	if i.named {
 		return trace.NoRef
@@ -31,11 +31,10 @@ type instantWriter struct {
 	lowest, highest int64 // of all instants
 	time            []byte
 	kind, name      []byte
-	numbers         map[uint32]uint32 // indexes of names in the track
+	numbers         map[uint32]uint32 // index in the track, by name
 }
 
-// localName returns the index of a name in the names of a track, to which it adds the name on first
-// use.
+// localName returns the index of a name in the names of a track. It adds the name on first use.
 func (w *instantWriter) localName(name uint32, e *trackEntry) uint32 {
 	n, ok := w.numbers[name]
 	if !ok {

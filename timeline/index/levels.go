@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// run is a series of n equal buckets of one depth, from number bucket on. For instants, share is
-// the number of instants in each bucket, at most 255, and region is that of the first one.
+// run stands for n equal buckets of one depth, beginning with number bucket. For instants, share is the
+// number of instants in each bucket, at most 255, and region is the region of the first one.
 type run struct {
 	bucket, n int64
-	region    uint32 // the region that was open longest, NoRef for none
+	region    uint32 // the region that was open longest; NoRef if none was open
 	share     uint8  // share of the bucket in which that region was open, in 255ths; at least 1 if it was open at all
 	cover     uint8  // share of the bucket in which any region was open
 	band      Band   // means of the bands of the spans
 }
 
-// blockRuns is the number of runs in a full block. A picture needs some thousand runs, which
-// seldom reach from one end of a level to the other; therefore blocks are small.
+// blockRuns is the number of runs in a full block. Blocks are small, because a picture needs only some
+// thousand runs, and its window is usually a small part of the level.
 const blockRuns = 2048
 
 // runs encodes a block of runs.
@@ -73,7 +73,7 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	}
 	skip, counts, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	next := int64(0)
-	var r run // passed to f each time, which must not keep it
+	var r run // f must not keep this variable, which is used for each run
 	for i := range n {
 		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), band: wholeBand}
 		next = r.bucket + r.n
@@ -81,7 +81,7 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 			continue
 		}
 		if r.bucket > high {
-			break // runs are in order
+			break // the runs are in order
 		}
 		r.region, r.share, r.cover = uint32(regions.at(i))-1, share[i], cover[i]
 		if len(height) > 0 {
@@ -97,18 +97,18 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 
 const (
 	// perBucket is the smallest mean number of spans, instants or values in a bucket of the lowest
-	// level. It may be twice as large, because the length of a bucket is a power of two.
+	// level. The mean may be up to twice as large, because the length of a bucket is a power of two.
 	perBucket = 8
 	// levelStep is the number of buckets of the level below that a bucket combines.
 	levelStep = 4
-	// leastBuckets is the number of buckets up to which a level has no level above it.
+	// leastBuckets is the number of buckets up to which a level gets no level above it.
 	leastBuckets = 512
 )
 
 // maxWidth is the largest length of a bucket.
 const maxWidth = math.MaxInt64 / 4 / levelStep
 
-// bucketLength returns the length of the buckets if an extent is divided into about n of them: a power of
+// bucketLength returns the length of buckets for which an extent has about n buckets. It is a power of
 // two.
 func bucketLength(extent, n int64) int64 {
 	w := int64(1)
@@ -118,11 +118,10 @@ func bucketLength(extent, n int64) int64 {
 	return w
 }
 
-// makeLevels writes the levels of a track. It reads again those of the track's blocks that have
-// not been kept in memory. last is set if the spans of the last block are in p.levels.last. The
-// shortest buckets have the same length at all depths, the one that suits the depth with most
-// spans: if one depth had to be drawn from its spans, the spans of all depths would have to be
-// read.
+// makeLevels writes the levels of a track. It reads the blocks of the track again, except for those
+// that are still in memory. last is set if p.levels.last has the spans of the last block. The shortest
+// buckets have the same length at all depths. This length suits the depth with the most spans: if one
+// depth had to be drawn from its spans, the spans of all depths would have to be read.
 func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	defer p.levels.drop(t)
 	e, depths := t.entry, t.depths
@@ -170,20 +169,20 @@ func (p *packer) makeLevels(t *spanTrack, last bool) error {
 type levelMaker struct {
 	reader reader
 	block  spanBlock
-	last   spanBlock  // the last block of the track that ends
+	last   spanBlock  // the last block of the track
 	lower  []*buckets // by depth
 	upper  [2]buckets
 	free   [][]Span // memory of blocks that were kept
-	kept   int      // number of blocks that are kept, which is at most most
+	kept   int      // number of blocks in memory, at most the field most
 	most   int
 }
 
-// keptBlocks is the number of blocks of spans that all workers together keep in memory for open
-// tracks. A block has 96 KiB.
+// keptBlocks limits how many blocks of spans of open tracks all workers together keep in memory. A
+// block has 96 KiB.
 const keptBlocks = 512
 
-// keep keeps the latest block of a track in memory, unless an earlier block of the track was not
-// kept or the limit is reached.
+// keep keeps the last block of a track in memory. It does nothing if an earlier block of the track is
+// not in memory, or if the limit is reached.
 func (m *levelMaker) keep(t *spanTrack) {
 	if m.kept >= m.most || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
 		return
@@ -203,7 +202,7 @@ func (m *levelMaker) drop(t *spanTrack) {
 	t.kept = t.kept[:0]
 }
 
-// write writes a level and those above it.
+// write writes the level and those above it.
 func (x *buckets) write(p *packer) (out []levelEntry, err error) {
 	for i := 0; ; i++ {
 		x.flush()
@@ -260,7 +259,7 @@ func (b *buckets) begin(width, first int64) {
 	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
 
-// span adds the time of a span to the buckets that it overlaps.
+// span adds a span to the buckets that it overlaps.
 func (b *buckets) span(s *Span) {
 	from, to := s.Start-b.first, s.End-b.first
 	if from == to {
@@ -280,7 +279,7 @@ func (b *buckets) span(s *Span) {
 	b.add(last, to-last*b.width, s.Region, s.Band)
 }
 
-// run adds buckets of the level below, each of width ticks.
+// run adds a run of buckets of the level below, each width ticks long.
 func (b *buckets) run(r run, width int64) {
 	ticks := func(n int64) int64 { return n * width / math.MaxUint8 * int64(r.share) }
 	if width < math.MaxUint8 {
@@ -299,7 +298,7 @@ func (b *buckets) run(r run, width int64) {
 		t := ticks(in)
 		b.add(k, t, r.region, r.band)
 		if more := int64(r.cover) - int64(r.share); more > 0 {
-			// Regions other than r.region were open for the rest of the cover.
+			// In the rest of the cover, regions other than r.region were open.
 			o := t / int64(r.share) * more
 			b.hold(o, r.band)
 		}

@@ -15,12 +15,12 @@ import (
 // Link is a message, a dependency or a meeting of threads, or a bundle of several links between
 // the same tracks at about the same time.
 type Link struct {
-	ID                  string // empty for a bundle
+	ID                  string // "" for a bundle
 	Kind                LinkKind
 	Name                string // of a dependency: its attribute `type` or `name`; of threads: fork, join, create or wait
-	Source, Destination int    // tracks; -1 for locations without a track
-	// Start and End are the times of both ends, or of a bundle the earliest begin and the latest
-	// end. If a message is received before it is sent, End is before Start.
+	Source, Destination int    // tracks; -1 if the location has no track
+	// Start and End are the times of the two ends. For a bundle, they are the earliest begin and the
+	// latest end. If a message is received before it is sent, End is less than Start.
 	Start, End   int64
 	Unreceived   bool // a send without a receive; End equals Start
 	Unsent       bool // a receive without a send; Start equals End, and Bytes is unknown
@@ -31,14 +31,14 @@ type Link struct {
 
 // LinkRequest is a query for the links of a window.
 type LinkRequest struct {
-	Tracks   []int // one end must be in one of them; nil for all
+	Tracks   []int // one end of each link must be in one of these tracks; nil stands for all
 	From, To int64
 	Limit    int // largest number of links; 0 means 2000
 }
 
 // LinkSet holds the links that overlap a window.
 type LinkSet struct {
-	// Total is the number of links. It includes all links of bundles that begin or end outside of
+	// Total is the number of links. It includes all links of a bundle, even those that lie outside of
 	// the window.
 	Total   int64
 	Bundled bool // some Links are bundles
@@ -76,14 +76,14 @@ func (x *Index) locations(tracks []int) map[uint32]bool {
 	return m
 }
 
-// maxLinks is the number of links or bundles that a query may read before it uses bundles. Links
-// are divided into spoolParts parts, and even a short window has one or two blocks of each part;
-// with a lower limit, a query would return bundles at any zoom.
+// maxLinks is the number of links or bundles that a query may read before it switches to bundles. Links
+// are divided into spoolParts parts, and each part has one or two blocks even for a short window. With
+// a lower limit, a query would return bundles for every window.
 const maxLinks = 2 * spoolParts * blockLinks
 
-// Links returns the links of a window in the order of their begins, without sends that have no
-// receive. If there are too many links, it returns bundles. If there are too many bundles, it
-// returns those with most links.
+// Links returns the links in a window, in the order of their begins. It leaves out sends without a
+// receive. If there are too many links, it returns bundles. If there are too many bundles, it returns
+// those with the most links.
 func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	if q.Limit <= 0 {
 		q.Limit = 2000
@@ -162,8 +162,8 @@ func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
 	return out
 }
 
-// thin combines links into bundles if there are more than the limit, and then removes the bundles
-// with the fewest links until the limit is kept.
+// thin combines links into bundles if there are more than the limit. If there are still too many, it
+// removes the bundles with the fewest links.
 func (s *LinkSet) thin(q *LinkRequest) {
 	order := func(a, b Link) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Source, b.Source),
@@ -194,7 +194,8 @@ func (s *LinkSet) thin(q *LinkRequest) {
 		s.Links = s.Links[:n]
 	}
 	if len(s.Links) > q.Limit {
-		// Of bundles with the same number of links, a hash selects some from all over the window.
+		// Among bundles with the same number of links, a hash selects some from everywhere in the
+		// window.
 		slices.SortFunc(s.Links, func(a, b Link) int {
 			return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.hash(), b.hash()), order(a, b))
 		})
@@ -206,7 +207,8 @@ func (s *LinkSet) thin(q *LinkRequest) {
 	}
 }
 
-// hash returns a pseudo-random number for a link that does not depend on its position in a list.
+// hash returns a pseudo-random number for a link. It does not depend on the position of the link in a
+// list.
 func (l *Link) hash() uint64 {
 	h := uint64(l.Start)*0x9e3779b97f4a7c15 ^ uint64(l.Source)*0xc2b2ae3d27d4eb4f ^
 		uint64(l.Destination)*0x165667b19e3779f9 ^ uint64(l.Tag)
@@ -214,8 +216,8 @@ func (l *Link) hash() uint64 {
 	return h * 0xbf58476d1ce4e5b9
 }
 
-// LinksOf returns the links that begin or end in a track in [from, to], at most limit. They
-// include sends without a receive.
+// LinksOf returns up to limit links that begin or end in a track in [from, to]. They include sends
+// without a receive.
 func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
@@ -252,15 +254,15 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 
 // Cell holds the sums of the messages from one track to another.
 type Cell struct {
-	Source, Destination int   // tracks; -1 for locations without a track
-	Count, Bytes        int64 // of the messages that are sent in the window
-	// Matched is the number of messages sent in the window that were received, in the window or
-	// later. Min, Max and Sum are those of their latencies in ticks.
+	Source, Destination int   // tracks; -1 if the location has no track
+	Count, Bytes        int64 // number and size of the messages that are sent in the window
+	// Matched is the number of messages sent in the window that were received, in the window or later.
+	// Min, Max and Sum are taken over their latencies, in ticks.
 	Matched  int64
 	Min, Max int64
 	Sum      trace.Ticks
-	// Received is the number of messages that are received in the window, whenever they were sent,
-	// and ReceivedBytes the sum of their sizes, as recorded at their sends.
+	// Received is the number of messages received in the window, whenever they were sent. ReceivedBytes
+	// is the sum of their sizes, as their sends state them.
 	Received, ReceivedBytes int64
 }
 

@@ -28,7 +28,7 @@ func (k LinkKind) String() string { return [...]string{"message", "dependency", 
 // link is a link between locations.
 type link struct {
 	kind                LinkKind
-	unpaired            bool // a message without a receive; if unsent is set, one without a send
+	unpaired            bool // a message without a receive or, if unsent is set, without a send
 	unsent              bool // a receive without a send
 	source, destination uint32
 	start, end          int64
@@ -134,8 +134,7 @@ func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
 
 const (
 	blockLinks = 1024
-	// linkStep is the number of buckets of a level of links that a bucket of the next level
-	// combines.
+	// linkStep is the number of buckets of a level of links that one bucket of the next level combines.
 	linkStep = 8
 )
 
@@ -170,8 +169,8 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 		more, err := b.meetings.meetingLinks(part, names)
 		return append(list, more...), err
 	}
-	// A bucket of the lowest level has about 8 messages of each pair of locations, so that there
-	// are an eighth as many bundles as messages.
+	// A bucket of the lowest level has about 8 messages for each pair of locations. So there are about
+	// an eighth as many bundles as messages.
 	wide := bucketLength(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
 	if dir.Last < dir.First {
 		wide = maxWidth
@@ -274,8 +273,8 @@ type linkKey struct {
 	number uint32
 }
 
-// links returns the links in the order of their begins. Links with the same begin are in the order
-// of their locations, tags and ends. The result is valid until the next call.
+// links returns the links in the order of their begins. Links with the same begin are ordered by their
+// locations, tags and ends. The result is valid until the next call.
 func (o *linkOrder) links(list []link) []link {
 	n := len(list)
 	if n > math.MaxUint32 {
@@ -283,7 +282,7 @@ func (o *linkOrder) links(list []link) []link {
 		return list
 	}
 	o.keys, o.other = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.other[:0], n)[:n]
-	// Begins relative to the earliest one are sorted byte by byte.
+	// Sort byte by byte, by the begin relative to the earliest one.
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range list {
 		least, most = min(least, list[i].start), max(most, list[i].start)
@@ -351,16 +350,16 @@ func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) 
 	return out, nil
 }
 
-// pair returns a number for the two locations of a bundle.
+// pair combines the two locations of a bundle into one number.
 func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destination) }
 
-// joiner joins the bundles of a bucket that are between the same locations. Its memory is reused.
+// joiner joins bundles between the same locations. Its memory is reused.
 type joiner struct {
-	slots []int32 // by hash of a pair: 1 + the index of its bundle; all 0 between calls
+	slots []int32 // by hash of a pair: 1 + the index of its bundle; all are 0 between calls
 }
 
-// join combines the bundles of each bucket that are between the same locations, and returns the shorter
-// list. list must be sorted by buckets; join reuses its memory.
+// join combines those bundles of each bucket that connect the same locations. It returns the shorter
+// list. list must be sorted by bucket, and join reuses its memory.
 func (j *joiner) join(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
@@ -377,13 +376,13 @@ func (j *joiner) join(list []bundle) []bundle {
 	return list[:n]
 }
 
-// joinBucket combines the bundles of one bucket that are between the same locations. It sorts the
-// result by pairs at the beginning of list and returns the number of bundles in it.
+// joinBucket combines those bundles of one bucket that connect the same locations. It sorts the result
+// by pair, at the start of list, and returns the number of bundles.
 func (j *joiner) joinBucket(list []bundle) int {
 	if len(list) == 1 {
 		return 1
 	}
-	// At most half of the slots are used, so that a search for a free slot is short.
+	// Use at most half of the slots, so that the search for a free slot is short.
 	size := uint(bits.Len(uint(2 * len(list))))
 	if len(j.slots) < 1<<size {
 		j.slots = make([]int32, 1<<size)

@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pairing identifies messages that are paired in order: the n-th send from one location to
-// another, with a tag and a communicator, belongs to the n-th receive.
+// pairing identifies messages that are paired in order: the n-th send from one location to another with
+// the same tag and communicator belongs to the n-th receive.
 type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
-	stretch                   int64 // number of the stretch; each has stretchLength messages
+	stretch                   int64 // number of the stretch of the pairing; a stretch has stretchLength messages
 }
 
 // stretchLength is the number of messages of a pairing that go to the same part of the spool.
@@ -26,24 +26,24 @@ const stretchLength = 1 << 18
 type channel struct {
 	pairing
 	part  uint8
-	slot  uint32 // index in its part
+	slot  uint32 // index in the channels of its part
 	sends int64  // number of sends so far, counted by the source's worker
 	recvs int64  // number of receives so far, counted by the destination's worker
 }
 
-// channelEnd identifies, at a location, its sends to another location or its receives from it, with
-// a tag and a communicator.
+// channelEnd identifies one end of channels at a location: its sends to another location, or its
+// receives from it, with the same tag and communicator.
 type channelEnd struct {
 	peer, comm uint32
 	tag        int64
 	recv       bool
 }
 
-// channels holds the channels of a location. Most locations use a few channels in turn, which are
-// in a list; otherwise they are in a map.
+// channels holds the channels of a location. Most locations use few channels, in turn. These are in a
+// list. If there are more, they are in a map.
 type channels struct {
 	few  []numberedChannel
-	next int // index in few of the channel after the one that was found last
+	next int // index in few of the channel after the last one that was found
 	many map[channelEnd]*channel
 }
 
@@ -55,7 +55,7 @@ type numberedChannel struct {
 // fewChannels is the largest number of channels that are searched one by one.
 const fewChannels = 16
 
-// find returns the channel that belongs to k, or nil if set has not been called for it.
+// find returns the channel for k, or nil if set has not been called for it.
 func (c *channels) find(k channelEnd) *channel {
 	if c.many != nil {
 		return c.many[k]
@@ -104,12 +104,12 @@ type linkSpool struct {
 	mu     sync.Mutex
 	file   *os.File
 	kept   int64 // bytes in memory
-	size   int64 // of the file
+	size   int64 // size of the file
 	count  int64 // number of sides of meetings
 	pieces [spoolParts][]spooledPiece
 	stored []link
-	// channels holds all channels of each part, in the order of their slots. The map of holds the
-	// channels that the worker of one end has requested, but that of the other end has not.
+	// channels holds all channels of each part, by slot. In each part, the map of holds those channels
+	// that the worker of only one end has requested so far.
 	channels [spoolParts]struct {
 		mu   sync.Mutex
 		list []*channel
@@ -120,7 +120,7 @@ type linkSpool struct {
 // channel returns the channel of a pairing. It creates the channel when the first of the two ends
 // asks for it.
 func (s *linkSpool) channel(k pairing) *channel {
-	// The messages of a pair of locations are in one part, unless there are too many.
+	// The messages between two locations are in the same part, unless there are too many.
 	h := uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)
 	h *= 0x9e3779b97f4a7c15
 	part := uint8(h >> 58)
@@ -128,7 +128,7 @@ func (s *linkSpool) channel(k pairing) *channel {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.of[k]; c != nil {
-		delete(p.of, k) // the workers of both ends have the channel now
+		delete(p.of, k) // both workers now have the channel
 		return c
 	}
 	if p.of == nil {
@@ -140,8 +140,8 @@ func (s *linkSpool) channel(k pairing) *channel {
 	return c
 }
 
-// spooledPiece is a piece of the message ends that a worker has written: in data, or size bytes of the
-// file from at on if data is nil.
+// spooledPiece is a part of the message ends that a worker has written. It is in data or, if data is
+// nil, in the file: size bytes, from at on.
 type spooledPiece struct {
 	data []byte
 	at   int64
@@ -154,13 +154,13 @@ const spoolMemory = 4 << 20
 func (s *linkSpool) close() {
 	if s != nil && s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name()) // if the open file could not be removed
+		os.Remove(s.file.Name()) // removes a file that could not be removed while it was open
 		s.file = nil
 	}
 }
 
-// put stores the content of a buffer. It returns the emptied buffer, or nil if the spool now owns
-// the buffer.
+// put stores the contents of a buffer. It returns the buffer without contents, or nil if the spool now
+// owns it.
 func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	p, err := s.place(part, data)
 	if p.data != nil || err != nil {
@@ -170,7 +170,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	return data[:0], err
 }
 
-// place finds a place for a buffer: it takes over the buffer, or reserves a part of the file.
+// place reserves a place for a buffer: it takes the buffer itself, or reserves a part of the file.
 func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,8 @@ func (w *endWriter) buffer(part int) []byte {
 	return b
 }
 
-// keep takes b, the extended buffer of a part, and stores it in the spool once it is full.
+// keep takes back the buffer of a part after an event has been added. It stores the buffer in the spool
+// if it is full.
 func (w *endWriter) keep(part int, b []byte) (err error) {
 	if len(b) >= bufferSize {
 		b, err = w.spool.put(part, b)
@@ -234,7 +235,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
 	ch := l.channels.find(k)
 	n := int64(0)
-	switch { // each end reads only the number that its own worker changes
+	switch { // each end reads only the count that its own worker changes
 	case ch == nil:
 	case k.recv:
 		n = ch.recvs
@@ -311,9 +312,9 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive; both
-// are in order in the spool, because one worker stores all events of a location. The result reuses
-// the memory of out.
+// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive. The
+// spool has both in order, because one worker stores all events of a location. The result reuses the
+// memory of out.
 func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
 	// place holds the index of a channel's first message in the result, and the numbers of ends

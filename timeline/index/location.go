@@ -14,14 +14,14 @@ type location struct {
 	index       uint32
 	first, last int64
 	events      int64
-	further     int64 // number of rows that continue the event before, such as further members of a metric event
+	further     int64 // number of rows that continue the previous event, such as further members of a metric event
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []openSpan
 	openIndex   openset.Index[uint32] // finds the latest open visit of a region in stack
 	opened      []uint32              // number of open visits of each region, by its number plus 1
 	keys        map[uint32]int32      // number of open spans by name, if spans are named by an attribute
-	since       int64                 // time up to which the exclusive times of open visits are counted
+	since       int64                 // time up to which the exclusive times of open visits are complete
 	claims      map[int64]*openClaim
 	resources   []*resource
 	series      []*series
@@ -50,7 +50,7 @@ func (w *worker) location(n uint32) *location {
 	return l
 }
 
-// spans returns a track for spans of a kind, which reuses the memory of an ended track if there is
+// spans returns a new track for spans of a kind. It reuses the memory of an ended track if there is
 // one.
 func (w *worker) spans(kind TrackKind) *spanTrack {
 	if n := len(w.freeTracks) - 1; n >= 0 {
@@ -72,8 +72,8 @@ func (l *location) event(t int64) {
 	l.last = t
 }
 
-// region returns the number of a region in the index, in which regions of the same name, file and
-// line share a number. It returns NoRef for an undefined region.
+// region returns the number of a region in the index, where regions with the same name, file and line
+// share a number. It returns NoRef for an undefined region.
 func (w *worker) region(ref uint32) uint32 {
 	if int(ref) >= len(w.regions) {
 		for n := w.b.defs.Regions.Len(); len(w.regions) < n; {
@@ -86,7 +86,7 @@ func (w *worker) region(ref uint32) uint32 {
 	return w.regions[ref]
 }
 
-// enter opens a visit of a region, which is named by key.
+// enter opens a visit of a region. key is the number of the visit's name.
 func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	ref = w.region(ref)
 	if !w.b.renames() {
@@ -113,7 +113,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	l.stack = append(l.stack, openSpan{at, 0, key, ref, level, wholeBand, recursive})
 }
 
-// countName adds n to the number of open spans that are named by key, and returns the new number.
+// countName adds n to the number of open spans with the name key. It returns the new number.
 func (l *location) countName(key uint32, n int32) int32 {
 	if l.keys == nil {
 		l.keys = map[uint32]int32{}
@@ -125,7 +125,7 @@ func (l *location) countName(key uint32, n int32) int32 {
 func (w *worker) leave(l *location, at int64, ref uint32) error {
 	ref = w.region(ref)
 	if int(ref+1) >= len(l.opened) || l.opened[ref+1] == 0 {
-		return nil // the region was never entered
+		return nil // the region is not open
 	}
 	i := len(l.stack) - 1
 	if l.stack[i].match != ref {
@@ -214,14 +214,14 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 // series is a counter, series or signal of a location.
 type series struct {
 	metric uint32
-	last   int64 // latest time of its values
+	last   int64 // time of its last value
 	entry  trackEntry
 	w      valueWriter
-	piece  *piece // the latest piece of a signal, which ends at the begin of the next one at the latest
+	piece  *piece // the last piece of a signal, which the begin of the next one may shorten
 }
 
-// fragment writes the previous piece of a signal. It ends at its own end, or where next begins if
-// that is earlier. next is nil if no piece follows.
+// fragment writes the previous piece of a signal. The piece ends at its own end or, if that is earlier,
+// at the begin of next. next is nil after the last piece.
 func (s *series) fragment(p *packer, next *piece) (err error) {
 	if x := s.piece; x != nil {
 		if next != nil {
@@ -300,8 +300,8 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// end closes the spans that are open after the last event of the location, writes what remains of
-// its tracks, and returns them.
+// end closes the spans that are open after the last event of the location, writes the rest of its
+// tracks, and returns the tracks.
 func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err error) {
 	def := d.Locations.At(l.index)
 	describe := func(e *trackEntry, kind TrackKind) {
@@ -320,8 +320,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			return nil, err
 		}
 	}
-	// A location that is itself a resource, signal or value has no row besides that of its claims
-	// or values.
+	// A location that stands for a resource, signal or value has only the row of its claims or values.
 	itself := def.Kind == trace.ResourceLocation || def.Kind == trace.SignalLocation || def.Kind == trace.ValueLocation
 	if l.visits == nil && (!itself || len(l.resources)+len(l.series) == 0) {
 		l.visits = newSpanTrack(LocationTrack, nil)
@@ -358,7 +357,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			if err := l.instants.end(p, r.spans.entry); err != nil {
 				return nil, err
 			}
-			shared = false // the instants are in the first resource's row
+			shared = false // the first resource's row has the instants
 		}
 		if err := r.held.end(p, r.spans.entry); err != nil {
 			return nil, err

@@ -4,7 +4,7 @@ import "math"
 
 // numbers is a column that is being built. It stores most numbers in four bytes.
 type numbers struct {
-	narrow []uint32 // the numbers; tooWide for one that does not fit
+	narrow []uint32 // the numbers; tooWide in place of a number that does not fit
 	wide   []uint64 // the numbers that do not fit, in the order of the column
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A column of numbers is stored as planes: one plane of the lowest bytes, one of the next bytes,
-// and so on, as many as the greatest number needs (a byte holds their number). The bytes of a
-// plane resemble each other, so that each plane is compressed separately; and numbers can be
-// decoded from planes without branches. A plane is encoded as its packing (a byte), its length as
-// a varint, its packed length as a varint if it is packed, and its bytes. Short columns are stored
-// as Rice codes (appendRice).
+// A column of numbers is stored as planes: one with the lowest bytes of all numbers, one with the next
+// bytes, and so on. There are as many planes as the greatest number has bytes, and a byte states how
+// many. Each plane is compressed separately, because its bytes resemble each other. Planes also allow
+// decoding without branches. A plane is encoded as its packing (a byte), its length as a varint, its
+// packed length as a varint if it is packed, and its bytes. A short column is stored as Rice codes
+// instead (appendRice).
 const (
 	planeStored = iota
 	planeZstd   // for bytes that repeat
-	planeHuff   // Huffman codes for bytes that do not repeat but differ in frequency
-	planeSame   // a single byte for all
+	planeHuff   // Huffman codes, for bytes that do not repeat but differ in frequency
+	planeSame   // a single byte that stands for all bytes of the plane
 	planeRice   // Rice codes of a short column
 )
 
@@ -33,7 +33,7 @@ type planePacker struct {
 	huff          huff0.Scratch
 	packed        []byte
 	values        []uint64    // of the current column
-	numberColumns [3][]uint64 // the latest columns of numbers
+	numberColumns [3][]uint64 // the last columns of numbers
 	plane         []byte      // the current plane
 	columns       [4][]byte
 	seen          [256]uint32 // the latest four bytes of a sample with a hash, by this hash
@@ -90,7 +90,7 @@ func (p *planePacker) append(b, plane []byte) []byte {
 				codes = out
 			}
 		}
-		// Huffman codes are decoded faster than zstd, which must therefore be clearly smaller.
+		// Decoding zstd takes longer than decoding Huffman codes, so zstd must be clearly smaller.
 		p.packed = p.enc.EncodeAll(plane, p.packed[:0])
 		switch {
 		case codes != nil && len(codes)*3/4 <= len(p.packed):
@@ -131,8 +131,8 @@ type planeReader struct {
 	values []uint64
 }
 
-// plane unpacks the next plane, which may have at most most bytes. The result is in buf, which
-// plane enlarges as needed, or is a part of c if the plane was stored unpacked.
+// plane unpacks the next plane, which may have at most `most` bytes. The result is in buf, which grows
+// if necessary, or is a part of c if the plane is not packed.
 func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {

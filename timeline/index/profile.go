@@ -14,14 +14,14 @@ import (
 
 // Sum holds the sums of the spans of a region in a window.
 type Sum struct {
-	Region uint32 // NoRef for none
+	Region uint32 // NoRef if it has no region
 	// Count is the number of spans that overlap the window.
 	Count int64
-	// Inclusive is the time in which the region was open, and Exclusive the time in which it was
-	// the innermost one. For claims and operations both are the sum of the durations.
+	// Inclusive is the time in which the region was open, and Exclusive the time in which it was the
+	// innermost open region. For claims and operations, both are the sum of the durations.
 	Inclusive, Exclusive trace.Ticks
 	// Sum is the sum of the durations of the spans inside of the window, including spans inside of
-	// other spans of the region. Sum divided by Count is the mean.
+	// other spans of the region. The mean duration is Sum divided by Count.
 	Sum trace.Ticks
 	// Min and Max are the shortest and the longest duration of a span inside of the window.
 	Min, Max int64
@@ -40,21 +40,21 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	t.reset(len(x.dir.Regions))
-	// The sums up to a time are those of the blocks that end before it, and of a part of one
-	// block. The window therefore consists of the blocks between its ends, and parts of two
+	// The sums up to a time are those of the blocks that end before it, and of a part of one block.
+	// Therefore the sums of a window are those of the blocks between its ends, and of parts of two
 	// blocks.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	visits := e.Kind == LocationTrack
 	first := i
 	if visits {
-		// Spans that end by the begin of the window are not in it.
+		// Spans that end at or before the begin of the window are not in it.
 		i += sort.Search(len(e.blocks)-i, func(k int) bool { return e.blocks[i+k].last > from })
 		// The last block has no sums. Its part up to any time is computed from its spans.
 		i, j = min(i, e.summed()), min(j, e.summed())
 	}
 	b := &w.b
-	held := -1 // the block that b holds
+	held := -1 // the block that is in b
 	load := func(k int) error {
 		if held == k {
 			return nil
@@ -83,7 +83,8 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	}
 	var sums sumReader
 	for k := i; k < j; k++ {
-		// Spans that the window cuts are shorter than the sums of their block state.
+		// If the window cuts spans of the block, their durations in the window are shorter than the
+		// sums of the block state.
 		cut := e.blocks[k].first <= from
 		if visits || !cut && k < e.summed() {
 			list, err := sums.read(&w.reader, e, k)
@@ -134,7 +135,7 @@ func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][
 	return out, cmp.Or(errs...)
 }
 
-// summed returns the number of blocks whose sums are stored. Those of the last block are not.
+// summed returns the number of blocks with stored sums. The last block has none.
 func (e *trackEntry) summed() (n int) {
 	for _, b := range e.sums {
 		n += int(b.n)
@@ -144,7 +145,7 @@ func (e *trackEntry) summed() (n int) {
 
 // sumReader reads the sums of blocks in order.
 type sumReader struct {
-	group int // 1 + the number of the group of blocks whose sums are in lists; 0 for none
+	group int // 1 + the number of the group of blocks whose sums are in lists; 0 if there is none
 	lists [][]sum
 }
 
@@ -174,7 +175,7 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 type tally struct {
 	list   []regionSum
 	slot   []int32          // by region plus 1: 1 + its index in list; the first entry is for NoRef
-	others map[uint32]int32 // the same for regions that the index does not have; a damaged index may refer to them
+	others map[uint32]int32 // the same for regions that the index does not define, to which a damaged index may refer
 }
 
 type regionSum struct{ Sum }
@@ -221,8 +222,8 @@ func (t *tally) at(region uint32) *regionSum {
 	return &t.list[k-1]
 }
 
-// addSums adds the stored sums of a block. extremes is set if the window contains all spans of the
-// block completely, so that the shortest and longest durations of the block also apply to the
+// addSums adds the stored sums of a block. extremes is set if the window contains each span of the
+// block completely. Only then do the shortest and the longest duration of the block apply to the
 // window.
 func (t *tally) addSums(list []sum, extremes bool) {
 	for _, s := range list {
@@ -254,8 +255,8 @@ func (t *tally) sorted() []Sum {
 // addLength updates the extremes with the duration of a span.
 func (s *regionSum) addLength(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 
-// addClipped adds the spans that overlap a window, with their durations inside of it. If nested is
-// set, it only updates the extremes, because addUpTo adds the rest for visits.
+// addClipped adds the spans that overlap a window, with their durations inside of it. If nested is set,
+// it only updates the shortest and the longest duration; addUpTo adds the rest.
 func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		if s.End <= from && s.Start < from || !trace.Before(s.Start, to) {
@@ -280,17 +281,17 @@ type replayEvent struct {
 	leave bool
 }
 
-// hasBegun reports whether a span that begins at start counts in the sums up to the time at. A
-// negative sign says that at is the begin of a window. At the end of a window, the last tick of all
-// counts too.
+// hasBegun reports whether a span that begins at start counts in the sums up to the time at. If sign is
+// negative, at is the begin of a window; otherwise it is the end, where the last tick of the trace
+// counts, too.
 func hasBegun(start, at, sign int64) bool { return start < at || sign > 0 && trace.Before(start, at) }
 
-// addUpTo adds the sums of block i up to a time, multiplied by sign (1 or −1). These are the sums
-// of the spans of the block that end before the time, and of the parts before it of spans that are
-// open at the time. load reads a block into w.b.
+// addUpTo adds the sums of block i up to a time, multiplied by sign (1 or −1). These are the sums over
+// the spans of the block that end before the time, and over the parts before the time of spans that are
+// open at it. load reads a block into w.b.
 func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
 	if i == len(e.blocks) || !hasBegun(e.First, at, sign) {
-		return nil // all spans have ended before, or none has begun
+		return nil // all spans end before the time, or none has begun
 	}
 	var frames []openSpan
 	since := e.First
@@ -320,14 +321,14 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 			return false
 		}
 	}
-	// ends holds the last end at each depth up to that of the latest span.
+	// ends holds the last end at each depth, down to the depth of the last span.
 	var ends [DeepDepth + 1]struct {
 		depth uint8
 		end   int64
 	}
 	n := 0
-	// begins holds, for each depth, the begin of the first span that has no parent yet, and last
-	// is the depth of the latest span. The next span is a parent, a sibling, or deeper.
+	// begins holds, for each depth, the begin of the first span whose parent has not been found yet.
+	// last is the depth of the last span. The next span is a parent, a sibling, or deeper.
 	var begins [DeepDepth + 2]int64
 	for i := range begins {
 		begins[i] = math.MaxInt64
@@ -364,7 +365,7 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 // exclusive time of a span is its duration minus the durations of its direct children, which
 // precede it in the block.
 func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
-	var below [DeepDepth + 2]int64 // by depth, the durations of spans that have no parent yet
+	var below [DeepDepth + 2]int64 // by depth: the durations of the spans whose parent has not been found yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
 		if i+1 < len(frames) {
@@ -392,7 +393,7 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 			continue
 		}
 		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
-		if s.End <= at || sign > 0 { // spans open at the begin of the window are counted where they end
+		if s.End <= at || sign > 0 { // a span that is open at the begin of the window counts where it ends
 			c.Count += sign
 		}
 	}
@@ -408,11 +409,11 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 }
 
-// replay adds the same sums as tree, for spans that end in any order. It repeats the enters and
+// replay adds the same sums as tree, but allows spans that end in any order. It repeats the enters and
 // leaves in the order of time.
 func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
-	// The frames that were open before the block come first, in their order. Spans and open frames
-	// after the block are matched with them by begin, depth and region. Of equal ones, the
+	// The frames that were open before the block come first, in their order. Spans, and frames that are
+	// open after the block, are matched with them by begin, depth and region. Among equal ones, the
 	// innermost ends first.
 	type mark struct {
 		start  int64
@@ -512,7 +513,7 @@ func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign in
 func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	c := t.at(f.region)
 	if sign > 0 {
-		c.Count++ // spans open at the begin of the window are counted where they end
+		c.Count++ // a span that is open at the begin of the window counts where it ends
 	}
 	c.Exclusive.Add(sign * f.exclusive)
 	c.Sum.Sum.Add(sign * (at - f.start))
@@ -521,9 +522,9 @@ func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	}
 }
 
-// sortMoments sorts enters and leaves by time. At the same time, enters come before leaves, and the
-// enter of the innermost frame comes last. Leaves at the same time keep their order, in which an
-// outer frame follows the frames inside of it.
+// sortMoments sorts enters and leaves by time. At equal times, enters come before leaves, and the enter
+// of the innermost frame comes last. Leaves at the same time keep their order, in which a frame comes
+// after those inside of it.
 func sortMoments(moments []replayEvent, frames []openSpan) {
 	slices.SortStableFunc(moments, func(a, b replayEvent) int {
 		switch {

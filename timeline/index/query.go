@@ -26,14 +26,14 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 		}
 		for _, y := range b.spans {
 			if int(y.Depth) == depth && y.Start <= at && (at < y.End || y.Start == y.End && at == y.End) {
-				s, ok = y, true // a later span takes precedence over one without duration
+				s, ok = y, true // a later span takes precedence over a span without duration
 				if y.Start < y.End {
 					return s, true, nil
 				}
 			}
 		}
 		if e.blocks[i].last == at {
-			continue // later blocks may have it, too
+			continue // later blocks may also have such a span
 		}
 		if ok {
 			return s, true, nil
@@ -49,8 +49,8 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 	return s, ok, nil
 }
 
-// endOf returns the end of a span that is open after a block. It is in the first later block after
-// which the span is not open any more.
+// endOf returns the end of a span that is open after a block. That end is in the first later block
+// after which the span is no longer open.
 func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
 	var b spanBlock
 	var err error
@@ -77,9 +77,9 @@ func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, 
 	return 0, fmt.Errorf("%w: found no end of the span that begins at %d", ErrDamaged, o.start)
 }
 
-// Edge returns the begin or end of a span that is nearest to a time and at most within ticks away
-// from it; of two at the same distance, it returns the earlier one. It considers the spans of the
-// depths from depth to depth+depths−1. ok is false if there is no such edge.
+// Edge returns the begin or end of a span that is nearest to a time, at a distance of at most within
+// ticks. If two are equally near, it returns the earlier one. It considers spans of the depths from
+// depth to depth+depths−1. ok is false if there is no such edge.
 func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool, err error) {
 	e, err := x.track(track, at, at)
 	if err != nil {
@@ -140,7 +140,7 @@ func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
 	for d := range int(s.Depth) {
 		o, ok, err := x.SpanAt(track, d, s.Start)
 		if err == nil && !ok && s.Start == s.End && s.Start > math.MinInt64 {
-			// a span without duration may lie at the end of those around it
+			// a span without duration may lie at the end of the spans around it
 			o, ok, err = x.SpanAt(track, d, s.Start-1)
 			ok = ok && o.End == s.Start
 		}
@@ -154,8 +154,8 @@ func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
 	return out, nil
 }
 
-// Find returns the span of a region in a track that begins first after a time or, if forward is
-// false, last before it. ok is false if there is none.
+// Find returns the first span of a region in a track that begins after a time. If forward is false, it
+// returns the last one that begins before the time. ok is false if there is none.
 func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool,
 	err error) {
 	e, err := x.track(track, at, at)
@@ -193,8 +193,8 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		}
 		return nil
 	}
-	// search looks for the span in block i if the block's sums contain the region. open includes
-	// spans that are open after the block.
+	// search looks for the span in block i, if the sums of the block contain the region. If open is
+	// set, it also considers spans that are open after the block.
 	search := func(i int, open bool) error {
 		if i < e.summed() {
 			list, err := sums.read(&r, e, i)
@@ -230,12 +230,12 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 type Instant struct {
 	Time   int64
 	Kind   trace.Kind
-	Region uint32 // index into Regions, NoRef for none
+	Region uint32 // index into Regions; NoRef if it has none
 	Name   string
 }
 
-// InstantAt returns the instant of a track that is nearest to a time and at most radius ticks away
-// from it. ok is false if there is none.
+// InstantAt returns the instant of a track that is nearest to a time, at a distance of at most radius
+// ticks. ok is false if there is none.
 func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
 	e, err := x.track(track, at, at)
 	if err != nil {

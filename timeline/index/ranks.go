@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Busy returns the time in [from, to) in which any span of a track was open, counting each tick
-// once; for a resource, the time in which anything was claimed. It reads the spans in the window.
+// Busy returns the time in [from, to) in which at least one span of a track was open. For a resource,
+// that is the time in which anything was claimed. It reads the spans in the window.
 func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
@@ -24,10 +24,9 @@ func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, err
 }
 
 // Ranks divides the time in [from, to) by the highest rank of the regions that are open in a track.
-// rank returns the rank of a region, from 0 to ranks−1. Element r of the result is the number of
-// ticks in which r was the highest rank; element 0 is not computed and stays 0. If no region of a
-// rank above 0 contains other regions, Ranks uses the sums of blocks; otherwise it reads the spans
-// in the window.
+// rank returns the rank of a region, from 0 to ranks−1. Element r of the result is the number of ticks
+// in which r was the highest rank. Element 0 is not computed and is 0. If no region with a rank above 0
+// contains other regions, Ranks uses the sums of blocks. Otherwise it reads the spans in the window.
 func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int) ([]int64, error) {
 	e, err := x.track(track, from, to)
@@ -44,7 +43,7 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		for _, s := range sums {
 			if r := rank(s.Region); r > 0 {
 				alone = alone && s.Inclusive == s.Exclusive
-				out[r] += s.Exclusive.Int64() // a location's time fits 63 bits
+				out[r] += s.Exclusive.Int64() // the time of a location fits 63 bits
 			}
 		}
 		if alone {
@@ -55,7 +54,7 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 	err = x.rankIntervals(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
 		out[r] += end - begin
 		if r > 1 {
-			out[r-1] -= end - begin // a tick of rank r was also counted for rank r−1
+			out[r-1] -= end - begin // a tick of rank r has also been counted for rank r−1
 		}
 	})
 	return out, err
@@ -79,7 +78,7 @@ func (x *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64
 	f func(rank int, begin, end int64)) error {
 	w := x.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, ranks) // by rank: the intervals from left on have been passed to f
+	left := make([]int64, ranks) // by rank: the begin of the part of the window whose intervals f has already received
 	for r := range left {
 		left[r] = to
 	}
@@ -91,7 +90,7 @@ func (x *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64
 			}
 		}
 	}
-	// The spans come in the order from the last end to the first.
+	// The spans come in the order of their ends, with the last one first.
 	last := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	last = min(last, len(e.blocks)-1)
 	for i := last; i >= 0 && e.blocks[i].last > from && left[len(left)-1] > from; i-- {

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It
-// consists of the least number as a varint, the number of low bits that are stored unchanged (a
-// byte), and for each number the difference from the least: the bits above the low ones as so many
-// ones followed by a zero, then the low bits. If the difference would need riceMost ones or more,
-// there are exactly riceMost ones, then the length of the difference minus 1 in 6 bits, and the
-// difference itself. The first bit of a byte is the lowest.
+// A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It consists
+// of the least number as a varint, the number of low bits that are stored unchanged (a byte), and a
+// code for each number. The code represents the difference from the least number: the bits above the
+// low ones as that many ones followed by a zero, and then the low bits. If there would be riceMost ones
+// or more, there are exactly riceMost ones, then the length of the difference minus 1 in 6 bits, and
+// then the difference itself. The first bit of a byte is the lowest.
 const (
 	smallColumn = 256
 	riceMost    = 20
@@ -22,7 +22,7 @@ const (
 // bytes follow.
 const riceSame = 0xff
 
-// riceColumn stands in place of the number of planes at the begin of a column, and says that Rice
+// riceColumn is a value in place of the number of planes, at the start of a column. It means that Rice
 // codes follow.
 const riceColumn = 9
 
@@ -132,8 +132,7 @@ type bitReader struct {
 	at int
 }
 
-// peek returns the bits from the current position on, at least 57 of them, without moving the
-// position.
+// peek returns the next bits, at least 57 of them, without moving past them.
 func (r *bitReader) peek() uint64 {
 	i := r.at / 8
 	if i+8 <= len(r.b) {
@@ -148,7 +147,7 @@ func (r *bitReader) peek() uint64 {
 
 func (r *bitReader) skip(n uint) { r.at += int(n) }
 
-// read returns the next n bits, at most 56, and moves the position behind them.
+// read returns the next n bits, at most 56, and moves past them.
 func (r *bitReader) read(n uint) uint64 {
 	x := r.peek() & (1<<n - 1)
 	r.at += int(n)

@@ -57,9 +57,8 @@ type spanBlock struct {
 // the open spans.
 const blockSpans = 4096
 
-// spanWriter encodes a block, span by span. For a span with others inside, it stores the time from
-// its begin to that of the first one inside, which is short; for other spans it stores the
-// duration.
+// spanWriter encodes a block, span by span. If a span has others inside, it stores the time from its
+// begin to that of the first one inside, which is short. For other spans it stores the duration.
 type spanWriter struct {
 	n                   int
 	last                int64
@@ -73,9 +72,9 @@ type spanWriter struct {
 	inner               innerBegins
 }
 
-// innerBegins holds, for each depth, the begin of the first span at that depth that has no span
-// around it yet. The next span that ends at the depth above contains it. Only spans of the same
-// block are considered.
+// innerBegins holds, for each depth, the begin of the first span at that depth whose parent has not
+// ended yet. The next span that ends at the depth above is the parent. Only spans of the same block
+// count.
 type innerBegins struct {
 	known [(DeepDepth + 2 + 63) / 64]uint64
 	start []int64
@@ -84,8 +83,8 @@ type innerBegins struct {
 // reset removes all begins at the start of a block.
 func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
-// add returns the begin of the first span directly inside of a span that ends with the given depth
-// and end. If that contains no span, add returns the end.
+// add returns the begin of the first span directly inside of a span, given the depth and end of the
+// latter. If there is none inside, add returns the end.
 func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
 	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
@@ -95,7 +94,7 @@ func (x *innerBegins) add(depth uint8, end int64) (first int64) {
 	return first
 }
 
-// begin records the begin of the span that has just been passed to add.
+// begin records the begin of the last span that was passed to add.
 func (x *innerBegins) begin(depth uint8, start int64) {
 	d := uint(depth)
 	if x.known[d/64]>>(d%64)&1 == 1 {
