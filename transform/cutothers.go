@@ -9,29 +9,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// request identifies the requests with one id that are open at a location at the same time.
+// request identifies the requests with the same id that are open at a location at the same time.
 type request struct {
 	loc uint32
 	key key
 }
 
-// requestEnds counts the events, from the begin of the piece on, of the requests with one id.
+// requestEnds counts events about the requests with the same id, from the begin of the piece on.
 type requestEnds struct {
 	open  int // number of requests that are open at the begin of the piece
 	begun int // number of open requests that were posted later
-	ended int // number of the first ones that have ended, the newest first
-	named int // number of the first ones, the newest first, that an end or a test names
+	ended int // how many of the first ones have ended, the newest first
+	named int // how many of the first ones an end or a test names, the newest first
 }
 
-// isRequest reports whether pairs of a class are requests whose completion a recorder may leave
-// out.
+// isRequest reports whether pairs of a class are requests, whose completion a recorder may leave out.
 func isRequest(class int8) bool {
 	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
 }
 
-// findOthers finds out which messages in transit have their other end in the times up to limit, and
-// removes open requests that no event in these times names. It reads growing windows from the begin
-// of the piece on until it has found all other ends and names.
+// findOthers finds the messages in transit whose other end is in the times up to limit. It also removes
+// the open requests that no event in these times names. It reads growing windows, beginning with the
+// piece, until it has found all other ends and names.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
 	for loc, l := range c.border {
@@ -123,8 +122,8 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	return nil
 }
 
-// limit returns the end of the times in which findOthers reads: as much time after the window as the
-// window has. Later other ends change nothing in the piece.
+// limit returns the time up to which findOthers reads: as long after the window as the window itself.
+// Ends after that time change nothing in the piece.
 func (c *cut) limit() int64 {
 	length := uint64(c.window.To) - uint64(c.window.From)
 	if c.window.To == math.MaxInt64 || length > uint64(math.MaxInt64-max(c.window.To, 0)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// table identifies a table of definitions. A table comes after those to which its entries refer.
-// The values are in the order in which tables are copied.
+// table identifies a table of definitions. The values are in the order in which tables are copied: a
+// table comes after those to which its entries refer.
 type table int
 
 const (
@@ -32,22 +32,22 @@ const (
 	tableCount
 )
 
-// definer copies definitions of one trace into those of another one, with all definitions to which
-// they refer, and translates the references of events. It copies an entry when it is first needed.
+// definer copies definitions of one trace to another one, together with all definitions to which they
+// refer. It also translates the references of events. It copies an entry when it is first needed.
 type definer struct {
 	src    *trace.Definitions
-	tables tables // of src
+	tables tables // the tables of src
 	into   *target
-	index  [tableCount][]uint32 // by index in src: index in the target, or unmapped
-	ids    map[int64]uint32     // by the file's own number: locations of src
-	series map[string]uint32    // by id: groups of time series of src
-	// undefinedGroups has the new ids of the groups of time series without a definition, by id in src.
+	index  [tableCount][]uint32 // by index in src: the index in the target, or unmapped
+	ids    map[int64]uint32     // locations of src, by the number that the file itself gives them
+	series map[string]uint32    // groups of time series of src, by id
+	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.
 	undefinedGroups map[string]string
-	// edit changes the copy of an entry before an equal entry of the target is searched. Nil
+	// edit changes the copy of an entry before the target is searched for an equal entry. A nil edit
 	// changes nothing.
 	edit func(v any)
-	// variants has numbers of entries of src, by table and index. Only entries with the same number become one. The
-	// number of all others is 0.
+	// variants holds numbers for entries of src, by table and index. Equal entries become one only if
+	// their numbers are equal. All other entries have the number 0.
 	variants map[entryKey]int
 }
 
@@ -57,23 +57,23 @@ type entryKey struct {
 	index uint32
 }
 
-// target is the trace into which definitions are copied.
+// target is the trace to which definitions are copied.
 type target struct {
 	defs   *trace.Definitions
 	tables tables
-	// edit changes an entry before it is added. Nil changes nothing.
+	// edit changes an entry before it is added. A nil edit changes nothing.
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is set if entries keep their ids, even if the trace has an id twice.
+	// whole is set if entries keep their ids, even if several have the same one.
 	whole bool
-	// found has the entries by the key from same, and ids the ids in use.
+	// found holds the entries by their key from same. ids holds the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
-	most  [tableCount]map[string]int64 // by the text before a number at the end of ids: the greatest such number
+	most  [tableCount]map[string]int64 // for a text before a number at the end of ids: the greatest such number
 }
 
-// unmapped is the index of an entry that has not been copied.
+// unmapped is the index in place of an entry that has not been copied.
 const unmapped = trace.NoRef
 
 func newDefiner(src *trace.Definitions, into *target) *definer {
@@ -81,7 +81,7 @@ func newDefiner(src *trace.Definitions, into *target) *definer {
 	return &definer{src: src, into: into, tables: tablesOf(src)}
 }
 
-// tables are the tables of definitions. Each is a *trace.Table.
+// tables holds the tables of definitions. Each is a *trace.Table.
 type tables [tableCount]interface{ Len() int }
 
 // tablesOf returns the tables of a trace.
@@ -105,8 +105,8 @@ func (m *definer) copyAll() {
 	}
 }
 
-// lookup returns the target's index of entry i of a table of src, which it copies if needed. It
-// returns NoRef if there is no such entry.
+// lookup returns the index in the target of entry i of a table of src. It copies the entry if
+// necessary. It returns NoRef if there is no such entry.
 func (m *definer) lookup(t table, i uint32) uint32 {
 	l := m.index[t]
 	if int(i) < len(l) && l[i] != unmapped {
@@ -125,8 +125,8 @@ func (m *definer) lookup(t table, i uint32) uint32 {
 	return x
 }
 
-// mapped returns the target's index of entry i of a table of src, which is identified by its
-// address. It returns NoRef if the entry has not been copied.
+// mapped returns the index in the target of entry i of a table of src, given the address of the table.
+// It returns NoRef if the entry has not been copied.
 func (m *definer) mapped(table any, i uint32) uint32 {
 	for t, x := range m.tables {
 		if x == table && i < uint32(len(m.index[t])) {
@@ -136,8 +136,8 @@ func (m *definer) mapped(table any, i uint32) uint32 {
 	return trace.NoRef
 }
 
-// native returns the native form of the target's definitions. pruned is set if entries were left
-// out; a form whose records can be left out then becomes [trace.SourceTraces].
+// native returns the native form of the target's definitions. pruned is set if entries were left out.
+// In that case, a form that can leave out records becomes [trace.SourceTraces].
 func (m *definer) native(pruned bool) any {
 	parts, ok := m.src.Native.(*trace.SourceTraces)
 	if !ok {
@@ -186,7 +186,7 @@ func (m *definer) copy(t table, i uint32) uint32 {
 	case communicators:
 		return copyEntry(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
 			if v.Parent >= i {
-				v.Parent = trace.NoRef // parents are copied first
+				v.Parent = trace.NoRef // parents are copied before their children
 			}
 			v.Set, v.Parent, v.Attrs = m.lookup(sets, v.Set), m.lookup(communicators, v.Parent), m.attrs(v.Attrs)
 		})
@@ -215,9 +215,9 @@ func (m *definer) copy(t table, i uint32) uint32 {
 		func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
 }
 
-// copyEntry adds a copy of entry i of a table to the target, and returns its index. Function
-// translate translates the references of the copy. Function id returns the address of its id; it is
-// nil for entries without ids.
+// copyEntry adds a copy of entry i of a table to the target, and returns its index. translate
+// translates the references of the copy. id returns the address of its id, and is nil for entries
+// without ids.
 func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
@@ -244,8 +244,8 @@ func (m *definer) hasCycle(i uint32) bool {
 	return false
 }
 
-// seriesID returns the id of a time series, GROUP/SERIES, with the id of its group in the target. A
-// group without a definition also gets an id that no other group has.
+// seriesID returns the id of a time series, GROUP/SERIES, with the id that its group has in the target.
+// A group without a definition gets an id that no other group has.
 func (m *definer) seriesID(id string) string {
 	group, series, ok := strings.Cut(id, "/")
 	if !ok || m.into.whole {
@@ -268,8 +268,8 @@ func (m *definer) seriesID(id string) string {
 	return m.undefinedGroups[group] + "/" + series
 }
 
-// unused returns an id that is not in use: id itself, or the text before with the number after the
-// greatest one that follows it so far.
+// unused returns an id that is not in use: id, if possible; otherwise the text before with the number
+// after the greatest one that has followed it so far.
 func (to *target) unused(t table, before, id string) string {
 	if to.ids[t] == nil {
 		to.ids[t], to.most[t] = map[string]bool{}, map[string]int64{}
@@ -288,8 +288,8 @@ func (to *target) unused(t table, before, id string) string {
 	return id
 }
 
-// put adds an entry to a table, unless it has an equal one with the same variant, and returns the
-// index. It replaces an id that is in use.
+// put adds an entry to a table, unless the table has an equal one with the same variant. It returns the
+// index of the entry. If the id is in use, it replaces the id.
 func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
@@ -329,7 +329,7 @@ func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint
 	return i
 }
 
-// attrs returns attributes of a definition with translated references.
+// attrs returns the attributes of a definition with translated references.
 func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 	if len(l) == 0 {
 		return l
@@ -342,7 +342,7 @@ func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 	return out
 }
 
-// value returns a value with its reference translated.
+// value returns a value, with its reference translated if it is one.
 func (m *definer) value(v trace.Value) trace.Value {
 	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(m.length(t)) {
 		v.Num = uint64(m.lookup(t, uint32(v.Num)))
@@ -350,7 +350,7 @@ func (m *definer) value(v trace.Value) trace.Value {
 	return v
 }
 
-// The tables to which values of a type, the Ref of a kind, and operands of a type refer.
+// Tables to which the values of a type, the Ref of a kind, and the operands of a type refer.
 var (
 	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions,
 		trace.GroupRef:  sets,
@@ -364,7 +364,7 @@ var (
 		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
 )
 
-// members translates the members of a set. They are the file's own numbers of locations, ranks
+// members translates the members of a set. Members are numbers that the file gives to locations, ranks
 // among the communicating locations, or numbers of regions or metrics.
 func (m *definer) members(s *trace.Set) {
 	if m.ids == nil {
@@ -396,7 +396,7 @@ func (m *definer) members(s *trace.Set) {
 	case "metrics":
 	case "ranks":
 		if m.into.whole {
-			break // all communicating locations are the same, in the same order
+			break // all communicating locations are the same, and in the same order
 		}
 		var all []int64
 		if x := m.src.Communicating(s); x != nil {
@@ -421,7 +421,7 @@ func (m *definer) members(s *trace.Set) {
 	s.Members = list
 }
 
-// kind returns the kind of the target for a kind of src.
+// kind returns the kind in the target for a kind of src.
 func (m *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
 		return k
@@ -432,8 +432,8 @@ func (m *definer) kind(k trace.Kind) trace.Kind {
 	return k
 }
 
-// rewrite sets out to a batch with references of the target. It shares the unchanged columns with
-// b, and is valid until the next call.
+// rewrite makes out a batch with the references of the target. out shares the unchanged columns with b,
+// and is valid until the next call.
 func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0],
 		out.Locs[:0]

@@ -21,15 +21,15 @@ type FilterOptions struct {
 	// because they concern the whole trace, selected locations, or groups. Nil selects none. See
 	// [HasMarkers].
 	Markers func(loc uint32) bool
-	// Scopes drops the markers of single locations that Location does not select, also where it selects the
-	// location at which they are.
+	// Scopes makes the filter also drop the markers about a single location that Location does not
+	// select, even if the marker is at a selected location.
 	Scopes bool
-	// Kind and NotKind apply to a begin and its end together: both are kept if Kind selects one of
-	// them, and dropped if NotKind selects one.
+	// Kind and NotKind apply to a begin and its end together. Both are kept if Kind selects one of
+	// them. Both are dropped if NotKind selects one of them.
 	Kind, NotKind func(k trace.Kind) bool
-	// Region selects visits of regions, claims, marks and all other events with a region.
+	// Region selects visits, claims, marks and all other events that have a region.
 	Region func(ref uint32) bool
-	// Communicator selects events with a communicator.
+	// Communicator selects the events that have a communicator.
 	Communicator func(ref uint32) bool
 	// Row selects visits of regions, claims and marks by the row that begins them, such as by its
 	// attributes ([HasAttribute]). All other events are kept, but for ends without a begin. It must be
@@ -38,8 +38,8 @@ type FilterOptions struct {
 	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
 	// are kept.
 	MinDuration int64
-	// MaxDepth is the number of enclosing regions at which visits are dropped. Only kept regions
-	// count, including short ones. 0 keeps all.
+	// MaxDepth is the number of enclosing regions from which on visits are dropped. Only regions that
+	// are kept count, including short ones. 0 keeps all visits.
 	MaxDepth int
 }
 
@@ -78,12 +78,12 @@ type filter struct {
 	begins   byLocation[unwantedBegins]
 }
 
-// unwantedBegins has the begins at a location that have no communicator, but whose ends have an
+// unwantedBegins holds the begins at a location that have no communicator, but whose end has an
 // unwanted one: posted receives and collective operations. Each is a bit at its number.
 type unwantedBegins struct {
 	receives, collectives      numbers
-	posted                     map[uint64]uint32 // by open request: number of the posted receive
-	open                       []uint32          // numbers of open collective operations
+	posted                     map[uint64]uint32 // by open request: the number of the posted receive
+	open                       []uint32          // numbers of the open collective operations
 	nextReceive, nextOperation uint32
 }
 
@@ -119,7 +119,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 	return err
 }
 
-// take processes a row.
+// take updates the result with a row.
 func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
@@ -147,8 +147,8 @@ func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
 	}
 }
 
-// begin begins a scan. It reads all times, because the open regions must be known from the begin of
-// the trace.
+// begin begins a scan. The scan reads all times, because the filter must know the open regions from the
+// begin of the trace on.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	s, inner := f.beginLocal(sel, order)
 	return s, inner, nil
@@ -186,8 +186,7 @@ func (w *FilterOptions) Reads(loc uint32) bool {
 	return w.Location == nil || w.Location(loc) || w.Markers != nil && w.Markers(loc)
 }
 
-// wantsMarker reports whether a row at a location that Location does not select is a marker to
-// keep.
+// wantsMarker reports whether a row is a marker to keep although Location does not select its location.
 func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
 	if x.Kind() != trace.Marker || s.Markers == nil || !s.Markers(x.Location()) {
 		return false
@@ -196,7 +195,8 @@ func (s *filterScan) wantsMarker(x *trace.Cursor) bool {
 	return !single || known && s.Location(loc)
 }
 
-// hasDroppedScope reports whether a row is a marker of a single location that Location does not select.
+// hasDroppedScope reports whether a row is a marker about a single location that Location does not
+// select.
 func (s *filterScan) hasDroppedScope(x *trace.Cursor) bool {
 	if x.Kind() != trace.Marker {
 		return false
@@ -205,8 +205,8 @@ func (s *filterScan) hasDroppedScope(x *trace.Cursor) bool {
 	return known && !s.Location(loc)
 }
 
-// scope returns the location that a marker is for. single reports whether it is for a single one, known whether
-// that is defined.
+// scope returns the location that a marker is about. single is set if it is about a single location,
+// and known if that location is defined.
 func (s *filterScan) scope(x *trace.Cursor) (loc uint32, single, known bool) {
 	const location = 1
 	if len(x.Ops()) < 3 || x.Op(1) != location {
@@ -227,14 +227,14 @@ type filterScan struct {
 	FilterOptions
 	defs    *trace.Definitions
 	ordered bool
-	kinds   map[trace.Kind]bool // by kind: whether it is kept
+	kinds   map[trace.Kind]bool // by kind: whether the kind is kept
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
-	queue   queue            // waiting rows of all locations, in time order
-	dropped map[linkEnd]bool // dropped claims and marks
-	byLine  bool             // begin and end of a claim have the same position in the file
+	queue   queue            // waiting rows of all locations, in the order of time
+	dropped map[linkEnd]bool // claims and marks that were dropped
+	byLine  bool             // the begin and the end of a claim have the same position in the file
 	gather  rowCollector
-	byID    map[string]uint32 // locations that markers name, nil at first
+	byID    map[string]uint32 // locations that markers name; nil until needed
 }
 
 // filterState is the state of a location.
@@ -243,13 +243,13 @@ type filterState struct {
 	open       []visit
 	among      openset.Index[visitKey]
 	depth      int                                   // number of open regions that are kept
-	claims     map[int64]openset.Queue[visit, int64] // by id: open claims, with their positions in the file as keys
-	requests   map[uint64]struct{}                   // dropped sends that are not complete
+	claims     map[int64]openset.Queue[visit, int64] // open claims by id, with their positions in the file as keys
+	requests   map[uint64]struct{}                   // sends that were dropped and are not complete
 	receives   uint32                                // number of receives posted so far
 	operations uint32                                // number of collective operations that began so far
 }
 
-// visitKey is the key by which a leave finds its enter: the kind of the enter, and the region.
+// visitKey joins a leave with its enter: the kind of the enter, and the region.
 type visitKey struct {
 	kind trace.Kind
 	ref  uint32
@@ -259,12 +259,12 @@ type visitKey struct {
 type visit struct {
 	kind trace.Kind // kind of the event that began it
 	ref  uint32
-	kept bool  // as far as known; only kept visits count for the depth
-	row  int64 // row number of its begin in the queue while that waits, or -1
+	kept bool  // whether it is kept, as far as known; only visits that are kept count for the depth
+	row  int64 // row number of its begin in the queue as long as that waits, else -1
 }
 
-// wantsKind reports whether events of a kind are kept. A kind is kept together with the kinds of
-// its begins and ends.
+// wantsKind reports whether events of a kind are kept. That depends also on the kinds of its begins and
+// ends.
 func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if s.Kind == nil && s.NotKind == nil {
 		return true
@@ -286,7 +286,8 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	return w
 }
 
-// wantsRefs reports whether a row that is no visit is kept by its region and communicator.
+// wantsRefs reports whether the region and the communicator of a row allow keeping it. The row is not a
+// visit.
 func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	if s.Region == nil && s.Communicator == nil {
 		return true
@@ -351,7 +352,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// row reports whether to keep a row. wait is true if only its end determines that.
+// row reports whether to keep a row. wait is set if only the end of the visit or claim determines that.
 func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
 	k := x.Kind()
 	switch k {
@@ -452,8 +453,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// dropsBegin reports whether a posted receive, or a collective operation, belongs to an unwanted
-// communicator, by its number.
+// dropsBegin reports whether a posted receive or a collective operation, given its number, belongs to
+// an unwanted communicator.
 func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {
@@ -465,7 +466,7 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	return l.collectives.has(number)
 }
 
-// recordDropped stores a dropped claim or mark, whose links must be dropped.
+// recordDropped stores that a claim or mark is dropped, because its links must be dropped, too.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped == nil || keep {
 		return
@@ -476,14 +477,14 @@ func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	s.dropped[linkEnd{mark: x.Kind() == trace.Mark, id: int64(x.Op(0)), isPlaced: x.Pos() > 0 && s.byLine}] = true
 }
 
-// linkEnd identifies a mark or a claim, by its position in the file or by its id. A mark and a
-// claim can have the same id.
+// linkEnd identifies a mark or a claim by its position in the file or by its id. A mark and a claim may
+// have the same id.
 type linkEnd struct {
 	mark, isPlaced bool // isPlaced is set if pos identifies it
 	id, pos        int64
 }
 
-// flush delivers the waiting rows. They have no end, and are kept.
+// flush delivers the waiting rows. Their visits have no end, so they are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
 	if err := s.queue.empty(&s.gather); err != nil {
@@ -525,26 +526,26 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// queue holds rows in their order until it is known which are kept.
+// queue holds rows in order until the filter knows which of them to keep.
 type queue struct {
 	chunks []*chunk
 	count  int64        // number of the next row
-	due    []waitingRow // rows that are kept once MinDuration has passed since their time, oldest first
+	due    []waitingRow // rows that are kept as soon as MinDuration has passed since their time, with the oldest first
 }
 
 // waitingRow is a row number with the time of the row in ticks.
 type waitingRow struct{ row, time int64 }
 
-// chunk holds rows with a decision about each.
+// chunk holds some rows of the queue, with a decision about each.
 type chunk struct {
 	rows  trace.Batch
 	first int64 // number of its first row
 	fate  []decision
-	// waiting is the number of rows without a decision.
+	// waiting is the number of rows about which there is no decision yet.
 	waiting int
 }
 
-// decision says what happens to a row.
+// decision states whether a row is kept.
 type decision uint8
 
 const (
@@ -553,12 +554,12 @@ const (
 	dropped
 )
 
-// chunkRows is the greatest number of rows in a chunk. So many rows can remain in memory for a
-// location that has ended.
+// chunkRows is the greatest number of rows in a chunk. As many rows may stay in memory for a location
+// that has ended.
 const chunkRows = 256
 
-// add adds a row. If waits is set, there is no decision about it so far; it is kept unless it is
-// dropped before enough time has passed.
+// add adds a row. If waits is set, there is no decision about it yet. Such a row is kept unless it is
+// dropped before MinDuration has passed.
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
@@ -579,7 +580,7 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	q.count++
 }
 
-// copyTexts copies the texts in the last row's attributes, since they may be in a buffer that is
+// copyTexts copies the texts in the attributes of the last row, because they may be in a buffer that is
 // reused.
 func copyTexts(b *trace.Batch) {
 	row := uint32(b.Len() - 1)
@@ -588,13 +589,13 @@ func copyTexts(b *trace.Batch) {
 	}
 }
 
-// full reports whether a row of b cannot be added to the chunk.
+// full reports whether the chunk has no room for a row of b.
 func (c *chunk) full(b *trace.Batch) bool {
 	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
-// decide sets the decision about a row. It returns false if there is a decision.
+// decide makes the decision about a row. It returns false if it has already been made.
 func (q *queue) decide(row int64, f decision) bool {
 	if len(q.chunks) == 0 || row < q.chunks[0].first {
 		return false
@@ -609,10 +610,10 @@ func (q *queue) decide(row int64, f decision) bool {
 	return false
 }
 
-// drop decides to drop a row. It returns false if the row is kept.
+// drop decides to drop a row. It returns false if the decision was to keep it.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
-// passed decides at time t to keep the rows that have waited for the given duration, both in ticks.
+// passed decides to keep the rows that have waited for the given duration at time t. Both are in ticks.
 func (q *queue) passed(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
@@ -624,7 +625,7 @@ func (q *queue) passed(t, duration int64) {
 	}
 }
 
-// release delivers the kept rows of the first chunks, as far as all decisions are made.
+// release delivers the kept rows at the start of the queue, up to the first row without a decision.
 func (q *queue) release(to *rowCollector) error {
 	for len(q.chunks) > 0 && q.chunks[0].waiting == 0 {
 		c := q.chunks[0]

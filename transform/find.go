@@ -9,9 +9,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FindEvent returns a window of one tick at the time of the n-th event, from 1 in time order, of
-// the kinds for which kind returns true. found is the number of such events, at most n. The window
-// is valid only if found is n.
+// FindEvent returns a window of one tick at the time of the n-th event of the kinds for which kind
+// returns true. Events are counted from 1 in the order of time. found is the number of such events, at
+// most n. The window is valid only if found is n.
 func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w trace.Window, found int,
 	err error) {
 	sel := trace.Events()
@@ -28,9 +28,9 @@ func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool,
 	return w, found, err
 }
 
-// Occurrence selects visits of regions, or claims by activities: the N-th one, from 1, of the
-// selected regions in the order of begins. If Each is set, it selects the N-th one at each location
-// that has as many.
+// Occurrence selects visits of regions, or claims by their activities: the N-th one of the selected
+// regions, counted from 1 in the order of begins. If Each is set, it selects the N-th one at each
+// location that has so many.
 type Occurrence struct {
 	Region func(ref uint32) bool
 	N      int
@@ -38,9 +38,9 @@ type Occurrence struct {
 }
 
 // FindOccurrence returns the window from the first begin to the last end of the selected visits,
-// inclusive, or to the end of the trace if one of them has no end. found is the number of visits of
-// the selected regions or, with Each, that at the location with the most. It is less than N if
-// there is no N-th one; otherwise it can be lower than the actual number.
+// including both. If one of them has no end, the window extends to the end of the trace. found is the
+// number of visits of the selected regions or, with Each, the number at the location that has the most.
+// It is less than N if there is no N-th visit; otherwise it may be lower than the actual number.
 func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace.Window, found int, err error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
@@ -121,21 +121,21 @@ func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint3
 	return list, err
 }
 
-// openOccurrences has the open visits and claims of a location, and the number of all so far.
+// openOccurrences holds the open visits and claims of a location, and the number of all so far.
 type openOccurrences struct {
 	count int
 	open  []openOccurrence
 }
 
-// openOccurrence is an open visit or claim: its number among those of the location, from 0.
+// openOccurrence is an open visit or claim. Its number is counted from 0 at the location.
 type openOccurrence struct {
 	number int
 	ref    uint32
 	claim  uint64 // id of a claim, or Undefined for a visit
 }
 
-// find returns the index of the visit or claim that a row ends, or -1. Of several visits of a region it
-// is the latest.
+// find returns the index of the visit or claim that a row ends, or -1. If several visits of the region
+// are open, it returns the last one.
 func (l *openOccurrences) find(c *trace.Cursor) int {
 	for i, o := range slices.Backward(l.open) {
 		if o.ref == c.Ref() && (c.Kind() == trace.Leave && o.claim == trace.Undefined ||

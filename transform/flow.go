@@ -2,23 +2,24 @@ package transform
 
 import "github.com/weft-trace/weft/trace"
 
-// flow is the key of sends and receives that can match.
+// flow identifies sends and receives that can match: those with the same ends, tag and communicator.
 type flow struct {
 	source, destination uint32
 	communicator        uint64
 	tag                 int64
 }
 
-// flows finds the messages that are in transit at the end of a scan. It uses memory for each
-// different flow, and for each message in transit.
+// flows finds the messages that are in transit at the end of a scan. Its memory grows with the number
+// of different flows and with the number of messages in transit.
 type flows struct {
-	wanted func(loc uint32) bool // reports whether messages of a location count, which both ends must be; nil selects all
-	net    map[flow]int64        // number of sends minus number of receives
-	// kept has the last rows of each flow with messages in transit.
+	// reports whether messages of a location count; both ends must be such locations; nil selects all
+	wanted func(loc uint32) bool
+	net    map[flow]int64 // by flow: number of sends minus number of receives
+	// kept holds the last rows of each flow that has messages in transit.
 	kept map[flow]*ring
 	seq  int64
-	// missing is the number of incomplete flows: for some of a flow's messages in transit, the other
-	// end has not been found.
+	// missing is the number of incomplete flows. In an incomplete flow, the other end of some message
+	// in transit has not been found.
 	missing int
 }
 
@@ -74,7 +75,7 @@ func (m *flows) add(o *flows) {
 	}
 }
 
-// begin creates an empty ring for each flow that has messages in transit, once all rows are counted.
+// begin creates an empty ring for each flow with messages in transit. All rows must have been counted.
 func (m *flows) begin() {
 	m.kept, m.missing = map[flow]*ring{}, 0
 	for f, n := range m.net {
@@ -85,8 +86,8 @@ func (m *flows) begin() {
 	}
 }
 
-// coming removes the flows whose messages in transit have no other ends. It then removes all kept
-// messages, and reports whether any flow is left.
+// coming removes the flows for whose messages in transit no other end was found. It also removes all
+// kept messages. It reports whether a flow is left.
 func (m *flows) coming() bool {
 	for f, r := range m.kept {
 		if r.rows, r.next = nil, 0; r.others == 0 {
@@ -96,8 +97,8 @@ func (m *flows) coming() bool {
 	return len(m.kept) > 0
 }
 
-// keep processes the rows for a second time, in the same order at each location. It keeps the last
-// rows of each flow, whose messages are in transit.
+// keep handles the rows in a second scan, which has the same order at each location. It keeps the last
+// rows of each flow, because their messages are in transit.
 func (m *flows) keep(x *trace.Cursor) {
 	f, send, ok := m.flowOf(x)
 	if !ok {
@@ -127,11 +128,11 @@ func (m *flows) complete() bool {
 	return true
 }
 
-// ring has the last sends or receives of a flow.
+// ring holds the last sends or receives of a flow.
 type ring struct {
 	rows []open
-	next int // index of the oldest one
-	// others is the number of them whose other end has come. These are the oldest ones.
+	next int // index of the oldest row
+	// others is the number of rows whose other end has been found. These are the oldest rows.
 	others int64
 }
 
@@ -163,8 +164,8 @@ func (m *flows) eachMissing(f func(loc uint32)) {
 	}
 }
 
-// each calls f for the rows of the messages in transit whose other end has come, those of each flow
-// in order.
+// each calls f for the rows of the messages in transit whose other end has been found. Those of a flow
+// are in order.
 func (m *flows) each(f func(loc uint32, o open)) {
 	for k, r := range m.kept {
 		loc := k.source

@@ -19,15 +19,15 @@ import (
 
 // MergeOptions are the settings of [Merge].
 type MergeOptions struct {
-	// Zero has a time for each trace, in ticks of its own clock, that stands for the same moment in
-	// all traces. Nil means tick 0 of each trace. In the merged trace this moment has its time in
-	// the first trace.
+	// Zero holds a time for each trace, in ticks of its own clock. These times stand for the same
+	// moment, whose time in the merged trace is that of the first trace. Nil means tick 0 of each
+	// trace.
 	Zero []int64
-	// Wall aligns the traces by the time of day. Zero has no effect then, and all traces must have
-	// an epoch. The common clock also has a tick for each epoch.
+	// Wall aligns the traces by the time of day. In that case, Zero has no effect, and all traces must
+	// have an epoch. The common clock also has a tick at each epoch.
 	Wall bool
-	// Unify makes locations, groups, communicators, resources and metrics with the same id and name
-	// one. Without it those of different traces stay separate. Signals become one only where the
+	// Unify makes one of the locations, groups, communicators, resources and metrics with the same id
+	// and name. Without it, those of different traces stay separate. Signals become one only if the
 	// fragments of one trace begin where those of another end.
 	Unify bool
 }
@@ -64,7 +64,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	var apart []int64 // by trace: ns from the epoch of the first trace to its own
+	var apart []int64 // by trace: nanoseconds from the epoch of the first trace to its epoch
 	if m.Wall {
 		m.Zero = nil
 		var err error
@@ -78,7 +78,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		}
 		return m.Zero[i]
 	}
-	var base []int64 // the times in the merged trace that the times in zero become
+	var base []int64 // times in the merged trace for the times in Zero
 	var err error
 	if x.defs.Clock, base, err = commonClock(ctx, list, zero, apart); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	x.defs.ClaimLines = first.ClaimLines && len(list) == 1
 	if len(list) == 1 {
-		to.same, to.whole = nil, true // keeps duplicates within one trace
+		to.same, to.whole = nil, true // keeps entries of one trace that are equal
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
@@ -126,7 +126,8 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		p.numbers = x.numbers[i]
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
-			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation { // the records of the other trace have more information
+			// the record of the other trace has more information
+			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation {
 				p.definer.lookup(locations, uint32(j))
 			}
 		}
@@ -189,8 +190,8 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 	return apart, nil
 }
 
-// copyGlobals copies the remaining definitions, properties, opaque definitions and operations of
-// all traces.
+// copyGlobals copies the properties, the opaque definitions and the collective operations of all
+// traces.
 func (x *MergedTrace) copyGlobals() {
 	for i, p := range x.list {
 		src := p.src
@@ -204,7 +205,7 @@ func (x *MergedTrace) copyGlobals() {
 		}
 		for _, o := range src.Opaque.All() {
 			keep := true
-			if x.numbers != nil { // they refer to definitions by number, and to positions among the records
+			if x.numbers != nil { // these refer to definitions by number, and to positions among the records
 				o.Data, keep = x.numbers[i].definition(o.Data)
 			}
 			if keep {
@@ -286,7 +287,7 @@ func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	}
 }
 
-// same returns a key that is equal for entries that become one, or "" for entries that stay
+// same returns a key that is equal for entries that become one. It returns "" for entries that stay
 // separate.
 func (m *MergeOptions) same(t table, v any) string {
 	text := func(parts ...any) string {
@@ -337,12 +338,12 @@ func (m *MergeOptions) same(t table, v any) string {
 	return ""
 }
 
-// MergedTrace is the events of several traces as one trace.
+// MergedTrace delivers the events of several traces as one trace.
 type MergedTrace struct {
 	// Rounded is the number of times in the last scan that were rounded to a tick of the common
 	// clock.
 	Rounded int64
-	renamed int64 // number of properties whose keys have changed
+	renamed int64 // number of properties with a new key
 	apart   int64 // number of signals that Unify does not join
 	large   int64 // number of ids in the last scan that are too large to be made different
 	defs    trace.Definitions
@@ -350,8 +351,8 @@ type MergedTrace struct {
 	numbers []*ownNumbers
 }
 
-// Lost returns the losses of the last scan: numbers whose meaning could not be kept, and properties
-// whose keys have changed.
+// Lost returns the losses of the last scan: numbers that have lost their meaning, and properties with
+// new keys.
 func (m *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
@@ -372,7 +373,8 @@ func (m *MergedTrace) Defs() *trace.Definitions { return &m.defs }
 // Prepare does nothing, since Merge has prepared all traces.
 func (m *MergedTrace) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events in time order, or one trace after the other, each by location.
+// Scan delivers the events in the order of time, or one trace after the other, each location by
+// location.
 func (m *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.ExactScan(&m.defs, sel, sink)
 	for _, x := range m.numbers {
@@ -465,15 +467,14 @@ func (s *mergedStream) batch(context.Context) (*trace.Batch, error) {
 // mergeInput translates the batches of one of the merged traces.
 type mergeInput struct {
 	*definer
-	numbers    *ownNumbers // nil if the trace does not refer to processors and event types by number
+	numbers    *ownNumbers // nil unless the trace refers to processors and event types by number
 	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	// more / less is the time unit of the merged trace's fragments, divided by that of this trace's
-	// fragments.
+	// more / less is the time unit of fragments in the merged trace, divided by that in this trace.
 	more, less float64
-	operations map[uint64]uint64             // new numbers of the collective operations whose numbers change
+	operations map[uint64]uint64             // new numbers of collective operations, for those whose number changes
 	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until used
 	rounded    *int64
 	large      *int64
@@ -481,7 +482,7 @@ type mergeInput struct {
 	times      []int64
 }
 
-// time returns a time on the common clock, and counts it if it is rounded.
+// time converts a time to the common clock. It counts the time if it was rounded.
 func (x *mergeInput) time(t int64) int64 {
 	s, exact, ok := x.onCommonClock(t)
 	switch {
@@ -522,8 +523,8 @@ func (x *mergeInput) id(id int64) int64 {
 // nodePrefix begins the ids of nodes of OTF2's system tree, which is in one table with the groups of locations.
 const nodePrefix = "node/"
 
-// scope converts the scope of a marker of OTF2, such as a location: it returns the number of the definition in
-// the merged trace, or Undefined if the definition is missing.
+// scope converts the scope of an OTF2 marker, such as a location, to the number of the definition in
+// the merged trace. It returns Undefined if there is no such definition.
 func (x *mergeInput) scope(kind, number uint64) uint64 {
 	const node = 3
 	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}
@@ -551,7 +552,7 @@ func (x *mergeInput) scope(kind, number uint64) uint64 {
 	return trace.Undefined
 }
 
-// idOf returns the id of an entry of a table that markers name.
+// idOf returns the id of an entry of a table to which markers refer.
 func idOf(d *trace.Definitions, t table, i uint32) string {
 	switch t {
 	case locations:
@@ -572,7 +573,7 @@ func (x *mergeInput) operation(n uint64) uint64 {
 	return n
 }
 
-// change returns a batch with times and references of the merged trace. It is valid until the next
+// change returns a batch with the times and references of the merged trace. It is valid until the next
 // call.
 func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	x.rewrite(b, &x.out)
@@ -580,7 +581,7 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 	if x.numbers != nil {
 		x.numbers.values(b, o, x.src)
 	}
-	o.Order = nil // the order in one file does not apply to several files
+	o.Order = nil // an order that holds in one file does not hold in several
 	x.times = x.times[:0]
 	for _, t := range b.Time {
 		x.times = append(x.times, x.time(t))
@@ -597,7 +598,8 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 				ops[2] = x.scope(ops[1], ops[2])
 			}
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) { // -1 is a valid id in such traces
+			// in traces with signed ids, -1 is a valid id
+			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) {
 				ops[0] = uint64(x.id(int64(ops[0])))
 			}
 		case trace.Fragment:
@@ -644,7 +646,7 @@ func (x *mergeInput) links(l []trace.Link) []trace.Link {
 			}
 			e.Time = x.time(e.Time)
 			if x.of > 1 {
-				e.Pos = 0 // positions in different files can be equal
+				e.Pos = 0 // positions in different files may be equal
 			}
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// tooFar returns the error for trace i, whose times do not fit the common clock.
+// tooFar returns the error that the times of trace i do not fit the common clock.
 func tooFar(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock returns a clock for all traces, and the times on it that the times from zero become.
-// These are all the time of the first trace, or differ from it by the ns in apart.
+// commonClock returns a clock for all traces, and for each trace the time on it of the time from zero.
+// These are equal to the time of the first trace, or differ from it by the nanoseconds in apart.
 func commonClock(ctx context.Context, list []format.Events, zero func(i int) int64, apart []int64) (c trace.Clock,
 	base []int64, err error) {
 	first := list[0].Defs().Clock
@@ -46,8 +46,8 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 	return c, nil, err
 }
 
-// basesOn returns, for each of n traces, the time on clock c that its time from zero becomes. The
-// clock of the first trace is first, and zero its time.
+// basesOn returns, for each of n traces, the time on clock c of its time from zero. first is the clock
+// of the first trace, and zero the time from zero in that trace.
 func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int64, err error) {
 	base = make([]int64, n)
 	at, _, ok := first.Rescale(zero, c)
@@ -100,8 +100,8 @@ func finestClock(list []format.Events) trace.Clock {
 // traces.
 const picoseconds = 1_000_000_000_000
 
-// exactClock returns a clock on which the ticks of all traces, and the distances in ns, are whole
-// numbers of ticks. It is invalid if it would have too many ticks per second.
+// exactClock returns a clock on which the ticks of all traces, and the distances in nanoseconds, are
+// whole numbers of ticks. The clock is invalid if it would need too many ticks per second.
 func exactClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// span is the time from the start of the first fragment of a signal to the end of the last one.
+// span is the interval from the start of the first fragment of a signal to the end of the last one.
 type span struct {
 	from, to int64
 	any      bool
 }
 
-// add adds a later or earlier time.
+// add extends the span by an interval.
 func (s *span) add(from, to int64) {
 	if !s.any {
 		*s = span{from, to, true}
@@ -22,11 +22,13 @@ func (s *span) add(from, to int64) {
 	s.from, s.to = min(s.from, from), max(s.to, to)
 }
 
-// continues reports whether two spans have an end in common. A span of no fragments continues every other.
+// continues reports whether one span begins where the other ends. A span without fragments continues
+// every span.
 func (s *span) continues(o *span) bool { return !s.any || !o.any || s.from == o.to || s.to == o.from }
 
-// chainSignals determines which signals with the same id and name become one: those whose fragments, trace
-// after trace, continue those of the others. The domains of a signal have no gaps and do not overlap.
+// chainSignals determines which signals with the same id and name become one. Their fragments must
+// continue each other, trace after trace, because the domain of a signal has no gaps and does not
+// overlap.
 func (x *MergedTrace) chainSignals(ctx context.Context) error {
 	type name struct{ id, name, unit string }
 	signals := func(d *trace.Definitions, f func(i uint32, n name, m *trace.MetricDef)) {
@@ -36,7 +38,7 @@ func (x *MergedTrace) chainSignals(ctx context.Context) error {
 			}
 		}
 	}
-	traces := map[name]int{} // the number of traces with such a signal
+	traces := map[name]int{} // the number of traces that have such a signal
 	for _, p := range x.list {
 		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { traces[n]++ })
 	}

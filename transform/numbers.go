@@ -13,24 +13,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// numbering assigns numbers to processors, event types and subsets of a merged trace. It serves
+// numbering assigns numbers to the processors, event types and subsets of a merged trace. It serves
 // traces whose records and data refer to these by number ([trace.Conventions.EventTypes]).
 type numbering struct {
-	// apart is set if two of the traces have records of the same processor, so that they are not
+	// apart is set if two of the traces have records of the same processor. In that case, they are not
 	// parts of one run.
 	apart      bool
 	traces     int
-	defs       *trace.Definitions // of the merged trace
-	processors map[int64]int      // by number: the trace that has it
-	recorded   map[int64]bool     // processors with records
-	reserved   map[int64]bool     // processors that a trace has, or that its data name
-	next       int64              // greater than the numbers of all processors with records
-	events     map[int64]string   // by number: names of event types
-	byLabel    map[string]int64   // by label: user event types
+	defs       *trace.Definitions // the definitions of the merged trace
+	processors map[int64]int      // by number: the trace to which the processor belongs
+	recorded   map[int64]bool     // processors that have records
+	reserved   map[int64]bool     // processors that a trace has, or to which its data refer
+	next       int64              // greater than the number of each processor with records
+	events     map[int64]string   // by number: the names of the event type
+	byLabel    map[string]int64   // user event types by their label
 	nextEvent  int64
-	sets       map[setID]string // members of each subset, as text
-	lowest     int64            // no subset of the traces has a lower number
-	labels     map[string]int   // by label: number of traces that have it
+	sets       map[setID]string // by subset: its members as text
+	lowest     int64            // each number of a subset in the traces is at least this
+	labels     map[string]int   // by label: the number of traces that have it
 	written    map[string]bool  // labels of the merged trace
 }
 
@@ -56,35 +56,35 @@ type ownNumbers struct {
 	trace      int
 	src        *trace.Definitions
 	named      *dataNumbers
-	texts      map[string]bool // texts of labels
-	own        []int64         // processors with records
-	processors map[int64]int64 // by own number: number in the merged trace
+	texts      map[string]bool // texts of the labels
+	own        []int64         // processors that have records
+	processors map[int64]int64 // by number in this trace: number in the merged trace
 	types      map[int64]int64
-	used       map[int64]bool // numbers in the merged trace that types has
+	used       map[int64]bool // numbers in the merged trace that are values of types
 	sets       map[setID]int64
-	all        int64 // subset of the processors with records, or 0 if it is not defined so far
+	all        int64 // subset of the processors with records; 0 until it is defined
 	fields     fieldList
 	changed    bool  // at least one number differs in the merged trace
-	hosts      int64 // number of hosts that became processors
-	unknown    int64 // number of events whose data may contain a number that has changed
-	dropped    int64 // number of definitions of subsets that are dropped
-	described  int64 // number of definitions of descriptors
+	hosts      int64 // number of hosts that have become processors
+	unknown    int64 // number of events whose data may contain a changed number
+	dropped    int64 // number of subset definitions that are dropped
+	described  int64 // number of descriptor definitions
 }
 
-// field is the meaning of the numbers in the values of an attribute.
+// field states what the numbers in the values of an attribute mean.
 type field uint8
 
 const (
 	noField           field = iota
-	processorField          // -1 means unknown
-	receiverField           // a processor; -1 means all
-	processorSetField       // a subset, or a processor
+	processorField          // -1 means that the processor is unknown
+	receiverField           // a processor; -1 means all processors
+	processorSetField       // a subset or a processor
 	processField
 	processSetField
-	dataField // unknown meaning
+	dataField // the meaning is unknown
 )
 
-// namedFields has the meanings of attributes by name.
+// namedFields maps names of attributes to their meanings.
 var namedFields = map[string]field{
 	"destination": receiverField, "source": processorField, "requestedProcessor": processorField,
 	"processor": processorField, "processorSubset": processorSetField,
@@ -92,7 +92,7 @@ var namedFields = map[string]field{
 	"process": processField, "processSubset": processSetField,
 }
 
-// fieldList has the meanings of the attributes of a trace, by attribute.
+// fieldList holds the meanings of a trace's attributes, by attribute.
 type fieldList []field
 
 // of returns the meaning of an attribute.
@@ -108,7 +108,7 @@ func (l *fieldList) of(d *trace.Definitions, key uint32) field {
 	return (*l)[key]
 }
 
-// dataNumbers has the numbers to which the data of a trace's records refer.
+// dataNumbers collects the numbers to which the data of a trace's records refer.
 type dataNumbers struct {
 	defs       *trace.Definitions
 	fields     fieldList
@@ -162,13 +162,12 @@ func (x *dataNumbers) addSets() {
 	}
 }
 
-// predefinedSets are the ids of the subsets of event types that PICL defines itself. Other ids
-// below -1000 are those of subsets that records of a trace define.
+// predefinedSets lists the ids of the subsets of event types that PICL itself defines. Other ids below
+// -1000 belong to subsets that records of a trace define.
 var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1401, -1501, -1601, -1901, -1902}
 
-// newNumbering returns the translations for traces, with numbers for their definitions and for all
-// that their data refer to. It reads the traces to find these. It returns nil if the traces do not
-// refer to anything by number.
+// newNumbering returns the translation of numbers for each trace. It reads the traces to find the
+// numbers in use. It returns nil if the traces refer to nothing by number.
 func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
 	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
@@ -199,8 +198,8 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	return all, nil
 }
 
-// collect collects the numbers that a trace uses, and sets apart if it is of another run than the
-// traces before it.
+// collect collects the numbers that a trace uses. It sets apart if the trace belongs to another run
+// than the traces before it.
 func (x *ownNumbers) collect(unify bool) {
 	n, seen := x.numbering, map[int64]bool{}
 	for _, l := range x.src.Locations.All() {
@@ -258,8 +257,8 @@ func (x *ownNumbers) collect(unify bool) {
 	}
 }
 
-// keepPredefined reserves the numbers of predefined subsets of event types that not all traces
-// define in the same way, so that they keep their meaning in the traces that do not define them.
+// keepPredefined reserves the numbers of those predefined subsets of event types that not all traces
+// define in the same way. They keep their meaning in the traces that do not define them.
 func (n *numbering) keepPredefined(all []*ownNumbers) {
 	same := map[string]int{}
 	for _, x := range all {
@@ -276,8 +275,7 @@ func (n *numbering) keepPredefined(all []*ownNumbers) {
 	}
 }
 
-// placeOf returns the numbers in the id of a location, PROCESSOR/PROCESS. ok is false for other
-// ids.
+// placeOf returns the two numbers in the id PROCESSOR/PROCESS of a location. ok is false for other ids.
 func placeOf(id string) (processor, process int64, ok bool) {
 	a, b, _ := strings.Cut(id, "/")
 	processor, err1 := strconv.ParseInt(a, 10, 64)
@@ -285,7 +283,7 @@ func placeOf(id string) (processor, process int64, ok bool) {
 	return processor, process, err1 == nil && err2 == nil
 }
 
-// idNumber returns an id as a number, or -1 if it is not one.
+// idNumber returns an id as a number, or -1 if it is not a number.
 func idNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -294,7 +292,7 @@ func idNumber(id string) int64 {
 	return n
 }
 
-// define assigns numbers to everything that the trace has, or to which its data refer.
+// define assigns numbers to everything that the trace defines or to which its data refer.
 func (x *ownNumbers) define() {
 	d := x.src
 	for _, p := range x.own {
@@ -408,8 +406,8 @@ func (x *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// everyone returns the subset of all processors with records in the trace, except the host. It
-// returns -1, which means all processors, if the traces are parts of one run.
+// everyone returns the subset of all processors with records in the trace, except for the host. If the
+// traces are parts of one run, it returns -1, which stands for all processors.
 func (x *ownNumbers) everyone() int64 {
 	if !x.apart {
 		return -1
@@ -440,7 +438,7 @@ func (x *ownNumbers) event(e int64) int64 {
 		return x.eventType(e, []string{unlabelled(e)})
 	}
 	if e < -1000 && !slices.Contains(predefinedSets, e) {
-		return x.set(setID{eventSets, e}) // even if no record defines it
+		return x.set(setID{eventSets, e}) // even if no record defines the subset
 	}
 	if to, ok := x.sets[setID{eventSets, e}]; ok {
 		return to
@@ -460,10 +458,10 @@ func (x *ownNumbers) set(k setID) int64 {
 		x.sets[k] = x.event(k.id)
 		return x.sets[k]
 	case i >= 0:
-		x.sets[k] = k.id // a subset can be a member of itself
+		x.sets[k] = k.id // a subset may be a member of itself
 		members = fmt.Sprint(x.members(k.kind, x.src.Sets.At(uint32(i)).Members))
 	case !x.apart:
-		return k.id // another part of the run may define it
+		return k.id // another part of the run may define the subset
 	}
 	to := k.id
 	if had, taken := x.numbering.sets[k]; taken && had != members {
@@ -528,7 +526,7 @@ func (x *ownNumbers) edit(v any) {
 		}
 	case *trace.Set:
 		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)
-	case *trace.AttributeDef: // the value of an event type
+	case *trace.AttributeDef: // its values are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := x.event(e)
 			v.Name, v.Doc = format(to), x.newName(e, to, v.Doc)
@@ -536,8 +534,8 @@ func (x *ownNumbers) edit(v any) {
 	}
 }
 
-// newName returns the name of an event type whose number changes. A name that is made from the
-// number, and not from a label, changes too.
+// newName returns the name for an event type whose number changes. If the name contains the number,
+// because there is no label, the name changes, too.
 func (x *ownNumbers) newName(from, to int64, name string) string {
 	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !x.texts[name]) {
 		return unlabelled(to)
@@ -579,8 +577,8 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	}
 }
 
-// nothingKnown reports whether the row of attribute i records no message: the message's length,
-// type and other end are all -1.
+// nothingKnown reports whether the row of attribute i describes no message, because the message's
+// length, type and other end are all -1.
 func nothingKnown(b *trace.Batch, i int) bool {
 	first, end := i, i
 	for first > 0 && b.AttrRow[first-1] == b.AttrRow[i] {
@@ -616,7 +614,7 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// lost counts in loss the numbers whose meaning is not kept.
+// lost counts the numbers that have lost their meaning as losses.
 func (x *ownNumbers) lost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", x.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", x.unknown)

@@ -15,8 +15,8 @@ type definitionRecord struct {
 	time, data                     string
 }
 
-// The types of PICL's definition records: of labels, of descriptors, and of subsets of processors,
-// processes and event types.
+// The types of PICL's definition records: labels, descriptors, and subsets of processors, processes and
+// event types.
 const (
 	labelRecord        = -5
 	descriptorRecord   = -6
@@ -43,7 +43,7 @@ func parseDefinition(text string) (r definitionRecord, ok bool) {
 	return r, true
 }
 
-// String returns the record as an opaque definition, without a position among the records.
+// String returns the record as an opaque definition without a position.
 func (r *definitionRecord) String() string {
 	return fmt.Sprintf("-1\t%d %d %s %d %d %s", r.typ, r.event, r.time, r.processor, r.process, r.data)
 }
@@ -59,12 +59,12 @@ func (r *definitionRecord) text() string {
 	return f[len(f)-1]
 }
 
-// counts reports whether the definitions of the trace have the subset that the record defines. They
-// do not if the record has a defect, or if a later record replaces it.
+// counts reports whether the definitions of the trace contain the subset that the record defines. They
+// do not if the record has a defect, or if a later record replaces the subset.
 func (r *definitionRecord) counts(d *trace.Definitions) bool {
 	data := r.data
 	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
-		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string, and 0 stands for it here
+		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string, in whose place 0 stands here
 	}
 	var list []int64
 	for _, word := range strings.FieldsFunc(data, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
@@ -86,9 +86,9 @@ func isEventSet(d *trace.Definitions, id int64) bool {
 	})
 }
 
-// definition returns a definition record with the numbers of the merged trace. It returns false for
-// a record that the merged definitions already contain, and for one that cannot be kept, which it
-// counts.
+// definition returns a definition record with the numbers of the merged trace. It returns false if the
+// merged definitions already contain the record, or if the record cannot be kept; in the latter case it
+// counts the record.
 func (x *ownNumbers) definition(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {
@@ -106,7 +106,7 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 	everywhere := x.labels[r.key()] == x.traces
 	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
 		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
-		return "", false // the regions of the merged trace contain it
+		return "", false // a region of the merged trace contains it
 	}
 	switch {
 	case r.processor != -1:
@@ -125,7 +125,7 @@ func (x *ownNumbers) definition(text string) (string, bool) {
 }
 
 // needed returns a definition record of the trace without its position. It returns false for labels
-// that the definitions contain or that nothing needs, for descriptors, and for subsets that the
+// that the definitions contain or that nothing refers to, for descriptors, and for subsets that the
 // definitions contain.
 func (x *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)

@@ -13,15 +13,15 @@ type PruneScope int
 // The values of PruneScope.
 const (
 	PruneAll     PruneScope = iota
-	PruneSignals            // only signals, for formats in which a signal must have fragments
+	PruneSignals            // only signals, for formats in which each signal must have fragments
 )
 
-// Prune removes definitions to which neither an event of the trace nor a remaining definition
-// refers. It reads the trace once to find the references. A location remains if it has events, is
-// the other end of a message, or belongs to a remaining communicator. The trace's properties
-// remain, and resources whose locations remain. Opaque definitions remain too, since their meaning
-// is unknown. In traces whose data refer to definitions by number, sets remain, and the labels to
-// which the data refer.
+// Prune removes definitions to which neither an event of the trace nor a remaining definition refers.
+// It reads the trace once to find the references. A location remains if it has events, is the other end
+// of a message, or belongs to a remaining communicator. The properties of the trace remain, and so do
+// resources whose locations remain. Opaque definitions remain, too, because their meaning is unknown.
+// In traces whose data refer to definitions by number, sets remain, and so do the labels to which the
+// data refer.
 func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	}
 	p := newRewritten(d, nil)
 	if defs := p.definer.into.defs; numbers != nil {
-		// Data refer to entries by number, so that those must not change.
+		// Data refer to entries by number, so the numbers must not change.
 		p.definer.into.whole = true
 		for i := range used.length(sets) {
 			used.lookup(sets, uint32(i))
@@ -114,8 +114,8 @@ type rewritten struct {
 	definer *definer
 }
 
-// newRewritten returns a trace that has only the properties of the whole trace as definitions.
-// Others are added when they are needed, after edit has changed them.
+// newRewritten returns a trace whose only definitions are the properties of the whole trace. Other
+// definitions are added when they are needed, after edit has changed them.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin,
@@ -141,7 +141,7 @@ func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (s
 	return &rewriteScan{definer: r.definer}, r.inside(sel), nil
 }
 
-// inside returns the selection for the unchanged trace.
+// inside returns the selection for the original trace.
 func (r *rewritten) inside(sel trace.Selection) trace.Selection {
 	inner := everything(sel)
 	inner.Location, inner.From, inner.To, inner.NoEvents = nil, sel.From, sel.To, sel.NoEvents

@@ -17,11 +17,11 @@ const RepairAttribute = "repair"
 
 // RepairOptions are the settings of [Repair].
 type RepairOptions struct {
-	// Enter inserts an enter, at the first event of the location, for each region that is left
-	// without an enter, as in traces that begin late. Without Enter, such leaves are dropped.
+	// Enter makes Repair insert an enter for each region that is left without one, at the first event
+	// of the location. Traces that begin late have such leaves. Without Enter, such leaves are dropped.
 	Enter bool
-	// Nest closes the regions that are open inside of a region when it is left. Without Nest,
-	// regions can overlap, as in PICL.
+	// Nest makes Repair close the regions inside of a region when that is left. Without Nest, regions
+	// may overlap, as in PICL.
 	Nest bool
 	// Report receives each change as a defect. It must not be nil.
 	Report *format.Report
@@ -29,9 +29,9 @@ type RepairOptions struct {
 	Path string
 }
 
-// Repair makes a trace consistent whose regions and claims contradict each other. Defects in the
-// file, such as times out of order, wrong lengths and counts, and missing definitions, are repaired
-// and reported by the reader when it delivers the events.
+// Repair makes a trace consistent whose regions or claims contradict each other. Defects of the file,
+// such as times out of order, wrong lengths and counts, and missing definitions, are repaired by the
+// reader, which reports them when it delivers the events.
 //
 // Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and,
 // with Enter, 4 bytes for each leave without an enter.
@@ -43,7 +43,7 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
-// repair is a trace that is repaired, without missing definitions.
+// repair is the state of a repaired trace, except for the definitions that are missing.
 type repair struct {
 	sameDefinitions
 	how      RepairOptions
@@ -51,29 +51,29 @@ type repair struct {
 	mark     uint32 // attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
-	most     [2]int64 // greatest ids of claims and marks
-	// held has the use of undefined resources.
+	most     [2]int64 // greatest ids of claims and of marks
+	// held holds the use of each undefined resource.
 	held    map[uint64]*resourceUse
-	tracing []bool // by region: its visits enclose the traced time of a process, like those of PICL's -901
-	// unnamed is the key for attributes without one. hasUnnamed is set if there are any.
+	tracing []bool // by region: its visits enclose the traced time of a process, like those of PICL's event type -901
+	// unnamed is the key for attributes that have none. hasUnnamed is set if there are such attributes.
 	unnamed    string
 	hasUnnamed bool
 }
 
-// resourceUse sums the claims of an undefined resource.
+// resourceUse adds up the claims of an undefined resource.
 type resourceUse struct {
 	// offset is set if a claim has an offset.
 	offset    bool
-	now, most float64 // the amount in use at present, and the greatest amount so far
+	now, most float64 // the amount in use now, and the greatest amount so far
 }
 
-// locationEnd has the results of the first pass for a location.
+// locationEnd holds the results of the first pass for a location.
 type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions that are left without an enter, in the order of the leaves
-	ends    map[int64]int64 // by number: new ends of fragments
-	// traced is the number of the row in which tracing ends. unleft has the numbers of the rows
-	// before it with enters without a leave.
+	ends    map[int64]int64 // by number of a fragment: its new end
+	// traced is the number of the row in which tracing ends. unleft holds the numbers of earlier rows
+	// with an enter whose leave is missing.
 	traced int64
 	unleft map[int64]bool
 }
@@ -118,7 +118,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// hold adds a claim of an undefined resource, or removes it if sign is -1.
+// hold adds a claim of an undefined resource. It removes the claim if sign is -1.
 func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
@@ -155,23 +155,23 @@ type repairScan struct {
 	passThrough
 	*repair
 	quiet  bool // set in the first pass, which changes nothing
-	placed bool // the current batch has positions of its rows
+	placed bool // the current batch has positions of rows
 	locs   byLocation[repairState]
 	out    trace.Batch
-	// taken has the ids in use, of claims, marks and links.
+	// taken holds the ids in use, separately for claims, marks and links.
 	taken [3]ids
-	// moved has the new ids of claims and marks, by their positions in the file.
+	// moved maps positions of claims and marks in the file to their new ids.
 	moved map[int64]int64
 }
 
 // ids is a set of numbers that are mostly consecutive.
 type ids struct {
 	words map[int64]uint64
-	most  int64 // greatest id in the trace, or assigned so far
+	most  int64 // greatest id that the trace has or that take has assigned
 }
 
-// take adds an id to the set and returns it. If it is in use, take adds and returns the next number
-// after the greatest id.
+// take adds an id to the set and returns it. If the id is in use, take adds and returns the number
+// after the greatest id instead.
 func (x *ids) take(id int64) int64 {
 	if x.words == nil {
 		x.words = map[int64]uint64{}
@@ -192,14 +192,14 @@ type repairState struct {
 	last    int64
 	open    []visited
 	among   openset.Index[visitKey]
-	claims  map[int64]openset.Queue[claimed, claimKey] // by original id: open claims
+	claims  map[int64]openset.Queue[claimed, claimKey] // open claims by original id
 	seq     int64
 	orphans []uint32
-	// curves has the number and end of the last fragment, by signal.
+	// curves holds the last fragment of each signal.
 	curves map[uint32]fragment
 	number int64           // number of fragments so far
-	ends   map[int64]int64 // by number: new ends of fragments
-	traced int64           // number of the row of the last leave of tracing
+	ends   map[int64]int64 // by number of a fragment: its new end
+	traced int64           // row number of the last leave of tracing
 }
 
 // visited is an open visit.
@@ -207,7 +207,7 @@ type visited struct {
 	ref  uint32
 	kind trace.Kind // Enter or ContextEnter
 	time int64
-	row  int64 // row number of the enter, or -1 if it was inserted
+	row  int64 // row number of the enter; -1 if the enter was inserted
 }
 
 // fragment is a fragment of a signal: its number at the location, and its end in ticks.
@@ -219,10 +219,10 @@ type claimKey struct {
 	pos      int64
 	resource uint64
 	ref      uint32
-	isUse    bool // identified by resource and activity
+	isUse    bool // the key consists of resource and activity
 }
 
-// useKey returns the key by resource and activity.
+// useKey returns the key that consists of resource and activity.
 func useKey(ref uint32, resource uint64) claimKey {
 	return claimKey{ref: ref, resource: resource, isUse: true}
 }
@@ -232,11 +232,11 @@ type claimed struct {
 	id       int64 // its new id
 	ref      uint32
 	resource uint64
-	seq      int64    // number of its begin
-	ops      []uint64 // operands of its begin; only in the first pass
+	seq      int64    // number of its begin at the location
+	ops      []uint64 // operands of its begin; set only in the first pass
 }
 
-// report reports a change at a row, or at time t if x is nil.
+// report reports a change to a row. If x is nil, the change is at time t.
 func (m *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
 	if m.quiet {
 		return
@@ -263,8 +263,8 @@ func (m *repairScan) region(k trace.Kind, ref uint32) string {
 	return m.Defs().Regions.At(ref).Name
 }
 
-// named returns the region of a visit, or for a visit without region the region named unknown,
-// which it defines if needed.
+// named returns the region of a visit. For a visit without a region, it returns the region named
+// unknown, which it defines if necessary.
 func (m *repairScan) named(ref uint32) uint32 {
 	if ref != trace.NoRef || m.quiet {
 		return ref
@@ -275,7 +275,7 @@ func (m *repairScan) named(ref uint32) uint32 {
 	return m.unknown
 }
 
-// add inserts a missing row. Its RepairAttribute has the value why.
+// add inserts a missing row. The value of its RepairAttribute is why.
 func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
 	m.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
@@ -287,7 +287,7 @@ func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why stri
 	}
 }
 
-// leaveOf returns the kind that ends visits that begin with kind k.
+// leaveOf returns the kind that ends visits of kind k.
 func leaveOf(k trace.Kind) trace.Kind {
 	if k == trace.ContextEnter {
 		return trace.ContextLeave
@@ -399,8 +399,8 @@ func (m *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	}
 }
 
-// renumber returns the operands of a claim or mark with a new id, or nil if its id is not in use.
-// set is its index in taken.
+// renumber returns the operands of a claim or mark with a new id. It returns nil if the id is not in
+// use yet. set is the index in taken.
 func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if m.quiet {
@@ -462,8 +462,9 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// leaveClaim ends a claim. Of several open claims with its id, it ends the one from the same line
-// of the file, or else the first one with its activity and resource, or else the first one.
+// leaveClaim ends a claim. If several open claims have the id, it ends the one from the same line of
+// the file. If there is none, it ends the first one with the same activity and resource, or else the
+// first one.
 func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
@@ -493,8 +494,8 @@ func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	m.keep(x, t, x.Ref(), ops)
 }
 
-// fragment returns the operands of a fragment whose end changes, or nil for others. drop is set if
-// nothing of the fragment remains.
+// fragment returns the operands of a fragment whose end must change. It returns nil for other
+// fragments. drop is set if nothing of the fragment remains.
 func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
 	l.number++
 	if len(x.Ops()) == 0 {
@@ -530,8 +531,8 @@ func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int
 	return ops, false
 }
 
-// leave closes the region that a row leaves and, with Nest, those inside of it. It returns false if
-// the row has to be dropped.
+// leave closes the region that a row leaves and, with Nest, the regions inside of it. It returns false
+// if the row must be dropped.
 func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64) bool {
 	ref, begin := x.Ref(), trace.Enter
 	if x.Kind() == trace.ContextLeave {
@@ -563,8 +564,8 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 	return true
 }
 
-// endTracing closes at the last leave of tracing the visits without a leave, since no event after
-// it is traced.
+// endTracing closes the visits without a leave at the last leave of tracing, because no later event is
+// traced.
 func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	if m.quiet {
 		l.traced = l.rows
@@ -582,7 +583,7 @@ func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t i
 		key := visitKey{v.kind, v.ref}
 		latest := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if latest != i {
-			continue // only the latest visit of a region can be closed
+			continue // only the last visit of a region can be closed
 		}
 		l.open = openset.Close(&l.among, l.open, i, key)
 		m.closeVisit(loc, v, t)
@@ -597,7 +598,7 @@ func (m *repairScan) closeVisit(loc uint32, v visited, t int64) {
 		"its leave; it is left here")
 }
 
-// end closes what is open after the last row of a location.
+// end closes everything that is open after the last row of a location.
 func (m *repairScan) end(l *repairState, loc uint32) {
 	var open []claimed
 	for _, list := range l.claims {

@@ -10,14 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definedTrace is a repaired trace with definitions for everything to which events refer.
+// definedTrace is a repaired trace that has definitions for everything to which its events refer.
 type definedTrace struct {
 	*rewritten
 	repair   *repair
 	complete bool // groups and keys of attributes have been added
 }
 
-// Prepare determines the necessary repairs, and adds missing definitions.
+// Prepare finds the necessary repairs and adds the missing definitions.
 func (m *definedTrace) Prepare(ctx context.Context) error {
 	if err := m.repair.Prepare(ctx); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (m *definedTrace) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// defineGroups adds definitions of the groups in the ids of time series, GROUP/SERIES.
+// defineGroups defines the groups that occur in the ids GROUP/SERIES of time series.
 func (m *definedTrace) defineGroups() {
 	d := m.Defs()
 	groups := map[string]uint32{}
@@ -60,8 +60,8 @@ func (m *definedTrace) defineGroups() {
 	}
 }
 
-// nameAttributes gives each attribute without a key a key that is not in use, if the format
-// requires keys.
+// nameAttributes gives each attribute without a key a key that is not in use, if the format requires
+// keys.
 func (m *definedTrace) nameAttributes() {
 	d := m.Defs()
 	if !d.Conventions.AttributeKeys {
@@ -107,7 +107,7 @@ func (m *definedTrace) nameAttributes() {
 	}
 }
 
-// reportUnnamed reports that the repair gives a key to attributes without one. It reports this only once.
+// reportUnnamed reports that attributes without a key get one. It does so only once.
 func (r *repair) reportUnnamed() {
 	if !r.hasUnnamed {
 		r.hasUnnamed = true
@@ -117,7 +117,7 @@ func (r *repair) reportUnnamed() {
 	}
 }
 
-// define makes definitions of stand-ins.
+// define turns stand-ins into definitions.
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
@@ -132,7 +132,7 @@ func (r *repair) define(_ table, v any) {
 	}
 }
 
-// standIn makes a definition of a stand-in.
+// standIn turns a stand-in into a definition and reports that.
 func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
 	if !*undefined {
 		return

@@ -21,12 +21,12 @@ func ByResource(d format.Events) format.Events {
 	return rows{transformed{&byResource{sameDefinitions{d}}}}
 }
 
-// ByAttribute moves visits of regions, claims and events without duration to locations that stand
-// for the values of an attribute, so that a picture shows each value in a row of its own. Events
-// without the attribute share one location, and so do the values after the first [MaxValues].
-// Visits become claims on no resource, because visits of several locations overlap. Counters and
-// signals stay. All other events are dropped, since they have a meaning only at their own
-// locations. Scans deliver events in time order.
+// ByAttribute moves visits of regions, claims and events without duration to locations that stand for
+// the values of an attribute. As a result, a picture shows each value in a row of its own. Events
+// without the attribute share one location, and so do the values after the first [MaxValues]. Visits
+// become claims on no resource, because visits of several locations overlap. Counters and signals stay
+// at their locations. All other events are dropped, because they have a meaning only at their own
+// locations. Scans deliver events in the order of time.
 //
 // A location that stands for a value has the kind [trace.ValueLocation], and the value as its name.
 // ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
@@ -39,21 +39,21 @@ func ByAttribute(d format.Events, name string) format.Events {
 // MaxValues is the greatest number of values of an attribute that get locations of their own.
 const MaxValues = 1 << 12
 
-// The names of the shared locations: of events without the attribute, followed by the attribute's
-// name, and of further values.
+// Names of the shared locations: that of events without the attribute, which the attribute's name
+// follows, and that of further values.
 const (
 	noValue       = "(no "
 	furtherValues = "(further values)"
 )
 
-// IsSharedRow reports whether a location with this name, from [ByAttribute], is one of the shared
-// locations.
+// IsSharedRow reports whether a location with this name is one of the shared locations of
+// [ByAttribute].
 func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
-// rows is a transform whose input must be read in time order.
+// rows is a transform that must read its input in the order of time.
 type rows struct{ transformed }
 
-// Scan delivers the events in time order, which is valid for any order.
+// Scan delivers the events in the order of time, which satisfies any order.
 func (r rows) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
 	return r.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
@@ -80,17 +80,17 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	}}, all, nil
 }
 
-// byAttribute is a trace after [ByAttribute], with the locations that stand for values. They are
-// the same in each scan.
+// byAttribute is a trace after [ByAttribute], with the locations that stand for values. All scans use
+// the same locations.
 type byAttribute struct {
 	sameDefinitions
 	name  string
 	defs  *trace.Definitions
-	isKey []bool // by attribute: it has the name
-	// location has the location of each value.
+	isKey []bool // by attribute: whether it has the name
+	// location maps each value to its location.
 	location map[string]uint32
-	missing  uint32 // location of events without the attribute, plus one; 0 if it is not defined so far
-	others   uint32 // location of further values, plus one; 0 if it is not defined so far
+	missing  uint32 // 1 + the location of events without the attribute; 0 until it is defined
+	others   uint32 // 1 + the location of further values; 0 until it is defined
 }
 
 func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
@@ -154,11 +154,12 @@ func (r *byAttribute) add(name string) uint32 {
 // moveScan is one scan of events that move to other locations.
 type moveScan struct {
 	passThrough
-	row    func(c *trace.Cursor) uint32 // location to which an event moves, or NoRef if it is dropped
-	visits bool                         // visits of regions become claims
-	keep   bool                         // keep closed claims, since links refer to them
-	next   int64                        // id of the next claim
-	claims map[place]place              // by place in the unchanged trace: new place of a claim
+	// returns the location to which an event moves, or NoRef if the event is dropped
+	row    func(c *trace.Cursor) uint32
+	visits bool            // visits of regions become claims
+	keep   bool            // keep the places of claims that have ended, because links refer to them
+	next   int64           // id of the next claim
+	claims map[place]place // by place in the original trace: the new place of a claim
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch
@@ -170,13 +171,13 @@ type place struct {
 	id       int64
 }
 
-// openVisits are the open visits of a location.
+// openVisits holds the open visits of a location.
 type openVisits struct {
 	list  []openVisit
-	among openset.Index[uint32] // index of the regions of list
+	among openset.Index[uint32] // finds regions in list
 }
 
-// openVisit is an open visit of a region, and the claim that it has become.
+// openVisit is an open visit of a region, with the claim that it has become.
 type openVisit struct {
 	region uint32
 	claim  place
@@ -207,7 +208,7 @@ func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
 			claim := place{m.row(&c), m.id()}
 			m.claims[place{at, int64(c.Op(0))}] = claim
 			if m.visits {
-				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the row belongs to no resource
+				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the claim belongs to no resource
 			} else {
 				m.begin(&c, claim, c.Op(1), c.Op(2), c.Op(3))
 			}
@@ -236,7 +237,7 @@ func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&m.out)
 }
 
-// unitAmount holds the float64 bits of 1, the amount of claims that visits become.
+// unitAmount is the number 1 as float64 bits: the amount of claims that were visits.
 var unitAmount = math.Float64bits(1)
 
 // id returns a new id of a claim.

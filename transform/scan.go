@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// stage changes the events of one scan, which pass through it.
+// stage changes the events of one scan as they pass through it.
 type stage interface {
 	// batch processes events, and delivers the result to out.
 	batch(b *trace.Batch, out format.Sink) error
@@ -19,20 +19,21 @@ type stage interface {
 	links(l []trace.Link) []trace.Link
 }
 
-// transform is the part of a transform that is the same for all scans.
+// transform is the part of a transform that all of its scans share.
 type transform interface {
 	// Defs returns the definitions of the changed trace.
 	Defs() *trace.Definitions
-	// Prepare prepares the unchanged trace, and collects what the transform needs before a scan.
+	// Prepare prepares the original trace, and collects the data that the transform needs before a
+	// scan.
 	Prepare(ctx context.Context) error
-	// events returns the events of the unchanged trace.
+	// events returns the events of the original trace.
 	events() format.Events
-	// begin begins a scan. It returns the stage through which the events pass, and the selection of
-	// the unchanged trace that must be read. sink is the sink to which the events finally go.
+	// begin begins a scan. It returns the stage through which the events pass, and the selection to
+	// read from the original trace. sink is the final destination of the events.
 	begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error)
 }
 
-// transformed implements [format.Events] for the events of a trace after a transform.
+// transformed implements [format.Events] for a trace after a transform.
 type transformed struct{ transform }
 
 // Scan delivers the events after the transform.
@@ -48,8 +49,8 @@ func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format
 	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel delivers the events after the transform. It uses several goroutines if the transform is a
-// [localTransform] and no links are selected, and otherwise one.
+// ScanParallel delivers the events after the transform. If the transform is a [localTransform] and no
+// links are selected, it uses several goroutines, otherwise one.
 func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	t, ok := x.transform.(localTransform)
 	if !ok || sel.Links != trace.NoLinks {
@@ -69,16 +70,19 @@ func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begi
 	})
 }
 
-// localTransform is implemented by transforms whose stages process each location independently of the others if no
-// links are selected. Several goroutines can then process different locations, each with a stage of its own.
+// localTransform is implemented by transforms whose stages treat each location independently of the
+// others if no links are selected. For them, several goroutines can work on different locations, each
+// with its own stage.
 type localTransform interface {
 	// beginLocal is like transform.begin.
 	beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection)
-	// prepareLocal collects what the transform itself needs before a scan. The unchanged trace need not be prepared.
+	// prepareLocal collects the data that the transform itself needs before a scan. It does not prepare
+	// the original trace.
 	prepareLocal(ctx context.Context) error
 }
 
-// scanEach scans events in several goroutines. Each passes its events through a stage of its own to its sink.
+// scanEach scans events in several goroutines. Each of them passes its events through a stage of its
+// own to its sink.
 func scanEach(ctx context.Context, d format.Events, sel trace.Selection,
 	begin func() func(int) (stage, format.Sink)) error {
 	var mu sync.Mutex
@@ -114,7 +118,7 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan from which no more events are needed.
+// errSeen ends a scan of which no more events are needed.
 var errSeen = errors.New("all has been seen")
 
 // eachRow calls f for the rows of a scan until f returns false.
@@ -134,7 +138,7 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	return err
 }
 
-// scanThrough calls scan with a sink that passes everything through a stage to sink.
+// scanThrough calls scan with a sink that passes events and links through a stage to sink.
 func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
 	p := &stageSink{ctx: ctx, stage: s, sink: sink}
 	if err := scan(p); err != nil {
@@ -149,7 +153,7 @@ type sameDefinitions struct{ inner format.Events }
 // Defs returns the definitions of the trace.
 func (a *sameDefinitions) Defs() *trace.Definitions { return a.inner.Defs() }
 
-// events returns the events of the unchanged trace.
+// events returns the events of the original trace.
 func (a *sameDefinitions) events() format.Events { return a.inner }
 
 // Prepare prepares the trace.
@@ -158,12 +162,12 @@ func (a *sameDefinitions) Prepare(ctx context.Context) error { return a.inner.Pr
 // prepareLocal does nothing.
 func (a *sameDefinitions) prepareLocal(context.Context) error { return nil }
 
-// passThrough is embedded by stages that do not hold back events.
+// passThrough is embedded by stages that hold back no events.
 type passThrough struct{}
 
 func (passThrough) flush(context.Context, format.Sink) error { return nil }
 
-// stageSink is the sink in front of a stage.
+// stageSink is a sink that passes everything through a stage.
 type stageSink struct {
 	ctx     context.Context
 	stage   stage
@@ -185,7 +189,7 @@ func (p *stageSink) Links(l []trace.Link) error {
 	return p.sink.Links(l)
 }
 
-// flush flushes the stage, once.
+// flush flushes the stage. It does so only once.
 func (p *stageSink) flush() error {
 	if p.flushed {
 		return nil

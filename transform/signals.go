@@ -17,16 +17,17 @@ type AddedSignal struct {
 	Pieces     []AddedPiece // in time order
 }
 
-// AddedPiece is a linear piece of a signal, from Start at time From to End just before time To. Times are in ticks.
+// AddedPiece is a linear piece of a signal. It goes from the value Start at time From to the value End
+// just before time To. Times are in ticks.
 type AddedPiece struct {
 	From, To   int64
 	Start, End float64
 }
 
-// AddSignals adds signals to a trace, each with a location of its own. It adds them to the definitions of the trace,
-// which must be complete: the trace has been scanned. At equal times the added fragments come behind all other events
-// but values of counters. If counters is set, they are counters instead, with a value where each piece begins, for
-// formats without fragments.
+// AddSignals adds signals to a trace, each with a location of its own. It adds them to the definitions
+// of the trace. These must be complete, so the trace must have been scanned. At equal times, the added
+// fragments come after all other events except for values of counters. If counters is set, the signals
+// become counters, with a value at the begin of each piece. That is for formats without fragments.
 func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Events {
 	x := &signalAdder{sameDefinitions: sameDefinitions{d}}
 	defs := d.Defs()
@@ -73,13 +74,13 @@ func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Event
 	return transformed{x}
 }
 
-// counted returns the operands of a counter's value, which is the only one of its event.
+// counted returns the operands of a metric event with a single value.
 func counted(v float64) []uint64 { return []uint64{math.Float64bits(v), 0} }
 
 // signalAdder is a trace after [AddSignals].
 type signalAdder struct {
 	sameDefinitions
-	rows []addedRow // by location, and in time order
+	rows []addedRow // in the order of location and time
 }
 
 // addedRow is a fragment of a signal, or a value of a counter.
@@ -105,8 +106,8 @@ func (a *signalAdder) begin(sel trace.Selection, order format.Order, _ format.Si
 
 // addScan is one scan of a trace with added signals.
 type addScan struct {
-	rows  []addedRow // that have not been delivered
-	merge bool       // in time order
+	rows  []addedRow // rows that have not been delivered yet
+	merge bool       // deliver the events in the order of time
 	out   trace.Batch
 }
 

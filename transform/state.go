@@ -10,17 +10,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// open is a row that begins an interval, such as a region or a claim, that has not ended.
+// open is a row that begins an interval, such as a visit or a claim, which has not ended yet.
 type open struct {
 	kind trace.Kind
 	ref  uint32
 	time int64
-	seq  int64 // order of begins at the location
+	seq  int64 // position among the begins at the location
 	row  *row  // its operands and attributes; nil if it has none
 }
 
-// sendOf returns the time at which the send that a row completes was posted. ok is false if it is
-// unknown.
+// sendOf returns the time at which the send was posted that a row completes. ok is false if that time
+// is unknown.
 func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	l := s.rest[pairOf(x.Kind()).key(x)]
 	if len(l) == 0 {
@@ -29,16 +29,15 @@ func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	return l[len(l)-1].time, true
 }
 
-// stripAttributes removes the attributes of the innermost open region. These attributes describe a
-// message. The piece repeats the region's enter, and must not repeat the message.
+// stripAttributes removes the attributes of the innermost open visit. They describe a message. The
+// piece repeats the enter of the visit, but must not repeat the message.
 func (s *state) stripAttributes() {
 	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
 		s.regions[n-1].row = &row{ops: s.regions[n-1].row.ops}
 	}
 }
 
-// row has the operands and attributes of an event, which few events have, and its position in the
-// file.
+// row holds the operands and attributes of an event, and its position in the file. Few events have any.
 type row struct {
 	pos  int64
 	ops  []uint64
@@ -60,7 +59,7 @@ func keep(c *trace.Cursor) *row {
 	return r
 }
 
-// operands returns the operands, also of a nil row.
+// operands returns the operands. It returns none if the row is nil.
 func (r *row) operands() []uint64 {
 	if r == nil {
 		return nil
@@ -68,8 +67,8 @@ func (r *row) operands() []uint64 {
 	return r.ops
 }
 
-// add appends the row to a batch with the time t. It appends its position too, if all earlier rows
-// of the batch have one.
+// add appends the row to a batch, with the time t. It also appends the position of the row, if all
+// earlier rows of the batch have one.
 func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	b.Add(loc, t, o.kind, o.ref)
 	if o.row == nil {
@@ -86,17 +85,17 @@ func (o *open) add(b *trace.Batch, loc uint32, t int64) {
 	}
 }
 
-// pairing describes how events of a kind form pairs: a begin and an end with the same key belong
-// together.
+// pairing describes how events of a kind form pairs: a begin and an end belong together if their keys
+// are equal.
 type pairing struct {
-	class int8 // 0 for kinds that are neither begins nor ends
+	class int8 // 0 for kinds that neither begin nor end an interval
 	ends  bool
-	// ref is set if the reference is part of the key. op is the operand that is part of the key, or
-	// -1.
+	// ref states whether the reference is a part of the key. op is the index of the operand that is a
+	// part of it, or -1.
 	ref bool
 	op  int8
-	// close is set for kinds that begin intervals: it is the kind of row that ends such an interval. It is
-	// not set if the ending row needs other data than the key.
+	// close is set for kinds that begin an interval. It is the kind of the row that ends the interval,
+	// if such a row can be made from the key alone.
 	close trace.Kind
 }
 
@@ -145,12 +144,12 @@ func pairOf(k trace.Kind) *pairing {
 	return &pairs[trace.NoKind]
 }
 
-// key is equal for a begin and its end.
+// key is equal for a begin and the end that belongs to it.
 type key struct {
 	class int8
 	ref   uint32
 	op    uint64
-	pos   int64 // position of the line of a claim
+	pos   int64 // position in the file of the line of a claim
 }
 
 // key returns the key of the current row.
@@ -165,17 +164,17 @@ func (p *pairing) key(c *trace.Cursor) key {
 	return k
 }
 
-// state has the open rows of a location. It uses 40 bytes per region, and about 200 bytes for each
+// state holds the open rows of a location. It uses 40 bytes per visit, and about 200 bytes for each
 // other open row.
 type state struct {
 	seq     int64
-	regions []open // index of regions
+	regions []open // finds visits by region
 	among   openset.Index[uint32]
 	rest    map[key][]open
 	byLine  bool // see trace.Definitions.ClaimLines
 }
 
-// take processes a row: it opens the interval that the row begins, or closes the one that it ends.
+// take handles a row: it opens the interval that the row begins, or closes the interval that it ends.
 // matched is false for an end without a begin.
 func (s *state) take(c *trace.Cursor) (matched bool) {
 	k := c.Kind()
@@ -230,8 +229,8 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	return true
 }
 
-// list returns the open rows in the order of begins, except sends that are not complete, which
-// would become additional messages.
+// list returns the open rows in the order of their begins. It leaves out sends that are not complete,
+// because a piece that repeated them would have additional messages.
 func (s *state) list() []open {
 	var l []open
 	for i := range s.regions {
@@ -248,7 +247,7 @@ func (s *state) list() []open {
 	return l
 }
 
-// clone returns a copy of the state. Both share the rows, which are never changed.
+// clone returns a copy of the state. Both share the rows, which never change.
 func (s *state) clone() *state {
 	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(),
 		rest: maps.Clone(s.rest), byLine: s.byLine}

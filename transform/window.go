@@ -7,9 +7,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// SelectWindow returns the events of a trace in a window, and the links with both ends in it.
-// Unlike [Cut], it does not begin again or end what is open at its borders, so that messages and
-// visits can lack their other end. If the format can seek, the cost is that of the window.
+// SelectWindow returns the events of a trace in a window, and the links with both ends in it. Unlike
+// [Cut], it neither repeats the begin of an interval that is open at the start of the window nor ends
+// one at its end. Therefore messages and visits may lack their other end. If the format can seek, the
+// cost is that of the window.
 func SelectWindow(d format.Events, w trace.Window) format.Events {
 	return &windowEvents{sameDefinitions{d}, w}
 }
@@ -20,9 +21,9 @@ type windowEvents struct {
 	window trace.Window
 }
 
-// selection returns the selection in the whole trace.
+// selection returns the selection for the whole trace.
 func (b *windowEvents) selection(sel trace.Selection) trace.Selection {
-	if sel.Stacks { // open regions from before the window must not be delivered
+	if sel.Stacks { // visits that are open at the start of the window must not be delivered
 		sel.From, sel.Stacks = b.window.From, false
 	}
 	sel.From, sel.To = max(sel.From, b.window.From), min(sel.To, b.window.To)
