@@ -13,7 +13,7 @@ import (
 
 // AnonymizeOptions are the settings of [Anonymize].
 type AnonymizeOptions struct {
-	// Keep reports whether a name is to be kept. Nil keeps none.
+	// Keep reports whether to keep a name. A nil Keep keeps none.
 	Keep func(name string) bool
 	// Replaced, if it is not nil, is called once for each name that is replaced, with its
 	// replacement, in the order in which the names are first replaced.
@@ -69,7 +69,7 @@ func (x *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
 	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
 		slices.Contains(ioParadigms, lower)
-	// A keyword stays even if an equal text elsewhere was replaced.
+	// A keyword stays, even if an equal text in another place was replaced.
 	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
@@ -79,7 +79,7 @@ func (x *anonymizer) rename(text string, word bool) string {
 	return x.text(trace.StringValue(text)).Str
 }
 
-// anonymized is a trace whose names are replaced.
+// anonymized is a trace with replaced names.
 type anonymized struct {
 	*rewritten
 	x *anonymizer
@@ -102,14 +102,14 @@ func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 // anonymizer assigns replacements to names.
 type anonymizer struct {
 	AnonymizeOptions
-	// names has the replacement of each name, and counts the number of replacements by type.
+	// names maps each name to its replacement, and counts the replacements of each type.
 	names  map[string]string
 	counts map[string]int
 	words  bool // attributes of definitions are those of the trace's own format
 }
 
-// name returns the replacement of the name s of a definition. Parameter thing is the type of the
-// definition, such as "region".
+// name returns the replacement of the name s of a definition. thing is the type of the definition, such
+// as "region".
 func (x *anonymizer) name(thing, s string) string {
 	if s == "" || x.Keep != nil && x.Keep(s) {
 		return s
@@ -156,29 +156,29 @@ func (x *anonymizer) values(b *trace.Batch) {
 	}
 }
 
-// keywordAttributes are the attributes of definitions whose values are keywords in OTF, OTF2 or
+// keywordAttributes lists the attributes of definitions whose values are keywords in OTF, OTF2 or
 // Pallas.
 var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence",
 	"scope", "role", "color", "unit", "class", "domain"}
 
 // attrs replaces the texts in attributes of a definition.
 func (x *anonymizer) attrs(l []trace.Attr) {
-	for i := range l { // l belongs to the copy that definer has made
+	for i := range l { // definer has made this copy of l, so it can be changed
 		if !x.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
 			l[i].Value = x.text(l[i].Value)
 		}
 	}
 }
 
-// paradigms are the groups of regions that do not identify the program.
+// paradigms lists the groups of regions that do not identify the program.
 var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem",
 	"sampling", "measurement system", "io", "unknown"}
 
-// ioParadigms are the interfaces of I/O by the names that OTF2 recommends.
+// ioParadigms lists the interfaces for I/O, by the names that OTF2 recommends.
 var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5",
 	"adios"}
 
-// groupKinds are the kinds of location groups that do not identify the machine.
+// groupKinds lists the kinds of location groups that do not identify the machine.
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
 	"group", "time series"}
 
@@ -237,7 +237,7 @@ func (x *anonymizer) edit(t table, v any) {
 	}
 }
 
-// id removes an id that is not a number, since it can be a name.
+// id removes an id that is not a number, because such an id may be a name.
 func (x *anonymizer) id(id *string) {
 	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
 		*id = ""

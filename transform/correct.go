@@ -11,11 +11,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correct corrects the times of a trace. It maps the events of each location, the times in their
-// operands, and the ends of links by the curve of the location. The order of a location's events
-// does not change. The order across locations is computed anew: by merging streams if the trace is
-// a [format.Streamer], and otherwise by sorting with the given number of bytes of memory (0 means
-// 64 MiB) and a temporary file. Correct returns an error if the correction is for a clock with
+// Correct corrects the times of a trace. It maps the times of events, the times in their operands, and
+// the ends of links by the curve of the location to which they belong. The order of the events of a
+// location does not change. The order across locations is computed again: by merging streams if the
+// trace is a [format.Streamer], and otherwise by sorting with the given number of bytes of memory (0
+// means 64 MiB) and a temporary file. Correct returns an error if the correction is for a clock with
 // other ticks, or names no location of the trace.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
@@ -48,7 +48,7 @@ type correct struct {
 // Scan delivers the events in the order of the corrected times, or by location.
 func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(c.Defs(), sel, sink)
-	inner := everything(sel) // all times, since the uncorrected times differ from those of sel
+	inner := everything(sel) // all times, because a corrected time in sel may have any original time
 	inner.NoEvents = sel.NoEvents
 	x := &correctScan{correct: c}
 	through := func(s stage) error {

@@ -19,7 +19,7 @@ type Correction struct {
 	// Clock is the clock of all times, before and after the correction. Only its ticks per second
 	// matter.
 	Clock trace.Clock
-	// Locations has the curves by the locations' ids in the file.
+	// Locations maps the ids of locations in the file to their curves.
 	Locations map[string]Curve
 }
 
@@ -63,7 +63,7 @@ func (c Curve) At(t int64) int64 {
 	return int64(uint64(a.True) + q)
 }
 
-// shift returns t plus the distance by which the curve moves p.
+// shift returns t moved by the distance by which the curve moves p.
 func shift(t int64, p Point) int64 {
 	d := p.True - p.Read
 	if (d > 0) != (p.True > p.Read) && d != 0 {
@@ -119,7 +119,8 @@ func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	if err := d.Decode(&f); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without names of Go types
+			// the message without the names of Go types
+			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset)
 		}
 		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)
 	}

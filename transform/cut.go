@@ -71,11 +71,11 @@ func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format
 type cut struct {
 	sameDefinitions
 	window              trace.Window
-	flows               flows // messages in transit at the begin of the window, between selected locations
+	flows               flows // messages between selected locations in transit at the begin of the window
 	prepared            bool
-	began, posted, ends uint32 // the attributes that the cut adds
-	// border has the open regions, claims and operations at the begin of the window, for locations with
-	// later events.
+	began, posted, ends uint32 // the attributes that the cut adds to events
+	// border holds the open regions, claims and operations at the begin of the window, for locations
+	// that have later events.
 	border byLocation[border]
 	claims map[claimStart]bool // claims that are open at the begin of the window
 }
@@ -83,24 +83,24 @@ type cut struct {
 // claimStart identifies a claim by its id and the time of its begin, in ticks.
 type claimStart struct{ id, time int64 }
 
-// border has the rows to repeat at a location: those of everything open at the begin of the window.
+// border holds the rows to repeat at a location: everything that is open at the begin of the window.
 type border struct {
 	state
-	messages []open // ends of messages in transit, or received before they are sent
+	messages []open // ends of messages that are in transit, or that are received before they are sent
 	spans    []open // rows with an end time that extend into the window
 }
 
-// empty reports whether no row has to be repeated.
+// empty reports whether there are no rows to repeat.
 func (b *border) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
-// list returns the rows to be repeated, in the order of their begins.
+// list returns the rows to repeat, in the order of their begins.
 func (b *border) list() []open {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
-// Prepare determines what is open at the begin of the piece.
+// Prepare finds everything that is open at the begin of the piece.
 func (c *cut) Prepare(ctx context.Context) error {
 	if c.prepared {
 		return nil
@@ -123,7 +123,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// attribute returns the attribute of events with a name, which it defines if needed.
+// attribute returns the event attribute with a name, which it defines if necessary.
 func attribute(d *trace.Definitions, name, doc string) uint32 {
 	for i := range d.Attributes.Len() {
 		if a := d.Attributes.At(uint32(i)); a.Name == name && a.Type == trace.String {
@@ -133,7 +133,7 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// before determines what is open at the begin of the window, from the trace up to there.
+// before finds everything that is open at the begin of the window. It reads the trace up to there.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
@@ -183,7 +183,7 @@ func (c *cut) before(ctx context.Context) error {
 	for _, loc := range ask {
 		l := c.border[loc]
 		if !goesOn[loc] {
-			// At a location without later events, what has no end ends with the location.
+			// If a location has no later events, its open intervals end at its last event.
 			l.state = state{}
 			if l.empty() {
 				c.border[loc] = nil
@@ -199,9 +199,9 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
-// findPending finds the sends or receives of the messages in transit at the begin of the window whose
-// other ends follow. They are the last ones of their flows, so that it reads growing times before the
-// window until it has all.
+// findPending finds the sends or receives of the messages that are in transit at the begin of the
+// window and whose other ends come later. They are the last ones of their flows. Therefore it reads
+// windows of growing length before the begin until it has found all of them.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
 	flows.begin()
 	if err := c.findOthers(ctx, flows); err != nil {
@@ -232,7 +232,8 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 	return nil
 }
 
-// prefix collects what is open at the begin of a piece, at the locations that one worker reads.
+// prefix collects everything that is open at the begin of a piece, at the locations that one worker
+// reads.
 type prefix struct {
 	from   int64
 	first  int64 // time of the first event, in ticks
@@ -270,15 +271,15 @@ func (p *prefix) batch(b *trace.Batch) error {
 	return nil
 }
 
-// span keeps a row that extends into the window. It replaces an earlier one with the same kind and
-// reference, except a marker.
+// span keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
+// the same kind and reference.
 func (l *border) span(x *trace.Cursor) {
 	l.spans = slices.DeleteFunc(l.spans,
 		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
 }
 
-// endOf returns the end time of a row. ok is false if its kind has none.
+// endOf returns the end time of a row. ok is false if rows of its kind have no end time.
 func endOf(x *trace.Cursor) (end int64, ok bool) {
 	switch x.Kind() {
 	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
@@ -294,9 +295,9 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsOn reports whether a scan also reads the next event of each location after its times, to
-// find out which locations continue. In formats with large blocks or grammars this takes less time
-// than another scan.
+// readsOn reports whether a scan also reads the next event of each location after its times, to find
+// out which locations continue. For formats with large blocks or grammars, this takes less time than
+// another scan.
 func (c *cut) readsOn() bool { return c.inner.Defs().CheapNext }
 
 // readOn extends a selection to the next event of each location after its times, if readsOn returns
@@ -306,13 +307,13 @@ func (c *cut) readOn(sel *trace.Selection) {
 		return
 	}
 	if sel.Enough = sel.To; sel.To == 0 {
-		sel.Enough = 1 // 0 would select everything
+		sel.Enough = 1 // 0 would select all events
 	}
 	sel.To = math.MaxInt64
 }
 
-// goingOn returns which of the locations in ask have events from time from on. The map later has
-// the locations with events after the times of a scan that readOn has extended.
+// goingOn returns which of the locations in ask have events from time from on. later holds the
+// locations that have events after the times of a scan that readOn has extended.
 func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
 	if c.readsOn() {
 		return later, nil
@@ -320,8 +321,8 @@ func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, as
 	return hasLaterEvents(ctx, c.inner, from, ask)
 }
 
-// hasLaterEvents returns which of the given locations have events from time from on. It reads
-// growing windows, so that it reads little of a location that continues soon.
+// hasLaterEvents returns which of the given locations have events from time from on. It reads windows
+// of growing length, so it reads little if the locations continue soon.
 func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
@@ -392,14 +393,14 @@ type cutScan struct {
 	marks   []mark // rows of the current batch that get PostedAttribute
 }
 
-// mark is a row that completes a send from before the piece.
+// mark is a row that completes a send that was posted before the piece.
 type mark struct {
 	row   int
 	began int64
 }
 
-// lateSamples is a range of samples that extends into the piece, and whose first sample there is
-// after the begin of the piece.
+// lateSamples is a range of samples that extends into the piece. Its first sample inside the piece
+// comes after the begin of the piece.
 type lateSamples struct {
 	loc   uint32
 	time  int64
@@ -407,14 +408,14 @@ type lateSamples struct {
 	open  open
 }
 
-// cutState has the open rows of a location, valid if begun is set.
+// cutState holds the open rows of a location. It is valid if begun is set.
 type cutState struct {
 	state
 	begun bool
 }
 
-// at returns the state of a location. The first call for a location opens the regions that are open at the
-// begin of the piece.
+// at returns the state of a location. At the first call for a location, it delivers the rows that are
+// repeated at the begin of the piece.
 func (s *cutScan) at(loc uint32) (*cutState, error) {
 	x := s.states.at(loc)
 	if x.begun {
@@ -423,7 +424,7 @@ func (s *cutScan) at(loc uint32) (*cutState, error) {
 	return x, s.reopen(loc)
 }
 
-// reopen delivers the rows that are repeated at the begin of the piece at a location.
+// reopen delivers the rows of a location that are repeated at the begin of the piece.
 func (s *cutScan) reopen(loc uint32) error {
 	x := s.states.at(loc)
 	if x.begun {
@@ -457,7 +458,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	return s.clipped(&s.reopens)
 }
 
-// catchUp delivers the late ranges of samples that come before a row of location loc at time t.
+// catchUp delivers the late ranges of samples that come before a row at location loc and time t.
 func (s *cutScan) catchUp(loc uint32, t int64) error {
 	for i := 0; i < len(s.late); {
 		x := s.late[i]
@@ -476,7 +477,7 @@ func (s *cutScan) catchUp(loc uint32, t int64) error {
 	return nil
 }
 
-// clipped delivers a batch. It clips rows that extend over the end of the piece.
+// clipped delivers a batch after clipping the rows that extend over the end of the piece.
 func (s *cutScan) clipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
@@ -527,7 +528,7 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 	return s.gather.flush()
 }
 
-// batch delivers the rows in the window, and keeps track of what they open.
+// batch delivers the rows in the window, and keeps track of the intervals that they open.
 func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.inside(b)
@@ -546,7 +547,7 @@ func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	return c.flush()
 }
 
-// has reports whether a time is in the piece.
+// has reports whether a time lies in the piece.
 func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
@@ -569,7 +570,7 @@ func (s *cutScan) inside(b *trace.Batch) error {
 	if len(s.late) == 0 {
 		return s.clipped(b)
 	}
-	s.marks = s.marks[:0] // a trace cannot have both samples and messages
+	s.marks = s.marks[:0] // no trace has both samples and messages
 	for x = b.Cursor(); x.Next(); {
 		if err := s.catchUp(x.Location(), x.Time()); err != nil {
 			return err
@@ -583,15 +584,15 @@ func (s *cutScan) inside(b *trace.Batch) error {
 	return nil
 }
 
-// flush delivers the repeated rows of locations without events in the piece, and ends what is open
-// at the end of the piece.
+// flush delivers the repeated rows of locations that have no events in the piece. It then ends
+// everything that is open at the end of the piece.
 func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	for loc := range s.border {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
 		}
 	}
-	s.ordered = true // the late ranges of all locations now come in time order
+	s.ordered = true // from here on, the late ranges of all locations come in the order of time
 	if err := s.catchUp(0, math.MaxInt64); err != nil {
 		return err
 	}
@@ -658,8 +659,8 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// end reports whether an end of a link is in the piece. It clips an end at a claim that extends
-// into the piece.
+// end reports whether an end of a link lies in the piece. If it is at a claim that extends into the
+// piece, end moves it to the part of the claim in the piece.
 func (s *cutScan) end(e *trace.End) bool {
 	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true

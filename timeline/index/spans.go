@@ -80,7 +80,7 @@ type innerBegins struct {
 	start []int64
 }
 
-// reset removes all begins at the start of a block.
+// reset forgets all begins, at the start of a block.
 func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
 
 // add returns the begin of the first span directly inside of a span, given the depth and end of the
@@ -255,9 +255,9 @@ type spanTrack struct {
 	depths []int64
 }
 
-// newSpanTrack returns a new track. It allocates the buffers immediately, because a trace may have many
-// tracks of few spans. The tracks of a trace resemble each other, so the buffers get the sizes that the
-// track like has needed so far.
+// newSpanTrack returns a new track. Its buffers have the sizes that the track like has needed so far,
+// because the tracks of a trace resemble each other. They are allocated at once, because a trace may
+// have many tracks with few spans.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	size, deep := 16, 8
 	if like != nil {
@@ -281,14 +281,14 @@ func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	}
 }
 
-// reset reuses a track that has ended for other spans.
+// reset prepares an ended track for other spans.
 func (t *spanTrack) reset(kind TrackKind) {
 	t.entry, t.kind, t.group = &trackEntry{}, kind, 0
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that has ended. behind is the number of spans that are open after it. add reports
-// whether the block is full, so that the caller must write it.
+// add adds a span that has ended. behind is the number of spans that are open after it. add returns
+// whether the block is full. If it is, the caller must write the block.
 func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
@@ -316,8 +316,8 @@ func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	return nil
 }
 
-// block writes the collected spans and adds up their sums. Afterwards, decoded, they are in
-// p.levels.last.
+// block writes the collected spans and adds up their sums. After that, p.levels.last has the decoded
+// spans.
 func (t *spanTrack) block(p *packer, stack []openSpan) error {
 	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)

@@ -21,7 +21,7 @@ type TileRequest struct {
 	// Beyond is the number of ticks by which the columns extend beyond To, if that is math.MaxInt64.
 	Beyond uint64
 	Width  int // pixel columns, at most MaxWidth
-	Depths int // largest number of depths that are drawn of a track
+	Depths int // greatest number of depths to draw of a track
 }
 
 // MaxWidth is the largest width of a tile.
@@ -66,9 +66,9 @@ func lastTick(to int64) int64 {
 	return to - 1
 }
 
-// Tile is the picture of some tracks in some pixel columns. Column c shows the times from From +
-// c·(To−From)/Width up to those of the next column. The runs of a strip are in the order of X and
-// do not overlap.
+// Tile is a picture of some tracks in some pixel columns. Column c shows the times from From +
+// c·(To−From)/Width up to those of the next column. The runs of a strip are in the order of X and do
+// not overlap.
 type Tile struct {
 	Width  int
 	Strips []Strip
@@ -85,8 +85,8 @@ type Tile struct {
 	Offset []uint8
 	Flags  []uint8
 
-	// The following slices hold, for each cell of a curve: the column, the extremes in it, and the
-	// first and last value.
+	// Slices with an element for each cell of a curve: the column, the least and the greatest value in
+	// it, and the first and the last value.
 	CurveX                []uint16
 	Min, Max, First, Last []float32
 }
@@ -148,7 +148,7 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// allocate replaces the strips, runs and cells by zeroed ones.
+// allocate gives the tile zeroed strips, runs and cells.
 func (t *Tile) allocate(strips, runs, cells int) {
 	t.Strips = make([]Strip, strips)
 	t.Region, t.X, t.N = make([]uint32, runs), make([]uint16, runs), make([]uint16, runs)
@@ -244,7 +244,7 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 			}
 		}
 	})
-	// These are the positions of the parts.
+	// Positions of the parts in the tile.
 	type begin struct{ strips, runs, cells int }
 	at := make([]begin, n+1)
 	for i, p := range made {
@@ -283,8 +283,8 @@ func forEach(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// scratch holds the memory into which blocks are read. It is reused for other queries, because
-// collecting it as garbage would take longer than reading.
+// scratch holds memory for blocks. It is reused by other queries, because garbage collection would take
+// longer than reading.
 type scratch struct {
 	reader
 	b, before spanBlock
@@ -319,7 +319,7 @@ type tiler struct {
 	x   *Index
 	q   *TileRequest
 	out *tilePart
-	// blur is the largest length of the buckets of the lowest level, in pixels.
+	// blur is the greatest length that the buckets of the lowest level may have, in pixels.
 	blur float64
 }
 
@@ -327,7 +327,7 @@ func (t *tiler) track(track int) error {
 	e, q := t.x.dir.Tracks[track], t.q
 	depths := min(q.Depths, e.Depth)
 	pixel := float64(q.ticks()) / float64(q.Width)
-	// The rows whose spans themselves are needed are filled together, with one pass over the spans.
+	// Rows that need the spans themselves are filled together, in one pass over the spans.
 	rows, exact := t.rows(depths, q), false
 	for d, row := range rows {
 		var levels []levelEntry
@@ -392,10 +392,10 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 	return nil
 }
 
-// spans calls f for the spans of a track that overlap [from, to]. First come the spans that have
-// ended by the end of the last block read, in the order of their ends; then those that are open
-// after it, from the outermost to the innermost. The end of the latter, which is unknown, is
-// replaced by a time after the window.
+// spans calls f for the spans of a track that overlap [from, to]. First come the spans that have ended
+// by the end of the last block that is read, in the order of their ends. Then come the spans that are
+// open after it, from the outermost to the innermost. The end of these is unknown, so f gets a time
+// after the window in its place.
 func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {

@@ -36,8 +36,8 @@ type share struct {
 	part   float64
 }
 
-// spanEdge is the share of a column that a wide span overlaps without occupying it. The span
-// occupies columns beside this one. at is the number of the column.
+// spanEdge is the part of a column that a wide span overlaps without occupying the column. The span
+// occupies the column next to it. at is the number of the column.
 type spanEdge struct {
 	share
 	at   int
@@ -98,13 +98,13 @@ func (r *raster) span(s *Span) {
 	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Band}
 }
 
-// edge adds to the current column the share that a wide span beside it overlaps.
+// edge adds the part that a wide span next to the current column overlaps.
 func (r *raster) edge(e *spanEdge) {
 	r.hold(e.part, e.band)
 	r.addShare(e.region, e.part)
 }
 
-// bucket draws the equal buckets u of a level, which last from start to end.
+// bucket draws equal buckets of a level, which last from start to end. u describes them.
 func (r *raster) bucket(start, end int64, u *run) {
 	const in255 = 1.0 / math.MaxUint8
 	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.band)
@@ -115,7 +115,7 @@ func (r *raster) bucket(start, end int64, u *run) {
 func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band) {
 	first, last := min(int(a), r.width-1), int(b) // a span at math.MaxInt64 may begin at the edge
 	if float64(last) < b || last <= first {
-		last++ // the interval overlaps the next column too, or has no duration
+		last++ // the interval also overlaps the next column, or has no duration
 	}
 	last = min(last, r.width)
 	for p := max(first, r.next); p < last; p++ {

@@ -12,7 +12,7 @@ import (
 // piece, a sample a, or the polynomial a + b·u + c·u² from time to end. u is the number of the
 // signal's units since time.
 type piece struct {
-	time, end int64 // end is only used for polynomials
+	time, end int64 // end is used only for polynomials
 	a, b, c   float64
 }
 
@@ -125,8 +125,8 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	if n == 0 || extent < 0 {
 		return nil
 	}
-	// Each bucket of the lowest level is a column of a plot of the whole curve. There may be many
-	// columns, so that they are plotted in several windows.
+	// Each bucket of the lowest level is a column in a plot of the whole curve. There may be many
+	// columns, so they are plotted in several windows.
 	wide := bucketLength(extent, n/perBucket)
 	count := extent/wide + 1
 	lvl := curveLevel{width: wide}

@@ -11,9 +11,9 @@ import (
 // verifyPiece is the number of bytes that Verify holds at a time.
 const verifyPiece = 256 << 10
 
-// Verify reads the whole file and compares all checksums. It needs a buffer of 256 KiB and eight
-// bytes for each block. If the content is wrong, the error wraps [ErrDamaged]. Open only checks the
-// directory, because reading the whole file takes time proportional to its size.
+// Verify reads the whole file and compares all checksums. It needs a buffer of 256 KiB and eight bytes
+// for each block. If a checksum is wrong, the error wraps [ErrDamaged]. Open checks only the directory,
+// because a check of the whole file takes time in proportion to its size.
 func (x *Index) Verify(ctx context.Context) error {
 	buf := make([]byte, verifyPiece)
 	for i, b := range x.dir.blocks() {
