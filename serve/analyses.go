@@ -21,8 +21,9 @@ import (
 // This file has the answers that need the trace's events and not only the index.
 
 type nodeFact struct {
-	Region    int           `json:"region"`
-	Call      int           `json:"call"` // the region of the trace, also if attribute values take the place of regions
+	Region int `json:"region"`
+	// the region in the trace, even if the values of an attribute take the place of regions
+	Call      int           `json:"call"`
 	Name      string        `json:"name"`
 	Count     int64         `json:"count"`
 	Inclusive sum           `json:"inclusive"`
@@ -84,8 +85,8 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			nodes = all.Result()
 			if e.config.renames() {
-				// The page cannot distinguish regions of the same name here, because it has no list
-				// of these regions.
+				// Regions with the same name must be one row here, because the page has no list of the
+				// regions of this answer.
 				names := defs.RegionNames(opt.Rows)
 				for i := range nodes {
 					if r := nodes[i].Region; int(r) < len(names) {
@@ -108,14 +109,14 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// newTreeAnswer turns a list of call paths into a tree. It keeps the limit paths with the most
-// inclusive time. If color is set, attribute values take the place of regions in the other answers,
-// so that the paths get no region number. visited converts the longest visit of a path for the
+// newTreeAnswer converts a list of call paths to a tree. It keeps the `limit` paths with the most
+// inclusive time. If color is set, the values of an attribute take the place of regions in the other
+// answers, and the paths get no region number. visited converts the longest visit of a path for the
 // answer.
 func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
-	// Paths with more than least are kept, and of the paths with exactly least the first alike
-	// ones.
+	// Keep the paths with more inclusive time than least. alike is the number of paths with exactly that
+	// time that are kept, too.
 	least, alike := trace.TicksOf(math.MinInt64), 0
 	if len(nodes) > limit {
 		times := make([]trace.Ticks, len(nodes))
@@ -127,7 +128,8 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 		more := sort.Search(len(times), func(i int) bool { return times[i].Cmp(least) > 0 })
 		alike = limit - (len(times) - more)
 	}
-	nodeOf := make([]*nodeFact, len(nodes)) // by path; for an omitted path, that of the nearest kept path above
+	// by path; for an omitted path, the node of the nearest path above it that is kept
+	nodeOf := make([]*nodeFact, len(nodes))
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
@@ -197,8 +199,8 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// structureDepth is the depth to which call trees are printed. The command `weft structure` prints
-// the same.
+// structureDepth is the depth down to which call trees are printed. It is the same as in the command
+// `weft structure`.
 const structureDepth = 8
 
 func structureText(e *entry, _ *params) func(context.Context) (any, error) {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// answerCache computes answers that take long, and keeps the latest ones. Requests for the same
-// answer share one computation, and only a limited number of computations run at a time.
+// answerCache computes answers that take long, and keeps the last ones. Requests for the same answer
+// share one computation, and the number of computations at a time is limited.
 type answerCache struct {
 	ctx   context.Context
-	start func(func()) bool // runs a function in the background; returns false once the server is closed
+	start func(func()) bool // runs a function in the background; returns false if the server is closed
 	slots chan struct{}
-	limit int // largest size of the kept answers together, in bytes
+	limit int // limit on the total size of the answers that are kept, in bytes
 
 	mu      sync.Mutex
 	running map[string]*pendingAnswer
@@ -20,10 +20,10 @@ type answerCache struct {
 	bytes   int
 	clock   int64 // incremented with each use
 
-	queueTime time.Duration // the constant queueTime; shorter in tests
+	queueTime time.Duration // the constant queueTime, except in tests
 }
 
-// pendingAnswer is an answer whose computation has begun or waits for its turn.
+// pendingAnswer is an answer that is being computed, or whose computation waits for its turn.
 type pendingAnswer struct {
 	waiting int
 	cancel  context.CancelFunc
@@ -32,14 +32,14 @@ type pendingAnswer struct {
 	err     error
 }
 
-// cachedAnswer is an answer that was computed before.
+// cachedAnswer is an answer that has been computed.
 type cachedAnswer struct {
 	value []byte
 	used  int64
 }
 
-// queueTime is the time for which an answer waits for its turn. After it, the client is asked to
-// retry.
+// queueTime is how long a computation may wait for its turn. After that, the client is asked to try
+// again.
 const queueTime = 5 * time.Second
 
 // get returns the answer with a name. It calls f to compute the answer if it is neither cached nor
@@ -76,7 +76,8 @@ func (a *answerCache) get(ctx context.Context, name string, f func(context.Conte
 	}
 }
 
-// leave removes a request that waits for r. The computation is cancelled if no other request waits.
+// leave removes a request that waits for r. If no other request waits for r, it cancels the
+// computation.
 func (a *answerCache) leave(name string, r *pendingAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +117,7 @@ func (a *answerCache) make(ctx context.Context, name string, r *pendingAnswer,
 	close(r.done)
 }
 
-// keep stores an answer, and removes those that were used least recently.
+// keep stores an answer. It removes the answers that have not been used for the longest time.
 func (a *answerCache) keep(name string, value []byte) {
 	if len(value) > a.limit/4 {
 		return

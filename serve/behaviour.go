@@ -11,22 +11,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxDifferences is the largest length of lists of differences and of names of objects. maxClasses
-// is the largest number of classes in an answer, and maxClaims that of the claims that represent one.
+// maxDifferences is the largest length of the lists of differences and of names of objects. maxClasses
+// is the largest number of classes in an answer. maxClaims is the largest number of claims that
+// represent a class.
 const (
 	maxDifferences = 100
 	maxClasses     = 500
 	maxClaims      = 500
 )
 
-// behaviourAnswer holds the classes of objects of a trace, the rare ones first.
+// behaviourAnswer holds the classes of objects in a trace, with the rare ones first.
 type behaviourAnswer struct {
 	// Missing is the reason why there are no classes, or "".
 	Missing string      `json:"missing"`
 	Objects int64       `json:"objects"`
 	Claims  int64       `json:"claims"`
 	Classes []classFact `json:"classes"`
-	Left    int         `json:"left"`  // number of classes that are left out
+	Left    int         `json:"left"`  // number of classes that the answer leaves out
 	Usual   int         `json:"usual"` // index of the class with the most objects, or -1
 }
 
@@ -36,15 +37,15 @@ type classFact struct {
 	Names          []string       `json:"names"`
 	Claims         int64          `json:"claims"`
 	Usual          int64          `json:"usual"`
-	Nearest        int            `json:"nearest"` // -1 if unknown
+	Nearest        int            `json:"nearest"` // -1 if it is unknown
 	Distance       int64          `json:"distance"`
 	Difference     differenceFact `json:"difference"`
-	// Shown has the first claims of the representative.
+	// Shown holds the first claims of the representative.
 	Shown []claimFact `json:"shown"`
 }
 
-// differenceFact has the differences between two lists of claims: First is missing in the second list, and
-// Second in the first.
+// differenceFact holds the differences between two lists of claims. The second list lacks the claims in
+// First, and the first list those in Second.
 type differenceFact struct {
 	First  sideFact `json:"first"`
 	Second sideFact `json:"second"`
@@ -62,7 +63,7 @@ type edgeFact struct {
 	To   claimFact `json:"to"`
 }
 
-// claimFact is a claim or call: its label with the number of its occurrence, and its place.
+// claimFact is a claim or call: its label with the number of the occurrence, and its place.
 type claimFact struct {
 	Label string `json:"label"`
 	Track int    `json:"track"`
@@ -80,7 +81,7 @@ type distanceAnswer struct {
 	Difference differenceFact `json:"difference"`
 }
 
-// claimOptions reads the parameters that choose claims and their labels.
+// claimOptions reads the parameters that select claims and their labels.
 func (p *params) claimOptions() (opt distance.Options) {
 	if s := p.values.Get("label"); s != "" {
 		opt.Labels = strings.Split(s, ",")
@@ -88,8 +89,8 @@ func (p *params) claimOptions() (opt distance.Options) {
 	return opt
 }
 
-// readClaims returns the claims in a window of a trace; a nil window is the whole trace. missing is the
-// reason why there are none, or "".
+// readClaims returns the claims in a window of a trace. A nil window stands for the whole trace. If
+// there are no claims, missing is the reason, else "".
 func readClaims(ctx context.Context, d *reader, w *trace.Window, opt distance.Options) (s *distance.Set, missing string,
 	err error) {
 	piece, err := cutWindow(ctx, d, w)
@@ -116,7 +117,7 @@ func readClaims(ctx context.Context, d *reader, w *trace.Window, opt distance.Op
 	return s, missing, nil
 }
 
-// attributeHint returns a hint at the attribute of a trace that is nearest to a name.
+// attributeHint returns a hint that names the attribute of a trace that is most similar to a name.
 func attributeHint(d *trace.Definitions, name string) string {
 	var names []string
 	for _, x := range d.Attributes.All() {
@@ -178,7 +179,7 @@ func regionsNamed(d *trace.Definitions, name string) map[uint32]bool {
 	return found
 }
 
-// fill takes the classes.
+// fill sets the fields of the answer from the classes.
 func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 	a.Objects, a.Claims = r.Objects, r.Claims
 	if len(r.Classes) == 0 {
@@ -190,7 +191,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 		}
 	}
 	usual := places.of(r.Classes[a.Usual].Representative)
-	// the usual class is among the last ones, and all others are compared with it
+	// keep the usual class, because all others are compared with it
 	a.Left = max(0, len(r.Classes)-maxClasses)
 	for i := range r.Classes {
 		c := &r.Classes[i]
@@ -211,12 +212,12 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 	}
 }
 
-// claimPlaces finds the claims that the nodes of differences stand for.
+// claimPlaces finds the claims that the nodes of differences represent.
 type claimPlaces struct {
 	v        *traceView
 	set      *distance.Set
 	track    func(at uint32) int
-	byObject map[uint32][]int32 // indexes into set.Claims; nil if all belong to one object
+	byObject map[uint32][]int32 // indexes into set.Claims; nil if all claims belong to one object
 	objects  map[string]uint32
 	labels   map[string]uint32
 }
@@ -240,10 +241,10 @@ func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls b
 	return x
 }
 
-// of returns the claims of an object, as indexes into those of the set.
+// of returns the claims of an object, as indexes into the claims of the set.
 func (x *claimPlaces) of(object string) []int32 { return x.byObject[x.objects[object]] }
 
-// claim returns a claim with a name.
+// claim converts a claim and gives it a name.
 func (x *claimPlaces) claim(i int32, name string) claimFact {
 	c := &x.set.Claims[i]
 	return claimFact{name, x.track(c.At), x.v.jsonTime(c.Start), x.v.jsonTime(c.End)}
@@ -258,7 +259,7 @@ func (x *claimPlaces) first(list []int32) []claimFact {
 	return out
 }
 
-// side returns the differences of one side, whose claims are in list.
+// side converts the differences on one side. list holds the claims of that side.
 func (x *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
 	type key struct {
 		label      uint32

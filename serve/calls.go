@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of lists of calls.
+// Limits for lists of calls.
 const (
 	maxCalls      = 10_000
 	defaultCalls  = 1000
@@ -39,12 +39,12 @@ type callsAnswer struct {
 	From  ticks      `json:"from"`
 	To    ticks      `json:"to"`
 	Calls []spanFact `json:"calls"`
-	// More is set if the limit has cut off calls.
+	// More is set if the list is longer than the limit.
 	More bool `json:"more"`
 }
 
-// call is a span of a track. length is, according to the request, the duration of the span or that
-// of its part in the window.
+// call is a span of a track. Depending on the request, length is the duration of the span, or the
+// duration of its part in the window.
 type call struct {
 	index.Span
 	track  int
@@ -57,10 +57,10 @@ func compareCalls(a, b call) int {
 		cmp.Compare(a.Depth, b.Depth))
 }
 
-// longestCalls keeps the most longest calls. It collects up to twice as many, and then sorts the
-// list and drops the shorter half.
+// longestCalls keeps the longest calls, as many as most. It collects up to twice as many, then sorts
+// the list and drops the second half.
 type longestCalls struct {
-	most  int
+	limit int
 	least int64
 	list  []call
 	more  bool
@@ -70,7 +70,7 @@ func (l *longestCalls) add(c call) {
 	if c.length < l.least {
 		return
 	}
-	if l.list = append(l.list, c); len(l.list) >= 2*l.most {
+	if l.list = append(l.list, c); len(l.list) >= 2*l.limit {
 		l.shorten()
 		l.least = max(l.least, l.list[len(l.list)-1].length)
 	}
@@ -78,13 +78,13 @@ func (l *longestCalls) add(c call) {
 
 func (l *longestCalls) shorten() {
 	slices.SortFunc(l.list, compareCalls)
-	if len(l.list) > l.most {
-		l.list, l.more = l.list[:l.most], true
+	if len(l.list) > l.limit {
+		l.list, l.more = l.list[:l.limit], true
 	}
 }
 
-// listCalls answers with the longest calls or claims of some regions in a window. According to the
-// parameter by, the length of a call is its whole duration, or the duration of its part in the
+// listCalls answers with the longest calls or claims of some regions in a window. The parameter by
+// determines whether the length of a call is its whole duration, or the duration of its part in the
 // window.
 func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, given, limit := p.regionList(), p.tracks(len(x.tracks)), int(p.number("limit", 1, maxCalls, defaultCalls))
@@ -100,7 +100,7 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	tracks := x.tracksOfKind(kind, given)
 	parts := make([]longestCalls, max(1, min(len(tracks), runtime.GOMAXPROCS(0))))
 	for i := range parts {
-		parts[i] = longestCalls{most: limit, least: least}
+		parts[i] = longestCalls{limit: limit, least: least}
 	}
 	err := forEachParallel(ctx, len(parts), len(tracks), func(worker, i int) error {
 		l := &parts[worker]
@@ -116,7 +116,7 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := longestCalls{most: limit}
+	all := longestCalls{limit: limit}
 	for i := range parts {
 		all.list, all.more = append(all.list, parts[i].list...), all.more || parts[i].more
 	}
@@ -130,17 +130,17 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 
 type adjacentAnswer struct {
 	Span   spanFact `json:"span"`
-	Number int64    `json:"number"` // position among all calls by start and then track; the first is 1
+	Number int64    `json:"number"` // position among all calls, ordered by start and then by track; the first is 1
 	Total  int64    `json:"total"`
 }
 
-// adjacentCall answers with the call of some regions that is next after, or last before, a time and
-// track. It considers all locations. The answer includes the position of the call among all calls
+// adjacentCall answers with the first call of some regions after a time and track, or with the last one
+// before them. It considers all locations. The answer includes the position of the call among all calls
 // of these regions.
 func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, at := p.regionList(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
-	none := int64(-1) // without a track, calls that start exactly at the time are skipped
+	none := int64(-1) // without a track, skip the calls that start exactly at the time
 	if forward {
 		none = int64(len(x.tracks))
 	}
@@ -217,7 +217,7 @@ func (x *traceIndex) callsUpTo(ctx context.Context, tracks []int, at int64, regi
 		if err := add(1, x.first, end); err != nil || end < math.MaxInt64 || at == end {
 			return err
 		}
-		return add(-1, end, end) // end is math.MaxInt64, the open end of a window
+		return add(-1, end, end) // end is math.MaxInt64, which stands for the open end of a window
 	})
 	total := int64(0)
 	for _, n := range counts {

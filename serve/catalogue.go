@@ -15,7 +15,7 @@ import (
 
 // catalogue is the list of traces that a server shows.
 type catalogue interface {
-	// all returns all traces. It may read the folder for that.
+	// all returns all traces. To do so, it may read the folder.
 	all() ([]*entry, error)
 	// find returns the trace with an id, or nil.
 	find(id string) *entry
@@ -61,11 +61,11 @@ func (g *fixedCatalogue) find(id string) *entry {
 const (
 	maxDepth       = 8               // nesting of folders
 	maxSeen        = 100_000         // files and folders to look at
-	maxTraces      = 2000            // largest number of listed traces
+	maxTraces      = 2000            // largest number of traces in a list
 	maxProbed      = 5000            // largest number of files with unknown extensions that are opened
-	listAge        = 5 * time.Second // age up to which a list is reused
+	listAge        = 5 * time.Second // a list up to this age is used again
 	probeHead      = 8 << 10         // bytes to read from a file
-	nameConfidence = 50              // the confidence that a format gets for an empty file with its extension
+	nameConfidence = 50              // the confidence of a format for an empty file with one of its extensions
 	minConfidence  = 90              // the confidence that a file with an unknown extension must reach
 )
 
@@ -76,7 +76,7 @@ type folderCatalogue struct {
 	root fs.FS
 
 	mu     sync.Mutex
-	at     time.Time // when the list was made
+	at     time.Time // time at which the list was made
 	list   []*entry
 	byID   map[string]*entry
 	probed map[string]probeResult
@@ -109,7 +109,7 @@ func (f *folderCatalogue) find(id string) *entry {
 	if e := f.byID[id]; e != nil {
 		return e
 	}
-	// The id may be from a time before the server was restarted.
+	// The id may come from a link that is older than the server.
 	f.walk()
 	return f.byID[id]
 }
@@ -120,7 +120,7 @@ func (f *folderCatalogue) all() ([]*entry, error) {
 	return f.list, f.walk()
 }
 
-// walk lists the folder anew if the list is older than listAge.
+// walk reads the list of the folder again if it is older than listAge.
 func (f *folderCatalogue) walk() error {
 	if time.Since(f.at) < listAge {
 		return nil
@@ -134,7 +134,7 @@ func (f *folderCatalogue) walk() error {
 			if name == "." {
 				return err
 			}
-			return nil // unreadable entries are left out
+			return nil // leave out entries that cannot be read
 		}
 		if seen++; seen > maxSeen || len(list) >= maxTraces {
 			return fs.SkipAll
@@ -151,7 +151,7 @@ func (f *folderCatalogue) walk() error {
 			}
 			return nil
 		}
-		st, err := fs.Stat(f.root, name) // of the target, if name is a symbolic link
+		st, err := fs.Stat(f.root, name) // the target, if name is a symbolic link
 		if err != nil || !st.Mode().IsRegular() {
 			return nil
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// configuration chooses attributes for the spans and rows of a trace. Each configuration has its own index.
-// An empty field keeps the regions, names or rows of the trace itself.
+// configuration states which attributes take the place of the spans and rows of a trace. Each
+// configuration has its own index. An empty field stands for the regions, names or rows of the trace
+// itself.
 type configuration struct {
 	color string // attribute whose values take the place of regions
 	label string // attribute whose values name spans
@@ -35,12 +36,13 @@ const (
 
 // Limits of configurations.
 const (
-	maxConfigurations = 8    // per trace; a new one evicts the least recently used one
+	maxConfigurations = 8    // for each trace; a new one removes the one that has not been used for the longest time
 	maxAttributeName  = 1000 // bytes
 	maxValues         = 4000 // bytes of the values of configuration.only
 )
 
-// String returns the end of the id of a trace with the configuration, without the first separator.
+// String returns the part of a trace's id that describes the configuration, without the first
+// separator.
 func (c configuration) String() string {
 	s := url.PathEscape(c.color)
 	if c.label != "" {
@@ -55,7 +57,7 @@ func (c configuration) String() string {
 	return s
 }
 
-// parseConfiguration reads what [configuration.String] returns.
+// parseConfiguration reads the text that [configuration.String] returns.
 func parseConfiguration(s string) (c configuration, ok bool) {
 	s, only, _ := strings.Cut(s, onlySeparator)
 	s, rows, _ := strings.Cut(s, rowsSeparator)
@@ -165,8 +167,9 @@ func (e *entry) configured(c configuration) (*entry, error) {
 	return x, nil
 }
 
-// evictConfiguration removes the entry of another configuration that was used least recently and is
-// not being indexed. It reports whether it has removed one. The caller must hold e.mu.
+// evictConfiguration removes the entry of another configuration: of those that are not being indexed,
+// the one that has not been used for the longest time. It returns whether it has removed one. The
+// caller must hold e.mu.
 func (e *entry) evictConfiguration() bool {
 	var oldest *entry
 	for _, x := range e.others {

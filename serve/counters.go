@@ -20,8 +20,8 @@ type counterRow struct {
 	Mean    *float64 `json:"mean,omitempty"`
 	// Holding is the time for which each value applies.
 	Holding index.Holding `json:"holding"`
-	// Increase is the last value minus the first one, for counters that accumulate. Rate is
-	// Increase divided by the seconds between both.
+	// Increase is the last value minus the first one. It is set for counters that accumulate. Rate is
+	// Increase divided by the number of seconds between both values.
 	Increase *float64 `json:"increase,omitempty"`
 	Rate     *float64 `json:"rate,omitempty"`
 }

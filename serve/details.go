@@ -20,20 +20,22 @@ type attribute struct {
 	Value string `json:"value"`
 }
 
-// details holds data of the trace about a span, instant or link that the index lacks.
+// details holds the data about a span, instant or link that come from the trace, because the index
+// lacks them.
 type details struct {
 	kind       string
 	attributes []attribute
 	open       bool
-	partial    bool // set if something is missing because reading took too long
+	partial    bool // some data are missing because reading took too long
 }
 
-// detailTime is the time limit for reading details; tests change [Server.detailTime]. If the limit
-// passes while the trace is being opened, opening continues for later requests.
+// detailTime is the time limit for reading details. Tests change [Server.detailTime] instead. If the
+// time is over while the trace is being opened, opening continues, so that later requests can use the
+// reader.
 const detailTime = 2 * time.Second
 
-// describe calls f with a reader and a context that ends after detailTime. If f fails, describe
-// sets d.partial, and the answer only contains what the index has.
+// describe calls f with a reader and a context that ends after detailTime. If f fails, describe sets
+// d.partial. The answer then contains only the data of the index.
 func (e *entry) describe(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
@@ -71,9 +73,10 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 	return err
 }
 
-// describeSpan returns the attributes of the event that begins a span and those of the span's
-// region. name is the name of the span, and around lists the spans around it on the track. inner is
-// the number of visits of the same region inside of the span that also end where the location ends.
+// describeSpan returns the attributes of the event that begins a span, and the properties of the span's
+// region. name is the name of the span, and around lists the spans around it on the track. inner is the
+// number of visits of the same region inside of the span that also end at the last event of the
+// location.
 func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span,
 	inner int) (d details, err error) {
 	var find func(context.Context, *reader, *index.Track, index.Span, spanMatcher, []index.Span, *details) error
@@ -119,9 +122,9 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// sameRegion reports whether region ref of a reader is the index's region with the given number and
-// name, or shares a row with it. Equal numbers alone do not prove that: in ETF, where events define
-// regions, a reader that starts in the middle of a file numbers regions as they appear.
+// sameRegion reports whether region ref of a reader is the region of the index with the given number
+// and name, or shares its row. Equal numbers do not prove that: in ETF, events define regions, so a
+// reader that begins in the middle of a file gives them other numbers.
 func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
@@ -157,7 +160,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 			before++
 		}
 	}
-	enters := 0 // number of enter events of the region at that time, up to that of the visit
+	enters := 0 // number of enters of the region at that time, including the enter of the visit
 	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
 		if c.Kind() != trace.Enter || !begins(c) {
 			return false
@@ -171,7 +174,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	if err != nil || s.End != t.Last {
 		return err
 	}
-	// If no leave event is found, the visit ends because its location ends.
+	// Without a leave event, the visit ends at the last event of its location.
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 		switch {
@@ -193,9 +196,9 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 // maxSimultaneousClaims is the largest number of claims with the same begin that are examined.
 const maxSimultaneousClaims = 10_000
 
-// findClaim finds the begin event of a claim. Claims of an activity that begin at the same time are
-// in the order of their lanes. If some of them have ended in between, the order does not suffice;
-// the end of the claim then identifies it.
+// findClaim finds the begin event of a claim. Claims of the same activity that begin at the same time
+// are in the order of their lanes. If other claims ended between them, this order is not certain. In
+// that case, the end of the claim identifies it.
 func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
 	d *details) error {
 	type claim struct {
@@ -253,7 +256,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	return nil
 }
 
-// onResource reports whether a claim's operand is the resource of a track.
+// onResource reports whether the resource in a claim's operands is that of a track.
 func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	if op >= uint64(defs.Resources.Len()) {
 		return t.Capacity == 0 && t.Unit == ""
@@ -311,7 +314,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	return out
 }
 
-// operandText formats the operand v of an event for display, as `weft print` does.
+// operandText formats the operand v of an event as `weft print` does.
 func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v uint64) string {
 	if o.Type == trace.OpLocation && v < uint64(defs.Locations.Len()) {
 		return defs.FullNames()[v]
@@ -350,7 +353,7 @@ func valueText(defs *trace.Definitions, v trace.Value) string {
 	case v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()):
 		return defs.Locations.At(uint32(v.Num)).Label()
 	}
-	// The text must be copied, because it may share memory with the buffer of the batch.
+	// Copy the text, because it may share memory with the buffer of the batch.
 	return strings.Clone(trace.Text(v.String()))
 }
 

@@ -20,11 +20,11 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// state is the progress of the server with a trace.
+// state is how far the server has got with a trace.
 type state string
 
 const (
-	stateNew      state = "new" // not requested yet
+	stateNew      state = "new" // not requested so far
 	stateIndexing state = "indexing"
 	stateReady    state = "ready"
 	stateFailed   state = "failed"
@@ -38,29 +38,29 @@ type entry struct {
 	path      string // for messages
 	given     ServedTrace
 	config    configuration
-	base      *entry // the entry of the same trace that catalogues list; nil if this is it
+	base      *entry // the entry of the same trace in the catalogue; nil if this entry is in the catalogue
 	readers   *readerPool
-	arranged  *readerPool // with the events at the locations that are rows; usually readers
+	arranged  *readerPool // reads the events at the locations that are rows; usually the same as readers
 	linkCache linkCache
 
 	mu             sync.Mutex
-	others         map[configuration]*entry // further entries of the same trace
-	used           time.Time                // time of the last request; only set if base is not nil
+	others         map[configuration]*entry // entries of the same trace with a configuration
+	used           time.Time                // time of the last request; set only if base is not nil
 	state          state
-	stamp          fileStamp // of the main file, when indexing began
+	stamp          fileStamp // stamp of the main file when indexing began
 	format         format.Format
 	bytes          int64
 	progress       float64
 	err            string
 	early          *earlyFacts // known while the trace is being indexed
-	failed         time.Time   // when indexing failed
-	retryable      bool        // set if the failure may be temporary
-	found          cache.Entry // the index, when ready
-	view           *traceView  // computed from the index, when ready
-	changesChecked time.Time   // when the files of the trace were last checked for changes
+	failed         time.Time   // time at which indexing failed
+	retryable      bool        // the failure may be temporary
+	found          cache.Entry // the index, once the trace is ready
+	view           *traceView  // computed from the index, once the trace is ready
+	changesChecked time.Time   // last time at which the files of the trace were checked for changes
 }
 
-// changeCheckInterval is the least time between two checks of all files of a trace for changes.
+// changeCheckInterval is the shortest time between two checks of all files of a trace for changes.
 const changeCheckInterval = 5 * time.Second
 
 // fileStamp identifies the state of a file by its size and modification time.
@@ -69,8 +69,8 @@ type fileStamp struct {
 	time time.Time
 }
 
-// traceID returns a short id for a trace with a path. The number again distinguishes traces with
-// the same path.
+// traceID returns a short id for the trace with a path. If several traces have the same path, number
+// tells them apart.
 func traceID(path string, again int) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, again))
 	return hex.EncodeToString(h[:6])
@@ -95,7 +95,7 @@ func (e *entry) refresh() {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
 		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
 	}
-	// Checking all files of a trace may take long and is done less often.
+	// A check of all files of a trace may take long, so it happens less often.
 	look := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
 	if look {
 		e.changesChecked = time.Now()
@@ -107,7 +107,8 @@ func (e *entry) refresh() {
 	}
 }
 
-// startIndexing starts to index a trace in the background, unless indexing is already in progress.
+// startIndexing starts to index a trace in the background. It does nothing if the trace is already
+// being indexed.
 func (e *entry) startIndexing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,12 +144,12 @@ func (e *entry) startIndexing() {
 	}
 }
 
-// retryDelay is the least time between a temporary failure, such as a full disk, and the next
+// retryDelay is the shortest time between a temporary failure, such as a full disk, and the next
 // attempt to index on request.
 const retryDelay = 10 * time.Second
 
-// isSystemError reports whether an error is about files or the system, and not about the content of
-// a trace.
+// isSystemError reports whether an error is about files or the system, rather than about the contents
+// of a trace.
 func isSystemError(err error) bool {
 	var path *fs.PathError
 	var call *os.SyscallError
@@ -156,8 +157,8 @@ func isSystemError(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
 }
 
-// recoverPanic calls f. If f panics, it returns an error of one line that includes the place, so
-// that one trace cannot end the server or block other requests.
+// recoverPanic calls f. If f panics, it returns an error in one line that includes the place of the
+// panic. As a result, one trace can neither end the server nor block other requests.
 func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -170,7 +171,7 @@ func recoverPanic(f func() error) (err error) {
 // panicLocation returns the function and line of the panic that is being recovered.
 func panicLocation() string {
 	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skip the deferred function
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skips the deferred function
 	for {
 		f, more := frames.Next()
 		if !strings.HasPrefix(f.Function, "runtime.") || !more {
@@ -203,7 +204,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// In a folder, the format of an empty file comes from its name.
+	// In a folder, the format of an empty file follows from its name.
 	if !f.About().EmptyMain && format.IsEmpty(e.given.Source) {
 		return format.EmptyError(e.given.Source)
 	}
@@ -287,8 +288,8 @@ func (e *entry) openBuilt(found cache.Entry) error {
 	return nil
 }
 
-// traceIndex is the open index of a ready trace, with the trace's constant data. The caller of open
-// must call release when it no longer needs the index.
+// traceIndex is the open index of a ready trace, with constant data about the trace. The function open
+// returns one. Its caller must call release when it no longer needs the index.
 type traceIndex struct {
 	Index
 	*traceView
@@ -318,8 +319,8 @@ func (e *entry) open() (*traceIndex, error) {
 	return &traceIndex{x, shown, e, release}, nil
 }
 
-// recoverIndex returns the error to send to the client for err. If err says that the index is
-// damaged or missing, it starts to build the index again.
+// recoverIndex returns the error to send to the client in place of err. If err states that the index is
+// damaged or missing, it also starts to build the index again.
 func (e *entry) recoverIndex(err error) error {
 	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) || e.given.Index != "" {
 		return err
@@ -328,7 +329,7 @@ func (e *entry) recoverIndex(err error) error {
 	ready, found := e.state == stateReady, e.found
 	e.mu.Unlock()
 	if !errors.Is(err, index.ErrDamaged) {
-		// If the index file exists, a file of the trace is missing.
+		// If the index file exists, then a file of the trace must be missing.
 		if _, gone := os.Stat(found.Path); gone == nil {
 			return notFound("a file of " + e.path + " is gone")
 		}

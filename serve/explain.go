@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// explainAnswer explains where the time of a run goes.
+// explainAnswer holds the explanation of where the time of a run goes.
 type explainAnswer struct {
 	// Missing is the reason why nothing can be explained, or "".
 	Missing  string              `json:"missing"`
@@ -36,8 +36,8 @@ type ranRegion struct {
 	Share  float64 `json:"share"`
 }
 
-// findingFact is a finding. Path and Tracks are the call path and the tracks that it is about;
-// either may be empty.
+// findingFact is a finding. Path is the call path that it is about, and Tracks the tracks. Each may be
+// empty.
 type findingFact struct {
 	ID         string   `json:"id"`
 	Title      string   `json:"title"`
@@ -51,8 +51,8 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missingReason returns the reason why an analysis has no result, or "". ok is set if it has one.
-// Times that are too far apart are such a reason; other errors are returned.
+// missingReason returns the reason why an analysis has no result, or "". ok is set if it has a result.
+// If times are too far apart, that is such a reason. All other errors are returned.
 func missingReason(ok bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):
@@ -63,8 +63,8 @@ func missingReason(ok bool, err error) (string, error) {
 	return "", err
 }
 
-// cutWindow returns the events of a window as a trace of their own, as `weft cut` does. It returns
-// all events if w is nil.
+// cutWindow returns the events of a window as a separate trace, like `weft cut`. If w is nil, it
+// returns all events.
 func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
 	if w == nil {
 		return d.Events, nil

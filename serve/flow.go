@@ -16,16 +16,17 @@ import (
 )
 
 // longestObjects is the number of objects that an answer lists. maxPieces is the largest number of
-// pieces of a signal that are kept; of longer ones the extremes in keptColumns columns are.
+// pieces of a signal that are kept. For a longer signal, only the extremes in keptColumns columns are
+// kept.
 const (
 	longestObjects = 1000
 	maxPieces      = 200_000
 	keptColumns    = 1 << 16
 )
 
-// flowAnswer holds the figures of objects that go through a system.
+// flowAnswer holds the statistics of the objects that go through a system.
 type flowAnswer struct {
-	// Missing is the reason why there are no figures, or "".
+	// Missing is the reason why there are no statistics, or "".
 	Missing    string       `json:"missing"`
 	Objects    int          `json:"objects"`
 	Instant    int64        `json:"instant"`
@@ -59,7 +60,7 @@ type signalFact struct {
 	Mean float64 `json:"mean"`
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
-	// Low and High are the extremes of the curve, which is 0 where nothing is in the system.
+	// Low and High are the extremes of the curve. The curve is 0 while nothing is in the system.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	pieces usage.Signal
@@ -71,8 +72,8 @@ type objectFact struct {
 	To     ticks  `json:"to"`
 }
 
-// flow returns the flow of objects through the system. The stored answer has its figures as the
-// head, and the pieces of all signals.
+// flow returns the flow of objects through the system. The stored answer has the statistics in its
+// head, followed by the pieces of all signals.
 func flow(p *params) storedAnswer {
 	opt := usage.LittleOptions{Attribute: p.values.Get("by")}
 	visits := p.values.Get("visits")
@@ -91,7 +92,7 @@ func flow(p *params) storedAnswer {
 		p.fail("average", "a time such as 10ms")
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
-	window := p.selectedBetween("since", "until") // from and to are the columns of /flow/signals
+	window := p.selectedBetween("since", "until") // the parameters from and to are the columns of /flow/signals
 	name := fmt.Sprintf("flow %q %q %q %q %q %s %s %t", opt.Attribute, visits, p.values.Get("begin"), p.values.Get("end"),
 		p.values.Get("events"), length, per, shorten)
 	if window != nil {
@@ -197,8 +198,8 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 // pieceBytes is the size of a piece of a signal in a stored answer.
 const pieceBytes = 32
 
-// storedSignals encodes the figures as the head of a stored answer, and behind it the number of
-// pieces of each signal and the pieces, with times on the trace's clock.
+// storedSignals encodes a stored answer: the statistics as its head, then the number of pieces of each
+// signal, and then the pieces. Their times are those of the trace's clock.
 func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 	b, err := storedIntervals(a, nil)
 	if err != nil {
@@ -219,7 +220,8 @@ func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 	return b, nil
 }
 
-// envelope returns a piece for each column, from the least to the greatest value in it.
+// envelope returns one piece for each column. It goes from the least to the greatest value in the
+// column.
 func envelope(s usage.Signal, from, to int64) usage.Signal {
 	width := min(keptColumns, int(min(uint64(to)-uint64(from), keptColumns)))
 	c := plotted(s, from, to, width)
@@ -254,7 +256,8 @@ type curvesAnswer struct {
 	Signals []curveFact `json:"signals"`
 }
 
-// curveFact has the least and the greatest value of each column, null where there is none.
+// curveFact holds the least and the greatest value of each column, or null for a column without a
+// value.
 type curveFact struct {
 	Name string     `json:"name"`
 	Min  []*float64 `json:"min"`
@@ -286,13 +289,13 @@ func flowSignals(stored []byte, p *params) (any, error) {
 			}
 		}
 		c := plotted(pieces, from, to, width)
-		a.Signals = append(a.Signals, curveFact{s.Name, known(c.Min), known(c.Max)})
+		a.Signals = append(a.Signals, curveFact{s.Name, withoutNaN(c.Min), withoutNaN(c.Max)})
 	}
 	return a, nil
 }
 
-// known returns the numbers of a list, and nil in place of those that are none.
-func known(list []float64) []*float64 {
+// withoutNaN returns a copy of the list in which NaN is replaced by nil.
+func withoutNaN(list []float64) []*float64 {
 	out := make([]*float64, len(list))
 	for i := range list {
 		if list[i] == list[i] {

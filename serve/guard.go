@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// guard refuses requests that the server must not answer, and replaces a token in the page's
-// address by a cookie. It reports whether it has answered the request, so that the caller must not.
+// guard refuses requests that the server must not answer. If the address of the page contains a token,
+// guard replaces it by a cookie. It returns whether it has answered the request. If so, the caller must
+// not answer it.
 //
-// The Host header is checked against DNS rebinding, and the Origin header against cross-site
-// requests.
+// The check of the Host header prevents DNS rebinding. The check of the Origin header prevents
+// cross-site requests.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	if !s.isKnownHost(hostName(r.Host)) {
 		s.fail(w, r, &problem{http.StatusForbidden,
@@ -58,8 +59,8 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" &&
 		h.Get("Sec-Fetch-Mode") == "navigate" {
-		// A browser does not send a strict cookie with a request that comes from a link on another
-		// site. It sends the cookie after a redirect from a page of this server.
+		// If a link on another site leads here, a browser does not send a strict cookie with the
+		// request. It does send the cookie after a redirect from a page of this server.
 		s.html(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
 	}
@@ -85,22 +86,22 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page s
 	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
-// tokenFormScript reopens the requested address with the secret. It keeps the fragment, which holds
-// the view.
+// tokenFormScript opens the requested address again, with the secret. It keeps the fragment, because
+// that holds the view.
 const tokenFormScript = `document.forms[0].onsubmit = (e) => {
   e.preventDefault();
   const given = document.forms[0].elements[0].value.trim().split(/[?&]token=/);
   location.href = "/?token=" + encodeURIComponent(given[given.length - 1].split(/[&#]/)[0]) + location.hash;
 };`
 
-// tokenFormPolicy is the Content-Security-Policy that allows tokenFormScript.
+// tokenFormPolicy is a Content-Security-Policy that allows tokenFormScript.
 var tokenFormPolicy = func() string {
 	h := sha256.Sum256([]byte(tokenFormScript))
 	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }()
 
-// unauthorizedPage tells a person with a browser that the token is missing, and asks for the
-// secret. Other clients get JSON.
+// unauthorizedPage tells a person with a browser that the token is missing, and asks for the secret.
+// Other clients get JSON instead.
 const unauthorizedPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -148,7 +149,7 @@ func prefersHTML(accept string) bool {
 	return html > 0 && html > weight("application/json")
 }
 
-// ticket is a token for one request within a short time. The browser is started with a ticket
+// ticket is a token for a single request within a short time. The browser is started with a ticket
 // instead of the secret, because other users of the machine can see the arguments of programs.
 type ticket struct {
 	mu    sync.Mutex
@@ -159,7 +160,7 @@ type ticket struct {
 // ticketTime is the time for which a ticket is valid.
 const ticketTime = 2 * time.Minute
 
-// take reports whether a token is the valid ticket, and makes the ticket invalid.
+// take reports whether a token is the valid ticket. After that, the ticket is no longer valid.
 func (t *ticket) take(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,7 +171,7 @@ func (t *ticket) take(token string) bool {
 	return true
 }
 
-// Ticket returns an address like that of [Server.URL] that works once.
+// Ticket returns an address like that of [Server.URL] that works only once.
 func (s *Server) Ticket(l net.Listener) string {
 	if s.opt.Token == "" {
 		return s.URL(l)
@@ -189,7 +190,8 @@ func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) isToken(t string) bool { return equalText(t, s.opt.Token) }
 
-// equalText reports whether two texts are equal, in a time that does not depend on them.
+// equalText reports whether two texts are equal. The time that it takes does not depend on their
+// contents.
 func equalText(x, y string) bool {
 	a, b := sha256.Sum256([]byte(x)), sha256.Sum256([]byte(y))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1

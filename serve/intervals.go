@@ -10,21 +10,21 @@ import (
 type interval struct {
 	track    int
 	from, to int64 // in ticks since the first event of the trace
-	// cause is the track that a wait is for, or -1, and begun the time at which it begins the call that
-	// ends the wait. They are not set for pieces of a path.
+	// cause is the track for which a wait waits, or -1. begun is the time at which that track begins
+	// the call that ends the wait. For pieces of a path, neither is set.
 	cause int
 	begun int64
 }
 
-// intervalBytes is the size of an interval in a stored answer. maxIntervals is the largest number
-// of intervals in one.
+// intervalBytes is the size of an interval in a stored answer. maxIntervals is the largest number of
+// intervals in a stored answer.
 const (
 	intervalBytes = 32
 	maxIntervals  = 500_000
 )
 
-// storedIntervals encodes an answer that is kept: the length of the JSON of head, this JSON, and
-// the intervals.
+// storedIntervals encodes a stored answer: the length of the JSON of head, that JSON, and the
+// intervals.
 func storedIntervals(head any, list []interval) ([]byte, error) {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -78,9 +78,9 @@ func (c columns) start(n int) int64 {
 	return c.from + int64(t)
 }
 
-// thin removes pieces of a path that are too many for a picture. Of the pieces in one column it
-// keeps the first and the last one, and those on the lowest and on the highest track. The pieces
-// are in the order of time.
+// thin removes pieces of a path if there are too many for a picture. In each column, it keeps the first
+// and the last piece, and the pieces on the lowest and on the highest track. The pieces are in the
+// order of time.
 func thin(list []interval, c columns) []interval {
 	out := list[:0]
 	for i := 0; i < len(list); {

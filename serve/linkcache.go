@@ -15,25 +15,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// dependencyPoint identifies the event or claim at an end of a dependency, within its location and
-// time.
+// dependencyPoint identifies the event or claim at an end of a dependency among those with the same
+// location and time.
 type dependencyPoint struct {
 	kind trace.EndKind
 	id   int64
 }
 
-// dependency holds data of the trace about a stored link that the index lacks.
+// dependency holds the data about a stored link that come from the trace, because the index lacks them.
 type dependency struct {
 	from, to   dependencyPoint
 	attributes []attribute
 }
 
-// dependencies returns the data of those links that the trace stores, in the order of links. An
-// element is nil if the link is not stored or was not found. partial is set if the trace could not
-// be read in time.
+// dependencies returns the data of the links that the trace stores, in the order of links. An element
+// is nil if the link is not stored or was not found. partial is set if the trace could not be read in
+// time.
 //
-// Formats store links separately from the events at their ends. Finding one link therefore means
-// reading all links, which are cached for later requests.
+// Formats store links separately from the events at their ends. To find one link, all links must be
+// read. They are cached for later requests.
 func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*dependency, partial bool, err error) {
 	found = make([]*dependency, len(links))
 	var wanted []int
@@ -45,7 +45,7 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 	if len(wanted) == 0 {
 		return found, false, nil
 	}
-	// The table holds links around a time; the middle one of the wanted links is chosen.
+	// The table holds the links around one time. Use the time of the link in the middle.
 	slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(links[a].Start, links[b].Start) })
 	center := links[wanted[len(wanted)/2]].Start
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
@@ -55,7 +55,7 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 		return found, false, ctx.Err()
 	}
 	if err != nil {
-		return found, true, nil // the index can be shown even if the trace is damaged
+		return found, true, nil // even if the trace is damaged, the index can be shown
 	}
 	for _, i := range wanted {
 		l := &links[i]
@@ -70,9 +70,9 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 type linkCache struct {
 	mu         sync.Mutex
 	table      *linkTable
-	reading    chan struct{} // closed when reading ends; nil while no reading is in progress
-	err        error         // of the last attempt to read
-	generation int           // incremented when the links become invalid
+	reading    chan struct{} // closed when reading ends; nil if nobody is reading
+	err        error         // error of the last attempt to read
+	generation int           // increases whenever the links become invalid
 }
 
 // clear removes the links, because the trace has changed and is read again.
@@ -83,15 +83,15 @@ func (s *linkCache) clear() {
 	s.generation++
 }
 
-// evict removes the links, because those of another trace need the memory.
+// evict removes the links to free memory for those of another trace.
 func (s *linkCache) evict() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table = nil
 }
 
-// get returns a table with the links that begin at a time. It reads the trace if it has no such
-// table. If the context ends first, reading continues for later requests.
+// get returns a table with the links that begin at a time. If it has no such table, it reads the trace.
+// If the context ends first, reading continues, so that later requests can use the table.
 func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, error) {
 	for tried := false; ; {
 		s.mu.Lock()
@@ -123,8 +123,8 @@ func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, er
 	}
 }
 
-// prefetch starts to read the links around a time unless links have been read before. It is called
-// when the page shows single links, of which the user is likely to select one.
+// prefetch starts to read the links around a time, unless links have been read before. It is called
+// when the page shows single links, because the user is then likely to select one.
 func (s *linkCache) prefetch(e *entry, at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +134,8 @@ func (s *linkCache) prefetch(e *entry, at int64) {
 	s.startReading(e, at)
 }
 
-// startReading starts to read in the background, and reports whether it could. The caller must hold
-// s.mu.
+// startReading starts to read in the background. It returns whether that was possible. The caller must
+// hold s.mu.
 func (s *linkCache) startReading(e *entry, at int64) bool {
 	done, age := make(chan struct{}), s.generation
 	if !e.s.background(func() { s.read(e, at, age, done) }) {
@@ -191,10 +191,10 @@ const (
 	maxLinkBytes  = 48 << 20
 )
 
-// linkCaches limits the memory of the link caches of all traces: it evicts the least recently used
-// ones.
+// linkCaches limits the memory of the link caches of all traces. It evicts the caches that have not
+// been used for the longest time.
 type linkCaches struct {
-	slots chan struct{} // one slot for each trace that is being read
+	slots chan struct{} // has a slot for each trace that is being read
 	mu    sync.Mutex
 	list  []*linkCache // in the order of last use
 }
@@ -212,17 +212,17 @@ func (l *linkCaches) touch(s *linkCache) {
 	}
 }
 
-// linkTable holds the stored links that begin closest to the time center, as many as a memory limit
+// linkTable holds the stored links that begin nearest to the time center, as many as its memory limit
 // allows.
 type linkTable struct {
 	center  int64
 	radius  uint64 // the table has all links that begin closer to center than this
 	limit   int    // bytes
 	rows    []linkRow
-	sets    [][]attribute // sets of attributes, each of which many links may have
+	sets    [][]attribute // attributes of links; many links may have the same set
 	numbers map[string]uint32
 	bytes   int         // memory of sets
-	set     []attribute // scratch space of add
+	set     []attribute // reused by add
 	name    []byte
 }
 
@@ -233,8 +233,8 @@ type linkRow struct {
 	from, to       trace.EndKind
 }
 
-// rowBytes is the memory of a row, setBytes that of a set of attributes, and attributeBytes that of
-// each attribute in a set, all without their texts.
+// rowBytes is the memory of a row, setBytes that of a set of attributes, and attributeBytes that of an
+// attribute in a set. The texts are not included.
 const (
 	rowBytes       = 48
 	setBytes       = 100
@@ -255,8 +255,8 @@ func (t *linkTable) covers(at int64) bool {
 	return t.radius == math.MaxUint64 || t.distance(at) < t.radius
 }
 
-// add adds a link if the table still covers its begin. It may remove other links to stay within the
-// limit.
+// add adds a link if its begin is still in the range of the table. It may remove other links to stay
+// within the limit.
 func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	if !t.covers(l.Src.Time) {
 		return
@@ -272,7 +272,7 @@ func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	}
 }
 
-// setNumber returns the number of a set of attributes in sets, to which it adds a new one.
+// setNumber returns the number of a set of attributes in sets. It adds a new set.
 func (t *linkTable) setNumber(set []attribute) uint32 {
 	b := t.name[:0]
 	for _, a := range set {
@@ -297,7 +297,7 @@ func (t *linkTable) shrink() {
 	slices.Sort(far)
 	t.radius = far[len(far)/2]
 	t.rows = slices.DeleteFunc(t.rows, func(r linkRow) bool { return !t.covers(r.start) })
-	sets := t.sets // the remaining sets get new numbers
+	sets := t.sets // the sets that remain get new numbers
 	t.sets, t.numbers, t.bytes = nil, map[string]uint32{}, 0
 	for i := range t.rows {
 		t.rows[i].set = t.setNumber(sets[t.rows[i].set])
@@ -308,7 +308,7 @@ func (r *linkRow) compare(start, end, id int64) int {
 	return cmp.Or(cmp.Compare(r.start, start), cmp.Compare(r.end, end), cmp.Compare(r.id, id))
 }
 
-// finish sorts the table, and frees the memory that only add needs.
+// finish sorts the table and frees the memory that only add needs.
 func (t *linkTable) finish() {
 	t.numbers, t.set, t.name = nil, nil, nil
 	slices.SortStableFunc(t.rows, func(a, b linkRow) int { return a.compare(b.start, b.end, b.id) })

@@ -10,20 +10,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file answers requests for links. The index holds only the ends of a link; other data comes
+// This file answers requests for links. The index holds only the ends of a link. All other data come
 // from the trace.
 
 type linkAnswer struct {
 	Link    linkFact    `json:"link"`
 	From    linkEndFact `json:"from"`
 	To      linkEndFact `json:"to"`
-	Partial bool        `json:"partial"` // set if something is missing because reading took too long
+	Partial bool        `json:"partial"` // some data are missing because reading took too long
 }
 
 // linkEndFact is the event or claim at an end of a link.
 type linkEndFact struct {
-	Kind       string      `json:"kind"` // "" if unknown
-	Name       string      `json:"name"` // of a claim or mark
+	Kind       string      `json:"kind"` // "" if it is unknown
+	Name       string      `json:"name"` // name of a claim or mark
 	Attributes []attribute `json:"attributes"`
 }
 
@@ -144,8 +144,8 @@ func (f *linkEndFact) setEvent(defs *trace.Definitions, c *trace.Cursor) {
 	}
 }
 
-// messageEnd returns a finder for the send or receive event of a message. is selects its kind. The
-// finder skips n equal messages that come earlier at the same time.
+// messageEnd returns a finder for the send or receive of a message. is selects the kind. The finder
+// skips n equal messages that come before it at the same time.
 func messageEnd(is func(trace.Kind) bool, peer uint32, l *index.Link, n int) endFinder {
 	return func(ctx context.Context, r *reader, loc uint32, at int64, f *linkEndFact) error {
 		defs := r.Defs()
@@ -189,8 +189,8 @@ func threadLinkEnd(k trace.Kind) endFinder {
 	}
 }
 
-// dependencyEnd returns a finder for the claim or event at an end of a dependency. It describes a
-// claim by its begin event, even if the dependency ends inside of the claim or at its end.
+// dependencyEnd returns a finder for the claim or event at an end of a dependency. For a claim, it
+// describes the begin event, even if the dependency ends inside of the claim or at its end.
 func (x *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
 	if track < 0 || end.kind == trace.AtLocation {
 		return nil, nil
@@ -200,8 +200,8 @@ func (x *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (en
 	case trace.AtEvent:
 		kind = trace.Mark
 	case trace.AtClaimEnd:
-		// The claim ends at the time; the spans that end there give the times at which it may have
-		// begun.
+		// The claim ends at this time. The spans that end there show the times at which the claim may
+		// have begun.
 		times = times[:0]
 		for _, t := range x.spanTracks(x.tracks[track].Location) {
 			for depth := range x.tracks[t].Depth {

@@ -15,7 +15,7 @@ type matrixRow struct {
 	Destination int    `json:"destination"`
 	Count       int64  `json:"count"`
 	Bytes       int64  `json:"bytes"`
-	Matched     int64  `json:"matched"` // number of received ones; Min, Max and Sum are of their latencies
+	Matched     int64  `json:"matched"` // number of received messages; Min, Max and Sum are taken over their latencies
 	Min         string `json:"min"`
 	Mean        mean   `json:"mean"`
 	Max         string `json:"max"`
@@ -65,7 +65,7 @@ type shareFact struct {
 
 type locationRow struct {
 	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // in the whole trace; 0 except on the first track of a location
+	Events        int64       `json:"events"` // in the whole trace; 0 except for the first track of a location
 	Spans         int64       `json:"spans"`
 	Busy          ticks       `json:"busy"`
 	Exclusive     []shareFact `json:"exclusive"`
@@ -99,7 +99,7 @@ func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			at[t] = len(rows)
 			rows = append(rows, x.activityRow(t, all[i]))
 			if k := &x.tracks[t]; k.Kind == index.ResourceTrack && k.Depth > 1 {
-				// The sums would count time twice if claims overlap.
+				// If claims overlap, the sums would count time twice.
 				busy, err := x.Busy(ctx, t, from, to)
 				if err != nil {
 					return nil, err
@@ -108,8 +108,8 @@ func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			}
 		}
 	}
-	// A message counts for its sender in the window in which it is sent, and for its receiver in
-	// the window in which it is received.
+	// For the sender, a message belongs to the window in which it is sent. For the receiver, it belongs
+	// to the window in which it is received.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
@@ -130,7 +130,7 @@ func (v *traceView) activityRow(track int, sums []index.Sum) locationRow {
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
 	for _, s := range sums {
 		r.Spans += s.Count
-		r.Busy += ticks(s.Exclusive.Int64()) // correct only if no claims overlap
+		r.Busy += ticks(s.Exclusive.Int64()) // correct only if claims do not overlap
 		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
 			r.Exclusive = append(r.Exclusive, shareFact{jsonRef(s.Region), sum(s.Exclusive)})
 		}

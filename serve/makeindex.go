@@ -58,7 +58,7 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 	f := newEarlyFacts(d.Defs())
 	m.early(f)
 	var o *overview
-	if d.Events == format.Events(d.file) { // a summary's times are not corrected
+	if d.Events == format.Events(d.file) { // the times in a summary are not corrected
 		if s, err := d.file.Summary(ctx); s != nil && err == nil {
 			o = newOverview(d.Defs(), s)
 		} else if p, err := d.file.Preview(ctx); p != nil && err == nil {
@@ -94,7 +94,7 @@ type IndexResult struct {
 	Path  string
 	Size  int64
 	Built bool // false if the index existed before
-	// Damage is the error in the index that was replaced, or nil.
+	// Damage is the error of the damaged index that was replaced, or nil.
 	Damage error
 	Format format.Format
 	cache.ReadDefects
@@ -186,13 +186,13 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 		return f, err
 	}
 	if st != nil {
-		os.Chmod(temporary, st.Mode().Perm()) // errors do not matter: the file is readable for its owner
+		os.Chmod(temporary, st.Mode().Perm()) // an error does not matter, because the owner can read the file
 	}
 	return f, os.Rename(temporary, path)
 }
 
-// check opens an index; if whole is set, it reads it completely. It returns an error if the index
-// is damaged.
+// check opens an index, and reads all of it if whole is set. It returns an error if the index is
+// damaged.
 func (m *indexBuild) check(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return m.indexes.verify(ctx, path)

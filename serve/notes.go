@@ -36,11 +36,11 @@ const (
 	maxNoteBytes = 8 << 20
 )
 
-// notesSuffix is added to the name of a given index file for the name of the file with its notes.
+// notesSuffix is the end of the name of the file with notes. The name of the index file precedes it.
 const notesSuffix = ".notes.json"
 
-// notesPath returns the path of the file with the notes on a trace, or "" if notes cannot be
-// stored. Notes are beside the index, because weft writes nothing beside the trace.
+// notesPath returns the path of the file with the notes about a trace, or "" if notes cannot be stored.
+// The file is next to the index, because weft writes nothing next to a trace.
 func (e *entry) notesPath() (string, error) {
 	switch {
 	case e.base != nil:
@@ -127,7 +127,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("notes: found more data after them, expected nothing")
 	}
 	if l.Notes == nil {
-		// A client that removes all notes must send an empty list.
+		// To remove all notes, a client must send an empty list.
 		return badRequest("notes: found no list, expected {\"notes\":[…]}")
 	}
 	if err := l.check(time.Now()); err != nil {
@@ -141,7 +141,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.jsonUncached(w, r, l)
 }
 
-// jsonError returns the text of an error of package json, without the names of Go types.
+// jsonError returns the text of an error of package json without the names of Go types.
 func jsonError(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -204,7 +204,7 @@ func writeNotes(path string, l *noteList) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(text, '\n'))
 	if st, e := os.Stat(path); err == nil && e == nil {
-		err = f.Chmod(st.Mode().Perm()) // CreateTemp creates files that only the owner can read
+		err = f.Chmod(st.Mode().Perm()) // CreateTemp makes files that only the owner can read
 	}
 	if e := f.Close(); err == nil {
 		err = e

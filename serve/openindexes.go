@@ -60,7 +60,7 @@ func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt 
 func (fileIndexer) open(path string) (Index, error) {
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, err // a nil x in the interface would not equal nil
+		return nil, err // returning x would make the interface different from nil
 	}
 	return x, nil
 }
@@ -74,7 +74,7 @@ func (fileIndexer) verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// openIndexes keeps the most recently used indexes open, and those that are in use.
+// openIndexes keeps indexes open: those in use, and those that were used last.
 type openIndexes struct {
 	mu     sync.Mutex
 	limit  int
@@ -87,11 +87,11 @@ type openIndex struct {
 	e       *entry
 	x       Index
 	readers int
-	dropped bool // the last user closes the index
+	dropped bool // the last user must close the index
 }
 
-// acquire returns the index of a trace, which it opens if necessary, and a function that releases
-// it.
+// acquire returns the index of a trace and a function that releases it. It opens the index if
+// necessary.
 func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func
 	return b.x, sync.OnceFunc(func() { s.release(b) }), nil
 }
 
-// add adds an open index to the list. It may close others.
+// add adds an open index to the list, and may close others.
 func (s *openIndexes) add(e *entry, x Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *openIndexes) add(e *entry, x Index) {
 	s.trim()
 }
 
-// drop removes the index of a trace from the list, because it is replaced.
+// drop removes the index of a trace from the list, because a new index replaces it.
 func (s *openIndexes) drop(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,8 @@ func (s *openIndexes) remove(e *entry) {
 	}
 }
 
-// trim closes the least recently used indexes that are not in use, until the limit is kept.
+// trim closes indexes that are not in use until the limit is kept, beginning with the one that has not
+// been used for the longest time.
 func (s *openIndexes) trim() {
 	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
 		if s.list[i].readers > 0 {
@@ -171,7 +172,7 @@ func (s *openIndexes) release(b *openIndex) {
 	s.trim()
 }
 
-// close closes all indexes. An index in use is closed by its last user.
+// close closes all indexes. If an index is in use, its last user closes it.
 func (s *openIndexes) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

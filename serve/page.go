@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// policy is the Content-Security-Policy of the page: all content comes from this server, and only
-// scripts in files of the page run.
+// policy is the Content-Security-Policy of the page: all content must come from this server, and only
+// scripts in files may run.
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -21,8 +21,8 @@ const (
 	maxLinks      = 20_000
 )
 
-// params reads the parameters of a request about a trace. After an invalid parameter, err holds the
-// first error.
+// params reads the parameters of a request about a trace. err holds the error about the first invalid
+// parameter.
 type params struct {
 	values url.Values
 	x      *traceView
@@ -35,7 +35,7 @@ func (p *params) fail(name, expected string) {
 	}
 }
 
-// number reads a number from low to high. It returns def if the parameter is missing.
+// number reads a number from low to high. If the parameter is missing, it returns def.
 func (p *params) number(name string, low, high, def int64) int64 {
 	s := p.values.Get(name)
 	if s == "" {
@@ -61,7 +61,7 @@ func (p *params) required(name string, low, high int64) int64 {
 	return p.number(name, low, high, low)
 }
 
-// time reads a time relative to the first event. It returns the time on the trace's clock.
+// time reads a time that is relative to the first event. It returns the time on the clock of the trace.
 func (p *params) time(name string) int64 {
 	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }
@@ -69,8 +69,9 @@ func (p *params) time(name string) int64 {
 // window reads the parameters from and to as [params.between] does.
 func (p *params) window() (from, to int64, whole bool) { return p.between("from", "to") }
 
-// between reads the begin and the end of a window from two parameters, and returns the times on the
-// trace's clock. If both are missing, it returns the window of the whole trace and sets whole.
+// between reads the begin and the end of a window from two parameters. It returns their times on the
+// clock of the trace. If both parameters are missing, it returns the window of the whole trace, and
+// sets whole.
 func (p *params) between(begin, end string) (from, to int64, whole bool) {
 	from, to = p.x.first, trace.Add(p.x.last, 1)
 	whole = p.values.Get(begin) == "" && p.values.Get(end) == ""
@@ -80,7 +81,7 @@ func (p *params) between(begin, end string) (from, to int64, whole bool) {
 	if s := p.values.Get(end); s != "" {
 		// In a trace that covers the whole range of times, the end of a window may overflow.
 		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
-			to = n // math.MaxInt64 is an open end (see [trace.Before])
+			to = n // math.MaxInt64 stands for an open end (see [trace.Before])
 		} else {
 			to = p.time(end)
 		}
@@ -94,7 +95,7 @@ func (p *params) between(begin, end string) (from, to int64, whole bool) {
 // selected returns the window of a request, or nil if it covers the whole trace.
 func (p *params) selected() *trace.Window { return p.selectedBetween("from", "to") }
 
-// selectedBetween is like selected for other names of the parameters.
+// selectedBetween is like selected, for parameters with other names.
 func (p *params) selectedBetween(begin, end string) *trace.Window {
 	from, to, whole := p.between(begin, end)
 	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
@@ -103,8 +104,8 @@ func (p *params) selectedBetween(begin, end string) *trace.Window {
 	return &trace.Window{From: from, To: to}
 }
 
-// visible returns the columns for the part of the window that lies in the trace, in ticks since the
-// first event. ok is false if no part does.
+// visible returns the columns of the part of the window that lies in the trace, in ticks since the
+// first event. ok is false if there is no such part.
 func (p *params) visible() (c columns, ok bool) {
 	from, to, _ := p.window()
 	c.width = int(p.number("width", 1, maxWidth, 1000))
@@ -133,7 +134,7 @@ func (p *params) track() int {
 	return int(p.required("track", 0, int64(len(p.x.tracks))-1))
 }
 
-// tracks reads a list of at most most tracks, such as 0-63,70. It returns nil if the parameter is
+// tracks reads a list of up to `most` tracks, such as 0-63,70. It returns nil if the parameter is
 // missing.
 func (p *params) tracks(most int) []int {
 	s := p.values.Get("tracks")
@@ -164,8 +165,8 @@ func (p *params) tracks(most int) []int {
 	return out
 }
 
-// choice reads a parameter that must be one of some words. If it is missing, the first word is
-// returned.
+// choice reads a parameter that must be one of the given words. If it is missing, the result is the
+// first word.
 func (p *params) choice(name string, words ...string) string {
 	s := p.values.Get(name)
 	if s == "" {

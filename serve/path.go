@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pathGains is the number of regions for which the answer has gains. maxPathPieces is the largest
-// number of pieces of the path that it lists.
+// pathGains is the number of regions whose gains are in the answer. maxPathPieces is the largest number
+// of pieces of the path in the answer.
 const (
 	pathGains     = 5
 	maxPathPieces = 1000
@@ -31,16 +31,16 @@ type pathAnswer struct {
 	End       ticks          `json:"end"`
 	Length    ticks          `json:"length"`
 	Runtime   ticks          `json:"runtime"`
-	Count     int            `json:"count"` // of all pieces
+	Count     int            `json:"count"` // number of all pieces
 	Regions   []pathRegion   `json:"regions"`
 	Locations []pathLocation `json:"locations"`
 	Gains     []gainFact     `json:"gains"`
-	Factors   []float64      `json:"factors"` // to which the time of a region is scaled in the curves of gains
+	Factors   []float64      `json:"factors"` // factors by which the curves of gains scale the time of a region
 	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces
 }
 
 type claimsFact struct {
-	Claims       int `json:"claims"` // of the trace
+	Claims       int `json:"claims"` // number of claims in the trace
 	Dependencies int `json:"dependencies"`
 	Inferred     int `json:"inferred"`
 }
@@ -71,8 +71,9 @@ type pieceFact struct {
 	By    string `json:"by"` // how the path reaches the piece, or the activity of its claim
 }
 
-// criticalPath computes the critical path. The head of the stored answer is the JSON with its length, shares and
-// longest pieces. The intervals of the answer are the pieces.
+// criticalPath computes the critical path as a stored answer. The head of the answer is the JSON with
+// the length, the shares and the longest pieces of the path. The intervals of the answer are the
+// pieces.
 var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
@@ -195,7 +196,8 @@ func pathLine(stored []byte, p *params) (any, error) {
 	}
 	var list []interval
 	eachInterval(stored, func(x interval) {
-		// a piece that ends at the begin of the window is needed for the arrow to the next one
+		// a piece that ends at the begin of the window is needed for the arrow from it to the next
+		// piece
 		if ok && x.to >= c.from && x.from <= c.to {
 			list = append(list, x)
 		}
@@ -210,7 +212,7 @@ func pathLine(stored []byte, p *params) (any, error) {
 // lineAnswer holds the pieces of the critical path in a window, for drawing.
 type lineAnswer struct {
 	Missing string        `json:"missing"`
-	Joined  bool          `json:"joined"` // set if each piece ends where the next one begins
+	Joined  bool          `json:"joined"` // each piece ends at the time at which the next one begins
 	Pieces  []pieceOfLine `json:"pieces"`
 }
 

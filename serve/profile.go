@@ -36,14 +36,14 @@ type profileAnswer struct {
 	Left omittedRows  `json:"left"`
 }
 
-// omittedRows holds the sums of the rows that the limit cuts off.
+// omittedRows holds the sums over the rows beyond the limit.
 type omittedRows struct {
 	Rows      int64 `json:"rows"`
 	Exclusive sum   `json:"exclusive"` // of visits
 	Held      sum   `json:"held"`      // by claims
 }
 
-// add adds rows of a kind, with the sum of their exclusive times.
+// add adds rows of a kind, given the sum of their exclusive times.
 func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	l.Rows = trace.Add(l.Rows, rows)
 	to := &l.Exclusive
@@ -53,7 +53,7 @@ func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	to.add(exclusive)
 }
 
-// appendJSON appends the same JSON as json.Marshal, but several times faster. A profile by location
+// appendJSON appends the same JSON as json.Marshal, but is several times as fast. A profile by location
 // may have a row for each pair of a location and a region.
 func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	names := map[string][]byte{}
@@ -145,7 +145,7 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 	return out, err
 }
 
-// profileKey identifies a row by its track, group and region. -1 stands for all.
+// profileKey identifies a row by its track, group and region. -1 stands for all of them.
 type profileKey struct {
 	track, group int32
 	region       uint32
@@ -179,8 +179,8 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
-// shorten keeps the most rows with the most exclusive time and adds the others to left. add must
-// not be called afterwards.
+// shorten keeps the rows with the most exclusive time, as many as most. It adds the others to left. add
+// must not be called after that.
 func (p *profileSums) shorten(kind string, most int) {
 	slices.SortFunc(p.list, func(a, b profileSum) int {
 		return cmp.Or(b.Exclusive.Cmp(a.Exclusive), cmp.Compare(jsonRef(a.key.region), jsonRef(b.key.region)),
@@ -192,8 +192,8 @@ func (p *profileSums) shorten(kind string, most int) {
 	p.list = p.list[:most]
 }
 
-// maxProfileRows is the largest number of rows of a profile or call tree that a request may ask
-// for. defaultProfileRows is the number if it does not say.
+// maxProfileRows is the largest number of rows of a profile or call tree that a request may ask for.
+// defaultProfileRows applies to requests that do not ask for a number.
 const (
 	maxProfileRows     = 1_000_000
 	defaultProfileRows = 20_000
@@ -225,15 +225,14 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 		wanted := x.tracksOfKind(of.tracks, tracks)
 		if of.kind == visitRows && by == "region" && from <= x.first && to > x.last &&
 			len(wanted) == len(x.tracksOfKind(of.tracks, nil)) {
-			// The index stores the sums of the whole trace.
+			// The index itself stores the sums of the whole trace.
 			all, _ := x.Totals()
 			for _, s := range all {
 				row(of.kind, profileKey{-1, -1, s.Region}, &s)
 			}
 			continue
 		}
-		// With many locations, one list for each worker needs far less memory than one for each
-		// location.
+		// A list for each worker needs far less memory than a list for each of many locations.
 		parts := make([]profileSums, max(1, min(len(wanted), runtime.GOMAXPROCS(0))))
 		for i := range parts {
 			parts[i].at = map[profileKey]int32{}
@@ -253,7 +252,7 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			o := &parts[worker]
 			for j := range sums {
 				if k.region = sums[j].Region; by == "location" {
-					o.list = append(o.list, profileSum{k, sums[j]}) // each region of a track is a row of its own
+					o.list = append(o.list, profileSum{k, sums[j]}) // each region of a track gets its own row
 				} else {
 					o.add(k, &sums[j])
 				}

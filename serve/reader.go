@@ -19,7 +19,7 @@ type reader struct {
 	format format.Format
 	src    format.Source
 	opt    *format.ReadOptions
-	used   time.Time // when the reader was last used
+	used   time.Time // time at which the reader was last used
 }
 
 // open opens the trace src, whose format is f. progress is called while the trace is read.
@@ -45,7 +45,7 @@ func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Sou
 // Close closes the file of the trace.
 func (x *reader) Close() error { return x.file.Close() }
 
-// found returns the defects that reading has reported so far.
+// found returns the defects that reading the trace has found so far.
 func (x *reader) found() (f cache.ReadDefects) {
 	for _, r := range x.opt.Report.Rules() {
 		if f.Defects += r.Count; format.IsMissing(r.Rule) {
@@ -61,24 +61,24 @@ func (x *reader) info() *info.Trace {
 	return &info.Trace{Events: x.Events, File: x.file, Format: x.format, Source: x.src, Report: x.opt.Report}
 }
 
-// maxReaders is the largest number of open readers of a trace. readerIdleTime is the time after
-// which an unused reader is closed.
+// maxReaders is the largest number of open readers of a trace. readerIdleTime is the time without use
+// after which a reader is closed.
 const (
 	maxReaders     = 3
 	readerIdleTime = time.Minute
 )
 
-// readerPool keeps readers of a trace open, because opening a trace may require reading it.
+// readerPool keeps readers of a trace open, because it may be necessary to read the trace to open it.
 type readerPool struct {
 	e          *entry
 	free       chan struct{} // one slot for each reader that is in use or being opened
 	mu         sync.Mutex
 	idle       []*reader
-	generation int // incremented by close; readers of an older generation are closed instead of kept
+	generation int // increased by close; readers of an older generation are closed instead of kept
 }
 
-// with calls f with a reader. If the context ends while a reader is being opened, opening continues
-// for later requests.
+// with calls f with a reader. If the context ends while a reader is being opened, opening continues, so
+// that later requests can use the reader.
 func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	select {
 	case p.free <- struct{}{}:
@@ -153,11 +153,11 @@ func (p *readerPool) open(ctx context.Context) (*reader, error) {
 	return x, nil
 }
 
-// errFound ends a scan early, because the event that it looked for has been found.
+// errFound ends a scan as soon as it has found the event that it looks for.
 var errFound = errors.New("found")
 
-// giveBack returns a reader to the pool. It closes the reader if reading has failed with err, or if
-// the reader is of an older generation.
+// giveBack returns a reader to the pool. It closes the reader if reading has failed with err, or if the
+// reader is of an older generation.
 func (p *readerPool) giveBack(x *reader, age int, err error) {
 	if x != nil {
 		p.mu.Lock()

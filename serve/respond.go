@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problem is an error for the client, with an HTTP status.
+// problem is an error that the client receives with an HTTP status.
 type problem struct {
 	status  int
 	message string
@@ -38,7 +38,7 @@ func unavailable(message string) error {
 	return &problem{http.StatusServiceUnavailable, message, retrySoon}
 }
 
-// fail answers a request with an error. For an error that is not a problem, it chooses the status.
+// fail answers a request with an error. If the error is not a problem, it also chooses the status.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *problem
 	var defect *trace.Defect
@@ -80,7 +80,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		s.zips.Put(z)
 	}
 	if n := int64(len(body)); n >= largeAnswer {
-		// An answer stays in memory until a slow client has read it.
+		// A slow client keeps the answer in memory until it has read all of it.
 		defer s.sending.Add(-n)
 		if sum := s.sending.Add(n); sum > maxSending && sum > n {
 			h.Del("Content-Encoding")
@@ -89,7 +89,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	// The deadline starts now, because computing the answer may have taken long.
+	// The deadline begins here, because it may have taken long to compute the answer.
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -97,8 +97,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 	}
 }
 
-// isLocal reports whether the client is on this machine. Compressing then takes longer than
-// sending.
+// isLocal reports whether the client is on this machine. In that case, it takes longer to compress an
+// answer than to send it.
 func isLocal(r *http.Request) bool {
 	h, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -122,9 +122,9 @@ func acceptsGzip(accept string) bool {
 	return false
 }
 
-// notModified answers with status 304 if the client already has the answer with this ETag, and
-// reports whether it did. The ETag does not depend on the answer itself and is known before it is
-// computed.
+// notModified answers with status 304 if the client already has the answer with this ETag. It returns
+// whether it did so. The ETag does not depend on the contents of the answer, so it is known before the
+// answer is computed.
 func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
@@ -155,8 +155,8 @@ func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), 
 // add adds o to the sum.
 func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
 
-// mean is the mean of n durations. Its JSON is a string with the ticks, rounded to three decimals,
-// or "" if n is 0.
+// mean is the mean of n durations. Its JSON is a string with the number of ticks, rounded to three
+// decimals, or "" if n is 0.
 type mean struct {
 	sum trace.Ticks
 	n   int64

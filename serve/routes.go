@@ -21,9 +21,9 @@ type route struct {
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 }
 
-// indexHandler answers a request from the index. analysisHandler reads the parameters of a request
-// and returns a function that computes the answer; requests for the same answer share one call of
-// it.
+// indexHandler answers a request from the index. analysisHandler reads the parameters of a request, and
+// returns a function that computes the answer. Requests for the same answer share a single call of that
+// function.
 type (
 	indexHandler    func(ctx context.Context, x *traceIndex, p *params) (any, error)
 	analysisHandler func(e *entry, p *params) func(context.Context) (any, error)
@@ -171,14 +171,15 @@ func (s *Server) jsonUncached(w http.ResponseWriter, r *http.Request, v any) err
 // binaryAnswer is an answer that is sent as it is, instead of as JSON.
 type binaryAnswer []byte
 
-// noContent is returned by a query that finds nothing. It is answered with 204 No Content.
+// noContent is returned if a query finds nothing. The server then answers with 204 No Content.
 type noContent struct{}
 
-// partialAnswer is an answer that may be incomplete because reading the trace took too long.
+// partialAnswer is an answer that may be incomplete because it would have taken too long to read the
+// trace.
 type partialAnswer interface{ incomplete() bool }
 
-// tag returns the ETag of a request. It depends on the version of the server, on the key of the
-// index, which covers the content of the trace, and on the request.
+// tag returns the ETag of a request. It depends on the version of the server, on the key of the index
+// (which depends on the contents of the trace), and on the request.
 func (s *Server) tag(x *traceView, r *http.Request) string {
 	q, second := r.URL.Query(), ""
 	if other, err := s.find(q.Get("reference")); err == nil {
@@ -273,20 +274,20 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 	}
 }
 
-// storedAnswer is an analysis of a whole trace whose result is kept in the answerCache. Several
-// answers are computed from it. name identifies it among the analyses of a trace.
+// storedAnswer is the result of an analysis of a whole trace. It is kept in the answerCache, and
+// several answers are computed from it. name identifies it among the analyses of a trace.
 type storedAnswer struct {
 	name    string
 	compute func(ctx context.Context, e *entry, v *traceView) ([]byte, error)
 }
 
-// fromStored returns an HTTP handler whose answers are computed by cut from a stored answer.
+// fromStored returns an HTTP handler that uses cut to compute answers from a stored answer.
 func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (any, error)) func(http.ResponseWriter,
 	*http.Request) error {
 	return s.fromStoredFor(func(*params) storedAnswer { return a }, cut)
 }
 
-// fromStoredFor is like fromStored for a stored answer that depends on the parameters.
+// fromStoredFor is like fromStored, for a stored answer that depends on parameters.
 func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored []byte, p *params) (any, error),
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -338,8 +339,8 @@ type traceStatus struct {
 	Error    string  `json:"error"`
 }
 
-// status returns the status of a trace. before is what is known while the trace is being indexed,
-// and ready the view once it is ready; each is nil otherwise.
+// status returns the status of a trace. before is set while the trace is being indexed, and ready when
+// it is ready. Otherwise they are nil.
 func (e *entry) status() (l traceStatus, before *earlyFacts, ready *traceView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

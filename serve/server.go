@@ -30,11 +30,12 @@ type ReadSettings struct {
 	Values  map[string]string
 	Strict  bool
 	Workers int // number of cores; 0 for all
-	// Correction is the correction of the clocks, and CorrectionText the content of the file that
-	// it comes from. Both are nil for no correction.
+	// Correction is the correction of the clocks. CorrectionText is the text of the file from which it
+	// was read. Both are nil if there is no correction.
 	Correction     *transform.Correction
 	CorrectionText []byte
-	// Color is the attribute whose values name and colour spans; "" if regions do.
+	// Color is the attribute whose values name and colour spans. It is "" if regions name and colour
+	// spans.
 	Color string
 	// label is the attribute whose values name spans, and rows the attribute whose values are the rows of
 	// the time line, and only the values of an attribute that spans must have (see configuration). The user of
@@ -45,11 +46,11 @@ type ReadSettings struct {
 // ServedTrace is a trace that a server shows.
 type ServedTrace struct {
 	Source format.Source
-	// Index is the path of the trace's index file. Notes are stored beside it. With "", the index
+	// Index is the path of the trace's index file. Notes are stored next to it. If it is "", the index
 	// is in the cache.
 	Index string
-	// Once is set for a trace from standard input. It cannot have notes, because the trace cannot
-	// be recognised later.
+	// Once is set for a trace from standard input. Such a trace cannot have notes, because it cannot be
+	// recognised later.
 	Once bool
 }
 
@@ -65,17 +66,16 @@ type Options struct {
 	// Hosts lists the host names that requests may use, in addition to localhost, 127.0.0.1 and
 	// [::1].
 	Hosts []string
-	// Traces lists the traces to show. If Dir is set, the server shows the traces in this folder
-	// instead, and refuses uploads and notes. Otherwise, notes are stored beside the index of a
-	// trace.
+	// Traces lists the traces to show. If Dir is set, the server shows the traces in that folder
+	// instead, and refuses uploads and notes. If not, it stores notes next to the index of a trace.
 	Traces []ServedTrace
 	Dir    *os.Root
-	// Builds, Analyses and Indexes are the largest numbers of builds and analyses that run, and of
-	// indexes that are open, at a time. 0 stands for 2 builds, as many analyses as there are cores
-	// but at least 2, and 16 indexes.
+	// Builds and Analyses are the largest numbers of builds and analyses that run at a time, and
+	// Indexes the largest number of open indexes. 0 stands for 2 builds, for as many analyses as there
+	// are cores but at least 2, and for 16 indexes.
 	Builds, Analyses, Indexes int
-	// Progress is called while a trace is indexed. Ended is called when a trace is ready or has
-	// failed; err is nil if it is ready. Both may be nil.
+	// Progress is called while a trace is indexed. Ended is called when a trace is ready or has failed.
+	// err is nil if the trace is ready. Both functions may be nil.
 	Progress func(name string, done, total int64)
 	Ended    func(name string, err error)
 }
@@ -90,7 +90,7 @@ type Server struct {
 	builds       chan struct{}
 	requests     chan struct{} // has a slot for each request that is being answered
 	heavyAnswers chan struct{} // has a slot for each request that may need much memory
-	sending      atomic.Int64  // size of the large answers that are being sent
+	sending      atomic.Int64  // total size of the large answers that are being sent
 	open         openIndexes
 	answers      answerCache
 	linkCaches   linkCaches
@@ -123,17 +123,17 @@ const (
 	headerTimeout  = 10 * time.Second // to read the header
 	bodyTimeout    = 30 * time.Second // to read the body of a request
 	idleTimeout    = 2 * time.Minute  // between requests
-	writeTimeout   = time.Minute      // to send a complete answer
+	writeTimeout   = time.Minute      // to send the whole answer
 	quickTimeout   = 30 * time.Second // to compute an answer from an index
 	slowTimeout    = 10 * time.Minute // to compute an analysis
 	maxHeader      = 32 << 10
 	graceOfStop    = 3 * time.Second
-	maxAnswerBytes = 64 << 20 // for analyses that are kept
-	largeAnswer    = 1 << 20  // bytes; larger answers count towards maxSending
+	maxAnswerBytes = 64 << 20 // largest size of analyses that are kept
+	largeAnswer    = 1 << 20  // bytes; only larger answers count for maxSending
 	maxSending     = 512 << 20
 )
 
-// New returns a server. It does not read any trace.
+// New returns a server. It does not read the traces.
 func New(opt Options) *Server {
 	return newServer(opt, fileIndexer{})
 }
@@ -154,7 +154,7 @@ func newServer(opt Options, indexes indexer) *Server {
 	s.zips.New = func() any {
 		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 		if err != nil {
-			panic(err) // the level is invalid
+			panic(err) // the level is a constant, so no error is possible
 		}
 		return w
 	}
@@ -176,8 +176,8 @@ func (s *Server) Start() {
 	}
 }
 
-// URL returns the address for a browser of a server that listens on l. If several traces are given,
-// the fragment of the address lists their ids, so that the page shows all of them.
+// URL returns the address that a browser needs for a server that listens on l. If several traces are
+// given, the fragment of the address lists their ids. The page then shows all of them.
 func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 
 func (s *Server) address(l net.Listener, token string) string {
@@ -213,11 +213,11 @@ func port(l net.Listener) string {
 	return "unix"
 }
 
-// Serve answers requests on l until the context ends. Then it waits a short time for requests that
-// are being answered, and closes the server and l.
+// Serve answers requests on l until the context ends. After that, it waits a short time for the
+// requests that are being answered. Then it closes the server and l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.cookie = "weft-" + port(l)
-	// ReadTimeout would cancel the context of requests whose answers take longer.
+	// A ReadTimeout would cancel the context of requests whose answers take longer than that.
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
@@ -230,7 +230,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), graceOfStop)
 		defer cancel()
-		// Builds and analyses end first, so that requests that wait for them are answered.
+		// Builds and analyses end first, so that the requests that wait for them are answered.
 		s.stop()
 		if h.Shutdown(grace) != nil {
 			h.Close()
@@ -244,8 +244,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// background runs f in a goroutine for which Close waits. If the server is closed, it returns false
-// and does not run f.
+// background runs f in a goroutine. Close waits for it. If the server is closed, background returns
+// false and does not run f.
 func (s *Server) background(f func()) bool {
 	s.work.Lock()
 	defer s.work.Unlock()

@@ -7,15 +7,14 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// This file has the answers about spans and instants, which come from the index.
+// This file answers requests about spans and instants. The answers come from the index.
 
 func tiles(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return tileOf(ctx, x, p, maxTileTracks, x.Tile)
 }
 
 func summary(ctx context.Context, x *traceIndex, p *params) (any, error) {
-	// If there are many tracks, Summary reads only some of them, so that their number needs no
-	// limit.
+	// If there are many tracks, Summary reads only some of them. Therefore their number needs no limit.
 	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
 }
 
@@ -68,7 +67,7 @@ type aroundFact struct {
 type spanAnswer struct {
 	Span       spanFact     `json:"span"`
 	Attributes []attribute  `json:"attributes"`
-	Partial    bool         `json:"partial"` // set if attributes are missing because reading took too long
+	Partial    bool         `json:"partial"` // attributes are missing because reading took too long
 	Around     []aroundFact `json:"around"`
 	Links      []linkFact   `json:"links"`
 }
@@ -102,7 +101,7 @@ func spanAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	a := spanAnswer{Span: x.span(track, s), Attributes: []attribute{}, Around: []aroundFact{}, Links: []linkFact{}}
 	for _, y := range around {
 		if x.tracks[track].Kind != index.LocationTrack {
-			break // claims and operations are not nested: no span is around them
+			break // claims and operations are not nested, so there are no spans around them
 		}
 		a.Around = append(a.Around, aroundFact{jsonRef(y.Region), x.region(y.Region).Name, x.jsonTime(y.Start),
 			x.jsonTime(y.End), int(y.Depth)})
@@ -143,8 +142,8 @@ func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return map[string]ticks{"time": x.jsonTime(t)}, nil
 }
 
-// inner returns the number of visits of the same region inside of a span that end where the span
-// and the location end. Leave events at that time end these visits first.
+// inner returns the number of visits of the same region inside of a span that end at the same time as
+// the span and the location. Leave events at that time first end these visits.
 func (x *traceIndex) inner(track int, s index.Span) (n int, err error) {
 	t := &x.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// stateIndex computes the states busy, overhead and idle from an index. If exact is set, the
-// results equal those of package analysis/states, which reads all events. Otherwise the index does
-// not suffice, and the events must be read.
+// stateIndex computes the states busy, overhead and idle from an index. If exact is set, the results
+// are equal to those of package analysis/states, which reads all events. Otherwise the index does not
+// contain enough data, and the events must be read.
 type stateIndex struct {
 	exact       bool
 	tracks      []int // the first track of each processor
@@ -28,7 +28,7 @@ const (
 
 func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, error) {
 	p := &stateIndex{first: math.MaxInt64, last: math.MinInt64}
-	// In PICL, a processor may have several processes, and events decide when it begins and ends.
+	// In PICL, a processor may have several processes, and events determine when it begins and ends.
 	if d.Conventions.EventTypes {
 		return p, nil
 	}
@@ -51,7 +51,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 		unsupported := false
 		if t.Instants > 0 {
 			err := x.EachInstant(i, math.MinInt64, math.MaxInt64, func(n index.Instant) {
-				// A gap ends a wait, and a comment does not count as an event of a processor.
+				// A gap ends a wait. A comment does not count as an event of a processor.
 				unsupported = unsupported || n.Kind == trace.Gap ||
 					n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
 			})
@@ -73,7 +73,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 			continue
 		}
 		if int(y.Region) >= len(p.rank) {
-			return p, nil // the definition comes later in the trace
+			return p, nil // the trace defines this region later
 		}
 		switch opt.StateIn(d, d.Regions.At(y.Region)) {
 		case states.Overhead:
@@ -93,7 +93,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	return p, nil
 }
 
-// stateIndex returns the stateIndex of a trace. It is computed once.
+// stateIndex returns the stateIndex of a trace. It is computed only once.
 func (e *entry) stateIndex(ctx context.Context, x *traceIndex) (*stateIndex, error) {
 	if p := x.processors.Load(); p != nil {
 		return p, nil
@@ -163,12 +163,12 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// openStateIndex opens the index from which the states of a trace can be computed. It returns nil
-// if there is none. The caller must release the index.
+// openStateIndex opens the index from which the states of a trace can be computed. It returns nil if
+// there is no such index. The caller must release the result.
 func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, error) {
 	if e.config != (configuration{}) {
 		if e = e.base; e == nil || e.config.renames() {
-			return nil, nil, nil // attribute values name the spans in both entries
+			return nil, nil, nil // the values of an attribute name the spans in both entries
 		}
 		if _, _, ready := e.status(); ready == nil {
 			return nil, nil, nil
@@ -251,7 +251,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 			return nil
 		}
 		return x.EachRankInterval(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
-			// EachRankInterval calls the function for an idle interval with both ranks.
+			// For an idle interval, EachRankInterval calls the function with both ranks.
 			if rank == overheadRank {
 				sum.Remove(states.Busy, begin, end)
 				sum.Add(states.Overhead, begin, end)
@@ -270,7 +270,7 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 	s := parts[0].Series(len(p.tracks))
 	for _, l := range [][]float64{s.Busy, s.Overhead, s.Idle} {
 		for i, v := range l {
-			l[i] = math.Round(v*1e12) / 1e12 // removes the rounding error of subtracting
+			l[i] = math.Round(v*1e12) / 1e12 // removes the rounding error of the subtraction
 		}
 	}
 	return s, nil

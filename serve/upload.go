@@ -102,8 +102,8 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 // maxReasons is the largest number of files for which noTraceError gives the reason.
 const maxReasons = 3
 
-// noTraceError returns an error that says why no file of a folder is a trace. It gives the same reasons
-// as the commands give for such a file.
+// noTraceError returns an error with the reasons why no file of a folder is a trace. The reasons are
+// those that the commands give for such files.
 func (s *Server) noTraceError(dir string, names []string) error {
 	var why []string
 	for _, name := range names[:min(len(names), maxReasons)] {
@@ -120,7 +120,7 @@ func (s *Server) noTraceError(dir string, names []string) error {
 	return badRequest(text)
 }
 
-// uploadError returns the problem for an error that the client has caused, and other errors
+// uploadError returns a problem for an error that the client has caused. It returns other errors
 // unchanged.
 func uploadError(err error) error {
 	var large *http.MaxBytesError

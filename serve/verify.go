@@ -20,8 +20,8 @@ import (
 // maxSpecification is the largest size of a specification in bytes.
 const maxSpecification = 1 << 20
 
-// verifyAnswer holds the verdicts of a specification. If Syntax is set, the specification has an
-// error, and the other fields are empty.
+// verifyAnswer holds the verdicts of a specification. If Syntax is set, the specification has an error,
+// and all other fields are empty.
 type verifyAnswer struct {
 	Syntax   *syntaxFact `json:"syntax,omitempty"`
 	States   int64       `json:"states"`
@@ -47,8 +47,8 @@ type checkFact struct {
 	Reasons  []reasonFact   `json:"reasons"`
 }
 
-// reasonFact explains why a part of the formula holds, or does not: From and To are the times that
-// decide it.
+// reasonFact explains why a part of the formula holds or does not hold. From and To are the times that
+// determine it.
 type reasonFact struct {
 	Depth   int    `json:"depth"`
 	Formula string `json:"formula"`
@@ -104,7 +104,8 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readText reads the body of a request, which has at most most bytes. what names it in messages.
+// readText reads the body of a request. The body may have up to `most` bytes. what is its name in
+// messages.
 func readText(w http.ResponseWriter, r *http.Request, most int64, what string) (string, error) {
 	c := http.NewResponseController(w)
 	c.SetReadDeadline(time.Now().Add(bodyTimeout))
@@ -139,13 +140,13 @@ func newVerifyAnswer(v *traceView, x *verify.Result) *verifyAnswer {
 
 // propertyLine is a line of a specification with a property in plain words.
 type propertyLine struct {
-	line, column   int // where the property begins, counted from 1
+	line, column   int // place at which the property begins, counted from 1
 	kind, property string
 }
 
-// parseSpecification reads a specification: text in the language, and lines such as
-// "--never overflow" with a property in plain words, in the form of the command line's flags. wrong
-// reports a syntax error.
+// parseSpecification reads a specification. It may contain text in the language, and lines such as
+// "--never overflow" that have a property in plain words, in the form of the command line's flags.
+// wrong reports a syntax error.
 func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 	lines := strings.Split(text, "\n")
 	var properties []propertyLine
@@ -155,11 +156,11 @@ func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 			p.line = i + 1
 			properties = append(properties, p)
 			count[p.kind]++
-			lines[i] = "" // so that the numbers of the other lines stay
+			lines[i] = "" // keeps the numbers of the other lines
 		}
 	}
 	number := map[string]int{}
-	origin := make([]int, len(lines)) // number of the line in text, by line of the specification that is parsed
+	origin := make([]int, len(lines)) // by line of the specification that is parsed: the number of its line in text
 	for i := range origin {
 		origin[i] = i + 1
 	}
@@ -202,8 +203,8 @@ func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 	return spec, nil
 }
 
-// cutProperty reads a line with a property: its kind behind two hyphens, and the property behind
-// blanks or =, which may be in quotes. ok is false if the line is part of the language.
+// cutProperty reads a line with a property: two hyphens, the kind of the property, blanks or =, and the
+// property, which may be in quotes. ok is false if the line belongs to the language.
 func cutProperty(line string) (p propertyLine, ok bool) {
 	text := strings.TrimLeft(line, " \t")
 	if !strings.HasPrefix(text, "--") {

@@ -15,23 +15,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// traceView holds the constant data of a ready trace. It is computed once from the index.
+// traceView holds the data about a ready trace that do not change. They are computed from the index,
+// and only once.
 type traceView struct {
-	tag         string // key of the index, which covers the trace's content
+	tag         string // key of the index, which depends on the trace's contents
 	clock       trace.Clock
 	first, last int64
 	tracks      []index.Track
 	regions     []index.Region
 	groups      []trace.LocationGroup
 	facts       traceFacts
-	processors  atomic.Pointer[stateIndex] // nil before the first use
+	processors  atomic.Pointer[stateIndex] // nil before its first use
 }
 
 // traceFacts is the part of a trace's description that is known once the trace is ready.
 type traceFacts struct {
 	ETag string `json:"etag,omitempty"`
 	// Color is the attribute whose values take the place of regions, or "". Attributes lists the
-	// attributes that can be chosen.
+	// attributes that the user can choose.
 	Color      string       `json:"color"`
 	Label      string       `json:"label"` // attribute that names spans, or ""
 	Rows       string       `json:"rows"`  // attribute whose values are rows, or ""
@@ -65,10 +66,10 @@ type overview struct {
 	Regions   []overviewRegion   `json:"regions"`
 	Locations []overviewLocation `json:"locations"`
 	Events    int64              `json:"events"`
-	// Missing is the amount by which a time may be too small, at most.
+	// Missing is the greatest amount by which a time may be too small.
 	Missing ticks `json:"missing"`
-	// To is set if the sums only cover the time up to it, on the trace's clock. Events then only
-	// counts visits and messages.
+	// To is set if the sums cover only the time up to it, on the clock of the trace. In that case,
+	// Events counts only visits and messages.
 	To *ticks `json:"to,omitempty"`
 }
 
@@ -94,8 +95,8 @@ func newEarlyFacts(d *trace.Definitions) *earlyFacts {
 	return f
 }
 
-// maxOverviewRows is the largest number of regions, and of locations, in an overview. It is sent
-// repeatedly while the trace is indexed.
+// maxOverviewRows is the largest number of regions, and of locations, in an overview. The limit is low,
+// because an overview is sent repeatedly while the trace is indexed.
 const maxOverviewRows = 1000
 
 // newOverview converts a summary. Regions are in the order of decreasing exclusive time, and
@@ -139,8 +140,8 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 // overviewRows adds regions to an overview, and combines those of the same row.
 type overviewRows struct {
 	rows  *trace.Rows
-	names []string       // of all regions, with file and line if several have the same name
-	at    map[uint32]int // index in o.Regions, by row
+	names []string       // names of all regions, with file and line if several regions have the same name
+	at    map[uint32]int // by row: the index in o.Regions
 	o     *overview
 }
 
@@ -276,7 +277,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 	return v, nil
 }
 
-// unknown is the name of an undefined region.
+// unknown is the name that an undefined region gets.
 const unknown = "unknown"
 
 func (v *traceView) region(r uint32) index.Region {
@@ -289,8 +290,8 @@ func (v *traceView) region(r uint32) index.Region {
 // jsonTime returns a time relative to the first event.
 func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// tracksOfKind returns the tracks of a kind. If of is not nil, it returns only those in of, without
-// duplicates.
+// tracksOfKind returns the tracks of a kind. If of is not nil, it returns only those of them that are
+// in of, without duplicates.
 func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 	var out []int
 	if of == nil {
@@ -311,8 +312,8 @@ func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 	return out
 }
 
-// firstTrack returns the first track of a location, which is the one with its visits if it has any.
-// It returns -1 if the location has no track.
+// firstTrack returns the first track of a location. If the location has visits, that is the track of
+// its visits. It returns -1 if the location has no track.
 func (v *traceView) firstTrack(location uint32) int {
 	return slices.IndexFunc(v.tracks, func(t index.Track) bool {
 		return t.Location == location && t.Kind != index.CommunicatorTrack

@@ -46,8 +46,8 @@ type patternFact struct {
 	Worst         []waitFact `json:"worst"`
 }
 
-// sharesFact lists the shares of a pattern's waiting time, the largest first. Left holds the sums
-// of the shares that are left out.
+// sharesFact lists the shares of a pattern's waiting time, with the largest first. Left holds the sums
+// over the shares that it leaves out.
 type sharesFact struct {
 	Rows []waitShare `json:"rows"`
 	Left struct {
@@ -63,13 +63,13 @@ type waitShare struct {
 	Name  string   `json:"name,omitempty"`
 	Path  []string `json:"path,omitempty"`
 	Track *int     `json:"track,omitempty"`
-	Cause *int     `json:"cause,omitempty"` // the track that is waited for
+	Cause *int     `json:"cause,omitempty"` // the track for which the location waits
 	Count int64    `json:"count"`
 	Time  sum      `json:"time"`
 }
 
-// waitFact is a single wait. Depth is the depth of the call in which the location waits, and
-// CauseDepth that of the call that ends the wait; each is -1 if it is unknown.
+// waitFact is a single wait. Depth is the depth of the call that waits, and CauseDepth the depth of the
+// call that ends the wait. Each is -1 if it is unknown.
 type waitFact struct {
 	Track      int      `json:"track"`
 	Depth      int      `json:"depth"`
@@ -192,9 +192,9 @@ func (v *traceView) locationTracks() func(location uint32) int {
 	}
 }
 
-// callDepth returns the depth of the call that is open on a track at a time and is the last one of
-// a call path. It is the innermost call with the name at the end of the path, or else the innermost
-// call. The result is -1 if no call is open.
+// callDepth returns the depth of a call that is open on a track at a time, and that is the last call of
+// a path. That is the innermost call with the name at the end of the path. If there is none, it is the
+// innermost call. The result is -1 if no call is open.
 func (x *traceIndex) callDepth(track int, path []string, at int64) (int, error) {
 	if track < 0 {
 		return -1, nil
@@ -221,11 +221,11 @@ func (x *traceIndex) callDepth(track int, path []string, at int64) (int, error) 
 // waitsHead is the head of a stored answer of waits.
 type waitsHead struct {
 	Missing string `json:"missing"` // the reason why no wait can be found, or ""
-	Left    int64  `json:"left"`    // number of waits that are not stored, because longer ones are
+	Left    int64  `json:"left"`    // number of waits that are not stored, because there are longer ones
 }
 
-// waitIntervals stores the waits of all patterns, ordered by track and begin. If there are more
-// than maxIntervals, only the longest ones are stored.
+// waitIntervals stores the waits of all patterns, ordered by track and begin. If there are more than
+// maxIntervals, it stores only the longest ones.
 var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	var head waitsHead
 	var list []interval
@@ -271,15 +271,15 @@ func compareIntervals(a, b interval) int {
 type intervalsAnswer struct {
 	waitsHead
 	Tracks []trackWaits `json:"tracks"`
-	// Arrows has the causes of the longest waits, at most maxWaitArrows, ordered by track and end.
+	// Arrows holds the causes of the longest waits, up to maxWaitArrows, ordered by track and end.
 	Arrows []waitArrow `json:"arrows"`
 }
 
 // maxWaitArrows is the largest number of waits whose causes are shown.
 const maxWaitArrows = 100
 
-// waitArrow leads from the cause of a wait, the call that track Cause begins at time From, to the end
-// of the wait at time To.
+// waitArrow leads from the cause of a wait to the end of the wait. The cause is the call that the track
+// Cause begins at time From. The wait ends at time To.
 type waitArrow struct {
 	Track int   `json:"track"`
 	To    ticks `json:"to"`
@@ -287,14 +287,15 @@ type waitArrow struct {
 	From  ticks `json:"from"`
 }
 
-// trackWaits holds the waits on a track: the begin and the end of each in turn.
+// trackWaits holds the waits on a track: begin and end of the first wait, begin and end of the second
+// one, and so on.
 type trackWaits struct {
 	Track int     `json:"track"`
 	Times []ticks `json:"times"`
 }
 
-// visibleWaits returns the stored waits in a window. Waits shorter than a column are combined: if
-// they fill at least half of a column, the whole column is returned as a wait.
+// visibleWaits returns the stored waits in a window. It combines waits that are shorter than a column:
+// if they fill at least half of a column, the whole column counts as a wait.
 func visibleWaits(stored []byte, p *params) (any, error) {
 	c, ok := p.visible()
 	wanted := p.tracks(maxTileTracks)
@@ -305,7 +306,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 		return a, err
 	}
 	long := (c.to - c.from) / int64(c.width)
-	var short struct { // the waits of a column
+	var short struct { // the short waits in a column
 		track, column int
 		time          int64
 	}
@@ -346,8 +347,8 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 	return a, nil
 }
 
-// add adds a wait. Waits must come in the order of track and begin. A wait that touches or overlaps
-// the one before extends it.
+// add adds a wait. Waits must come in the order of track and begin. If a wait touches or overlaps the
+// one before it, it extends that one.
 func (a *intervalsAnswer) add(x interval) {
 	n := len(a.Tracks)
 	if n == 0 || a.Tracks[n-1].Track != x.track {

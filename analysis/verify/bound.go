@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// units are the units of times, in seconds.
+// units maps the units of time to their lengths in seconds.
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// bound reads a bound, if there is one. A unit behind the interval counts for both ends.
+// bound reads a bound, if there is one. A unit after the interval applies to both ends.
 func (p *parser) bound() (*Bound, error) {
 	b := &Bound{}
 	var err error
 	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
 	switch {
 	case p.names[first.text] && second.kind != number && !second.is("+") && !second.is("["):
-		return nil, nil // a definition with the name of a keyword
+		return nil, nil // the keyword is the name of a definition here
 	case p.accept("by"):
 		b.Low = Duration{Number: "0", value: new(big.Rat)}
 		if b.High, err = p.duration(); err == nil && b.High.Unit == "" {
@@ -79,7 +79,7 @@ func (p *parser) unknownUnit() error {
 	return p.fail(t, "a unit of time, or a formula", append(words, formulaWords...)...)
 }
 
-// inSeconds returns the duration in seconds, or in units of the trace if it has no unit.
+// inSeconds returns the duration in seconds. Without a unit, the result is in time units of the trace.
 func (d Duration) inSeconds() *big.Rat {
 	if u := units[d.Unit]; u != nil {
 		return new(big.Rat).Mul(d.value, u)
@@ -108,8 +108,8 @@ func (p *parser) duration() (Duration, error) {
 	return d, nil
 }
 
-// isUnit reports whether the current token is a unit. A definition may have the name of a unit; it is meant where
-// nothing follows that belongs to a formula or an interval.
+// isUnit reports whether the current token is a unit. A definition may have the same name. The token is
+// such a name if the next token belongs to neither a formula nor an interval.
 func (p *parser) isUnit() bool {
 	u := p.rest[0]
 	if u.kind != word || units[u.text] == nil {

@@ -8,13 +8,14 @@ import (
 	"slices"
 )
 
-// interval is an interval of time, in ticks since the begin of the trace. An end may belong to it or not.
+// interval is an interval of time, in ticks since the begin of the trace. Each end may belong to it or
+// not.
 type interval struct {
 	low, high         float64
 	lowOpen, highOpen bool
 }
 
-// times is a set of times: intervals in order that neither overlap nor touch.
+// times is a set of times: a sorted list of intervals that neither overlap nor touch.
 type times []interval
 
 // empty reports whether no time is in the interval.
@@ -111,7 +112,7 @@ type window struct {
 	lowOpen, highOpen bool
 }
 
-// window returns a bound in ticks for dense times.
+// window converts a bound to ticks, for times that need not be at a state.
 func (e *evaluator) window(b *Bound) window {
 	if b == nil {
 		return window{0, math.Inf(1), false, true}
@@ -125,7 +126,7 @@ func (e *evaluator) window(b *Bound) window {
 	return w
 }
 
-// timesBefore returns each time t for which x contains a time in the window that begins at t.
+// timesBefore returns the times t for which x contains a time in the window that begins at t.
 func (w window) timesBefore(x interval) interval {
 	r := interval{x.low - w.high, x.high - w.low, x.lowOpen || w.highOpen, x.highOpen || w.lowOpen}
 	if math.IsInf(w.high, 1) {
@@ -134,8 +135,8 @@ func (w window) timesBefore(x interval) interval {
 	return r
 }
 
-// until returns the times of the domain at which "a until b" holds: b holds at a time within the window, and
-// a holds up to that time. If pending is set, b may also hold after the end of the domain.
+// until returns the times of the domain at which "a until b" holds: b holds at some time within the
+// window, and a holds up to that time. If pending is set, b may also hold after the end of the domain.
 func until(a, b times, w window, domain interval, pending bool) times {
 	if interval(w).empty() {
 		return nil
@@ -147,7 +148,7 @@ func until(a, b times, w window, domain interval, pending bool) times {
 	first := 0
 	for _, held := range a {
 		goal := held
-		goal.highOpen = false // where a ends, b may begin
+		goal.highOpen = false // b may begin where a ends
 		for first < len(b) && (b[first].high < goal.low) {
 			first++
 		}
@@ -160,7 +161,7 @@ func until(a, b times, w window, domain interval, pending bool) times {
 			}
 		}
 		if pending && held.high == domain.high && held.highOpen == domain.highOpen {
-			open := !domain.highOpen || w.highOpen // b may hold where an open domain ends
+			open := !domain.highOpen || w.highOpen // b may hold at the end of an open domain
 			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), open, true}))
 		}
 	}
@@ -184,8 +185,8 @@ func (p *piece) shifted(from, to float64) piece {
 	return piece{from: from, to: to, c: p.at(u), b: p.b + 2*p.a*u, a: p.a, last: p.last && to == p.to}
 }
 
-// roots returns the times at which the piece equals k, as the first n elements of list, ascending. The times
-// are in ticks since the begin of the piece, and lie between its begin and its end.
+// roots returns the times at which the piece equals k, in ascending order, as the first n elements of
+// list. They are in ticks since the begin of the piece, and lie between its begin and its end.
 func (p *piece) roots(k float64) (list [2]float64, n int) {
 	length := p.to - p.from
 	add := func(u float64) {
@@ -252,7 +253,8 @@ func (s *times) add(x interval) {
 	}
 }
 
-// number returns the number that a signal is compared with. Times count in the time unit of the trace.
+// number returns the number with which a signal is compared. A time is converted to the time unit of
+// the trace.
 func (e *evaluator) number(c *Comparison) float64 {
 	if c.Unit == "" {
 		return c.Number
@@ -297,7 +299,8 @@ func (p *piece) value(t float64) float64 {
 	return p.at(t - p.from)
 }
 
-// within returns the piece. If it is a constant without ends, it gets the ends of the domain.
+// within returns the piece. If the piece is a constant without ends, the result has the ends of the
+// domain.
 func (p *piece) within(domain interval) piece {
 	if math.IsInf(p.from, 0) {
 		return piece{from: domain.low, to: domain.high, c: p.c, last: true}
@@ -305,8 +308,9 @@ func (p *piece) within(domain interval) piece {
 	return *p
 }
 
-// evaluate returns the pieces of an expression. signal returns the pieces of the signal with an index.
-// Derivatives are per time unit of the trace, which has unit ticks. A constant is one piece without ends.
+// evaluate returns the pieces of an expression. signal returns the pieces of the signal with a given
+// index. Derivatives are per time unit of the trace, which has unit ticks. A constant is a single piece
+// without ends.
 func (e *SignalExpr) evaluate(signal func(i int) iter.Seq[piece], unit float64) iter.Seq[piece] {
 	switch e.Op {
 	case "signal":
@@ -363,8 +367,8 @@ func absolute(arg iter.Seq[piece]) iter.Seq[piece] {
 	}
 }
 
-// combine returns the sum, the difference or the product of two signals, where both have values. One factor of a
-// product is a number.
+// combine returns the sum, the difference or the product of two signals, at the times at which both
+// have values. In a product, one factor is a number.
 func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		nextX, stopX := iter.Pull(left)
@@ -389,7 +393,7 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 // combined returns the sum, the difference or the product of two pieces. ok is false if they have no time in common.
 func combined(x, y piece, op string) (r piece, ok bool) {
 	from, to := max(x.from, y.from), min(x.to, y.to)
-	ends := func(p *piece) bool { return p.to > to || p.last } // it has a value at the end
+	ends := func(p *piece) bool { return p.to > to || p.last } // whether the piece has a value at the end of the result
 	last := ends(&x) && ends(&y)
 	if from > to || from == to && !last {
 		return r, false
@@ -416,7 +420,7 @@ func combined(x, y piece, op string) (r piece, ok bool) {
 	return r, true
 }
 
-// denseValue returns the times at which a formula of signals holds.
+// denseValue returns the times at which a formula that consists of signals holds.
 func (e *evaluator) denseValue(f *Formula) denseValue {
 	if v, ok := e.dense[f]; ok {
 		return v

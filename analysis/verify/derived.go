@@ -15,16 +15,17 @@ import (
 type signalSpec struct {
 	kind   SignalKind
 	event  Event
-	pairs  []pairNode // unless object is set
+	pairs  []pairNode // empty if object is set
 	object []token
 	amount bool
 	over   *Duration
 }
 
-// signalKinds are the keywords that a derived signal begins with.
+// signalKinds lists the keywords with which a derived signal begins.
 var signalKinds = []string{string(Usage), string(Throughput), string(WIP), string(Latency)}
 
-// signal parses the definition of a signal: the attributes of a signal of the trace, or a derived signal.
+// signal parses the definition of a signal: either the attributes of a signal of the trace, or a
+// derived signal.
 func (p *parser) signal() (*signalSpec, error) {
 	s := &signalSpec{}
 	var err error
@@ -81,7 +82,7 @@ func (p *parser) signal() (*signalSpec, error) {
 	return s, nil
 }
 
-// define returns the signal with a parsed definition and an index.
+// define returns the signal for a parsed definition and an index.
 func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error) {
 	s := &Signal{Name: name, Kind: n.kind, Event: n.event, Amount: n.amount, Over: n.over, index: index}
 	var err error
@@ -98,36 +99,36 @@ func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error)
 	return s, err
 }
 
-// derived records the claims and objects from which derived signals are computed.
+// derived records the claims and objects from which the derived signals are computed.
 type derived struct {
 	usages   []*usageRecord
 	objects  []*objectRecord
-	last     map[uint32]lastEvent // by location
-	resource map[uint32][]int     // by resource: the indexes in usages whose attributes it has
+	last     map[uint32]lastEvent // last event of each location
+	resource map[uint32][]int     // by resource: indexes in usages of the signals that count its claims
 }
 
-// lastEvent has the time of the last event of a location, and its end.
+// lastEvent holds the time of the last event of a location, and its end.
 type lastEvent struct{ at, end int64 }
 
-// usageRecord records the claims of a usage signal. resource has the claims of resources with the signal's
-// attributes. claims has the claims that have these attributes themselves.
+// usageRecord records the claims of a usage signal. resource holds the claims of resources that have
+// the attributes of the signal. claims holds the claims that have these attributes themselves.
 type usageRecord struct {
 	signal   *Signal
 	resource signals.Sweep
 	claims   signals.Sweep
 }
 
-// objectRecord has the objects that an attribute names.
+// objectRecord holds the objects that an attribute names.
 type objectRecord struct {
 	attribute string
 	stays     map[string]objectStay
-	any       bool // there was an object
+	any       bool // there has been an object
 }
 
-// objectStay is the time of an object in the system.
+// objectStay is the interval during which an object is in the system.
 type objectStay struct {
 	signals.Stay
-	open int // claims of the object that are open, if the trace grows
+	open int // for a growing trace: number of open claims of the object
 }
 
 func newDerived(spec *Spec) derived {
@@ -161,7 +162,7 @@ func (d *derived) objectsBy(attribute string) *objectRecord {
 	return nil
 }
 
-// extend extends the stay of an object to a time, and adds a number to that of its open claims.
+// extend extends the stay of an object to a time, and adds a number to its count of open claims.
 func (o *objectRecord) extend(object string, t int64, open int) {
 	s, ok := o.stays[object]
 	if !ok {
@@ -171,7 +172,7 @@ func (o *objectRecord) extend(object string, t int64, open int) {
 	o.stays[object], o.any = s, true
 }
 
-// claimObject is an object that a claim belongs to. record holds all objects of the same attribute.
+// claimObject is an object to which a claim belongs. record holds all objects of the same attribute.
 type claimObject struct {
 	record *objectRecord
 	object string
@@ -188,13 +189,14 @@ func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 			continue
 		}
 		if o := r.derived.objectsBy(r.defs.Attributes.At(k).Name); o != nil {
-			list = append(list, claimObject{o, string(values[i].Append(nil))}) // must outlive the batch
+			list = append(list, claimObject{o, string(values[i].Append(nil))}) // the text must outlive the batch
 		}
 	}
 	return list
 }
 
-// seeObjects extends the stays of the objects of a row that is neither begin nor end of a claim.
+// seeObjects extends the stays of the objects of a row that is neither the begin nor the end of a
+// claim.
 func (r *recorder) seeObjects(c *trace.Cursor) {
 	t := c.Time()
 	if r.window != nil {
@@ -205,7 +207,7 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 	}
 }
 
-// claimBegins sets the fields of x that derived signals need, at the begin of a claim.
+// claimBegins sets the fields of x that derived signals need when a claim begins.
 func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
 	x.start, x.amount, x.resource = c.Time(), 1, trace.NoRef
 	if ops := c.Ops(); c.Kind() == trace.ClaimBegin {
@@ -282,8 +284,8 @@ func hasAll(res *trace.Resource, list []Attribute) bool {
 	})
 }
 
-// ofResource reports whether a usage signal counts the claims of resources with its attributes. Otherwise it
-// counts the claims and calls with its attributes.
+// ofResource reports whether a usage signal counts the claims of those resources that have its
+// attributes. Otherwise it counts the claims and calls that have its attributes.
 func (r *recorder) ofResource(s *Signal) bool {
 	for _, res := range r.defs.Resources.All() {
 		if s.Kind == Usage && hasAll(&res, s.Attributes) {
@@ -293,8 +295,8 @@ func (r *recorder) ofResource(s *Signal) bool {
 	return false
 }
 
-// closeClaims ends the claims that are open at the end of the trace. They end at the last event of their
-// location, or with the window.
+// closeClaims ends the claims that are open at the end of the trace. They end at the last event of
+// their location, or at the end of the window.
 func (r *recorder) closeClaims() {
 	if !r.derived.needsClaims() {
 		return
@@ -308,14 +310,15 @@ func (r *recorder) closeClaims() {
 	})
 }
 
-// growing returns the signal of a derived signal, without claims and objects.
-func (r *recorder) growing(s *Signal) *signals.Growing {
+// newGrowing returns the computation of a derived signal. The caller adds claims and objects to it.
+func (r *recorder) newGrowing(s *Signal) *signals.Growing {
 	over, _ := r.average(s)
 	return signals.NewGrowing(map[SignalKind]signals.Part{WIP: signals.OpenPart, Latency: signals.QuotientPart}[s.Kind],
 		r.first, over)
 }
 
-// average returns the time over which a signal is averaged, in ticks. exact is false if it is no whole number of them.
+// average returns the duration over which a signal is averaged, in ticks. exact is false if that is not
+// a whole number.
 func (r *recorder) average(s *Signal) (over int64, exact bool) {
 	if s.Over == nil {
 		return 0, true
@@ -330,7 +333,7 @@ func (r *recorder) average(s *Signal) (over int64, exact bool) {
 
 // derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
 func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
-	g := e.growing(s)
+	g := e.newGrowing(s)
 	switch {
 	case s.Kind == Usage:
 		for _, u := range e.derived.usages {
@@ -355,7 +358,7 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 	}
 	list = make([]piece, 0, g.Lines())
 	g.Until(e.recorder.last, true, func(x signals.Line) { list = append(list, e.linePiece(x)) })
-	if len(list) == 0 { // the trace has a single time
+	if len(list) == 0 { // all events have the same time
 		return []piece{{last: true}}
 	}
 	list[len(list)-1].last = true
@@ -367,7 +370,7 @@ func (e *evaluator) linePiece(x signals.Line) piece {
 	return piece{from: e.offset(x.From), to: e.offset(x.To), c: x.Start, b: x.Rise / float64(x.Per)}
 }
 
-// addStay adds the stay of an object to a signal: its throughput, which is 1 object in the time of its stay.
+// addStay adds the stay of an object to a signal: the throughput of one object in the time of its stay.
 func addStay(g *signals.Growing, s objectStay, unit float64) {
 	if s.From < s.To {
 		v := unit / float64(s.To-s.From)
@@ -376,14 +379,14 @@ func addStay(g *signals.Growing, s objectStay, unit float64) {
 	}
 }
 
-// eventRate counts the events of a throughput. The rate between two events is known at the second one.
+// eventRate computes the throughput of events. The rate between two events is known at the second one.
 type eventRate struct {
 	unit  float64
-	t     int64 // of the last event
-	count int   // of events at that time
+	t     int64 // time of the last event
+	count int   // number of events at that time
 }
 
-// event adds an event, which is not earlier than those before.
+// event adds an event that is not earlier than the events before it.
 func (x *eventRate) event(g *signals.Growing, t int64) {
 	if x.count > 0 && t > x.t {
 		g.Set(x.t, float64(x.count)*x.unit/float64(t-x.t))
@@ -393,14 +396,14 @@ func (x *eventRate) event(g *signals.Growing, t int64) {
 	x.count++
 }
 
-// end adds the rate behind the last event.
+// end adds the rate after the last event.
 func (x *eventRate) end(g *signals.Growing) {
 	if x.count > 0 {
 		g.Set(x.t, 0)
 	}
 }
 
-// derivedWarnings returns a warning for each attribute that derived signals need and no event has.
+// derivedWarnings returns a warning for each attribute that derived signals need and that no event has.
 func (r *recorder) derivedWarnings() (list []Warning) {
 	for _, o := range r.derived.objects {
 		if !o.any {
@@ -411,8 +414,8 @@ func (r *recorder) derivedWarnings() (list []Warning) {
 	return list
 }
 
-// resourcePropositions returns the propositions whose attributes only choose resources. Events need not have
-// these attributes.
+// resourcePropositions returns the propositions whose attributes only select resources. Events need not
+// have these attributes.
 func (r *recorder) resourcePropositions() map[int32]bool {
 	list := map[int32]bool{}
 	for _, s := range r.spec.signals {

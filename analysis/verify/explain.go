@@ -13,12 +13,12 @@ const maxReasons = 20
 type explainer struct {
 	*evaluator
 	ctx      context.Context
-	complete bool // the trace is taken as complete, as no continuation is known
+	complete bool // assume that the trace is complete, because no continuation is known
 	list     []Reason
 }
 
-// is reports whether a formula holds at a state or, if holds is false, whether it does not hold there. It
-// returns false if the trace does not decide that.
+// is reports whether a formula holds at a state. If holds is false, it reports whether the formula does
+// not hold there. In both cases, it returns false if the trace does not decide the question.
 func (x *explainer) is(v value, i int, holds bool) bool {
 	switch {
 	case x.complete:
@@ -29,12 +29,12 @@ func (x *explainer) is(v value, i int, holds bool) bool {
 	return !v.possible.has(i)
 }
 
-// add adds a reason. The states from first to last decide the formula.
+// add adds a reason: the states from first to last decide the formula.
 func (x *explainer) add(depth int, f *Formula, holds bool, first, last int, format string, args ...any) {
 	x.addAt(depth, f, holds, x.time[first], x.time[last], format, args...)
 }
 
-// addAt adds a reason. The time between from and to decides the formula.
+// addAt adds a reason: the time between from and to decides the formula.
 func (x *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, format string, args ...any) {
 	x.list = append(x.list, Reason{depth, f.String(), holds, from, to, fmt.Sprintf(format, args...)})
 }
@@ -47,7 +47,8 @@ func (x *explainer) state(i int) string {
 	return x.names[x.label(i)] + " at " + x.at(i)
 }
 
-// explain adds the reasons why a formula holds at a state or, if holds is false, why it does not hold there.
+// explain adds the reasons why a formula holds at a state. If holds is false, it adds the reasons why
+// the formula does not hold there.
 func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
@@ -100,9 +101,10 @@ func (x *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	return nil
 }
 
-// junction explains a conjunction or disjunction: by all arguments, or by the first one that decides it.
+// junction explains a conjunction or disjunction, by the first argument that decides it or, if each
+// argument is necessary, by all.
 func (x *explainer) junction(f *Formula, i int, holds bool, depth int) error {
-	one := (f.Op == And) != holds // one argument decides it
+	one := (f.Op == And) != holds // whether a single argument decides it
 	for _, a := range f.Args {
 		if len(x.list) >= maxReasons {
 			return nil
@@ -132,9 +134,9 @@ func (x *explainer) comparison(c *Comparison, i int) string {
 	return fmt.Sprintf("%s has no value at %s", c.Signal, x.at(i))
 }
 
-// origin is the state at which a temporal formula is evaluated. time is the time of the state. The states
-// before next do not decide the formula. passed is the number of these states within the formula's bound, and
-// last is the time of the last of them.
+// origin describes the evaluation of a temporal formula at a state. time is the time of that state. The
+// states before next do not decide the formula. passed is the number of these within the bound of the
+// formula, and last is the time of the last of them.
 type origin struct {
 	time, last   int64
 	next, passed int
@@ -143,7 +145,7 @@ type origin struct {
 // originAt returns the origin at a state, before any later state has been examined.
 func (e *evaluator) originAt(i int) origin { return origin{time: e.time[i], last: e.time[i], next: i} }
 
-// span returns the states within the bound of a formula that may decide it: first <= i < end.
+// span returns the states within the bound of a formula that may still decide it: first <= i < end.
 func (x *explainer) span(f *Formula, o *origin) (first, end int) {
 	w, ok := x.ticks(f.Bound)
 	if !ok {
@@ -159,22 +161,22 @@ func (x *explainer) span(f *Formula, o *origin) (first, end int) {
 	return first, end
 }
 
-// until returns the time of the state before end. If no state is left, it returns the time of the last
+// timeBefore returns the time of the state before end. If no state is left, it returns the time of the last
 // state that does not decide the formula.
-func (x *explainer) until(o *origin, end int) int64 {
+func (x *explainer) timeBefore(o *origin, end int) int64 {
 	if end > o.next {
 		return x.time[end-1]
 	}
 	return o.last
 }
 
-// after formats the time from an origin to a state.
-func (x *explainer) after(o *origin, j int) string {
+// elapsed formats the time that passes from an origin to a state.
+func (x *explainer) elapsed(o *origin, j int) string {
 	return x.duration(uint64(x.time[j]) - uint64(o.time))
 }
 
-// during formats the bound of a formula at an origin.
-func (x *explainer) during(f *Formula, o *origin) string {
+// boundText formats the bound of a formula, relative to an origin.
+func (x *explainer) boundText(f *Formula, o *origin) string {
 	at := x.defs.Clock.FormatSeconds(o.time) + " s"
 	if f.Bound == nil {
 		return "from " + at + " on"
@@ -182,7 +184,8 @@ func (x *explainer) during(f *Formula, o *origin) string {
 	return "from " + at + " " + f.Bound.String()
 }
 
-// temporal explains globally, finally and until at an origin. args are the values of their arguments.
+// temporal explains globally, finally and until, evaluated at an origin. args are the values of their
+// arguments.
 func (x *explainer) temporal(f *Formula, args []value, o origin, holds bool, depth int) error {
 	switch f.Op {
 	case Globally:
@@ -204,8 +207,8 @@ func (x *explainer) everywhere(f *Formula, arg value, o *origin, holds bool, dep
 			}
 		}
 	}
-	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s holds at all %d events %s", f.Args[0], o.passed+end-first,
-		x.during(f, o))
+	x.addAt(depth, f, holds, o.time, x.timeBefore(o, end), "%s holds at all %d events %s", f.Args[0], o.passed+end-first,
+		x.boundText(f, o))
 	return nil
 }
 
@@ -215,7 +218,7 @@ func (x *explainer) somewhere(f *Formula, arg value, o *origin, holds bool, dept
 	if holds {
 		for j := first; j < end; j++ {
 			if x.is(arg, j, true) {
-				x.addAt(depth, f, holds, o.time, x.time[j], "%s holds at %s, %s later", f.Args[0], x.state(j), x.after(o, j))
+				x.addAt(depth, f, holds, o.time, x.time[j], "%s holds at %s, %s later", f.Args[0], x.state(j), x.elapsed(o, j))
 				return x.explain(f.Args[0], j, true, depth+1)
 			}
 		}
@@ -224,15 +227,15 @@ func (x *explainer) somewhere(f *Formula, arg value, o *origin, holds bool, dept
 	for next < x.n && !x.is(arg, next, true) {
 		next++
 	}
-	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], o.passed+end-first, x.during(f, o))
+	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], o.passed+end-first, x.boundText(f, o))
 	switch {
 	case f.Bound == nil:
 	case next < x.n:
-		text += fmt.Sprintf("; only at %s, %s later", x.state(next), x.after(o, next))
+		text += fmt.Sprintf("; only at %s, %s later", x.state(next), x.elapsed(o, next))
 	default:
 		text += ", nor later"
 	}
-	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s", text)
+	x.addAt(depth, f, holds, o.time, x.timeBefore(o, end), "%s", text)
 	return nil
 }
 
@@ -247,7 +250,7 @@ func (x *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, 
 		if x.is(goal, j, true) {
 			if holds && j <= stop {
 				x.addAt(depth, f, holds, o.time, x.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], x.state(j),
-					x.after(o, j), f.Args[0])
+					x.elapsed(o, j), f.Args[0])
 				return x.explain(f.Args[1], j, true, depth+1)
 			}
 			if !holds && stop < j {
@@ -263,13 +266,13 @@ func (x *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, 
 			f.Args[1])
 		return x.explain(f.Args[0], stop, false, depth+1)
 	}
-	x.addAt(depth, f, holds, o.time, x.until(o, end), "%s holds at none of the %d events %s", f.Args[1],
-		o.passed+end-first, x.during(f, o))
+	x.addAt(depth, f, holds, o.time, x.timeBefore(o, end), "%s holds at none of the %d events %s", f.Args[1],
+		o.passed+end-first, x.boundText(f, o))
 	return nil
 }
 
-// denseReason explains a formula that consists of signals only, by the times at which its parts hold or do
-// not hold.
+// denseReason explains a formula that consists only of signals, by the times at which its parts hold or
+// do not hold.
 func (x *explainer) denseReason(f *Formula, holds bool) {
 	add := func(f *Formula, depth int, holds bool, r interval, text string) {
 		x.list = append(x.list, Reason{depth, f.String(), holds, x.tick(r.low), x.tick(r.high), text})
@@ -281,15 +284,15 @@ func (x *explainer) denseReason(f *Formula, holds bool) {
 		}
 		return "from " + seconds(r.low) + " to " + seconds(r.high)
 	}
-	// part adds a reason for a part f of the formula: the times at which f holds or, if holds is false, the
-	// times at which f does not hold.
+	// part adds a reason about a part f of the formula: the times at which f holds or, if holds is
+	// false, the times at which f does not hold.
 	part := func(f *Formula, holds bool, depth int) {
 		v := x.denseValue(f)
 		set := v.holds
 		if !holds {
 			set = set.complement(x.domain)
 		}
-		if x.domain.highOpen { // more of the trace follows
+		if x.domain.highOpen { // the trace continues after the domain
 			if set = v.good; !holds {
 				set = v.possible.complement(x.domain)
 			}

@@ -17,20 +17,21 @@ const (
 	False
 	Prop     // a proposition about a state
 	Compare  // a comparison of a signal with a number
-	Not      // of one argument
-	And      // of two or more arguments
-	Or       // of two or more arguments
+	Not      // negation of one argument
+	And      // conjunction of two or more arguments
+	Or       // disjunction of two or more arguments
 	Implies  // the first argument implies the second
 	Globally // the argument holds at all states within the bound
 	Finally  // the argument holds at a state within the bound
 	Next     // the argument holds at the next state
-	Until    // the first argument holds until the second does, which it does within the bound
-	// Percentile compares a percentile of response times with a time. It has the same value at all states.
+	Until    // the second argument holds at a state within the bound, and the first one holds until then
+	// Percentile compares a percentile of response times with a time. The result is the same at all
+	// states.
 	Percentile
 )
 
-// Formula is a formula of a specification. Formulas share their parts: a definition that is used
-// twice is one Formula.
+// Formula is a formula of a specification. Formulas share their parts: if a definition is used twice,
+// both uses refer to the same Formula.
 type Formula struct {
 	Op   Op
 	Args []*Formula
@@ -42,29 +43,30 @@ type Formula struct {
 	Comparison *Comparison
 	// Responses holds the response times of a formula with the operator Percentile.
 	Responses *Responses
-	// Name is the name of a definition, with its argument, if the formula is its body. Otherwise it is "".
+	// Name is the name of the definition, with its argument, if the formula is the body of a
+	// definition. Otherwise it is "".
 	Name string
 
-	index  int  // position in Spec.formulas, arguments before their users
-	signal bool // a comparison occurs in it
-	state  bool // a proposition or Next occurs in it
+	index  int  // position in Spec.formulas, where arguments come before the formulas that use them
+	signal bool // the formula contains a comparison
+	state  bool // the formula contains a proposition or Next
 }
 
 // Bound is an interval of time, counted from the state at which a formula is evaluated.
 type Bound struct {
 	Low, High         Duration
 	LowOpen, HighOpen bool
-	Infinite          bool // there is no upper end
+	Infinite          bool // the interval has no upper end
 }
 
 // Duration is a duration in a specification. Without a unit, it is in the time unit of the trace.
 type Duration struct {
-	Number string // as written
+	Number string // as written in the specification
 	Unit   string // "ns", "us", "ms", "s", "min", "h" or ""
 	value  *big.Rat
 }
 
-// Event says to which states of a claim a proposition applies.
+// Event selects the states of a claim to which a proposition applies.
 type Event uint8
 
 // The events of a proposition.
@@ -74,22 +76,23 @@ const (
 	EndEvent                // ends of claims
 )
 
-// Proposition holds at a state if the event, or the claim, has all its attributes.
+// Proposition holds at a state if the event or claim of the state has all of its attributes.
 type Proposition struct {
 	Event      Event
-	Attributes []Attribute // sorted, each once
+	Attributes []Attribute // sorted; each occurs once
 	index      int         // position in Spec.propositions
 }
 
 // Attribute is an attribute that a proposition requires.
 type Attribute struct{ Key, Value string }
 
-// Comparison compares a signal with a number. It is false where the signal has no value.
+// Comparison compares a signal with a number. It is false at times at which the signal has no value.
 type Comparison struct {
 	Signal *SignalExpr
 	Op     string // ">=", ">", "<=", "<", "==" or "!="
 	Number float64
-	// Unit is a unit of time, or "". With a unit the number is a time; signals count times in the time unit of the trace.
+	// Unit is a unit of time, or "". If there is a unit, the number is a time. Signals have times in
+	// the time unit of the trace.
 	Unit string
 }
 
@@ -97,11 +100,11 @@ type Comparison struct {
 type SignalExpr struct {
 	Op     string // "signal", "derivative", "abs", "number", "+", "-" or "*"
 	Args   []*SignalExpr
-	Signal *Signal // of "signal"
-	Number float64 // of "number"
+	Signal *Signal // for "signal"
+	Number float64 // for "number"
 }
 
-// SignalKind is the way in which a signal is derived.
+// SignalKind states how a signal is derived.
 type SignalKind string
 
 // The kinds of signals.
@@ -120,13 +123,13 @@ type Signal struct {
 	// Attributes are the attributes of the signal in the trace. For Usage, they are attributes of resources,
 	// or of claims and calls. For Throughput, they are attributes of events.
 	Attributes []Attribute
-	Event      Event     // of Throughput of events
+	Event      Event     // for Throughput of events
 	Object     string    // the attribute that names objects; "" for Throughput of events
 	Amount     bool      // Usage counts amounts
-	Over       *Duration // the signal is the average over this time, up to the present; nil means it is not averaged
+	Over       *Duration // the signal is averaged over this time before the present; nil means that it is not averaged
 
 	index int
-	prop  *Proposition // of Attributes, for Usage and for Throughput of events
+	prop  *Proposition // the attributes as a proposition, for Usage and for Throughput of events
 }
 
 // String returns the definition in the syntax of a specification, without the name.
@@ -247,8 +250,8 @@ func (e *SignalExpr) String() string {
 // maxText is the number of characters after which String shortens a formula.
 const maxText = 200
 
-// String returns the formula in the syntax of a specification. Definitions in it appear as their names. The
-// middle of a long formula is left out.
+// String returns the formula in the syntax of a specification. It writes the names of definitions
+// instead of their bodies. It leaves out the middle of a long formula.
 func (f *Formula) String() string {
 	var b strings.Builder
 	f.write(&b, true)
@@ -259,8 +262,8 @@ func (f *Formula) String() string {
 	return s
 }
 
-// write appends the formula to b, up to some characters more than String shows. whole is set for the
-// outermost formula. Other formulas appear as their names, if they have one.
+// write appends the formula to b. It stops some characters after the number that String shows. whole is
+// set for the outermost formula. Other formulas appear as their names if they have one.
 func (f *Formula) write(b *strings.Builder, whole bool) {
 	if b.Len() > 64*maxText {
 		b.WriteString("…")

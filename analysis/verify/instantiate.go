@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// maxFormulas is the greatest number of different formulas of a specification.
+// maxFormulas is the greatest number of different formulas in a specification.
 const maxFormulas = 100_000
 
-// maxInstances is the greatest number of formulas in the scope of parameters, counted for each value. Equal ones
-// count, too: the time to make them is bounded as well.
+// maxInstances limits the number of formulas in the scope of parameters, which count once for each
+// value. Equal ones count, too, because the limit also bounds the time for creating them.
 const maxInstances = 5 * maxFormulas
 
-// instance is a formula with the values of its parameters.
+// instance is a formula together with the values of its parameters.
 type instance struct {
 	node *node
 	env  *environment
 }
 
-// environment has the values of parameters.
+// environment holds the values of parameters.
 type environment struct {
 	name  string
 	value int64
@@ -39,18 +39,18 @@ func (e *environment) lookup(name string) (value int64, ok bool) {
 
 // builder converts declarations to formulas. Equal formulas become one.
 type builder struct {
-	parser // for messages
+	parser // used for messages
 	spec   *Spec
 	names  map[string]*declaration
-	known  map[string]*Formula // by a text that identifies the formula
+	known  map[string]*Formula // formulas by a text that identifies them
 	done   map[instance]*Formula
 	// environments holds the environments of definitions with parameters, by name and value.
 	environments map[string]*environment
-	open         map[string]bool // definitions whose bodies are being made, by name and argument
+	open         map[string]bool // definitions whose bodies are being built, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
-	declared     token // the name of the declaration whose formulas are being made
-	instances    int   // formulas in the scope of parameters so far
+	declared     token // name of the declaration whose formulas are being built
+	instances    int   // number of formulas in the scope of parameters so far
 }
 
 // instantiate converts declarations to a specification.
@@ -72,7 +72,7 @@ func instantiate(file string, list []*declaration) (*Spec, error) {
 	return b.spec, nil
 }
 
-// declare adds a check, and reports errors in a definition that no check uses.
+// declare adds a check. It also reports errors in a definition that no check uses.
 func (b *builder) declare(d *declaration) error {
 	b.declared = d.name
 	if d.keyword == "signal" {
@@ -130,7 +130,7 @@ func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
 	if err != nil || d.keyword != "def" || len(f.Args) == 0 {
 		return f, err
 	}
-	named := *f // the same formula without the name is written out in messages
+	named := *f // in messages, the formula is written out instead of its name
 	named.Name = key
 	return b.add(&named, "def "+key)
 }
@@ -188,7 +188,7 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 		if f.Responses, err = b.responses(n.times, env); err != nil {
 			return nil, err
 		}
-		f.state, f.signal = true, true // as checks with signals, it takes the trace as complete by default
+		f.state, f.signal = true, true // like a check with signals, it takes the trace as complete by default
 		id.WriteString(f.Responses.String())
 	}
 	for _, a := range n.args {
@@ -203,13 +203,13 @@ func (b *builder) make(n *node, env *environment) (*Formula, error) {
 	return b.add(f, id.String())
 }
 
-// tooMany returns the error for the declaration with which the formulas become more than limit.
+// tooMany returns the error for the declaration that makes the number of formulas exceed limit.
 func (b *builder) tooMany(limit int) error {
 	return &SyntaxError{File: b.file, Line: b.declared.line, Column: b.declared.column, Found: "more formulas",
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula with the text id: the earlier one if there is one, or else f.
+// add returns the formula with the text id. That is the earlier one if there is one, and f otherwise.
 func (b *builder) add(f *Formula, id string) (*Formula, error) {
 	if known := b.known[id]; known != nil {
 		return known, nil

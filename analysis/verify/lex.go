@@ -12,8 +12,8 @@ type SyntaxError struct {
 	File            string
 	Line, Column    int // counted from 1; columns count characters
 	Found, Expected string
-	// Word is the word that was found, and Words are the words that could stand there, for a hint at the
-	// nearest one. Word may be empty.
+	// Word is the word that was found. Words are the words that would be valid in its place; a hint
+	// names the one nearest to Word. Word may be empty.
 	Word  string
 	Words []string
 }
@@ -52,7 +52,7 @@ func (t token) describe() string {
 	return fmt.Sprintf("%q", shorten(t.text))
 }
 
-// shorten cuts a text off after 40 characters.
+// shorten cuts off a text after 40 characters.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -60,7 +60,7 @@ func shorten(s string) string {
 	return s
 }
 
-// symbols lists the symbols of the language. A symbol comes before the symbols that it begins with.
+// symbols lists the symbols of the language. A symbol comes before its own prefixes.
 var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
 	"+", "-", "*"}
 
@@ -131,11 +131,11 @@ func lex(file, s string) ([]token, error) {
 	}
 }
 
-// isWord reports whether a character belongs to a name.
+// isWord reports whether a character may be part of a name.
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// numberLength returns the length of the decimal number at the beginning of s. Two points end the number, as
-// in 0..9.
+// numberLength returns the length of the decimal number at the start of s. Two points end the number,
+// as in 0..9.
 func numberLength(s string) int {
 	digits := func(i int) int {
 		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -159,7 +159,7 @@ func numberLength(s string) int {
 	return n
 }
 
-// quoted returns the length and the value of the quoted string that s begins with.
+// quoted returns the length and the value of the quoted string at the start of s.
 func quoted(s string) (n int, value string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {

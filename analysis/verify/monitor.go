@@ -26,50 +26,51 @@ import (
 type Monitor struct {
 	*recorder
 	opt    Options
-	passed int // states that are no longer held
-	ready  int // states held that the last decision used
+	passed int // number of states that are no longer held
+	ready  int // number of held states that the last decision used
 	round  int
 	ended  bool
 
-	isDense   bool    // a check consists of signals only
+	isDense   bool    // some check consists only of signals
 	denseFrom float64 // the first time at which signals are needed, in ticks since the begin of the trace
-	taken     int     // rows that the last decision used
+	taken     int     // number of rows that the last decision used
 
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
 	comparisons []*Formula
-	compared    []compared // by index of a comparison's formula
+	compared    []compared // indexed like the formulas of comparisons
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
 func (f *Formula) isTemporal() bool { return f.Op == Globally || f.Op == Finally || f.Op == Until }
 
-// isDense reports whether the formula is evaluated at all times, and not only at states.
+// isDense reports whether the formula is evaluated at all times, not only at states.
 func (f *Formula) isDense() bool { return f.signal && !f.state }
 
-// obligationKey identifies an obligation: its formula, and the number of its state from the first state of
-// the trace, or dense.
+// obligationKey identifies an obligation by its formula and by the number of its state. States are
+// counted from the first one of the trace. The number may also be dense.
 type obligationKey struct {
 	f  *Formula
 	at int
 }
 
-// obligation is a formula together with the state at which it is evaluated. The formula is not inside of
-// globally, finally or until.
+// obligation is a formula together with the state at which it must be evaluated. The formula is not
+// inside of globally, finally or until.
 type obligation struct {
 	obligationKey
 	good, holds, possible bool
-	round                 int      // in which it was evaluated last
-	begun                 bool     // origin is set
-	from                  float64  // of a dense temporal formula: the first time that may decide it
-	origin                origin   // of a temporal formula; next counts from the first state of the trace
-	reasons               []Reason // of a decided formula without arguments, or a temporal one
+	round                 int      // the round of the last evaluation
+	begun                 bool     // origin has been set
+	from                  float64  // for a dense temporal formula: the first time that may decide it
+	origin                origin   // for a temporal formula; next counts from the first state of the trace
+	reasons               []Reason // for a decided formula that has no arguments or is temporal
 }
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
 
-// is reports whether the formula holds or, if holds is false, whether it does not hold. If complete is set, the
-// trace is complete. Otherwise the answer must be the same for all continuations of the trace.
+// is reports whether the formula holds. If holds is false, it reports whether the formula does not
+// hold. If complete is set, the trace is complete. Otherwise, the answer must be the same for all
+// continuations of the trace.
 func (n *obligation) is(holds, complete bool) bool {
 	switch {
 	case complete:
@@ -80,15 +81,16 @@ func (n *obligation) is(holds, complete bool) bool {
 	return !n.possible
 }
 
-// compared has the states held at which a comparison is true, as far as its signals are known.
+// compared holds the states at which a comparison is true, as far as its signals are known.
 type compared struct {
 	states []uint32
-	known  int // number of states held at which the signals are known
+	known  int // number of held states at which the signals are known
 }
 
-// Idle sets for how many ticks of a clock an object may have no event until it has left the system, unless a
-// claim of it is open. An object with the same name that comes later counts as another one. Without a call of
-// Idle, objects leave at the end of the trace. Idle must be called ahead of the first event.
+// Idle sets how many ticks of a clock must pass without an event of an object until the object has left
+// the system. An object with an open claim does not leave. If an object with the same name comes later,
+// it counts as another object. Without a call of Idle, objects leave at the end of the trace. Idle must
+// be called before the first event.
 func (m *Monitor) Idle(ticks func(c trace.Clock) (int64, error)) { m.growth.idle = ticks }
 
 // NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.
@@ -143,9 +145,9 @@ func (m *Monitor) Finer(factor int64) {
 	}
 }
 
-// Decide returns the checks that the events since the last decision decide. Unless now is set, it does nothing
-// until these events are a quarter of the states held. The time of all calls together is then proportional to
-// the number of events.
+// Decide returns the checks that have been decided by the events since the last decision. Unless now is
+// set, it waits until these events make up a quarter of the held states. Therefore the time of all
+// calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
 		m.forget(len(m.time))
@@ -208,7 +210,7 @@ func (m *Monitor) End(ctx context.Context) ([]CheckResult, error) {
 	return m.Decide(ctx, true)
 }
 
-// evaluator returns an evaluator of the states that are held.
+// evaluator returns an evaluator of the held states.
 func (m *Monitor) evaluator() (*evaluator, error) {
 	e := &evaluator{recorder: m.recorder, n: m.ready, none: newBitset(m.ready), unit: m.defs.Clock.UnitTicks(),
 		base: m.first, values: map[*Formula]value{}, compared: m.compared, signals: make([][]piece, len(m.spec.signals))}
@@ -231,7 +233,7 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 	return e, nil
 }
 
-// check decides a check. ok is false if it is open.
+// check decides a check. ok is false if the check stays open.
 func (m *Monitor) check(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
 	f := c.Formula
 	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
@@ -272,7 +274,7 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	switch k.f.Op {
 	case Not, And, Or, Implies:
 		return n, m.junction(ctx, e, n)
-	case Percentile: // it is the same at all states, and that of the begin may be forgotten
+	case Percentile: // the result is the same at all states, and the first state may no longer be held
 		holds, impossible := m.growth.responses[k.f.Responses].holds()
 		n.good, n.holds, n.possible = false, holds, !impossible
 		if impossible {
@@ -408,22 +410,22 @@ func (e *evaluator) untilFrom(a, b value, w ticks, o *origin) (good, holds, poss
 			return good, holds, possible
 		}
 	}
-	return good, holds, true // a later state may have b
+	return good, holds, true // b may hold at a later state
 }
 
-// explain adds the reasons why an obligation holds or, if holds is false, why it does not hold. It adds them to
-// the reasons of x.
+// explain adds to the reasons of x why an obligation holds. If holds is false, it adds why the
+// obligation does not hold.
 func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
 	}
-	complete := x.complete && !n.isDecided() // arguments that are not evaluated any more do not decide it
+	complete := x.complete && !n.isDecided() // arguments that are no longer evaluated do not decide it
 	arg := func(i, at int) *obligation { return m.obligations[obligationKey{n.f.Args[i], at}] }
 	switch n.f.Op {
 	case Not:
 		return m.explain(x, arg(0, n.at), !holds, depth)
 	case And, Or:
-		one := (n.f.Op == And) != holds // one argument decides it
+		one := (n.f.Op == And) != holds // whether a single argument decides it
 		for i := range n.f.Args {
 			if a := arg(i, n.at); a.is(holds, complete) {
 				if err := m.explain(x, a, holds, depth+1); err != nil || one {
@@ -484,8 +486,8 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	return x.temporal(n.f, args, o, holds, depth)
 }
 
-// known returns the number of states held at which the signals of an expression are known. Signals of the trace are
-// known before the time of the last event, which further events may have.
+// known returns the number of held states at which the signals of an expression are known. Signals of
+// the trace are known before the time of the last event, because further events may have the same time.
 func (m *Monitor) known(x *SignalExpr) int {
 	if m.ended {
 		return len(m.time)
@@ -526,8 +528,8 @@ func (m *Monitor) prune() {
 	m.forgetPieces(t)
 }
 
-// forgetPieces removes the pieces of signals before a time, except the last such piece of each signal, which
-// later states need.
+// forgetPieces removes the pieces of signals before a time. It keeps the last such piece of each
+// signal, because later states need it.
 func (m *Monitor) forgetPieces(t int64) {
 	for _, s := range m.signals {
 		n := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].from > t })
@@ -543,7 +545,7 @@ func (m *Monitor) forgetPieces(t int64) {
 	}
 }
 
-// forget removes the first n states held.
+// forget removes the first n held states.
 func (m *Monitor) forget(n int) {
 	if n == 0 {
 		return
@@ -561,7 +563,7 @@ func (m *Monitor) forget(n int) {
 	m.ready = max(0, m.ready-n)
 }
 
-// forgetStates removes the first n states from a list. The others get lower numbers.
+// forgetStates removes the first n states from a list, and renumbers the others.
 func forgetStates(list []uint32, n int) []uint32 {
 	i, _ := slices.BinarySearch(list, uint32(n))
 	list = list[:copy(list, list[i:])]

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// dense stands in place of a state's number in the key of an obligation that is evaluated at all times, from
-// the begin of the trace.
+// dense is the number of the state in the key of an obligation that is evaluated at all times, from the
+// begin of the trace on.
 const dense = -1
 
-// denseDomain returns the times at which the signals of a formula are known, or at the end of the trace, all times. It
-// leaves out early times that no open obligation needs.
+// denseDomain returns the times at which the signals of a formula are known. At the end of the trace,
+// these are all times. It leaves out early times that no open obligation needs.
 func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 	if m.ended {
 		return interval{low: m.denseFrom, high: e.offset(m.last)}
@@ -34,7 +34,7 @@ func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 }
 
 // denseObligation evaluates a formula of signals at the begin of the trace. The formula must not be a
-// junction.
+// conjunction or disjunction.
 func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligation) error {
 	if domain := m.denseDomain(e, n.f); e.dense == nil || domain != e.domain {
 		e.dense, e.domain = map[*Formula]denseValue{}, domain
@@ -98,7 +98,7 @@ func reaches(a, b times, w window, from float64, domain interval, pending bool) 
 		if held.intersect(interval{from, from, false, false}).empty() {
 			continue
 		}
-		reach := interval{from, held.high, false, false} // where a ends, b may begin
+		reach := interval{from, held.high, false, false} // b may begin where a ends
 		if len(goals.intersect(times{reach})) > 0 {
 			return true
 		}
@@ -107,8 +107,8 @@ func reaches(a, b times, w window, from float64, domain interval, pending bool) 
 	return false
 }
 
-// undecided returns the first time, not before from, that may decide "a until b": a may not hold there, or b
-// may hold there within the window. The window is relative to the begin of the trace.
+// undecided returns the first time, not before from, that may decide "a until b": a time at which a may
+// not hold, or at which b may hold within the window. The window is relative to the begin of the trace.
 func undecided(a, b times, w window, from float64, domain interval) float64 {
 	for _, held := range a {
 		if held.intersect(interval{from, from, false, false}).empty() {
@@ -125,7 +125,7 @@ func undecided(a, b times, w window, from float64, domain interval) float64 {
 	return from
 }
 
-// denseNeeded returns the first time that open obligations need, or +Inf.
+// denseNeeded returns the first time that open obligations need. It returns +Inf if there is none.
 func (m *Monitor) denseNeeded() float64 {
 	from := math.Inf(1)
 	for _, n := range m.obligations {

@@ -8,15 +8,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// growth makes derived signals and response times while a trace grows. The recorder tells it of claims, objects and
-// propositions.
+// growth computes derived signals and response times while a trace grows. The recorder calls it for
+// claims, objects and propositions.
 type growth struct {
 	*recorder
 	idle      func(c trace.Clock) (int64, error) // see [Monitor.Idle]
-	signals   []*grownSignal                     // by index; nil for signals of the trace
+	signals   []*grownSignal                     // by index of the signal; nil for signals of the trace
 	responses map[*Responses]*grownResponses
-	watches   bool // it needs the states at which propositions hold
-	resources int  // number of the resources at the last look at which of them usage signals count
+	watches   bool // growth must be called for the states at which propositions hold
+	resources int  // number of resources when lookAtResources was last called
 }
 
 // grownSignal is a derived signal of a trace that grows.
@@ -26,8 +26,8 @@ type grownSignal struct {
 	lines      []signals.Line
 	known      int64 // the signal is known before this time
 	rate       eventRate
-	ofResource bool // it counts claims of resources
-	counted    bool // it has counted claims by their own attributes
+	ofResource bool // the signal counts claims of resources
+	counted    bool // the signal has counted claims that have its attributes themselves
 }
 
 func newGrowth(r *recorder) *growth {
@@ -52,12 +52,13 @@ func newGrowth(r *recorder) *growth {
 func (g *growth) begin() {
 	for _, s := range g.signals {
 		if s != nil {
-			s.Growing, s.known = g.growing(s.Signal), g.first
+			s.Growing, s.known = g.newGrowing(s.Signal), g.first
 		}
 	}
 }
 
-// matched is called at a state with the propositions that hold there, and the objects of the event.
+// matched is called for a state with the propositions that hold there, and with the objects of the
+// event.
 func (g *growth) matched(list []int32, objects []claimObject) {
 	for _, p := range list {
 		for _, s := range g.signals {
@@ -72,7 +73,7 @@ func (g *growth) matched(list []int32, objects []claimObject) {
 	}
 }
 
-// usageClaims returns the usage signals that count a claim, as numbers of derived.usages.
+// usageClaims returns the usage signals that count a claim, as indexes of derived.usages.
 func (g *growth) usageClaims(x *openClaim) (list []int) {
 	for i, u := range g.derived.usages {
 		s := g.signals[u.signal.index]
@@ -97,7 +98,8 @@ func (g *growth) counts(s *grownSignal, x *openClaim) bool {
 	return g.defs.Resources.Has(x.resource) && hasAll(g.defs.Resources.At(x.resource), s.Attributes)
 }
 
-// lookAtResources finds out whether usage signals count the claims of resources. Resources may have been defined.
+// lookAtResources determines which usage signals count the claims of resources. It is called again when
+// resources have been defined.
 func (g *growth) lookAtResources() error {
 	n := g.defs.Resources.Len()
 	for ; g.resources < n; g.resources++ {
@@ -131,7 +133,7 @@ func (g *growth) claimBegins(x *openClaim) error {
 	return nil
 }
 
-// usage calls f for a usage signal that counts a claim.
+// usage calls f for each usage signal that counts a claim.
 func (g *growth) usage(i int, x *openClaim, f func(s *grownSignal, v float64)) {
 	s := g.signals[g.derived.usages[i].signal.index]
 	v := 1.0
@@ -151,12 +153,14 @@ func (g *growth) claimEnds(x *openClaim, t int64) {
 	}
 }
 
-// advance extends the signals up to the times up to which they are known. ended is set at the end of the trace.
+// advance extends each signal up to the time before which it is known. ended is set at the end of the
+// trace.
 func (g *growth) advance(ended bool) error {
 	if !g.any {
 		return nil
 	}
-	// An open claim is certain to last until the last event of its location; one that is a line has an end.
+	// An open claim lasts at least until the last event of its location. If claims are lines of the
+	// file, the end is known.
 	open := g.now
 	if len(g.derived.usages) > 0 && !g.defs.ClaimLines {
 		g.recorder.open.Each(func(location uint32, x *openClaim) {
@@ -194,15 +198,15 @@ func (g *growth) advance(ended bool) error {
 			known = s.rate.t
 		}
 		if _, exact := g.average(s.Signal); !exact && !ended {
-			continue // later ticks may be finer
+			continue // the ticks of later events may be shorter
 		}
 		s.known = s.Until(max(known, s.known), ended, s.add)
 	}
 	return nil
 }
 
-// leave counts the objects that have left the system, and forgets them. The result is the time from which on
-// objects may still come or change.
+// leave counts the objects that have left the system, and removes them. It returns the time from which
+// on objects may still come or change.
 func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
 	if g.idle == nil && !ended {
 		return g.first, nil
@@ -234,7 +238,7 @@ func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
 	return from, nil
 }
 
-// add adds a line. It replaces the last one if that was incomplete.
+// add adds a line. If the last line was incomplete, the new one replaces it.
 func (s *grownSignal) add(x signals.Line) {
 	if n := len(s.lines); n > 0 && s.lines[n-1].From == x.From {
 		s.lines[n-1] = x
@@ -280,7 +284,7 @@ func (g *growth) pieces(e *evaluator, s *grownSignal, ended bool) (list []piece)
 	if n := len(list); ended && n > 0 {
 		list[n-1].last = true
 	} else if ended {
-		list = []piece{{last: true}} // the trace has a single time
+		list = []piece{{last: true}} // all events have the same time
 	}
 	return list
 }

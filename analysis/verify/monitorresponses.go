@@ -11,20 +11,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// grownResponses counts the response times of a trace that grows. Whether a percentile is within the limit follows from
-// how many response times are not, so that it holds only those that are still open, and the longest ones.
+// grownResponses counts the response times of a trace that grows. The number of those above the limit
+// determines whether a percentile is within the limit. Therefore it stores only the open response
+// times, and the longest ones.
 type grownResponses struct {
 	responses *Responses
 	total     int64
-	exceeding int64           // those that are not within the limit
-	longest   []grownResponse // the longest first
-	// waiting has the begins without an answer that may stay within the limit, in time order unless there are objects.
-	// late has the first few of those that cannot, since the last answer.
+	exceeding int64           // number of response times above the limit
+	longest   []grownResponse // the longest response times, with the longest first
+	// waiting holds the begins without an answer whose response time may stay within the limit. They
+	// are in the order of time, unless there are objects. late holds the first few of those that exceed
+	// it, since the last answer.
 	waiting, late []grownState
 
-	spans   map[string]grownSpan // with By, by object
-	begins  []grownBegin         // with By and for all response times: the begins of objects, in time order
-	exceeds bool                 // an object's response time exceeds the limit for certain
+	spans map[string]grownSpan // if By is set: by object
+	// if By is set and all response times must be within the limit: the begins of objects, in the order
+	// of time
+	begins  []grownBegin
+	exceeds bool // the response time of some object certainly exceeds the limit
 }
 
 // grownState is a state with the index of its label in names.
@@ -34,13 +38,13 @@ type grownState struct {
 	object string
 }
 
-// grownResponse is a response time. If answered is not set, it lasts up to the last state.
+// grownResponse is a response time. If answered is not set, it has lasted up to the last state.
 type grownResponse struct {
 	from, to grownState
 	answered bool
 }
 
-// grownSpan has the first begin of an object, and its last answer from there on.
+// grownSpan holds the first begin of an object, and its last answer after that.
 type grownSpan struct {
 	grownResponse
 	begun bool
@@ -52,7 +56,7 @@ type grownBegin struct {
 	t      int64
 }
 
-// most returns the greatest number of ticks within the limit; negative if there is none.
+// most returns the greatest number of ticks within the limit. It is negative if there is none.
 func (r *Responses) most(c trace.Clock) int64 {
 	most, exact := floor(inTicks(r.Limit, c))
 	if exact && r.Op == "<" {
@@ -64,7 +68,7 @@ func (r *Responses) most(c trace.Clock) int64 {
 	return most.Int64()
 }
 
-// within reports whether the time from one state to another is within a limit in ticks.
+// within reports whether the time from one state to another is at most a number of ticks.
 func within(from, to, most int64) bool { return most >= 0 && uint64(to)-uint64(from) <= uint64(most) }
 
 // matched is called at a state with the propositions that hold there, and the objects of the event.
@@ -125,7 +129,7 @@ func (x *grownResponses) add(y grownResponse, last, most int64) {
 	if !within(y.from.t, y.end(last), most) {
 		x.exceeding++
 	}
-	if !x.exceeds { // else it may be listed already
+	if !x.exceeds { // otherwise it may already be in the list
 		x.list(y, last)
 	}
 }
@@ -145,19 +149,19 @@ func (x *grownResponses) list(y grownResponse, last int64) {
 			cmp.Compare(a.from.t, b.from.t), cmp.Compare(a.from.object, b.from.object))
 	}
 	i, _ := slices.BinarySearchFunc(x.longest, y, order)
-	if x.longest = slices.Insert(x.longest, i, y); len(x.longest) > worst {
-		x.longest = x.longest[:worst]
+	if x.longest = slices.Insert(x.longest, i, y); len(x.longest) > maxWorst {
+		x.longest = x.longest[:maxWorst]
 	}
 }
 
-// advance counts the states that have waited for too long.
+// advance counts the states whose response time has come to exceed the limit.
 func (x *grownResponses) advance(r *recorder) {
 	most := x.responses.most(r.defs.Clock)
 	tooLong := func(s grownState) bool { return !within(s.t, r.latest, most) }
 	count := func(s grownState) {
 		x.total++
 		x.exceeding++
-		if len(x.late) < worst {
+		if len(x.late) < maxWorst {
 			x.late = append(x.late, s)
 		}
 	}
@@ -187,7 +191,7 @@ func (x *grownResponses) advance(r *recorder) {
 	}
 }
 
-// exceed records that the response time of an object exceeds the limit for certain.
+// exceed records that the response time of an object certainly exceeds the limit.
 func (x *grownResponses) exceed(y grownResponse, last int64) {
 	if !x.exceeds {
 		x.list(y, last)
@@ -208,7 +212,8 @@ func (x *grownResponses) leave(r *recorder, object string) {
 	}
 }
 
-// holds reports whether the percentile is within the limit, and whether that is impossible for all continuations.
+// holds reports whether the percentile is within the limit, and whether it exceeds the limit for every
+// continuation of the trace.
 func (x *grownResponses) holds() (holds, impossible bool) {
 	if x.responses.millionths == allMillionths && (x.exceeds || x.exceeding > 0) {
 		return false, true
@@ -242,12 +247,12 @@ func (x *grownResponses) finer(factor int64) {
 
 func (y *grownResponse) finer(factor int64) { y.from.t, y.to.t = y.from.t*factor, y.to.t*factor }
 
-// grownReasons explains a percentile of a trace that grows: by the number of response times that exceed the limit, and
-// by the longest ones.
+// grownReasons explains a percentile of a trace that grows: by the number of response times above the
+// limit, and by the longest ones.
 func (x *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, depth int) {
 	r := f.Responses
 	last := x.latest
-	for _, s := range g.late { // they have no answer so far
+	for _, s := range g.late { // these have no answer yet
 		g.list(grownResponse{from: s}, last)
 	}
 	g.late = nil

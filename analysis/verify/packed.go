@@ -10,21 +10,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// packedPieces holds pieces of a signal in few bytes each, so that long signals fit into memory. It stores
-// times as differences, and values as decimal numbers if these are short.
+// packedPieces stores the pieces of a signal in few bytes each, so that long signals fit into memory.
+// It stores times as differences, and values with few digits as decimal numbers.
 type packedPieces struct {
-	chunks [][]byte // of up to packedChunk bytes, each with whole pieces
-	last   rawPiece // the last one
-	digits [3]int   // that the values c, b and a had last
-	sorted bool     // each piece begins when or after the one before it does
+	chunks [][]byte // each has whole pieces, and up to packedChunk bytes
+	last   rawPiece // the last piece that was added
+	digits [3]int   // numbers of decimals that the last values c, b and a had
+	sorted bool     // no piece begins before the end of the piece before it
 }
 
 const (
 	packedChunk = 1 << 16
-	// largestPiece is the largest size of a packed piece: two bytes of digits, two times, three values.
+	// largestPiece is the largest size of a packed piece: two bytes for digits, two times, and three
+	// values.
 	largestPiece = 2 + 5*binary.MaxVarintLen64
-	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number. plain
-	// stands in place of the number of decimals for all other values.
+	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number. All
+	// other values have plain in place of that number.
 	mostDigits = 9
 	plain      = 15
 )
@@ -33,8 +34,8 @@ const (
 // same float as parsing the decimal number.
 var tens = [mostDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// decimal returns v as n divided by the power of ten with the exponent digits. ok is false if no such numbers
-// are exact. It tries the exponent hint first.
+// decimal splits v into a whole number n and an exponent digits, so that v is n divided by that power
+// of ten. ok is false if no such numbers are exact. It tries the exponent hint first.
 func decimal(v float64, hint int) (n int64, digits int, ok bool) {
 	try := func(digits int) bool {
 		x := math.Round(v * tens[digits])
@@ -68,7 +69,7 @@ func (p *packedPieces) add(x rawPiece) {
 	}
 	b := append(p.chunks[n], 0, 0)
 	at := len(b) - 2
-	b = binary.AppendVarint(b, x.from-p.last.to) // wraps around and back
+	b = binary.AppendVarint(b, x.from-p.last.to) // may wrap around, which the reader undoes
 	b = binary.AppendVarint(b, (x.to-x.from)-(p.last.to-p.last.from))
 	for i, v := range [...]float64{x.p.C, x.p.B, x.p.A} {
 		n, digits, ok := decimal(v, p.digits[i])
@@ -132,14 +133,15 @@ func (s *signalRecord) all() iter.Seq[rawPiece] {
 	}
 }
 
-// inOrder reports whether pieces of the signal are packed, and no piece begins before its predecessor.
+// inOrder reports whether the signal has packed pieces, and none of them begins before the end of the
+// piece before it.
 func (s *signalRecord) inOrder() bool {
 	p := &s.packed
 	return p.sorted && (len(s.pieces) == 0 || s.pieces[0].from >= p.last.from) &&
 		slices.IsSortedFunc(s.pieces, func(a, b rawPiece) int { return cmp.Compare(a.from, b.from) })
 }
 
-// unpack moves the packed pieces to the others.
+// unpack unpacks the packed pieces and adds them to the others.
 func (s *signalRecord) unpack() {
 	s.pieces = slices.Collect(s.all())
 	s.packed = packedPieces{}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// node is a parsed formula, in which names are not resolved and parameters have no values.
+// node is a parsed formula. Its names are not resolved yet, and its parameters have no values.
 type node struct {
-	op     Op // unless ref or forall is set
+	op     Op // meaningless if ref or forall is set
 	args   []*node
 	bound  *Bound
 	prop   *propositionNode
@@ -33,26 +33,26 @@ type comparisonNode struct {
 	signal *signalNode
 	op     string
 	number float64
-	unit   string // of time, or ""
+	unit   string // a unit of time, or ""
 }
 
-// signalNode is a parsed signal expression, in which names are not resolved.
+// signalNode is a parsed signal expression. Its names are not resolved yet.
 type signalNode struct {
 	op     string
 	args   []*signalNode
-	name   token // of "signal"
+	name   token // for "signal"
 	number float64
 }
 
-// reference is the use of a definition or a check by its name.
+// reference is a use of a definition or a check by its name.
 type reference struct {
 	name token
-	arg  []token // the argument; empty if there is none
+	arg  []token // the argument; empty if it has none
 }
 
-// quantifier is the conjunction of its body for each value of a parameter.
+// quantifier stands for the conjunction of its body, with each value of a parameter.
 type quantifier struct {
-	name      token // of the parameter
+	name      token // the parameter
 	parameter string
 	from, to  int64
 	body      *node
@@ -62,8 +62,8 @@ type quantifier struct {
 type declaration struct {
 	keyword   string
 	name      token
-	parameter string // "" if there is none
-	bounded   bool   // the parameter has the values from to to
+	parameter string // "" if it has none
+	bounded   bool   // the parameter has the values from from to to
 	from, to  int64
 	body      *node
 	signal    *signalSpec
@@ -76,19 +76,20 @@ const (
 	maxOperands = 1000
 )
 
-// parser reads declarations from tokens.
+// parser reads declarations from a list of tokens.
 type parser struct {
 	file  string
-	rest  []token // the current token first
+	rest  []token // the tokens that remain, beginning with the current one
 	names map[string]bool
 	depth int
-	// operands is the number of signals and numbers of the current comparison so far.
+	// operands is the number of signals and numbers in the current comparison so far.
 	operands int
 }
 
-// Parse reads a specification. The file's name is used in messages only. An error is a [*SyntaxError].
-// The memory is in proportion to the text, except that quantified formulas and checks count once for each
-// value, at most 100 000 different formulas and 500 000 in the scope of parameters in all.
+// Parse reads a specification. The name of the file is used only in messages. An error is a
+// [*SyntaxError]. The memory is proportional to the text, except for quantified formulas and checks,
+// which count once for each value. There may be up to 100 000 different formulas, and up to 500 000 in
+// the scope of parameters.
 func Parse(file string, spec []byte) (*Spec, error) {
 	tokens, err := lex(file, string(spec))
 	if err != nil {
@@ -111,10 +112,10 @@ func Parse(file string, spec []byte) (*Spec, error) {
 	return instantiate(file, list)
 }
 
-// declarations are the keywords that begin a declaration.
+// declarations lists the keywords with which a declaration begins.
 var declarations = []string{"def", "signal", "check"}
 
-// fail returns an error at a token.
+// fail returns an error about a token.
 func (p *parser) fail(t token, expected string, words ...string) error {
 	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.describe(), Expected: expected, Words: words}
 	if t.kind == word {
@@ -235,7 +236,7 @@ func (p *parser) integer() (int64, error) {
 	return n, nil
 }
 
-// formulaWords are the keywords that a formula may begin with.
+// formulaWords lists the keywords with which a formula may begin.
 var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
 	"end", "within", "during", "by", "derivative", "abs", "percentile"}
 
@@ -263,9 +264,9 @@ func (p *parser) formula() (*node, error) {
 	case t.text == "percentile" && p.rest[1].kind == number:
 		return p.percentile()
 	case p.names[t.text] && !slices.Contains(confirmedWords, t.text), !slices.Contains(formulaWords, t.text):
-		return p.use()
+		return p.parseUse()
 	}
-	if slices.Contains(boundWords, t.text) { // a bound alone
+	if slices.Contains(boundWords, t.text) { // a bound without an operator before it
 		return p.temporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
 	}
 	p.next()
@@ -290,10 +291,10 @@ func (p *parser) formula() (*node, error) {
 	return nil, p.fail(t, "a formula", formulaWords...)
 }
 
-// boundWords are the keywords of bounds that a formula may begin with.
+// boundWords lists the keywords of bounds with which a formula may begin.
 var boundWords = []string{"within", "during", "by"}
 
-// confirmedWords are keywords that the original ETL tool refuses as names.
+// confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
 
 // operator reads the argument of a unary operator.
@@ -366,7 +367,7 @@ func (p *parser) forall() (*node, error) {
 	return &node{forall: q}, err
 }
 
-// parenthesis reads a formula in parentheses, or several with the same operator between them.
+// parenthesis reads a formula in parentheses, or several formulas that are joined by the same operator.
 func (p *parser) parenthesis() (*node, error) {
 	p.next()
 	f, err := p.formula()
@@ -457,8 +458,9 @@ func (p *parser) text() ([]token, error) {
 	}
 }
 
-// use reads the name of a definition, with its argument, or a comparison that begins with the name of a signal.
-func (p *parser) use() (*node, error) {
+// parseUse reads the name of a definition with its argument, or a comparison that begins with the name of a
+// signal.
+func (p *parser) parseUse() (*node, error) {
 	if n := p.rest[1]; n.kind == symbol && slices.Contains(afterSignal, n.text) {
 		return p.comparison()
 	}
@@ -480,7 +482,7 @@ func (p *parser) use() (*node, error) {
 	return &node{ref: r}, nil
 }
 
-// comparisons are the comparison operators, and afterSignal the symbols that may follow a signal.
+// comparisons lists the comparison operators, and afterSignal the symbols that may follow a signal.
 var (
 	comparisons = []string{">=", ">", "<=", "<", "==", "!="}
 	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
@@ -499,7 +501,7 @@ func (p *parser) comparison() (*node, error) {
 	p.next()
 	c := &comparisonNode{signal: s, op: t.text}
 	if c.number, err = p.number(); err == nil && p.rest[0].kind == word && units[p.rest[0].text] != nil {
-		c.unit = p.next().text // no name may stand here
+		c.unit = p.next().text // a unit, because a name cannot follow here
 	}
 	return &node{op: Compare, comp: c}, err
 }
@@ -524,7 +526,7 @@ func (p *parser) number() (float64, error) {
 	return n, nil
 }
 
-// sum reads signals and numbers with + and - between them.
+// sum reads signals and numbers that are joined by + and -.
 func (p *parser) sum() (*signalNode, error) {
 	s, err := p.product()
 	for err == nil && (p.is("+") || p.is("-")) {
@@ -537,7 +539,7 @@ func (p *parser) sum() (*signalNode, error) {
 	return s, err
 }
 
-// product reads a signal and numbers with * between them.
+// product reads a signal and numbers that are joined by *.
 func (p *parser) product() (*signalNode, error) {
 	s, err := p.operand()
 	for err == nil && p.is("*") {

@@ -126,7 +126,8 @@ func parseDuration(s string) (Duration, error) {
 	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms", strings.TrimSpace(s))
 }
 
-// cutBound splits an event and the bound after it. It returns the bound in the syntax of the language.
+// cutBound splits a text into an event and the bound after it. It returns the bound in the syntax of
+// the language.
 func cutBound(s string) (event, bound string) {
 	for _, w := range []string{" within ", " by ", " after "} {
 		if i := strings.LastIndex(s, w); i >= 0 && strings.LastIndexAny(s, "'}") < i {
@@ -140,7 +141,7 @@ func cutBound(s string) (event, bound string) {
 	return s, ""
 }
 
-// condition returns a proposition or comparison, and the declarations of its signals.
+// condition returns a proposition or comparison, together with the declarations of its signals.
 func condition(check, s string) (text, signals string, err error) {
 	i := strings.IndexAny(s, "<>=!")
 	if strings.Contains(s, "{") || i < 0 {
@@ -158,8 +159,8 @@ func condition(check, s string) (text, signals string, err error) {
 	return signal + " " + rest, fmt.Sprintf("signal %s : {'name' = %s}\n", signal, quote(name)), nil
 }
 
-// proposition returns the proposition for an event. The event is a proposition already, or a name, with start
-// or end before it.
+// proposition returns the proposition for an event. The text of the event is either a proposition of
+// the language, or a name that "start" or "end" may precede.
 func proposition(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	prefix := ""
@@ -178,7 +179,8 @@ func proposition(s string) (string, error) {
 	return prefix + "{'name' = " + quote(s) + "}", nil
 }
 
-// ParseProposition reads an event as in [Property]: a proposition of the language, or a name.
+// ParseProposition reads the text of an event as in [Property]: a proposition of the language, or a
+// name.
 func ParseProposition(s string) (*Proposition, error) {
 	text, err := proposition(s)
 	if err != nil {

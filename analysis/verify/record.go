@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxValues is the largest number of different values of an attribute that are remembered, as candidates
-// for "did you mean" in warnings.
+// maxValues is the largest number of different values of an attribute that are stored. Warnings suggest
+// one of them ("did you mean").
 const maxValues = 1000
 
 // recorder records the states of a trace at which the propositions of a specification hold, and the values of
@@ -23,19 +23,20 @@ type recorder struct {
 	defs   *trace.Definitions
 	window *trace.Window
 
-	events  int // that have become states, those before the window included
+	events  int // number of events that have become states, including those before the window
 	time    []int64
-	labels  []uint32 // of each state, index into names
-	whole   bool     // all of a trace is recorded before anything is evaluated
+	labels  []uint32 // labels of the states, as indexes into names
+	whole   bool     // the whole trace is recorded before any formula is evaluated
 	blocks  []stateBlock
-	stored  int        // number of states in blocks while events are recorded; they are before those in time and labels
-	names   []string   // what happens at states
-	matches [][]uint32 // by proposition: the states, ascending
+	stored  int        // number of states that are in blocks, before those in time and labels
+	names   []string   // texts that describe the events of states
+	matches [][]uint32 // by proposition: the states at which it holds, in ascending order
 
-	pairs   map[string]map[string]*neededAttribute // by key and value
-	counted []int32                                // by proposition: attributes found so far
+	pairs map[string]map[string]*neededAttribute // by key and value
+	// by proposition: number of its attributes that the current event has
+	counted []int32
 	touched []int32
-	seen    map[string]map[string]bool // values of the keys that propositions use; nil once there are too many
+	seen    map[string]map[string]bool // values of the attributes that propositions use; nil if there are too many
 
 	visits   map[labelKey]*visitInfo
 	open     *claims.Pairs[openClaim]
@@ -45,11 +46,11 @@ type recorder struct {
 	first   int64
 	last    int64
 	now     int64 // time of the last event
-	rows    int   // events so far
+	rows    int   // number of events so far
 	any     bool
 
 	derived derived
-	// responses has the response times of objects.
+	// responses holds the response times of objects.
 	responses []*objectTimes
 	outside   bool // the current event is before the window
 
@@ -60,64 +61,64 @@ type recorder struct {
 // neededAttribute is an attribute that propositions need.
 type neededAttribute struct {
 	propositions []int32
-	counted      int // number of the event at which it was counted last; it counts once for each
+	counted      int // number of the last event that counted it; an event counts an attribute once
 }
 
-// labelKey is the key of states that have the same text in explanations.
+// labelKey identifies states that have the same text in explanations.
 type labelKey struct {
 	kind     trace.Kind
 	ref      uint32
 	location uint32
 }
 
-// visitInfo holds the label and the propositions that visits of a region at a location share.
+// visitInfo holds the label and the propositions of all visits of a region at a location.
 type visitInfo struct {
 	label   uint32
-	claim   []int32 // propositions that hold at visits without attributes, whatever their Event
-	present bool    // claim is valid
+	claim   []int32 // propositions that hold for visits without attributes, regardless of their Event
+	present bool    // claim has been computed
 }
 
-// openClaim is a claim or visit that has begun. Its propositions also hold at its end, unless their Event
-// excludes ends.
+// openClaim is a claim or visit that has begun. Its propositions also hold at its end, unless their
+// Event excludes that.
 type openClaim struct {
 	holds []int32
 
-	// The following fields are set for derived signals only. resource is NoRef if the claim has none.
+	// Fields that are set only for derived signals. resource is NoRef if the claim has none.
 	start    int64
 	resource uint32
 	amount   float64
 	objects  []claimObject
-	usages   []int // indexes of the usage signals that count the claim, if the trace grows
+	usages   []int // for a growing trace: indexes of the usage signals that count the claim
 }
 
 // signalKey identifies a series of values.
 type signalKey struct{ metric, location uint32 }
 
-// stateBlock has the times and labels of blockStates states.
+// stateBlock holds the times and labels of blockStates states.
 type stateBlock struct {
 	first  int64
-	near   []uint32 // times since first, or
-	far    []int64  // times, if they are too far from each other
-	labels []uint16 // labels, or
-	large  []uint32 // labels, if some do not fit
+	near   []uint32 // times since first; or
+	far    []int64  // times, if near cannot represent them
+	labels []uint16 // labels; or
+	large  []uint32 // labels, if some do not fit the field labels
 }
 
-// blockStates is the number of states in a block. A single growing list would be copied again and again, and
-// would need twice the memory during each copy.
+// blockStates is the number of states in a block. A single growing list would be copied again and
+// again. During each copy, it would need twice the memory.
 const blockStates = 1 << 18
 
 // signalRecord holds the values of a signal of the trace.
 type signalRecord struct {
-	of     []int        // indexes of the signals of the specification
-	packed packedPieces // those ahead of pieces, if the whole trace is recorded
+	of     []int        // indexes of the signals of the specification that have these values
+	packed packedPieces // pieces before those in pieces, if the whole trace is recorded
 	pieces []rawPiece
 	steps  bool // each value holds until the next one
 }
 
-// fewPieces is the number of pieces that are packed together.
+// fewPieces is the number of pieces that are packed at once.
 const fewPieces = 1 << 10
 
-// pack packs the pieces if there are many. It leaves out the last one, which may change.
+// pack packs the pieces if there are many. It leaves out the last one, because that may still change.
 func (s *signalRecord) pack() {
 	if len(s.pieces) < fewPieces {
 		return
@@ -216,8 +217,8 @@ func (r *recorder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// before processes an event before the window. Claims that begin there may end in the window, and values of
-// counters may last until the window.
+// before handles an event before the window. A claim that begins there may end in the window, and the
+// value of a counter may last until the window.
 func (r *recorder) before(c *trace.Cursor) {
 	switch c.Kind() {
 	case trace.Metric, trace.SampleRange:
@@ -227,11 +228,11 @@ func (r *recorder) before(c *trace.Cursor) {
 		defer func() { r.outside = false }()
 		states, labels := len(r.time), len(r.labels)
 		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
-			r.begin(c) // fails only if the trace grows
+			r.begin(c) // an error is possible only for a growing trace
 		} else {
 			r.end(c)
 		}
-		// The states before the window do not count.
+		// States before the window do not count.
 		for p, list := range r.matches {
 			if n := len(list); n > 0 && int(list[n-1]) >= r.stored+states {
 				r.matches[p] = list[:n-1]
@@ -251,7 +252,7 @@ func (r *recorder) state(c *trace.Cursor) *visitInfo {
 	return v
 }
 
-// eventInfo returns the visitInfo of an event. Events of the same kind, reference and location share
+// eventInfo returns the visitInfo of an event. Events with the same kind, reference and location share
 // one.
 func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
@@ -286,7 +287,7 @@ func (r *recorder) describe(c *trace.Cursor) string {
 	return what
 }
 
-// attribute counts an attribute of the current event for the propositions that need it.
+// attribute counts an attribute of the current event for each proposition that requires it.
 func (r *recorder) attribute(key, value string) {
 	values, ok := r.pairs[key]
 	if !ok {
@@ -294,7 +295,7 @@ func (r *recorder) attribute(key, value string) {
 	}
 	if s := r.seen[key]; s != nil {
 		if !s[value] {
-			s[strings.Clone(value)] = true // it may alias the buffer of a batch
+			s[strings.Clone(value)] = true // the value may share the memory of a batch
 		}
 		if len(s) > maxValues {
 			r.seen[key] = nil
@@ -316,8 +317,8 @@ func (r *recorder) attribute(key, value string) {
 // wants reports whether a proposition uses an attribute.
 func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
 
-// holding returns the propositions whose attributes have all been counted, and resets the counts. The list is
-// valid until the next call.
+// holding returns the propositions of which the current event has all attributes, and resets the
+// counts. The list is valid until the next call.
 func (r *recorder) holding() []int32 {
 	list := r.touched[:0]
 	for _, p := range r.touched {
@@ -330,7 +331,7 @@ func (r *recorder) holding() []int32 {
 	return list
 }
 
-// match records that propositions hold at the last state. It ignores propositions about events other than e.
+// match records which propositions hold at the last state. It ignores those about events other than e.
 // objects are the objects of the state.
 func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	state := uint32(r.states() - 1)
@@ -363,8 +364,8 @@ func (r *recorder) ownAttributes(c *trace.Cursor) {
 	}
 }
 
-// placeAttributes counts the location and the group of the current row as attributes. In formats whose claims
-// have attributes of their own, it counts none.
+// placeAttributes counts the location and the group of the current row as attributes. If claims of the
+// format have attributes of their own, it counts none.
 func (r *recorder) placeAttributes(c *trace.Cursor) {
 	if r.defs.AttributesAlone() || !r.defs.Locations.Has(c.Location()) {
 		return
@@ -390,7 +391,7 @@ func (r *recorder) locationName(l uint32) string {
 	return ""
 }
 
-// once counts names as values of an attribute. It counts equal names once.
+// once counts names as values of an attribute. If names are equal, it counts them once.
 func (r *recorder) once(key string, names ...string) {
 	for i, n := range names {
 		if n != "" && !slices.Contains(names[:i], n) {
@@ -418,7 +419,7 @@ func (r *recorder) begin(c *trace.Cursor) error {
 	return nil
 }
 
-// claimPropositions returns the propositions that hold at a claim or visit. It ignores their Event.
+// claimPropositions returns the propositions that hold for a claim or visit, regardless of their Event.
 func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	keys, _ := c.Attrs()
 	if v.present && len(keys) == 0 {
@@ -434,8 +435,8 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	return holds
 }
 
-// refAttribute counts the name of the definition that the row refers to, such as its region. It counts nothing
-// in formats whose claims have attributes of their own.
+// refAttribute counts the name of the definition to which the row refers, such as its region. If claims
+// of the format have attributes of their own, it counts nothing.
 func (r *recorder) refAttribute(c *trace.Cursor) {
 	if r.defs.AttributesAlone() || !r.wants("name") {
 		return
@@ -454,7 +455,7 @@ func (r *recorder) end(c *trace.Cursor) {
 	}
 }
 
-// event processes an event that is neither begin nor end.
+// event processes an event that is neither the begin nor the end of a claim.
 func (r *recorder) event(c *trace.Cursor) {
 	r.ownAttributes(c)
 	r.refAttribute(c)
@@ -605,7 +606,7 @@ func (r *recorder) store() {
 	r.stored += blockStates
 }
 
-// join copies the times in all blocks into one list.
+// join copies the times of all blocks to one list.
 func (r *recorder) join() {
 	if len(r.blocks) == 0 {
 		return
@@ -624,7 +625,7 @@ func (r *recorder) join() {
 	r.stored = 0
 }
 
-// label returns the label of a state. Labels stay in blocks.
+// label returns the label of a state, also if that is in a block.
 func (r *recorder) label(i int) uint32 {
 	if k := i / blockStates; k < len(r.blocks) {
 		if b := &r.blocks[k]; b.large == nil {

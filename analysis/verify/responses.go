@@ -17,16 +17,16 @@ import (
 // With By, there is a response time for each object. It lasts from the first state at which From holds to the
 // last one at which To holds.
 type Responses struct {
-	Percent  string // as written, above 0 and at most 100
+	Percent  string // as written in the specification; above 0 and at most 100
 	From, To *Proposition
 	By       string // the attribute that names objects, or ""
 	Op       string // "<" or "<="
 	Limit    Duration
 
-	millionths int64 // of a percent
+	millionths int64 // the percentage in millionths of a percent
 }
 
-// allMillionths is 100 %.
+// allMillionths stands for 100 %.
 const allMillionths = 100_000_000
 
 // String returns the comparison in the syntax of a specification.
@@ -150,7 +150,8 @@ func latency(check, property string) (string, error) {
 		by, op, d), nil
 }
 
-// cutOutside cuts a text at a separator that is not within quotes or braces. index finds the first or the last one.
+// cutOutside splits a text at a separator that is not within quotes or braces. index finds the first or
+// the last such separator.
 func cutOutside(s, separator string, index func(s, separator string) int) (before, after string, ok bool) {
 	hidden := []byte(s)
 	quoted, depth := false, 0
@@ -175,17 +176,17 @@ func cutOutside(s, separator string, index func(s, separator string) int) (befor
 	return s[:i], s[i+len(separator):], true
 }
 
-// objectTimes has the states of objects between which a [Responses] measures, by object.
+// objectTimes holds, by object, the states between which a [Responses] measures.
 type objectTimes struct {
 	responses *Responses
 	spans     map[string]stateSpan
 }
 
-// stateSpan has the first state of an object at which From holds, and the last one at which To holds. States
-// count from 1; 0 means none.
+// stateSpan holds the first state of an object at which From holds, and the last one at which To holds.
+// States are counted from 1, and 0 stands for none.
 type stateSpan struct{ from, to int }
 
-// addObjects records that a proposition holds at the last state, for the objects of the event.
+// addObjects records for the objects of the event that a proposition holds at the last state.
 func (r *recorder) addObjects(p int32, objects []claimObject) {
 	for _, t := range r.responses {
 		if t.responses.From.index != int(p) && t.responses.To.index != int(p) {
@@ -209,18 +210,18 @@ func (r *recorder) addObjects(p int32, objects []claimObject) {
 
 // response is a response time. If there is no answer, it lasts up to the last state.
 type response struct {
-	from, to int // states; to is -1 without an answer
+	from, to int // numbers of states; to is -1 if there is no answer
 	ticks    uint64
 	object   string
 }
 
-// responseTimes has the response times that the percentile is computed from, the longest one first. The others
-// are in time order.
+// responseTimes holds the response times from which the percentile is computed. The longest one is
+// first. The others are in the order of time.
 type responseTimes struct {
 	list  []response
-	open  int    // those without an answer that do not count, because they are within the limit so far
+	open  int    // number of those without an answer that do not count, because they are still within the limit
 	most  int64  // greatest number of ticks within the limit; negative if there is none
-	value uint64 // the percentile; 0 without response times
+	value uint64 // the percentile; 0 if there are no response times
 	holds bool
 }
 
@@ -284,8 +285,9 @@ func (e *evaluator) responseTimes(r *Responses) *responseTimes {
 // within reports whether a response time is within the limit.
 func (x *responseTimes) within(t uint64) bool { return x.most >= 0 && t <= uint64(x.most) }
 
-// percentile returns the states at which a comparison of a percentile holds: all states or none. The value is
-// decided only if all response times must be within the limit, and one of them is not.
+// percentile returns the states at which a comparison of a percentile holds. These are all states or
+// none. The value is decided only if all response times must be within the limit and one of them
+// exceeds it.
 func (e *evaluator) percentile(r *Responses) value {
 	if e.growth != nil {
 		holds, impossible := e.growth.responses[r].holds()
@@ -307,8 +309,8 @@ func (e *evaluator) percentile(r *Responses) value {
 	return value{e.none, e.none, e.all}
 }
 
-// worst is the greatest number of response times that an explanation names.
-const worst = 5
+// maxWorst is the greatest number of response times that an explanation lists.
+const maxWorst = 5
 
 // percentileReasons explains a percentile: by its value, and by the longest response times.
 func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
@@ -333,7 +335,7 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	}
 	x.add(depth, f, holds, 0, x.n-1, "%s", text)
 	for i, y := range t.list {
-		if len(x.list) >= maxReasons || i >= worst || i > 0 && t.within(y.ticks) {
+		if len(x.list) >= maxReasons || i >= maxWorst || i > 0 && t.within(y.ticks) {
 			return
 		}
 		object := ""
@@ -350,8 +352,8 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	}
 }
 
-// duration formats a duration in ticks without rounding,
-// since a bound that it exceeds by little must differ from it.
+// duration formats a duration in ticks without rounding. Otherwise, a duration that exceeds a bound by
+// little could look equal to it.
 func (x *explainer) duration(ticks uint64) string {
 	c := x.defs.Clock
 	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))

@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// Robustness is how far the signals of a check are from the bounds that decide it: the formula holds, and would still
-// hold if all signals were worse by less than this number. It is negative if the formula does not hold. Not, and,
-// or, globally and finally are the negative, the least and the greatest number. It is infinite if propositions alone
-// decide the formula.
+// Robustness states how far the signals of a check are from the bounds that decide it. If it is
+// positive, the formula holds, and would still hold if all signals were worse by less than this number.
+// If it is negative, the formula does not hold. A negation changes the sign. And and globally take the
+// least number, or and finally the greatest one. It is infinite if propositions alone decide the
+// formula.
 type Robustness float64
 
 // String returns the number, inf or -inf.
@@ -37,8 +38,9 @@ func infinite(holds bool) *Robustness {
 	return &r
 }
 
-// robustness returns the robustness of a formula at the begin of the trace, which is taken as complete. It is the
-// greatest number that the robustness reaches, found by halving the range of all numbers.
+// robustness returns the robustness of a formula at the begin of the trace, which it takes to be
+// complete. That is the greatest number that the formula reaches. It is found by bisection of the range
+// of all numbers.
 func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, error) {
 	reaches := func(least float64) (bool, error) {
 		if err := ctx.Err(); err != nil {
@@ -59,7 +61,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	if ok, err := reaches(math.MaxFloat64); ok || err != nil {
 		return Robustness(math.Inf(1)), err
 	}
-	for high-low > 1 || high-low < 0 { // the first difference is too large for an integer
+	for high-low > 1 || high-low < 0 { // at first, the difference is too large for an integer
 		middle := low/2 + high/2 + (low&1+high&1)/2
 		ok, err := reaches(unorder(middle))
 		if err != nil {
@@ -72,7 +74,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 		}
 	}
 	r := unorder(low)
-	if f.isDense() { // the greatest number may not be reached, and crossings are rounded
+	if f.isDense() { // the greatest number may be a limit that is not reached, and crossings are rounded
 		r, _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 14, 64), 64)
 		if math.Abs(r) < 1e-300 {
 			r = 0
@@ -81,7 +83,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	return Robustness(r + 0), nil
 }
 
-// order returns whole numbers that are in the order of the floats.
+// order maps floats to whole numbers that have the same order.
 func order(x float64) int64 {
 	b := int64(math.Float64bits(x))
 	if b < 0 {
@@ -90,7 +92,7 @@ func order(x float64) int64 {
 	return b
 }
 
-// unorder returns the float of a number of order.
+// unorder is the inverse of order.
 func unorder(n int64) float64 {
 	if n < 0 {
 		return -math.Float64frombits(uint64(-n))
@@ -98,24 +100,25 @@ func unorder(n int64) float64 {
 	return math.Float64frombits(uint64(n))
 }
 
-// threshold finds where the robustness of formulas is at least a number.
+// threshold finds the states and times at which the robustness of formulas is at least a number.
 type threshold struct {
 	*evaluator
 	ctx    context.Context
 	least  float64
 	states map[thresholdKey]bitset
 	dense  map[thresholdKey]times
-	bytes  int // of states
+	bytes  int // total size of states
 }
 
-// thresholdKey identifies a question: is the robustness of f at least the number? If negated is set, it is whether it
-// exceeds the negative of the number, to which the negation leads.
+// thresholdKey identifies a question: is the robustness of f at least the number? If negated is set,
+// the question is that of a negation around f: is the robustness of f greater than the negative of the
+// number?
 type thresholdKey struct {
 	f       *Formula
 	negated bool
 }
 
-// holds reports whether the robustness r is at least the number, or negated.
+// holds answers the question for the robustness r.
 func (x *threshold) holds(r float64, negated bool) bool {
 	if negated {
 		return r > -x.least
@@ -123,7 +126,7 @@ func (x *threshold) holds(r float64, negated bool) bool {
 	return r >= x.least
 }
 
-// statesOf returns the states at which a formula has the robustness.
+// statesOf returns the states at which a formula reaches the robustness.
 func (x *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 	key := thresholdKey{f, negated}
 	if s, ok := x.states[key]; ok {
@@ -195,7 +198,8 @@ func (x *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 	return s, nil
 }
 
-// junctionStates returns the states in all sets, or those in any.
+// junctionStates returns the states that are in all sets, if all is set. Otherwise it returns those
+// that are in at least one.
 func junctionStates(list []bitset, all bool) bitset {
 	r := append(bitset{}, list[0]...)
 	for _, s := range list[1:] {
@@ -210,7 +214,7 @@ func junctionStates(list []bitset, all bool) bitset {
 	return r
 }
 
-// times returns the times at which a formula of signals has the robustness.
+// times returns the times at which a formula of signals reaches the robustness.
 func (x *threshold) times(f *Formula, negated bool) times {
 	key := thresholdKey{f, negated}
 	if s, ok := x.dense[key]; ok {
@@ -256,7 +260,8 @@ func (x *threshold) times(f *Formula, negated bool) times {
 	return s
 }
 
-// distance returns how far a value is from violating a comparison; negative if it violates it.
+// distance returns how far a value is from the bound of a comparison. It is negative if the value
+// violates the comparison.
 func distance(v float64, op string, k float64) float64 {
 	switch op {
 	case ">=", ">":
@@ -269,13 +274,14 @@ func distance(v float64, op string, k float64) float64 {
 	return math.Abs(v - k)
 }
 
-// compared returns the times at which a comparison has the robustness.
+// compared returns the times at which a comparison reaches the robustness.
 func (x *threshold) compared(c *Comparison, negated bool) times {
 	k, least, more, less := x.number(c), x.least, ">=", "<="
 	if negated {
 		least, more, less = -least, ">", "<"
 	}
-	// The distance from the bound is compared, since the bound plus a small number is the bound.
+	// Compare the distance from the bound, because the sum of the bound and a small number may be
+	// rounded to the bound.
 	signal := func(yield func(piece) bool) {
 		for p := range c.Signal.evaluate(x.signal, x.unit) {
 			if p.c -= k; !yield(p) {

@@ -23,19 +23,19 @@ func (s bitset) complement(n int) bitset {
 	return r
 }
 
-// ticks is a bound in whole ticks: low and high belong to it.
+// ticks is a bound in whole ticks. low and high are within it.
 type ticks struct{ low, high uint64 }
 
-// always is the bound without limits.
-var always = ticks{0, math.MaxUint64}
+// noLimits is a bound that excludes no time.
+var noLimits = ticks{0, math.MaxUint64}
 
-// untilStates returns the states at which "a until b" holds: b holds at a state within the bound, and a holds at
-// all states before that. If pending is set, b may also hold at a state after the last one. The time is
-// proportional to the number of states.
+// untilStates returns the states at which "a until b" holds: b holds at some state within the bound,
+// and a holds at all states before that. If pending is set, b may also hold at a state after the last
+// one. The time is proportional to the number of states.
 func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	n := len(t)
 	out := newBitset(n)
-	if w == always {
+	if w == noLimits {
 		after := pending
 		for i := n - 1; i >= 0; i-- {
 			if after = b.has(i) || a.has(i) && after; after {
@@ -44,10 +44,11 @@ func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 		}
 		return out
 	}
-	// As i decreases, so do low, the first state within the bound, and high, the last one.
+	// As i decreases, low and high also decrease. They are the first and the last state within the
+	// bound.
 	low, high := n, n-1
-	goal := n // the first state from low on at which b holds
-	stop := n // the first state from i on at which a does not hold
+	goal := n // the first state at or after low at which b holds
+	stop := n // the first state at or after i at which a does not hold
 	for i := n - 1; i >= 0; i-- {
 		if !a.has(i) {
 			stop = i

@@ -28,17 +28,18 @@ const (
 	// ThreeValued regards the trace as the beginning of a longer one. A verdict is good or bad if no
 	// continuation can change it, and otherwise non-informative.
 	ThreeValued Semantics = "3"
-	// FourValued is like ThreeValued, but a verdict that continuations can change has its present value.
+	// FourValued is like ThreeValued. A verdict that continuations can change is reported with the
+	// value that it has now.
 	FourValued Semantics = "4"
 )
 
 // Options are the settings of [Run].
 type Options struct {
 	Semantics Semantics // "" means Compatible
-	// Window limits the trace to the events in the window. Nil means the whole trace. A claim that began
-	// before the window counts with its end only.
+	// Window limits the trace to the events in the window. Nil means the whole trace. If a claim began
+	// before the window, only its end counts.
 	Window *trace.Window
-	// Robust asks for the robustness of checks. It takes about 70 times as long as the verdicts.
+	// Robust requests the robustness of checks. That takes about 70 times as long as the verdicts.
 	Robust bool
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
@@ -60,15 +61,15 @@ const (
 	StillFalse     Verdict = "STILL_FALSE"
 )
 
-// Violated reports whether the property does not hold, and no continuation can change that.
+// Violated reports whether the property does not hold for any continuation of the trace.
 func (v Verdict) Violated() bool { return v == Bad || v == IsFalse || v == DecidedFalse }
 
-// Result has the verdicts for a trace.
+// Result holds the verdicts for a trace.
 type Result struct {
 	States   int64         `json:"states"` // of the trace
 	Violated int           `json:"violated"`
 	Checks   []CheckResult `json:"checks"`
-	// Warnings has a warning for each word of the specification that does not occur in the trace.
+	// Warnings holds a warning for each word of the specification that does not occur in the trace.
 	Warnings []Warning `json:"warnings"`
 }
 
@@ -77,31 +78,31 @@ type CheckResult struct {
 	Name    string  `json:"check"`
 	Formula string  `json:"formula"`
 	Verdict Verdict `json:"verdict"`
-	// Holds reports whether the property holds if the trace is complete, and Decided whether no
-	// continuation of the trace can change that.
+	// Holds reports whether the property holds if the trace is complete. Decided reports whether all
+	// continuations of the trace have the same result.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
-	// Robustness is nil without [Options.Robust].
+	// Robustness is nil unless [Options.Robust] is set.
 	Robustness *Robustness `json:"robustness,omitempty"`
-	// Reasons explain the verdict, the outermost formula first.
+	// Reasons explain the verdict, beginning with the outermost formula.
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason explains why a formula holds or not.
+// Reason explains why a formula holds or does not hold.
 type Reason struct {
-	Depth   int    `json:"depth"` // of the formula in that of the check
+	Depth   int    `json:"depth"` // depth of the formula in that of the check
 	Formula string `json:"formula"`
 	Holds   bool   `json:"holds"`
-	From    int64  `json:"from"` // the times that decide it, in ticks
+	From    int64  `json:"from"` // the times that decide the formula, in ticks
 	To      int64  `json:"to"`
 	Text    string `json:"text"` // a sentence
 }
 
-// Warning is a word of a specification that does not occur in the trace.
+// Warning reports a word of a specification that does not occur in the trace.
 type Warning struct {
 	Text  string   `json:"text"` // a sentence
 	Word  string   `json:"-"`
-	Words []string `json:"-"` // words that occur, of which Word may be a wrong spelling
+	Words []string `json:"-"` // words that occur in the trace, one of which may be meant by Word
 }
 
 // Run reads a trace and decides the checks of a specification. The error is that of the scan, or of the
@@ -202,29 +203,29 @@ type evaluator struct {
 	n       int // number of states
 	all     bitset
 	none    bitset
-	base    int64 // the time from which dense times count
+	base    int64 // the time from which dense times are counted
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
-	packed  []*signalRecord // of signals whose pieces are not in signals
-	// compared has the states at which comparisons are true, by index of the comparison's formula. If it is
-	// nil, comparisons are evaluated from the signals.
+	packed  []*signalRecord // signals whose pieces are not in signals yet
+	// compared holds the states at which comparisons are true, by index of the comparison's formula. If
+	// it is nil, comparisons are evaluated from the signals.
 	compared []compared
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
-	bytes  int // of values
+	bytes  int // total size of values
 }
 
-// value has the states at which a formula holds. In good, it holds for each continuation of the trace. In
-// holds, it holds if the trace is complete. In possible, it holds for some continuation. Each set is a subset
-// of the next.
+// value holds the states at which a formula holds. Those in good hold for each continuation of the
+// trace, those in holds if the trace is complete, and those in possible for some continuation. Each of
+// these sets is a subset of the next one.
 type value struct{ good, holds, possible bitset }
 
-// denseValue has the times at which a formula of signals holds, with the same three sets as value.
+// denseValue holds the times at which a formula of signals holds, in the same three sets as value.
 type denseValue struct{ good, holds, possible times }
 
-// cacheBytes is the size of the values that are kept for formulas that use the same parts.
+// cacheBytes limits the size of the values that are kept for formulas that share parts.
 const cacheBytes = 64 << 20
 
 func newEvaluator(r *recorder) *evaluator {
@@ -287,8 +288,8 @@ func (e *evaluator) pieces(s *signalRecord) []piece {
 	return list
 }
 
-// piece returns the part of a piece of a signal that ends where the next one begins. next is nil for the last
-// piece. ok is false if the part is empty.
+// piece returns the part of a piece of a signal before the begin of the next one. next is nil for the
+// last piece. ok is false if that part is empty.
 func (e *evaluator) piece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
 	last := next == nil
 	if s.steps && last {
@@ -343,10 +344,11 @@ func inTicks(d Duration, c trace.Clock) *big.Rat {
 	return new(big.Rat).Mul(d.value, perSecond)
 }
 
-// ticks returns a bound in whole ticks. ok is false if no difference of times is within it.
+// ticks converts a bound to whole ticks. ok is false if no difference between times is within the
+// bound.
 func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	if b == nil {
-		return always, true
+		return noLimits, true
 	}
 	low, exact := floor(e.inTicks(b.Low))
 	if !exact || b.LowOpen {
@@ -371,7 +373,7 @@ func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	return w, w.low <= w.high
 }
 
-// floor returns the greatest whole number not above x, and whether it equals x.
+// floor returns the greatest whole number that is not above x, and whether x equals it.
 func floor(x *big.Rat) (n *big.Int, exact bool) {
 	n, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
 	return n, rest.Sign() == 0
@@ -421,9 +423,9 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	return r, nil
 }
 
-// judge sets the verdict of a check, and returns the semantics of the verdict. good and possible report
-// whether the check holds for each and for some continuation of the trace. signal is set if the check has
-// signals.
+// judge sets the verdict of a check, and returns the semantics of the verdict. good states whether the
+// check holds for each continuation of the trace, and possible whether it holds for some. signal is set
+// if the check has signals.
 func (r *CheckResult) judge(good, possible bool, chosen Semantics, signal bool) Semantics {
 	r.Decided = good || !possible
 	s := chosen
@@ -538,8 +540,8 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// comparedStates returns the states at which a comparison is true. Where the signals of a trace that grows are not
-// known, it may be true.
+// comparedStates returns the states at which a comparison is true. In a growing trace, these include
+// states at which the signals are not known yet and the comparison may be true.
 func (e *evaluator) comparedStates(f *Formula) value {
 	s := newBitset(e.n)
 	if e.compared == nil {
@@ -566,8 +568,8 @@ func (e *evaluator) keep(f *Formula, v value) {
 	e.bytes += 3 * 8 * len(v.holds)
 }
 
-// junction returns the states at which all arguments of a conjunction hold, or any argument of a disjunction.
-// It keeps only as many values of arguments as cacheBytes allows.
+// junction returns the states at which all arguments of a conjunction hold, or at which some argument
+// of a disjunction holds. cacheBytes limits how many values of arguments it keeps.
 func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 	start := e.all
 	if f.Op == Or {
@@ -590,8 +592,8 @@ func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// limitCache removes all cached values if they take more than cacheBytes. They are computed again when they
-// are needed.
+// limitCache removes all cached values if they take more than cacheBytes. They are computed again when
+// needed.
 func (e *evaluator) limitCache() {
 	if e.bytes > cacheBytes {
 		clear(e.values)
