@@ -2,8 +2,8 @@ package format
 
 import "github.com/weft-trace/weft/trace"
 
-// conventions has the [trace.Conventions] of the formats whose ids a trace may keep after a
-// conversion to another format.
+// conventions maps names of formats to their [trace.Conventions]. It has the formats whose ids a trace
+// may keep after a conversion to another format.
 var conventions = map[string]trace.Conventions{
 	"etf":    {SignedIDs: true, AttributeKeys: true},
 	"otf":    {Nested: true, OwnOperations: true, Words: true},

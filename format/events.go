@@ -42,29 +42,29 @@ type File interface {
 	// Extent returns the time of the first event and the latest end of any event ([trace.Batch.End]).
 	// ok is false if there is no event. Extent may read the trace.
 	Extent(ctx context.Context) (first, last int64, ok bool, err error)
-	// LinkCount returns the number of links of the trace. ok is false if it is unknown without a scan.
-	// Before a scan, the number includes records that turn out to be no links.
+	// LinkCount returns the number of links of the trace. ok is false if the number is unknown without
+	// a scan. Before a scan, the number may include records that are no links.
 	LinkCount() (links int64, ok bool)
-	// Overview lists files and definitions. What the format does not provide is left empty.
+	// Overview lists files and definitions. Fields that the format does not provide are empty.
 	Overview(ctx context.Context) (*Overview, error)
 	// Details returns tables of information that is specific to the format. The caller must close
 	// them.
 	Details(ctx context.Context) ([]*Table, error)
-	// Summary returns the sums of events that the trace itself stores, or nil unless it stores all
-	// fields of a [Summary]. It reports no defects.
+	// Summary returns the sums over events that the trace itself stores. It returns nil unless the
+	// trace stores all fields of a [Summary]. It reports no defects.
 	Summary(ctx context.Context) (*Summary, error)
 	// Preview returns the sums that the trace stores of its first part, which can have fewer fields
 	// than a [Summary]. It returns nil if the trace stores no such sums, or if reading them would
 	// take long. It can be called before Prepare, and reports no defects.
 	Preview(ctx context.Context) (*Preview, error)
-	// NewChecker returns a checker for defects that only a comparison of records shows. It returns
+	// NewChecker returns a checker for defects that only a comparison of records can find. It returns
 	// nil if opening and scanning report all defects.
 	NewChecker() Checker
 	// Close frees the trace's files.
 	Close() error
 }
 
-// EventsOnly is embedded by a [File] of a format that stores nothing but events and definitions.
+// EventsOnly is embedded by a [File] of a format that stores nothing except for events and definitions.
 type EventsOnly struct{}
 
 // LinkCount reports that the number is unknown.

@@ -38,8 +38,8 @@ type Format interface {
 
 // Printing are the settings of [Format.Compat].
 type Printing struct {
-	// Selection selects events by their times, locations and kinds. Its other fields have no
-	// effect. Its function Kind is not called for kinds that a trace declares itself.
+	// Selection selects events by their times, locations and kinds. Its other fields have no effect.
+	// Its function Kind is not called for kinds that the trace itself declares.
 	trace.Selection
 	// Limit is the maximum number of events to print. 0 means all.
 	Limit int64
@@ -86,11 +86,11 @@ type About struct {
 	SingleText bool
 	// Follows is set if the format implements [Format.Follow].
 	Follows bool
-	// FilesEach is the number of files that a trace has for each location with events; in some formats, for each
-	// location. It is 0 if the number of files does not depend on that of locations.
+	// FilesEach is the number of files that a trace has for each location with events or, in some
+	// formats, for each location. It is 0 if the number of files does not depend on the locations.
 	FilesEach int64
-	// EmptyMain is set if the main file of a trace can be empty because other files hold the
-	// content. In other formats an empty file is no trace ([EmptyError]).
+	// EmptyMain is set if the main file of a trace can be empty because other files hold the content.
+	// In other formats, an empty file is not a trace ([EmptyError]).
 	EmptyMain bool
 	// Reads, Writes and Seeks say in a few words what the format supports. Empty means unsupported.
 	Reads, Writes, Seeks string

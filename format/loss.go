@@ -8,19 +8,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Fidelity is the way in which something is kept when it is written in a format.
+// Fidelity states how well a part of a trace is kept when it is written in a format.
 type Fidelity string
 
 // The values of Fidelity, from best to worst.
 const (
-	Exact      Fidelity = "exact"      // the format's own tools read the same
+	Exact      Fidelity = "exact"      // the format's own tools read it without change
 	Recomputed Fidelity = "recomputed" // not written, but computed again from the events
 	WeftOnly   Fidelity = "weft only"  // weft restores it, but other tools cannot read it
-	Degraded   Fidelity = "degraded"   // its meaning is kept in another form
+	Degraded   Fidelity = "degraded"   // kept in another form with the same meaning
 	Lost       Fidelity = "lost"       // removed
 )
 
-// countedHows are the values that count as a loss, the worst first.
+// countedHows lists the values that count as a loss, with the worst first.
 var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
 
 // LossRow counts how often a field of a kind was lost, or degraded, for one reason.
@@ -51,8 +51,8 @@ func (l *Loss) Add(kind, field string, how Fidelity, reason string, n int64) {
 	l.rows[LossRow{Kind: kind, Field: field, How: how, Reason: reason}] += n
 }
 
-// AddShift counts that all times were moved later by the given number of ticks, because the format
-// has no times before 0.
+// AddShift counts that all times were moved to a later time by the given number of ticks, because the
+// format has no times before 0.
 func (l *Loss) AddShift(c trace.Clock, ticks int64) {
 	l.Add("trace", "time", Degraded, "shifted by "+c.FormatSeconds(ticks)+" s, since the format has no times before 0", 1)
 }

@@ -55,11 +55,11 @@ const (
 
 // subject describes a [Subject].
 type subject struct {
-	what  string       // for display
+	what  string       // text for display
 	kinds []trace.Kind // kinds of events that it covers; nil for definitions
 }
 
-// subjects has the descriptions of all subjects.
+// subjects holds the descriptions of all subjects.
 var subjects = [subjectCount]subject{
 	ClockTicks:              {"clock: ticks per second", nil},
 	ClockStart:              {"clock: wall-clock start", nil},
@@ -140,8 +140,8 @@ func SubjectOf(k trace.Kind) (s Subject, ok bool) {
 	return 0, false
 }
 
-// definitionCounts has, for each subject of definitions, a function that returns how many
-// definitions it covers.
+// definitionCounts holds, for each subject of definitions, a function that returns how many definitions
+// it covers.
 var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	ClockTicks:              func(*trace.Definitions) int { return 1 },
 	ClockStart:              func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },

@@ -48,8 +48,8 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	return nil
 }
 
-// head is the next event of a stream. It has copies of the event's time and order, so that a
-// comparison touches only one cache line.
+// head is the next event of a stream. It has its own copies of the event's time and order, so that a
+// comparison reads only one cache line.
 type head struct {
 	time, order int64
 	done        bool
@@ -137,9 +137,9 @@ func (m *merger) replay(w int) {
 	m.tree[0] = w
 }
 
-// Regroup returns a sink that turns a scan in global time order into a scan by location: it
-// collects the rows of each location, and delivers them to sink in batches of one location. It
-// holds at most rows rows of all locations together.
+// Regroup returns a sink that turns a scan in global time order into a scan by location. It collects
+// the rows of each location, and delivers them to sink in batches of one location. It holds up to
+// `rows` rows of all locations together.
 func Regroup(sink Sink, rows int) *Regrouper {
 	return &Regrouper{sink: sink, limit: max(rows, trace.BatchRows)}
 }
@@ -154,7 +154,7 @@ type Regrouper struct {
 
 // Batch accepts a mixed batch.
 func (r *Regrouper) Batch(b *trace.Batch) error {
-	c := b.Cursor() // outside of the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		loc := int(c.Location())
 		for loc >= len(r.open) {

@@ -4,5 +4,5 @@ package format
 
 import "syscall"
 
-// noWait is the flag by which opening a pipe without a writer does not block.
+// noWait is the flag with which opening a pipe that has no writer does not block.
 const noWait = syscall.O_NONBLOCK

@@ -16,7 +16,7 @@ import (
 type ReadOptions struct {
 	Strict bool    // stop at the first error or warning
 	Report *Report // receives defects; may be nil
-	// Values has the values of options by name.
+	// Values maps names of options to their values.
 	Values  map[string]string
 	Workers int // number of cores; 0 means all
 	// Memory is the maximum number of bytes that external sorting keeps in memory. 0 means 64 MiB.
@@ -25,7 +25,7 @@ type ReadOptions struct {
 	// that the format chooses, such as bytes or threads.
 	Progress func(done, total int64)
 
-	where trace.Place // place of defects that have no place of their own
+	where trace.Place // place of defects that state no place themselves
 }
 
 // OptionError reports an option with an invalid value.

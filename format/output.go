@@ -14,9 +14,9 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Output is the destination of an encoder: a file or stream that receives a complete trace or
-// nothing. The code that creates an Output commits or aborts it; encoders only write. A format of
-// several files writes the others under temporary names, and registers their final names with
+// Output is the destination of an encoder: a file or stream that receives a complete trace or nothing.
+// The code that creates an Output commits or aborts it. Encoders only write. If a format has several
+// files, the encoder writes the others under temporary names, and registers their final names with
 // Rename.
 type Output struct {
 	// Path is the name of the file, for messages and for formats that write
@@ -26,7 +26,7 @@ type Output struct {
 	w      *bufio.Writer
 	file   *os.File // has a temporary name; nil for a stream
 	stream io.Writer
-	held   spool.Spool // text for the stream until the commit
+	held   spool.Spool // text for a stream, until the commit
 	done   bool
 	// committed is set when all files have their final names.
 	committed bool
@@ -40,7 +40,7 @@ type Output struct {
 // existing file or folder of that name.
 func (o *Output) Rename(from, to string) { o.names.Rename(from, to) }
 
-// Remove registers a file that readers would take for a part of the trace. Commit removes it if it
+// Remove registers a file that a reader would take for a part of the trace. Commit removes it if it
 // exists.
 func (o *Output) Remove(path string) { o.names.Remove(path) }
 
@@ -89,7 +89,7 @@ func CreateFile(path string) (*Output, error) {
 	}
 	target := path
 	if err == nil {
-		// Replace the target of a link, not the link.
+		// Replace the target of a link instead of the link.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
 		}

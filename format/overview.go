@@ -16,7 +16,7 @@ type TraceFile struct {
 type DefinitionRecords struct {
 	Type  string // the format's own name of the type
 	Count int64
-	// Names has the names of the entries if trace.Definitions has no table for them.
+	// Names holds the names of the entries, if trace.Definitions has no table for them.
 	Names []trace.Named
 	// Moved is the number of records whose position among the events is not in [trace.Definitions].
 	Moved int64
@@ -26,12 +26,12 @@ type DefinitionRecords struct {
 	Alone bool
 }
 
-// Summary has sums over all events of a trace that are stored in the trace, and need no scan. Times
-// are in ticks of the trace's clock.
+// Summary holds sums over all events of a trace. The trace itself stores them, so they need no scan.
+// Times are in ticks of the trace's clock.
 type Summary struct {
 	Kinds     []KindSummary     // in the order of kinds
-	Locations []LocationSummary // with events, in the order of the definitions
-	Regions   []RegionSummary   // visited ones, in the order of the definitions
+	Locations []LocationSummary // locations with events, in the order of the definitions
+	Regions   []RegionSummary   // visited regions, in the order of the definitions
 	// Changed is set if a transform has changed the times of the events but not those of the
 	// summary.
 	Changed bool
@@ -43,7 +43,7 @@ type KindSummary struct {
 	Events int64
 }
 
-// LocationSummary has the number of events of a location, and the times of the first and the last
+// LocationSummary holds the number of events of a location, and the times of the first and the last
 // one.
 type LocationSummary struct {
 	Location    uint32
@@ -51,9 +51,9 @@ type LocationSummary struct {
 	First, Last int64
 }
 
-// RegionSummary sums the visits of a region. Inclusive is the time of visits that are not inside
-// another visit of the region, and Sum that of all visits. Each sum of times can be too small by up
-// to Missing ticks.
+// RegionSummary holds sums over the visits of a region. Inclusive is the time of the visits that are
+// not inside of another visit of the region, and Sum is the time of all visits. Each time may be too
+// small by up to Missing ticks.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // visits
@@ -63,23 +63,23 @@ type RegionSummary struct {
 	Missing              int64
 }
 
-// Preview has sums over the first part of a trace, usually nearly all of it, that are stored in the
-// trace. Times are in ticks of the trace's clock.
+// Preview holds sums over the first part of a trace, which is usually nearly all of it. The trace
+// itself stores them. Times are in ticks of the trace's clock.
 type Preview struct {
 	To        int64          // the sums cover times before To
-	Regions   []RegionSums   // visited ones, in the order of the definitions
+	Regions   []RegionSums   // visited regions, in the order of the definitions
 	Locations []LocationSums // in the order of the definitions
 }
 
-// RegionSums sums the visits of a region. Unlike in RegionSummary, Inclusive includes visits inside
-// another visit of the region.
+// RegionSums holds sums over the visits of a region. Unlike that of RegionSummary, Inclusive includes
+// visits inside of another visit of the region.
 type RegionSums struct {
 	Region               uint32
 	Count                int64
 	Inclusive, Exclusive int64
 }
 
-// LocationSums has the numbers of visits that a location began, and of messages that it sent and
+// LocationSums holds the numbers of visits that began at a location, and of messages that it sent and
 // received.
 type LocationSums struct {
 	Location              uint32
@@ -93,22 +93,22 @@ type Overview struct {
 	// Definitions counts the definition records by type. It is nil if the format has no definition
 	// records.
 	Definitions []DefinitionRecords
-	// Spelled is the number of records whose form of spelling is lost in [trace.Definitions] and in
-	// events. It counts records of events in the last scan.
+	// Spelled is the number of records that [trace.Definitions] and events do not reproduce in the same
+	// spelling. For records of events, it is the number of the last scan.
 	Spelled int64
 	// Unread is the number of unreadable lines of events and links in the last scan.
 	Unread int64
 	// Damaged is the number of records in the last scan that events do not keep in full, because
 	// they have defects, or data that their control string skips.
 	Damaged int64
-	// Recoded is the number of records whose text is not UTF-8; the definitions have it as UTF-8.
+	// Recoded is the number of records whose text is not UTF-8. The definitions have it as UTF-8.
 	Recoded int64
 	// Rounded is the number of times in the last scan that have more digits than a tick.
 	Rounded int64
 }
 
-// LostText counts in l the texts of records that definitions and events do not keep. Parameter how
-// says what happens to lines that cannot be read.
+// LostText counts in l the texts of records that definitions and events do not keep. how is the
+// fidelity for lines that cannot be read.
 func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
@@ -117,20 +117,20 @@ func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 }
 
-// LostDefinitions counts in l the definitions of trace f that an encoded trace lacks: names for
-// which [trace.Definitions] has no table, positions, spellings, and records that were left out to
-// save memory. The encoded trace has the definitions written, and the format with the name to.
+// LostDefinitions counts in l the definitions of trace f that an encoded trace lacks: names for which
+// [trace.Definitions] has no table, positions, spellings, and records that were left out to save
+// memory. written holds the definitions of the encoded trace, and to is the name of its format.
 func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to string, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
 		return err
 	}
 	if written.Encoding == trace.Latin1 && to == written.Origin {
-		o.Recoded = 0 // the encoder writes Latin-1 again
+		o.Recoded = 0 // the encoder writes Latin-1, too
 	}
 	how := Lost
 	if written.Mended {
-		how = Degraded // repairing leaves it out on purpose
+		how = Degraded // a repair leaves it out on purpose
 	}
 	o.LostText(l, how)
 	for _, x := range o.Definitions {

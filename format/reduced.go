@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reducer appends to rows the numbers of the rows of b that an analysis needs, in ascending order,
-// and returns the result. It gets all batches of a location in time order.
+// Reducer chooses the rows of b that an analysis needs. It appends their numbers to rows, in ascending
+// order, and returns the result. It gets all batches of a location in the order of time.
 type Reducer func(b *trace.Batch, rows []int32) []int32
 
 // Reduction selects the part of a trace that an analysis needs.
@@ -23,9 +23,10 @@ type Reduction struct {
 	// Begin, if it is not nil, is called before the first call of New, and again if the scan is
 	// restarted. Results of the earlier Reducers must be discarded then.
 	Begin func()
-	// Ends reports whether events of a kind count as the first and last event of a location. These
-	// two are kept too; the last one has no operands unless the Reducer chose it. Ends must return
-	// true for all kinds that the Reducer chooses. Nil keeps no such events.
+	// Ends reports whether events of a kind count as the first and the last event of a location. These
+	// two events are kept as well. The last one has no operands unless the Reducer chose it. Ends must
+	// return true for all kinds that the Reducer may choose. If Ends is nil, no events are kept for
+	// this reason.
 	Ends func(trace.Kind) bool
 }
 
@@ -75,20 +76,20 @@ func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reducti
 	})
 }
 
-// ScanOn calls scan for the times of sel up to shortly after the end of a window. It then calls scan
-// for parts after these times, each longer than the one before, until scan returns true or the trace
-// ends.
+// ScanOn calls scan for the times of sel, extended to shortly after the end of a window. It then calls
+// scan for parts after these times, each longer than the one before, until scan returns true or the
+// trace ends.
 func ScanOn(d *trace.Definitions, w *trace.Window, sel trace.Selection,
 	scan func(trace.Selection) (complete bool, err error)) error {
 	parts, growth := 4, uint64(8)
-	if d.CheapNext { // a scan of few events takes as much time as one of more events
+	if d.CheapNext { // a scan of few events takes as long as a scan of more
 		parts, growth = 2, 64
 	}
 	if w == nil || w.To == math.MaxInt64 {
 		_, err := scan(sel)
 		return err
 	}
-	length := max(d.Clock.Num/d.Clock.Den/1000, 1) // a millisecond
+	length := max(d.Clock.Num/d.Clock.Den/1000, 1) // one millisecond
 	if w.From > math.MinInt64 {
 		length = max(int64(min((uint64(w.To)-uint64(w.From))/16, math.MaxInt64)), 1)
 	}
@@ -188,14 +189,14 @@ const reducedBytes = 32 << 20
 // reducedLane holds the chosen events of a location.
 type reducedLane struct {
 	location uint32
-	codes    *[]reducedCode // the table of the worker
+	codes    *[]reducedCode // the table of codes of the worker
 	chunks   []chunks.Chunk
-	buf      []byte // the newest packed events
+	buf      []byte // the packed events that are not stored yet
 	last     int64  // time of the previous event
-	order    int64  // latest order of an event
-	started  bool   // it has had an event for which Reduction.Ends returns true
+	order    int64  // order of the last event
+	started  bool   // there has been an event for which Reduction.Ends returns true
 	latest   reducedEvent
-	pending  bool // latest is such an event, and not packed so far
+	pending  bool // latest is such an event and has not been packed yet
 	ordered  bool // some event has an order
 }
 
@@ -206,7 +207,7 @@ type reducedEvent struct {
 	ref  uint32
 }
 
-// reducedCode has the properties of an event that many events share.
+// reducedCode holds properties that many events share.
 type reducedCode struct {
 	ref      uint32
 	kind     trace.Kind
@@ -221,10 +222,10 @@ type reducedSink struct {
 	chunk  int // size of a chunk in bytes
 	reduce Reducer
 	ends   func(trace.Kind) bool
-	// rows is scratch.
+	// rows is reused for each batch.
 	rows  []int32
 	lanes []*reducedLane // by location
-	// codes has all codes so far, number their indices, and recent is a cache of these.
+	// codes holds all codes so far. number maps them to their indexes, and recent is a cache of number.
 	codes  []reducedCode
 	number map[reducedCode]int
 	recent [64]struct {
@@ -322,8 +323,8 @@ func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	return all
 }
 
-// put packs a row. The parameters op and derived are positions in the sparse columns of the batch,
-// not after those of the row; put advances them.
+// put packs a row. op and derived are positions in the sparse columns of the batch that are not after
+// those of the row. put moves them forward.
 func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
 	for *op < len(b.OpRow) && b.OpRow[*op] < row {
 		*op++
@@ -399,7 +400,7 @@ func (w *reducedSink) finish(l *reducedLane) error {
 	return w.flush(l)
 }
 
-// flush stores the newest packed events of a location as a chunk.
+// flush stores the packed events of a location as a chunk.
 func (w *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
@@ -421,7 +422,7 @@ type reducedReader struct {
 	rows  int // rows per batch
 	chunk int // number of the next chunk
 	data  []byte
-	room  []byte // buffer for chunks that are read from the file
+	room  []byte // buffer for chunks from the file
 	time  int64
 	order int64
 	b     trace.Batch

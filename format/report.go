@@ -25,13 +25,13 @@ type Report struct {
 
 // ruleDefects are the defects of a rule.
 type ruleDefects struct {
-	before int64 // number found before the first pass
-	pass   int64 // number found in this pass
-	most   int64 // greatest number found in a pass
+	before int64 // number of defects found before the first pass
+	pass   int64 // number of defects found in this pass
+	most   int64 // greatest number of defects found in one pass
 	first  []*trace.Defect
 }
 
-// total returns the number of different defects, as far as known.
+// total returns the number of different defects, as far as it is known.
 func (x *ruleDefects) total() int64 { return max(x.before+x.most, int64(len(x.first))) }
 
 // NewReport returns an empty report.
@@ -39,8 +39,8 @@ func NewReport() *Report {
 	return &Report{rules: map[string]*ruleDefects{}}
 }
 
-// Pass begins another pass over the events. A pass finds the defects of earlier passes again, and a
-// defect counts only once.
+// Pass begins another pass over the events. A pass finds the defects of earlier passes again, but each
+// defect counts once.
 func (r *Report) Pass() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (x *ruleDefects) count(n int64) {
 	x.most = max(x.most, x.pass)
 }
 
-// place keeps a defect if it is one of the first ones of its rule.
+// place keeps a defect if it belongs to the first ones of its rule.
 func (r *Report) place(d *trace.Defect) {
 	keep := cmp.Or(r.Keep, 10)
 	x := r.rules[d.Rule]
@@ -141,7 +141,7 @@ func IsMissing(rule string) bool {
 	return strings.HasSuffix(rule, ".missing-file") || strings.HasSuffix(rule, ".missing-definitions")
 }
 
-// RuleCount has the number of defects of a rule, and the first ones.
+// RuleCount holds the number of defects of a rule, and the first ones of them.
 type RuleCount struct {
 	Rule     string
 	Severity trace.Severity

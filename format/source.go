@@ -116,6 +116,6 @@ type spilled struct{ *os.File }
 // Close removes the file.
 func (s *spilled) Close() error {
 	err := s.File.Close()
-	os.Remove(s.File.Name()) // removes the file where an open file cannot be removed
+	os.Remove(s.File.Name()) // needed on systems where an open file cannot be removed
 	return err
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // Table is a list for display and for programs. Its cells are strings, int64 integers, [trace.Real]
-// numbers, and nil. The rows are packed, and in a temporary file if there are many.
+// numbers, and nil. The rows are packed. If there are many, they are in a temporary file.
 type Table struct {
 	Key     string // its key in JSON
 	Title   string
 	Columns []string
 	rows    spool.Spool
 	count   int
-	// row is scratch.
+	// row is reused for each row.
 	row []byte
 }
 

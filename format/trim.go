@@ -33,7 +33,7 @@ type selector struct {
 	out   trace.Batch
 }
 
-// tristate is the result of a function, or undecided if it has not been called.
+// tristate is the result of a function, or undecided if the function has not been called.
 type tristate uint8
 
 const (
@@ -42,8 +42,8 @@ const (
 	yes
 )
 
-// pick returns the selected rows of a batch: the batch itself if all are selected, or nil if none
-// is. They are valid until the next call.
+// pick returns the selected rows of a batch. That is the batch itself if all rows are selected, and nil
+// if none is. The result is valid until the next call.
 func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	if s.sel.All() {
 		return b
@@ -151,8 +151,8 @@ func (t *trimmer) Links(l []trace.Link) error {
 	return t.sink.Links(keep)
 }
 
-// wantsEnd reports whether an end of a link is selected by its time and location. Ends are not
-// events, so that the other criteria do not apply.
+// wantsEnd reports whether the time and the location of an end of a link are selected. The other
+// criteria do not apply, because ends are not events.
 func (t *trimmer) wantsEnd(e trace.End) bool {
 	if e.Location == trace.NoRef {
 		return t.sel.Location == nil
@@ -161,9 +161,9 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 		(t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// ExactScan prepares a scan of a format that can deliver more than is selected. It returns the
-// selection that the format must read at least, and a sink that passes on to sink only what sel
-// selects.
+// ExactScan prepares a scan for a format that may deliver more than is selected. It returns the
+// selection that the format must deliver at least, and a sink that passes only the selected events and
+// links on to sink.
 func ExactScan(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
 	sink = Trim(d, sel, sink)
 	if sel.Stacks {

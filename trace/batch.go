@@ -13,12 +13,12 @@ const BatchRows = 4096
 // of such a batch holds the location of each row.
 const MixedLoc = ^uint32(0)
 
-// Batch is a sequence of events in time order, stored as columns. Time, Kind and Ref have an entry
-// for each row. The columns of operands, attributes and derived rows are sparse: beside the values,
-// they have an ascending list of the numbers of the rows that have values.
+// Batch is a sequence of events in the order of time, stored as columns. Time, Kind and Ref have an
+// element for each row. The columns of operands, attributes and derived rows are sparse: they consist
+// of the values and of an ascending list of the numbers of the rows that have values.
 //
-// A batch belongs to the code that delivers it, and is valid until the call that delivers it
-// returns. Texts in attributes may alias a read buffer. [Batch.Clone] returns a copy that stays
+// A batch belongs to the code that delivers it, and is valid until the call that delivers it returns.
+// Texts in attributes may share the memory of a read buffer. [Batch.Clone] returns a copy that stays
 // valid.
 type Batch struct {
 	Loc  uint32   // location of all rows, or MixedLoc

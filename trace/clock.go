@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Clock relates ticks to seconds and to wall-clock time. A second has Num/Den ticks; both numbers
-// are positive. The fraction is exact for a TRACE file that counts minutes (1/60), and for an OTF
-// file with 3 ticks a second.
+// Clock relates ticks to seconds and to wall-clock time. A second has Num/Den ticks, and both numbers
+// are positive. As a fraction, it is exact even for a TRACE file that counts minutes (1/60), or an OTF
+// file with 3 ticks in a second.
 type Clock struct {
 	Num int64 `json:"num"` // ticks per Den seconds
 	Den int64 `json:"den"`
@@ -214,9 +214,9 @@ func (c Clock) FormatSumSeconds(t Ticks) string {
 	return strings.TrimRight(strings.TrimRight(v.FloatString(digits), "0"), ".")
 }
 
-// DecimalSeconds returns t ticks in seconds, for formats that write decimals, if the exact decimals
-// do not fit. It rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s with which the result fits. loss
-// says what was lost, and is "" if the result is exact.
+// DecimalSeconds returns t ticks in seconds, for formats that write decimals. If the exact decimals do
+// not fit, it rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s with which the result fits. loss
+// describes the rounding, and is "" if the result is exact.
 func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
 	for digits := 9; digits >= 0; digits -= 3 {
 		v, exact, ok := c.Rescale(t, Seconds(pow10[digits]))
@@ -253,8 +253,8 @@ func abs(t int64) int64 {
 	return t
 }
 
-// durationUnits lists the units of displayed durations. A second is count/per units. A unit is used
-// for durations below most units.
+// durationUnits lists the units in which durations are displayed. A second is count/per units. A unit
+// is used for durations of less than most units.
 var durationUnits = []struct {
 	name             string
 	count, per, most int64

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Conventions holds conventions of the format that defined the ids of a trace. Decoders set them,
-// so that other code does not depend on the name of the format.
+// Conventions holds conventions of the format that defined the ids of a trace. Decoders set them, so
+// other code need not ask for the name of the format.
 type Conventions struct {
 	// Nested is set if regions are nested: a leave closes the innermost open region.
 	Nested bool
-	// OwnOperations is set if the trace numbers collective operations itself. The numbers are ids
-	// in Definitions.Operations, and not those of [OperationName]. Communicators do not list their
-	// members then.
+	// OwnOperations is set if the trace itself numbers its collective operations. The numbers are ids
+	// in Definitions.Operations, instead of those of [OperationName]. In such traces, communicators do
+	// not list their members.
 	OwnOperations bool
 	// EventTypes is set if the id of a region is a number in PICL's list of event types, which
 	// determines its role, and the id of a location is PROCESSOR/PROCESS.

@@ -146,8 +146,8 @@ func (d Decimal) Append(b []byte) []byte {
 // AppendTrim appends d to b like Append, but without trailing zeros of the fraction.
 func (d Decimal) AppendTrim(b []byte) []byte { return d.AppendLeast(b, 0) }
 
-// AppendLeast appends d to b without an exponent. The fraction has no trailing zeros except those
-// for reaching least digits.
+// AppendLeast appends d to b without an exponent. The fraction has no trailing zeros beyond the first
+// `least` digits.
 func (d Decimal) AppendLeast(b []byte, least int) []byte {
 	if d.Scale <= 0 || d.Scale > 18 {
 		d = d.Trim()

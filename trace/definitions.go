@@ -68,7 +68,7 @@ type Joinable interface {
 // of the format writes the records of all of them.
 type SourceTraces struct {
 	List  []SourceTrace
-	First int64 // a time that is not after the first event
+	First int64 // a time before or at the first event
 }
 
 // SourceTrace is one of the traces from which a trace was merged.
@@ -76,8 +76,8 @@ type SourceTrace struct {
 	Defs *Definitions // definitions of the trace, with its Native
 	// Retimed is set if the events have other times than in the trace's file.
 	Retimed bool
-	// Index returns the index that entry i of a table of Defs has in the merged trace, or [NoRef]
-	// if it is not a part of that. table is a pointer to the table.
+	// Index returns the index in the merged trace of entry i of a table of Defs. It returns [NoRef] if
+	// the merged trace does not have the entry. table is a pointer to the table.
 	Index func(table any, i uint32) uint32
 	// Time converts a time of the trace to the merged trace. ok is false if it does not fit an
 	// int64.
@@ -118,13 +118,13 @@ type Definitions struct {
 	// Mended is set if defects of Native's file that were repaired during reading must be written
 	// in their repaired form. Transforms that repair a trace set it.
 	Mended bool
-	// Pruned is set if the encoder must leave out records of Native's file to which no entry and no
-	// event refers. It is only set if Native is [Joinable], or [SourceTraces].
+	// Pruned is set if the encoder must leave out the records of Native's file to which no entry and no
+	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool
 	// Encoding is the encoding of texts in the file, if the decoder has found it out. The texts
 	// here are UTF-8 (see [Text]).
 	Encoding Encoding
-	// CheapNext is set if reading one more event of each location costs less than another scan,
+	// CheapNext is set if it costs less to read one more event of each location than to scan once more,
 	// because the file is read in large blocks.
 	CheapNext bool
 	// ClaimLines is set if the begin and the end of a claim are in one record. Their rows have the
@@ -153,7 +153,7 @@ type Definitions struct {
 	// Conventions.OwnOperations). The number in events is the ID. The attribute "type" is the type
 	// of the operation.
 	Operations Table[Named]
-	// Opaque holds definitions of the format for which there is no table here.
+	// Opaque holds definitions of the format for which Definitions has no table.
 	Opaque Table[Opaque]
 }
 
@@ -168,9 +168,9 @@ const (
 	ResourceLocation LocationKind = "resource" // claims on a resource
 	SignalLocation   LocationKind = "signal"   // values of a signal or series
 	EventsLocation   LocationKind = "events"   // events whose location the trace does not name
-	HostLocation     LocationKind = "host"     // the host processor in PICL
+	HostLocation     LocationKind = "host"     // the processor of the host in PICL
 	ScopeLocation    LocationKind = "scope"    // records of PICL about all processors or a subset of them
-	PeerLocation     LocationKind = "peer"     // only named as the other side of messages
+	PeerLocation     LocationKind = "peer"     // occurs only as the other side of messages
 	ValueLocation    LocationKind = "value"    // events with one value of an attribute, from all locations
 )
 
@@ -259,7 +259,7 @@ type MetricDef struct {
 	// zero value is location 0.
 	Location uint32 `json:"location"`
 	Attrs    []Attr `json:"attributes,omitempty"`
-	// Undefined marks a stand-in for a metric that events refer to and the trace does not define.
+	// Undefined marks a stand-in for a metric to which events refer and that the trace does not define.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
@@ -272,7 +272,8 @@ type Resource struct {
 	UsesOffset bool    `json:"usesOffset"`
 	Location   uint32  `json:"location"` // location of the claims
 	Attrs      []Attr  `json:"attributes,omitempty"`
-	// Undefined marks a stand-in for a resource that claims refer to and the trace does not define.
+	// Undefined marks a stand-in for a resource to which claims refer and that the trace does not
+	// define.
 	Undefined bool `json:"undefined,omitempty"`
 }
 
@@ -353,6 +354,6 @@ func (d *Definitions) Property(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// AttributesAlone reports whether claims and events have no names and places but those among their attributes. A trace
-// of another format has both, even where it is kept in lines of claims.
+// AttributesAlone reports whether claims and events have no names and places other than those in their
+// attributes. A trace of another format has both, even if it is stored as lines of claims.
 func (d *Definitions) AttributesAlone() bool { return d.ClaimLines && d.Origin == d.Format }

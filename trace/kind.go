@@ -465,12 +465,12 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 // instead of an event. These are snapshots and summaries.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
-// HasEndTime reports whether rows of kind k give values up to an end time, which is an operand. A
-// trace lasts at least until this time.
+// HasEndTime reports whether rows of kind k state values up to an end time, which is an operand. A
+// trace lasts at least until that time.
 func (k Kind) HasEndTime() bool { return k == Fragment || k == SampleRange }
 
-// IsEvent reports whether rows of kind k are something that happened in the program. States and
-// markers are not; markers are added to a trace later.
+// IsEvent reports whether rows of kind k are something that happened in the program. States are not,
+// and markers, which are added to a trace later, are not either.
 func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }
 
 // IsSend reports whether kind k begins a message: a send, or the begin of one.

@@ -80,8 +80,8 @@ func RoleByName(name string) (Role, bool) {
 	return Role(max(i, 0)), i >= 0
 }
 
-// IsCollective reports whether the role is a collective operation in which callers wait. Barriers
-// do not count.
+// IsCollective reports whether the role is that of collective operations in which callers wait.
+// Barriers do not count.
 func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
 
 // RoleOf returns the role of the region with an index, like [Definitions.RegionRole].
@@ -119,7 +119,7 @@ func eventTypeRole(e int64) Role {
 		return CollectiveRole
 	case e == -603:
 		return UserOverheadRole
-	case e == -901, e == -1: // both contain the whole traced part of a process
+	case e == -901, e == -1: // the visits of both contain the whole traced part of a process
 		return TracingRole
 	case e <= -902 && e >= -1000:
 		return RuntimeRole
@@ -292,7 +292,8 @@ var paradigms = []struct {
 	{"hip", HIP, false},
 }
 
-// Communicates reports whether a region is a call of a communication library. Barriers of threads are none.
+// Communicates reports whether a region is a call of a communication library. Barriers of threads do
+// not count.
 func (d *Definitions) Communicates(region uint32) bool {
 	role := d.RoleOf(region)
 	if role < SendRole || role > CommunicationRole || role == ImplicitBarrierRole {

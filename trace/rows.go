@@ -60,7 +60,7 @@ func (r *Rows) table() []uint32 {
 	return l
 }
 
-// Of returns the row of a region. A region that is not defined has its own row.
+// Of returns the row of a region. A region that is not defined is a row by itself.
 func (r *Rows) Of(region uint32) uint32 {
 	if r == nil {
 		return region
@@ -71,8 +71,8 @@ func (r *Rows) Of(region uint32) uint32 {
 	return region
 }
 
-// Map returns the rows of some regions. The result is in *buf, which Map may replace by a larger
-// slice; or it is regions itself, if each region has its own row.
+// Map returns the rows of some regions. The result is in *buf, which Map may replace by a larger slice.
+// If each region has its own row, the result is regions itself.
 func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
 	if r == nil {
 		return regions

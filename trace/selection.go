@@ -6,13 +6,13 @@ import "math"
 // [Events] all except links.
 type Selection struct {
 	From, To int64 // times in ticks; To is exclusive
-	// Stacks also selects the events that determine which regions are open at From. For each
-	// location, these are all events before From; or, at a time that is not after From, enters of
-	// the regions open then, with their original times, and all later events.
+	// Stacks also selects the events that determine which regions are open at From. For each location,
+	// these are all events before From. Alternatively, a format may deliver enters for the regions that
+	// are open at some time at or before From, with their original times, and all later events.
 	Stacks bool
-	// Enough, if it is not 0, is a time from which on one event ([Kind.IsEvent]) of each location
-	// is sufficient. The format may deliver any of the others. It is for callers that only need to
-	// find out whether a location has later events.
+	// Enough is a time from which on one event ([Kind.IsEvent]) of each location is sufficient, or 0.
+	// The format may leave out all others. It is for callers that only need to know whether a location
+	// has later events.
 	Enough int64
 	// Few is set if the caller usually ends the scan after the first events in time order.
 	Few bool
@@ -53,17 +53,17 @@ func Everything() Selection {
 // Events selects all events and no links.
 func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt64} }
 
-// Following returns a selection of the events, at the locations of s, that determine which regions
-// are open in the window of s and how they go on: those that Stacks selects, and all later events
-// up to the end of the trace.
+// Following returns a selection of the events at the locations of s that determine which regions are
+// open in the window of s, and how these continue. It consists of the events that Stacks selects, and
+// all later events up to the end of the trace.
 func (s *Selection) Following() Selection {
 	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
 }
 
-// Surrounding returns a selection of the events, at the locations of s, that determine which
-// regions are open in the window of s and whether they are still open after it: those that Stacks
-// selects, the events in the window, and at least one later event of each location that has one.
-// States are not selected.
+// Surrounding returns a selection of the events at the locations of s that determine which regions are
+// open in the window of s, and whether they are still open after it. It consists of the events that
+// Stacks selects, the events in the window, and at least one later event of each location that has one.
+// It does not select states.
 func (s *Selection) Surrounding() Selection {
 	x := s.Following()
 	x.NoStates = true

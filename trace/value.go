@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/internal/digits"
 )
 
-// Type is the type of a [Value]. The first 26 types have the numbers that they have in OTF2 and
-// Pallas, so that attribute lists of these formats need no translation. OTF's types of key-value
-// pairs are among them, or Char or Bytes.
+// Type is the type of a [Value]. The first 26 types have the same numbers as in OTF2 and Pallas, so
+// that attribute lists of these formats need no translation. The types of OTF's key-value pairs are
+// among them, or are Char or Bytes.
 type Type uint8
 
 // The types of attribute values.
@@ -71,9 +71,9 @@ func ParseType(s string) (Type, bool) {
 	return Type(max(i, 0)), i >= 0
 }
 
-// Value is an attribute value with a type. Num holds numbers and references: integers extended to
-// 64 bits, a Float32 as its 32 bits, and a Float64 as its 64 bits. Str holds the values of the
-// types String and Bytes; it may alias the buffer of the batch that contains the value.
+// Value is an attribute value with a type. Num holds numbers and references: integers extended to 64
+// bits, a Float32 as its 32 bits, and a Float64 as its 64 bits. Str holds the values of the types
+// String and Bytes. It may share the memory of the batch that contains the value.
 type Value struct {
 	Num  uint64
 	Str  string
@@ -148,8 +148,8 @@ func (v Value) Whole() (n int64, ok bool) {
 	return 0, false
 }
 
-// WithWhole returns a number of the same kind: floating-point if v is, else an integer of 32 bits, or of 64 if it
-// needs them.
+// WithWhole returns the whole number n in the type of v: as a floating-point number if v is one, else
+// as an integer of 32 bits, or of 64 bits if 32 are not enough.
 func (v Value) WithWhole(n int64) Value {
 	switch {
 	case v.Type == Float32:
@@ -162,8 +162,8 @@ func (v Value) WithWhole(n int64) Value {
 	return IntValue(n)
 }
 
-// Any returns the value in the form for JSON: numbers as numbers, NaN and infinities as texts,
-// Bytes in hexadecimal, and references as indexes.
+// Any returns the value in the form for JSON: numbers as numbers, NaN and infinities as texts, Bytes in
+// hexadecimal, and references as indexes.
 func (v Value) Any() any {
 	switch v.Type {
 	case None:

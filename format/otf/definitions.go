@@ -407,7 +407,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	case DefCounter:
 		x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
 			Mode: propertyNames(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group),
-			Type: counterType(r.Properties),
+			Type:     counterType(r.Properties),
 			Location: trace.NoRef, Attrs: attrs}
 		set(counters, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
