@@ -13,13 +13,13 @@ import (
 // rate after a moved receive, and faster by as much before it. This is Rabenseifner's γ of 0.99.
 const amortisationDivisor = 100
 
-// moves holds the nodes with their times after the linear correction and after they were moved, in
-// the order of causes.
+// moves stores the nodes in the order of causes, with their times after the linear correction and after
+// they were moved.
 type moves struct {
 	s       *solution
 	forward pile
-	moved   []int64 // by clock: the greatest move, in ticks
-	links   []link  // scratch
+	moved   []int64 // by clock: the greatest move of a time, in ticks
+	links   []link  // reused for each node
 }
 
 func newMoves(s *solution) *moves {
@@ -29,13 +29,13 @@ func newMoves(s *solution) *moves {
 // close removes the temporary file.
 func (m *moves) close() { m.forward.store.Close() }
 
-// The sizes of a pile in bytes: what it keeps in memory before it uses a file, and a piece of it.
+// Sizes in bytes: of the memory that a pile uses before it uses a file, and of a piece of the pile.
 const (
 	pileBytes  = 8 << 20
 	pilePieces = 64 << 10
 )
 
-// pile keeps packed nodes, which are read once, from the last to the first.
+// pile stores packed nodes. They are read once, from the last to the first.
 type pile struct {
 	store *chunks.Store
 	list  []chunks.Chunk
@@ -45,12 +45,11 @@ type pile struct {
 
 func newPile() pile { return pile{store: chunks.New(pileBytes)} }
 
-// movedNode is a node with its time after the linear correction, and its final time (out), in
-// ticks.
+// movedNode is a node with its time after the linear correction, and its final time (out), in ticks.
 type movedNode struct {
 	node
 	linear, out int64
-	unit        bool // other nodes that cause it, and that it causes, have the same final time
+	unit        bool // nodes that are causes of this node, or its effects, have the same final time
 	links       []link
 }
 
@@ -96,8 +95,8 @@ func (p *pile) flush() error {
 	return err
 }
 
-// back calls f for each node, from the last to the first, and empties the pile. The node is valid
-// during the call.
+// back calls f for each node, from the last to the first, and removes it. The node is valid during the
+// call.
 func (p *pile) back(ctx context.Context, f func(x *movedNode) error) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -166,15 +165,15 @@ func (m *moves) add(w *waiter, t int64, unit bool) error {
 	return m.forward.add(&x)
 }
 
-// bound is the latest time, in ticks, to which the effects of a constraint allow its causes to be
-// moved.
+// bound is the latest time, in ticks, to which the causes of a constraint may be moved without
+// violating it.
 type bound struct {
 	most int64
-	left int32 // number of causes that have not been read
+	left int32 // number of causes that have not been read yet
 }
 
-// curves moves the nodes before a moved node later too, by less the earlier they are, as far as
-// their effects allow. It returns the correction curves of the clocks.
+// curves also moves the nodes before a moved node later. The earlier such a node is, the less it is
+// moved, and no more than its effects allow. curves returns the correction curves of the clocks.
 func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 	final := newPile()
 	defer final.store.Close()

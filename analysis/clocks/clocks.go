@@ -19,7 +19,7 @@ type Model uint8
 
 // The values of Model.
 const (
-	Full   Model = iota // offsets and drifts, and amortisation where these are not enough
+	Full   Model = iota // offsets and drifts, and amortisation if these are not enough
 	Linear              // offsets and drifts
 	Offset              // offsets only
 )
@@ -37,17 +37,19 @@ const MaxLatency = 1 << 30
 type Options struct {
 	Level Level
 	Model Model
-	// Latency is the least time of a message from one clock to another, in ticks, from 0 to
+	// Latency is the shortest time that a message from one clock to another takes, in ticks, from 0 to
 	// MaxLatency.
 	Latency int64
-	// Reference is the index of the location whose clock is not corrected. A clock without a chain
-	// of messages or operations to it refers to the first clock to which it has one.
+	// Reference is the index of the location whose clock is not corrected. If no chain of messages or
+	// operations joins a clock to it, the clock refers to the first clock to which there is such a
+	// chain.
 	Reference uint32
-	// Always also corrects clocks that violate no constraint: to the middle of the possible range.
+	// Always also corrects clocks that violate no constraint. It moves them to the middle of the
+	// possible range.
 	Always bool
 }
 
-// end is the event of a message's or operation's begin or end: its location, and its time in ticks.
+// end is the event at one end of a message or operation: its location, and its time in ticks.
 type end struct {
 	loc  uint32
 	time int64

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The limits of the events that are held before they are matched: rows that all streams together
-// have ready, and ends of messages and parts of operations that wait for their partners.
+// Limits of what is held before events are matched: rows that all streams together have ready, and ends
+// of messages and parts of operations that wait for their partners.
 const (
 	readyRows   = 1 << 16
 	waitingEnds = 1 << 17
@@ -27,11 +27,11 @@ type collection struct {
 	log   *constraintLog
 }
 
-// collector reads a trace, and finds its messages and collective operations. It reads each location
-// in time order, but chooses the next location by corrected times. Clocks can differ by more than
-// the trace is long. In the order of recorded times most messages would then wait for their other
-// end. Therefore, a receive that is too early shifts all later events of its location, and a
-// location that is far ahead of the others must wait.
+// collector reads a trace, and finds its messages and collective operations. It reads each location in
+// the order of time, but chooses the next location by corrected times. The reason is that clocks may
+// differ by more than the length of the trace, so that most messages would wait for their other end if
+// locations were read in the order of recorded times. Therefore a receive that is too early shifts all
+// later events of its location, and a location that is far ahead of the others must wait.
 type collector struct {
 	collection
 	defs     *trace.Definitions
@@ -42,17 +42,17 @@ type collector struct {
 	limit    int   // number of waiting ends that blocks a lane
 	facts    []fact
 	ops      operations
-	// kept is scratch: the rows of a batch that can be matched.
+	// kept holds the rows of a batch that can be matched. It is reused for each batch.
 	kept trace.Batch
 }
 
-// fact holds the properties of a location that the scan finds before its events are matched.
+// fact holds the properties of a location that are known from the scan before its events are matched.
 type fact struct {
 	sends, receives bool
 	counts          tallies
 }
 
-// tallies has the number of a location's operations in each sequence.
+// tallies counts the operations of a location in each sequence.
 type tallies []tally
 
 // tally is the number of operations in a sequence.
@@ -77,10 +77,10 @@ type lane struct {
 	location uint32
 	stream   format.Stream
 	next     *trace.Batch
-	shift    int64 // ticks by which its times must be later to be after their causes, as far as known
+	shift    int64 // ticks by which its times must be moved later to come after their causes, as far as known
 	key      int64 // the shifted time of the next event when the lane was put into the heap
-	waiting  int   // number of ends without a partner so far
-	// limit is the number of waiting ends at which the lane is blocked.
+	waiting  int   // number of ends that have no partner yet
+	// limit is the number of waiting ends above which the lane is blocked.
 	limit   int
 	blocked bool
 	// members assembles the operations of the location, and taken counts them.
@@ -165,7 +165,7 @@ func unknownLocation(loc, n int) error {
 	return fmt.Errorf("clocks: found an event at location %d, expected one of the %d locations of the trace", loc, n)
 }
 
-// advance reads the next batch of the ready lane with the earliest shifted time.
+// advance reads the next batch of the ready lane that has the earliest shifted time.
 func (c *collector) advance(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (c *collector) advance(ctx context.Context) error {
 		c.ready.push(l)
 	}
 	l := heap.Pop(&c.ready).(*lane)
-	if l.key != l.next.Time[0]+l.shift { // its shift has changed since it was pushed
+	if l.key != l.next.Time[0]+l.shift { // the shift has changed since the lane was pushed
 		c.ready.push(l)
 		return nil
 	}
@@ -316,8 +316,8 @@ func (h *lanes) Pop() any {
 // reducer chooses the events of messages and collective operations during the scan. It also counts
 // the operations, so that the number of members of each operation is known before they are matched.
 type reducer struct {
-	own bool // the format defines its own numbers of operations
-	// facts is by location, nil for locations without such events.
+	own bool // the format has its own numbers of operations
+	// facts holds the facts by location, with nil for locations without such events.
 	facts []*factCount
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The numbers, as in OTF2, of the collective operations that constrain clocks.
+// Numbers, as in OTF2, of the collective operations that constrain clocks.
 const (
 	barrier            = 0
 	broadcast          = 1
@@ -39,13 +39,13 @@ type openCall struct {
 type operation struct {
 	begin, end int64
 	kind, root uint64
-	sent       bool // it sent bytes to others
-	// received is set if it received bytes from others.
+	sent       bool // the member sent bytes to others
+	// received is set if the member received bytes from others.
 	received bool
 }
 
-// sequence identifies a series of operations whose n-th calls at all members form one operation:
-// the blocking or the non-blocking ones of a communicator.
+// sequence identifies a series of operations: the blocking or the non-blocking ones of a communicator.
+// The n-th calls of all members in a sequence form one operation.
 type sequence struct {
 	communicator uint64
 	posted       bool
@@ -61,15 +61,16 @@ type posting struct {
 
 // member assembles the operations of a location.
 type member struct {
-	open     []openCall
-	requests map[uint64]int // by request: number of its posting, counted from the first posting of the location
-	postings []posting      // in the order of the requests, from the oldest open one on
-	dropped  int            // number of postings that were removed from the list
+	open []openCall
+	// number of the posting of each open request, counted from the first posting of the location
+	requests map[uint64]int
+	postings []posting // in the order of the requests, from the oldest open one on
+	dropped  int       // number of postings that have been removed from the start of the list
 }
 
-// event processes an event, and calls take for each operation that is complete. If ordered is set,
-// non-blocking operations are passed to take in the order of their requests; then [member.finish]
-// must follow the last event.
+// event handles an event. It calls take for each operation that is complete. If ordered is set, it
+// calls take for non-blocking operations in the order of their requests. In that case, [member.finish]
+// must be called after the last event.
 func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operation)) {
 	switch c.Kind() {
 	case trace.CollectiveBegin:
@@ -108,8 +109,8 @@ func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operat
 	}
 }
 
-// takeReady calls take for the complete postings before the oldest open one, or for all complete
-// ones, and removes them.
+// takeReady calls take for the complete postings before the oldest open one, or for all complete ones,
+// and removes them.
 func (m *member) takeReady(take func(sequence, operation), all bool) {
 	n := 0
 	for n < len(m.postings) && (all || !m.postings[n].open) {
@@ -125,7 +126,7 @@ func (m *member) takeReady(take func(sequence, operation), all bool) {
 // finish calls take for the complete postings that follow open ones.
 func (m *member) finish(take func(sequence, operation)) { m.takeReady(take, true) }
 
-// endCall ends the latest open call with the same matching number, and calls take for it.
+// endCall ends the last open call with the same matching number, and calls take for it.
 func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 	i := len(m.open) - 1
 	if id := c.Op(5); id != trace.Undefined {
@@ -138,7 +139,7 @@ func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 	}
 	b := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)
-	if c.Op(1) != trace.Undefined { // the end has the operands, which replace those of the begin
+	if c.Op(1) != trace.Undefined { // the end has operands, which replace those of the begin
 		b.operation, b.communicator, b.root, b.sent, b.received = c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4)
 	}
 	if b.communicator != trace.Undefined {
@@ -157,10 +158,10 @@ type operations struct {
 type progress struct {
 	counts []int // number of operations of each member in the whole trace, in descending order
 	first  int   // number of the oldest pending operation
-	// pending has the calls of the operations from first on.
+	// pending holds the calls of the operations from number first on.
 	pending [][]part
 	broken  bool   // members called different operations
-	last    uint64 // root of the latest operation
+	last    uint64 // root of the last operation
 	at      uint32 // location of that root
 }
 
@@ -189,8 +190,8 @@ func newOperations(c *collector) operations {
 	return o
 }
 
-// take adds the next call of a lane's location to the operation with the same number in sequence s. It
-// then logs the operations that all their members have called.
+// take adds the next call of a lane's location to the operation of sequence s that has the same number.
+// It then logs the operations of which it has the calls of all members.
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
@@ -226,8 +227,8 @@ func (o *operations) matched(parts []part) {
 	}
 }
 
-// complete logs an operation with the calls of all members. It returns false if the calls differ in
-// operation or root.
+// complete logs an operation, given the calls of all members. It returns false if the calls differ in
+// their operation or root.
 func (o *operations) complete(communicator uint64, p *progress, parts []part) bool {
 	defer o.matched(parts)
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.loc, b.loc) })
@@ -264,8 +265,8 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 	return true
 }
 
-// waits returns which constraints a call takes part in: from is set if other members wait for its
-// begin, and to if its end waits for other members. root is set for the call of the root.
+// waits returns the constraints of a call. from is set if other members wait for its begin, and to if
+// its end waits for other members. root is set for the call of the root.
 func (o *operation) waits(root bool) (from, to bool) {
 	switch o.kind {
 	case barrier, allgather, alltoall, allreduce, reduceScatterBlock:

@@ -6,19 +6,19 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// maxExtensions is the number of times by which a piece of a curve is extended in search of a point
-// at which it can end.
+// maxExtensions limits how often a piece of a curve is extended in search of a point at which it can
+// end.
 const maxExtensions = 64
 
-// fitter finds a curve of few points that maps a series of times exactly. The times before and
-// after the mapping must ascend. It holds few of them in memory.
+// fitter finds a curve with few points that maps a series of times exactly. The times must ascend, both
+// before and after the mapping. It keeps few of them in memory.
 type fitter struct {
 	curve  transform.Curve
-	differ bool            // the times are not all shifted by the same number of ticks
+	differ bool            // the shifts of the times are not all equal
 	ahead  transform.Curve // times after the last point of the curve; the first one is the best end of the piece so far
-	next   int             // index in ahead of the time to examine
-	// lo and hi are the least and greatest slope of a line from the last point of the curve that maps
-	// all examined times.
+	next   int             // index in ahead of the next time to examine
+	// lo and hi are the least and the greatest slope of a line that begins at the last point of the
+	// curve and maps all examined times.
 	lo, hi fraction
 }
 

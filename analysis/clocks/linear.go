@@ -11,8 +11,8 @@ import (
 // of it. A greater difference has another cause.
 const maxDrift = 0.002
 
-// fewPairs is the greatest number of pairs of a begin and an end of an operation for which all
-// pairs are added at first.
+// fewPairs is the largest number of pairs of a begin and an end for which all pairs of an operation are
+// added at the start.
 const fewPairs = 256
 
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
@@ -28,8 +28,8 @@ func (l *line) at(t int64) int64 {
 }
 
 // corner is a corner of the hull of the constraints between two clocks: at time x of the receiving
-// clock, relative to the middle of the trace, this clock must be at least w ahead of the sending
-// one. Both are in ticks, with the lines' bases applied.
+// clock, this clock must be at least w ticks ahead of the sending one. x is in ticks, relative to the
+// middle of the trace. Both take the bases of the lines into account.
 type corner struct{ x, w float64 }
 
 // pair holds the constraints between two clocks whose causes are on clock from and whose effects are
@@ -44,8 +44,8 @@ type pair struct {
 	hull []corner
 }
 
-// weight returns for given drifts by how many ticks the offset of clock to must exceed that of
-// clock from, and the corner that determines it.
+// weight returns by how many ticks the offset of clock to must exceed the offset of clock from, for
+// given drifts. It also returns the corner that determines this.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
 	df, dt, latency := drift[p.from], drift[p.to], float64(p.latency)
@@ -64,13 +64,13 @@ type estimate struct {
 	reference int32 // clock that keeps its times
 	lines     []line
 	pairs     []pair
-	number    map[[2]int32]int32 // index in pairs, by clocks from and to
-	recent    []int32            // by clock: index in pairs of the latest constraint whose cause is on it
-	out, in   [][]int32          // by clock: indices of the pairs with the clock as from (out), or as to (in)
-	// component has for each clock the lowest clock of its component: the clocks that constraints
-	// join, directly or through others.
+	number    map[[2]int32]int32 // index in pairs, by the clocks from and to
+	recent    []int32            // by clock: index in pairs of the last constraint with a cause on it
+	out, in   [][]int32          // by clock: indexes of the pairs in which it is the clock from (out) or to (in)
+	// component holds, for each clock, the lowest clock of its component. A component consists of the
+	// clocks that constraints join, directly or through others.
 	component []int32
-	search    *search // for components
+	search    *search // finds components
 	place     []int32 // by clock: its index in the current ring, or none
 	placed    []int32 // the clocks of the current ring
 }
@@ -105,8 +105,8 @@ func (e *estimate) add(c *constraint) {
 		}
 		return
 	}
-	// Add each begin only with the ends 1, 2, 4 … clocks further. The other pairs are added later
-	// if the correction violates them.
+	// At first, add each begin only with the ends that are 1, 2, 4 … clocks further. Other pairs are
+	// added later if the correction violates them.
 	for i, u := range c.from {
 		for k := 1; k < len(c.to); k *= 2 {
 			e.bound(u, c.to[(i+k)%len(c.to)], 0)
@@ -114,7 +114,7 @@ func (e *estimate) add(c *constraint) {
 	}
 }
 
-// bound adds the constraint that v is not before u plus the latency. It returns false if both are
+// bound adds the constraint that v is not earlier than u plus the latency. It returns false if both are
 // on the same clock.
 func (e *estimate) bound(u, v node, latency int64) bool {
 	if u.clock == v.clock {
@@ -212,7 +212,7 @@ func (e *estimate) byComponent() [][]int32 {
 	return lists
 }
 
-// consistent reports whether the clocks violate no constraint without a correction.
+// consistent reports whether the clocks violate no constraint even without a correction.
 func (e *estimate) consistent(clocks []int32) bool {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
@@ -224,8 +224,8 @@ func (e *estimate) consistent(clocks []int32) bool {
 	return true
 }
 
-// rebase sets the bases of lines so that they remove the greatest part of the offsets. The rest is
-// small enough for the precision of floats.
+// rebase sets the bases of the lines so that they remove most of the offsets. The rest is small enough
+// for floating-point numbers.
 func (e *estimate) rebase(clocks []int32) {
 	seen := map[int32]bool{clocks[0]: true}
 	queue := []int32{clocks[0]}
@@ -287,8 +287,8 @@ func (e *estimate) hulls(clocks []int32) {
 	}
 }
 
-// solveComponent computes the lines of the clocks of a component. A clock that other clocks bound
-// from one side only is moved no more than necessary.
+// solveComponent computes the lines of the clocks of a component. If other clocks bound a clock from
+// one side only, it moves that clock no further than necessary.
 func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	drift := make([]float64, len(e.q.clocks))
 	offset := make([]float64, len(e.q.clocks))
@@ -298,14 +298,13 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 		}
 		r := e.ring(l)
 		r.solve(drift, offset)
-		if l[0] != clocks[0] { // relative to the first clock of the component
+		if l[0] != clocks[0] { // make the lines relative to the first clock of the component
 			for _, c := range l[1:] {
 				offset[c] -= float64(e.lines[l[0]].base) + offset[l[0]]
 			}
 			offset[l[0]] = -float64(e.lines[l[0]].base)
 		}
-		// The clocks that bound this ring from outside belong to earlier rings, whose offsets are
-		// final.
+		// Clocks outside of this ring that bound it belong to earlier rings, whose offsets are final.
 		need := 0.0
 		for _, c := range l {
 			for _, i := range e.in[c] {
@@ -326,8 +325,8 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	return nil
 }
 
-// rings returns the strongly connected parts of a component: sets of clocks that bound each other
-// from both sides. They are in the order of causes.
+// rings returns the strongly connected parts of a component, which are sets of clocks that bound each
+// other from both sides. The parts are in the order of causes.
 func (e *estimate) rings(clocks []int32) (out [][]int32) {
 	for _, c := range clocks {
 		e.search.index[c] = 0
@@ -336,7 +335,7 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 		e.search.from(root, func(l []int32) {
 			l = slices.Clone(l)
 			slices.Sort(l)
-			if k := slices.Index(l, clocks[0]); k > 0 { // the reference is the first one
+			if k := slices.Index(l, clocks[0]); k > 0 { // move the reference to the start
 				copy(l[1:], l[:k])
 				l[0] = clocks[0]
 			}

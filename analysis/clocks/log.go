@@ -7,19 +7,19 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// The sizes of the log in bytes: what it keeps in memory before it uses a file, and a piece of it.
+// Sizes in bytes: of the memory that the log uses before it uses a file, and of a piece of the log.
 const (
 	logBytes  = 8 << 20
 	logPieces = 64 << 10
 )
 
-// constraintLog is a list of messages and collective operations, packed into a few bytes each. They
-// are numbered from 0.
+// constraintLog is a list of messages and collective operations, each packed into a few bytes. They are
+// numbered from 0.
 type constraintLog struct {
 	store *chunks.Store
 	list  []chunks.Chunk
 	buf   []byte
-	last  []int64 // by location: the latest time in the current piece
+	last  []int64 // by location: the last time in the current piece
 	count int64
 	err   error
 }
@@ -49,7 +49,7 @@ func (l *constraintLog) operation(begins, ends []end) {
 	l.done()
 }
 
-// head adds a number, and the time of an end.
+// head begins an entry: it adds a number, and the time of an end.
 func (l *constraintLog) head(x uint64, e end) {
 	for int(e.loc) >= len(l.last) {
 		l.last = append(l.last, 0)

@@ -19,7 +19,7 @@ var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more a
 	"can " +
 	"be compared")
 
-// none is the index that stands for no clock, node or pair.
+// none is the index that stands for no clock, no node or no pair.
 const none = -1
 
 // problem holds the clocks of a trace, and reads their constraints from the log.
@@ -37,7 +37,8 @@ type problem struct {
 type clock struct {
 	locations   []uint32
 	first, last int64 // times of the first and last event, relative to the origin
-	ties        int64 // number of messages to and from other clocks, and of its collective operations
+	// number of messages to and from other clocks, and of collective operations in which it takes part
+	ties int64
 }
 
 // node is all events of a clock at the same time, relative to the origin. They have the same
@@ -51,17 +52,17 @@ func compareNodes(a, b node) int {
 	return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.time, b.time))
 }
 
-// constraint is a message or collective operation: none of the nodes to must be before any of the
-// nodes from. The nodes of each side are distinct and ordered.
+// constraint is a message or collective operation. None of the nodes in to may be earlier than any of
+// the nodes in from. The nodes on each side are sorted, and each occurs once.
 type constraint struct {
 	number   int64
 	message  bool
-	inside   bool // both sides are on the same clock, so that no linear correction can meet it
+	inside   bool // both sides are on the same clock, so no linear correction can help
 	from, to []node
 }
 
-// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end, so that
-// only some are added.
+// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end. Only
+// some of these are added.
 func (c *constraint) hasManyPairs() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }
@@ -75,7 +76,7 @@ func keyOf(d *trace.Definitions, level Level, loc uint32) int64 {
 		return alone
 	}
 	x := d.Groups.At(g)
-	// A location that is a process can be in a group of processes.
+	// A location that is a process may belong to a group of processes.
 	below := l.Kind == trace.ProcessLocation && x.Kind != "process"
 	switch {
 	case level == ProcessClocks && below:
@@ -159,9 +160,9 @@ func distinct(l []node) []node {
 	return slices.Compact(l)
 }
 
-// countConstraints counts the constraints of the trace and of each clock, and the violations before
-// any correction. It adds the constraints to an estimate. useful reports whether a correction can
-// remove any violation, which is so for constraints between different clocks.
+// countConstraints counts the constraints of the trace and of each clock, and the violations without a
+// correction. It adds the constraints to an estimate. useful reports whether a correction can remove
+// any violation. Only constraints between different clocks allow that.
 func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
 	at := func(n node) int64 { return n.time }
 	return useful, q.each(ctx, func(c *constraint) error {
@@ -191,9 +192,8 @@ func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) 
 	})
 }
 
-// countEarly counts a constraint in v if the times that at returns violate it. It reports whether a
-// correction is to remove the violation: it returns false for constraints within a clock, and
-// ignored ones.
+// countEarly counts a constraint in v if the times from at violate it. It returns whether a correction
+// should remove the violation. That is not so for constraints within a clock, and for ignored ones.
 func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) bool {
 	if c.inside && !c.message {
 		return false
@@ -216,8 +216,7 @@ func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) 
 	return !c.inside && !q.ignored.contains(c.number)
 }
 
-// critical returns the node of the latest begin and that of the earliest end, by the times that at
-// returns.
+// critical returns the node of the latest begin and the node of the earliest end, by the times from at.
 func (c *constraint) critical(at func(node) int64) (from, to node) {
 	from, to = c.from[0], c.to[0]
 	if c.message {
@@ -238,7 +237,7 @@ func (c *constraint) critical(at func(node) int64) (from, to node) {
 	return from, to
 }
 
-// bitset is a set of numbers. It has pages of bits; pages without a number take no memory.
+// bitset is a set of numbers. It consists of pages of bits. Pages without a number take no memory.
 type bitset struct{ pages [][]uint64 }
 
 // pageBits is the number of bits of a page.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ring is a set of clocks that bound each other from both sides, directly or through others. The
-// first clock keeps offset and drift 0.
+// ring is a set of clocks that bound each other from both sides, directly or through others. The offset
+// and drift of the first clock stay 0.
 type ring struct {
 	clocks []int32
 	place  []int32 // by clock: its index in clocks, or none; all rings of an estimate share it
@@ -15,10 +15,10 @@ type ring struct {
 	// offsetOnly is set if drifts must be 0.
 	offsetOnly bool
 	out        [][]int32 // by index in clocks: indices of the pairs whose causes are on the clock
-	// weights and corners are results of pair.weight, by index in pairs.
+	// weights and corners hold the results of pair.weight, by index in pairs.
 	weights []float64
 	corners []corner
-	// next has by index in clocks the pair that the clock followed in the last search for the worst
+	// next holds, by index in clocks, the pair that the clock followed in the last search for the worst
 	// cycle. It is nil before the first search.
 	next []int32
 }
@@ -26,8 +26,8 @@ type ring struct {
 // contains reports whether clock c belongs to the ring.
 func (r *ring) contains(c int32) bool { return r.place[c] != none }
 
-// The limits on the improvement of drifts. First, sweeps improve the line of each clock against all
-// clocks of its pairs. Then rounds improve only the worst cycle; together they examine no more than
+// Limits for the improvement of drifts. First, sweeps improve the line of each clock against all clocks
+// of its pairs. After that, rounds improve only the worst cycle. All rounds together examine at most
 // effort pairs.
 const (
 	sweeps = 8
@@ -47,13 +47,13 @@ func (r *ring) solve(drift, offset []float64) {
 	r.weights, r.corners = make([]float64, len(r.pairs)), make([]corner, len(r.pairs))
 	r.weigh(drift)
 	slack, _ := r.slack()
-	// The mean of a violated cycle of integer weights is below 0 by at least 1 divided by its
+	// If a cycle of integer weights is violated, its mean is below 0 by at least 1 divided by its
 	// length.
 	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
 		r.integerOffsets(slack, offset)
 		return
 	}
-	// Without an improvement, all drifts are 0, and the remaining violations are accepted.
+	// If nothing improves, all drifts are 0, and the remaining violations are accepted.
 	best, bestSlack := r.copyOf(drift), slack
 	without := slack
 	var cycle []int32
@@ -82,7 +82,7 @@ func (r *ring) solve(drift, offset []float64) {
 		good = try()
 	}
 	if bestSlack < without/4 {
-		// Drifts do not improve the worst cycle enough: use none.
+		// The drifts improve the worst cycle too little, so use none.
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}
@@ -95,7 +95,7 @@ func (r *ring) solve(drift, offset []float64) {
 	r.offsets(bestSlack, offset)
 }
 
-// restore copies drifts of the ring's clocks, as copyOf returns them, back to drift.
+// restore sets the drifts of the ring's clocks to those that copyOf has returned.
 func (r *ring) restore(from, drift []float64) {
 	for i, c := range r.clocks {
 		drift[c] = from[i]
@@ -187,9 +187,9 @@ func (r *ring) weigh(drift []float64) {
 	}
 }
 
-// slack returns the greatest number of ticks that can be between send and receive of every message.
-// It is negative if not all messages can be met. It also returns the cycle of pairs that limits it,
-// which has the greatest mean weight. It uses Howard's algorithm.
+// slack returns the greatest number of ticks that can lie between the send and the receive of every
+// message. It is negative if not all constraints can be met. slack also returns the cycle of pairs that
+// limits it, which is the cycle with the greatest mean weight. It uses Howard's algorithm.
 func (r *ring) slack() (float64, []int32) {
 	n := len(r.clocks)
 	value := make([]float64, n)
@@ -285,11 +285,11 @@ func (r *ring) slack() (float64, []int32) {
 	return -best, cycle
 }
 
-// offsets computes offsets that give each message the slack. Each offset is the middle between the
-// greatest and the least possible one.
+// offsets computes offsets with which every message has the slack. Each is the middle between the
+// greatest and the least possible offset.
 func (r *ring) offsets(slack float64, offset []float64) {
 	step := 1.0
-	if slack != math.Floor(slack) { // so that rounding does not make the worst cycle positive
+	if slack != math.Floor(slack) { // prevents that rounding makes the worst cycle positive
 		step = 0.01
 		slack -= step
 	}
@@ -333,8 +333,8 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	return nil, false
 }
 
-// relax moves the drifts towards values that give the worst cycle a slack of 0; slack is its
-// present mean. It returns false if the drifts have no effect on it.
+// relax moves the drifts towards values with which the worst cycle has a slack of 0. slack is its mean
+// before that. relax returns false if the drifts have no effect on it.
 func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
@@ -360,7 +360,7 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	return changed
 }
 
-// slope is the drift of clock to against clock from that their messages determine, with its weight
+// slope is the drift of clock to relative to clock from that their messages determine, with its weight
 // for the fit.
 type slope struct {
 	from, to      int32
@@ -371,8 +371,8 @@ type slope struct {
 func (r *ring) drifts(drift []float64) {
 	list := r.slopes()
 	n := len(r.clocks)
-	// This is the conjugate gradient method on the normal equations. The first clock is left out,
-	// since its drift is 0.
+	// This is the conjugate gradient method for the normal equations. It leaves out the first clock,
+	// whose drift is 0.
 	times := func(x, y []float64) {
 		clear(y)
 		for _, s := range list {
@@ -457,12 +457,12 @@ func (r *ring) slopes() []slope {
 	return out
 }
 
-// fewMessages is the greatest number of messages in one direction that do not determine a drift,
-// since all of them may have been slow.
+// fewMessages is the largest number of messages in one direction that do not determine a drift, because
+// all of them may have been slow.
 const fewMessages = 8
 
-// oneWay returns the drift that messages of one direction suggest: the slope of the edge in the
-// middle of their hull, which the fastest messages form. width is its uncertainty.
+// oneWay returns the drift that the messages of one direction suggest: the slope of the edge in the
+// middle of their hull, which consists of the fastest messages. width is the uncertainty of the drift.
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)
@@ -500,9 +500,9 @@ func lineBounds(forth, back []corner, drift float64) (up, down float64) {
 }
 
 // bothWays returns the drift of the receiver of hull forth that the messages of both directions
-// determine: the middle of the range of possible drifts and its width. If no drift is possible, it
-// returns the one that violates the messages least. If the range is unbounded, it returns the drift
-// closest to 0.
+// determine. It returns the middle of the range of possible drifts, and the width of the range. If no
+// drift is possible, it returns the drift with the least violation. If the range has no bounds, it
+// returns the drift closest to 0.
 func bothWays(forth, back []corner) (drift, width float64) {
 	free := func(d float64) float64 {
 		up, down := lineBounds(forth, back, d)

@@ -27,9 +27,9 @@ type Result struct {
 	Linear Violations `json:"linear"`
 	After  Violations `json:"after"`
 	// Contradictions are the constraints that no clock can meet, because they depend on themselves.
-	// They are ignored, and can remain violated. Worst is 0.
+	// They are ignored, and may remain violated. Worst is 0 for them.
 	Contradictions Violations `json:"contradictions"`
-	// Amortised reports whether times were moved individually, since the linear correction was not
+	// Amortised reports whether times were moved individually, because the linear correction was not
 	// enough. Moved is the greatest such move in ticks.
 	Amortised bool  `json:"amortised"`
 	Moved     int64 `json:"moved"`
@@ -37,8 +37,9 @@ type Result struct {
 	// positive only if a time would otherwise become negative that was not negative before.
 	Shift  int64   `json:"shift"`
 	Clocks []Clock `json:"clocks"` // in the order of their first locations
-	// Untied is the number of clocks without a chain of messages or operations to the reference.
-	// They are not corrected, or only against the other clocks to which they have such a chain.
+	// Untied is the number of clocks that no chain of messages or operations joins to the reference.
+	// They are not corrected, or are corrected only relative to the other clocks to which they have
+	// such a chain.
 	Untied int64 `json:"untied"`
 	// Correction has a curve for each location whose times change. It is ready for transform.
 	Correction *transform.Correction `json:"-"`
@@ -59,8 +60,8 @@ func (v Violations) Any() bool { return v.Messages+v.Collectives > 0 }
 type Clock struct {
 	Name      string   `json:"name"`      // name of its group or of its location
 	Locations []string `json:"locations"` // ids of its locations in the file
-	// Reference is the index in Result.Clocks of the clock to which Offset and Drift refer. It is
-	// the clock's own index if it is the first of those that constraints join with each other.
+	// Reference is the index in Result.Clocks of the clock to which Offset and Drift refer. For the
+	// first of the clocks that constraints join with each other, it is its own index.
 	Reference int `json:"reference"`
 	// Offset is the number of ticks that the linear correction adds at the clock's first event,
 	// without Result.Shift. OffsetSeconds is the same time in seconds.
@@ -76,18 +77,18 @@ type Clock struct {
 	Moved int64 `json:"moved"`
 }
 
-// maxAddedRounds is the number of times that the linear correction is computed again with
-// additional pairs of operations of many members.
+// maxAddedRounds limits how often the linear correction is computed again with additional pairs of
+// large operations.
 const maxAddedRounds = 6
 
-// Solve computes the correction of a trace. The error is that of invalid options, of the trace, or
-// of the context, or [ErrTimeRange].
+// Solve computes the correction of a trace. The error is about invalid options, comes from the trace or
+// the context, or is [ErrTimeRange].
 func Solve(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	return solveWith(ctx, events, opt, waitingNodes)
 }
 
-// solveWith is like [Solve], but starts the first search for contradictions when the given number
-// of nodes wait.
+// solveWith is like [Solve]. Its search for contradictions first starts when the given number of nodes
+// wait.
 func solveWith(ctx context.Context, events format.Events, opt Options, waiting int) (*Result, error) {
 	if opt.Latency < 0 || opt.Latency > MaxLatency {
 		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", opt.Latency, MaxLatency)
@@ -134,8 +135,8 @@ func (s *solution) close() {
 	}
 }
 
-// run computes the correction. Contradictions are violated by any correction, so that it searches
-// for them only if violations remain.
+// run computes the correction. Every correction violates contradictions, so run searches for them only
+// if violations remain.
 func (s *solution) run(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	useful, err := s.q.countConstraints(ctx, s.Result, s.e)
@@ -188,8 +189,9 @@ func (s *solution) withoutContradictions(ctx context.Context) error {
 	return err
 }
 
-// lines computes the linear correction and counts its violations. It reports whether any violation
-// is between clocks and not ignored. before has the same meaning for the trace without correction.
+// lines computes the linear correction and counts the constraints that it violates. It returns whether
+// a violation between clocks remains that is not ignored. before is the same for the trace without
+// correction.
 func (s *solution) lines(ctx context.Context, before bool) (useful bool, err error) {
 	for round := 0; ; round++ {
 		if err := s.e.solve(ctx); err != nil {
@@ -206,7 +208,7 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		s.Linear, useful = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
 			useful = s.q.countEarly(&s.Linear, c, at) || useful
-			// Add the violated pairs of operations of many members.
+			// Add those pairs of large operations that the correction violates.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
 				!s.q.ignored.contains(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
@@ -277,7 +279,7 @@ func (s *solution) result(ctx context.Context) error {
 		s.After = s.Linear
 		return nil
 	}
-	// Count the violations with the final curves, since rounding can change the computed times.
+	// Count the violations with the final curves, because rounding may change the computed times.
 	useful := false
 	err := q.each(ctx, func(c *constraint) error {
 		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }
@@ -305,8 +307,8 @@ func (q *problem) name(level Level, c *clock) string {
 	return g.ID
 }
 
-// shift sets and returns the number of ticks to add to all corrected clocks, so that no time
-// becomes negative unless the trace has negative times.
+// shift sets and returns the number of ticks to add to all corrected clocks. With it, no time becomes
+// negative, unless the trace already has negative times.
 func (e *estimate) shift() int64 {
 	then := int64(math.MaxInt64)
 	for c := range e.lines {

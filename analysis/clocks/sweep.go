@@ -15,8 +15,8 @@ import (
 // sortBytes is the memory in bytes for sorting the nodes of constraints.
 const sortBytes = 8 << 20
 
-// waitingNodes is the number of nodes waiting for their causes at which they are searched for
-// contradictions.
+// waitingNodes is the number of nodes waiting for their causes at which a search for contradictions
+// starts.
 const waitingNodes = 1 << 14
 
 // The roles of a node in a constraint.
@@ -46,18 +46,18 @@ type visit struct {
 // ticks.
 type step struct{ time, shift int64 }
 
-// The limits of steps: their greatest number, and the reciprocal of the error that needs no step,
-// as a part of the trace's length.
+// Limits of steps: their greatest number, and 1 divided by the error that needs no step, as a share of
+// the length of the trace.
 const (
 	maxSteps  = 1 << 17
 	stepParts = 1 << 14
 )
 
-// agenda determines the order in which nodes are visited. Causes mostly come before their effects, so
-// that few nodes wait for others.
+// agenda determines the order in which nodes are visited. In this order, most causes come before their
+// effects, so that few nodes wait for others.
 type agenda struct {
 	linear []transform.Curve
-	steps  [][]step // by clock, ascending in time and in shift
+	steps  [][]step // by clock; ascending in time and in shift
 }
 
 // key returns the time at which a node is visited.
@@ -88,9 +88,9 @@ func (a *agenda) add(n node, shift int64) {
 	a.steps[n.clock] = slices.Replace(l, i, k, step{n.time, shift})
 }
 
-// agenda returns the order of the times after the linear correction, plus shifts. Where a node
-// would come much before a cause, it and all later nodes of its clock are shifted. Without a shift,
-// each node of a clock that was set by an hour would wait for an hour.
+// agenda returns the order of the times after the linear correction, plus shifts. If a node would come
+// long before a cause, the node and all later nodes of its clock are shifted. Without shifts, if a
+// clock was set by an hour, each node of the clock would wait for an hour.
 func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 	a := &agenda{linear: s.linear, steps: make([][]step, len(s.linear))}
 	length, count := int64(0), 0
@@ -128,7 +128,7 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 	var data []byte
 	add := func(n node, links ...uint64) error {
 		key := order.key(n)
-		same := int64(0) // number of ticks just before n with the same key
+		same := int64(0) // number of ticks directly before n that have the same key
 		for same < 255 && order.key(node{n.clock, n.time - same - 1}) == key {
 			same++
 		}
@@ -209,72 +209,73 @@ func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
 	return f(&v)
 }
 
-// open is a constraint of which only some nodes have been visited.
+// open is a constraint whose nodes have not all been visited.
 type open struct {
 	link
-	need      int64 // least final time of its effects, in ticks
+	need      int64 // earliest final time of its effects, in ticks
 	begin     int32 // number of causes without a final time
 	unseen    int32 // number of causes that have not been visited
 	end       int32 // number of effects without a final time
 	ignored   bool
-	inner     bool      // some of its causes and effects have the same final time
+	inner     bool      // some causes and effects have the same final time
 	waiting   []*waiter // effects that wait for the causes
-	vertex    int32     // its number in the current search, or none
-	unsettled bool      // in a search: one of its causes depends on a node that has not been visited
+	vertex    int32     // number in the current search, or none
+	unsettled bool      // in a search: some cause depends on a node that has not been visited
 }
 
 // decided reports whether no node needs to wait for the constraint.
 func (o *open) decided() bool { return o.begin == 0 || o.ignored }
 
-// waiter is a visited node. Its time is final once the constraints that it waits for are decided.
+// waiter is a visited node. Its time is final as soon as the constraints for which it waits are
+// decided.
 type waiter struct {
 	node
 	linear  int64
 	links   []waiterLink
 	missing int32 // number of constraints for which it waits
 	done    bool
-	place   int   // in a search: its index in its clock's queue
-	vertex  int32 // its number in the current search, or none
+	place   int   // in a search: index in the queue of its clock
+	vertex  int32 // number in the current search, or none
 	part    int32 // in a search: the number of its strongly connected part, or none
 }
 
 // waiterLink is a constraint of a waiting node.
 type waiterLink struct {
 	*open
-	cause bool // the node is a cause, and not an effect
+	cause bool // the node is a cause, not an effect
 }
 
-// clockState is the state of a clock: its waiting nodes in time order, and the latest node that was
+// clockState holds the waiting nodes of a clock, in the order of time, and the last node that was
 // moved.
 type clockState struct {
 	queue  []*waiter
-	moved  bool // later nodes are still moved, because the anchor was
+	moved  bool // later nodes are also moved, because the anchor was
 	anchor moment
 }
 
 // moment is a time after the linear correction, and the final time, in ticks.
 type moment struct{ linear, out int64 }
 
-// forward moves nodes later, in the order of causes. A node waits until all its causes have final
-// times.
+// forward moves nodes to later times, in the order of causes. A node waits until all of its causes have
+// final times.
 type forward struct {
 	s      *solution
 	clocks []clockState
 	open   map[int64]*open
 	free   []*open
-	// ready has nodes that can be processed.
+	// ready holds the nodes that can be processed.
 	ready   []*waiter
 	waiting int // number of waiting nodes
 	limit   int // number of waiting nodes at which a search for contradictions starts
 	out     *moves
-	found   Violations // counts of contradictions
+	found   Violations // counts the contradictions that were found
 	fronts  fronts
 	part    int32 // in a search: number of the current part, or none
 	links   []waiterLink
 }
 
-// move moves the nodes so that no effect is before its cause. It ignores and counts contradictions.
-// It returns nil instead of moves if there are any, or if the model is linear.
+// move moves the nodes so that no effect comes before its cause. It ignores contradictions and counts
+// them. If there are any, or if the model is linear, it returns nil instead of moves.
 func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	f := &forward{s: s, clocks: make([]clockState, len(s.q.clocks)), open: map[int64]*open{}, limit: s.waiting, part: none}
 	if s.opt.Model == Full {
@@ -294,7 +295,7 @@ func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	return f.out, f.found, err
 }
 
-// errNoOrder reports that nodes still wait after all contradictions were ignored.
+// errNoOrder reports that nodes still wait although all contradictions are ignored.
 var errNoOrder = errors.New("clocks: found no order of the messages, expected one without those that contradict " +
 	"the others")
 
@@ -352,8 +353,8 @@ func (f *forward) visit(v *visit) error {
 	return err
 }
 
-// leastTime returns the least time that a node can have by its causes and by the earlier nodes of its
-// clock, in ticks.
+// leastTime returns the earliest time that a node may have because of its causes and of the earlier
+// nodes of its clock, in ticks.
 func (f *forward) leastTime(w *waiter) int64 {
 	t := f.clocks[w.clock].decayed(w.linear)
 	for _, l := range w.links {
@@ -364,8 +365,8 @@ func (f *forward) leastTime(w *waiter) int64 {
 	return t
 }
 
-// decayed returns the least time of a node, whose time after the linear correction is given, since
-// the clock runs slower after its anchor was moved.
+// decayed returns the earliest time of a node that follows from the slower rate of the clock after its
+// anchor was moved. linear is the time of the node after the linear correction.
 func (c *clockState) decayed(linear int64) int64 {
 	if !c.moved {
 		return linear
@@ -389,8 +390,8 @@ func (f *forward) drain() error {
 	return nil
 }
 
-// process makes t the final time of a node. unit is set if nodes that cause each other get the same
-// time.
+// process makes t the final time of a node. unit is set if nodes that are causes of each other get the
+// same time.
 func (f *forward) process(w *waiter, t int64, unit bool) error {
 	w.done = true
 	c := &f.clocks[w.clock]
@@ -439,7 +440,7 @@ func (f *forward) process(w *waiter, t int64, unit bool) error {
 	return nil
 }
 
-// wake takes a constraint off the nodes that wait for it.
+// wake lets the nodes that wait for a constraint wait for one constraint less.
 func (f *forward) wake(o *open) {
 	for _, x := range o.waiting {
 		x.missing--
@@ -448,14 +449,15 @@ func (f *forward) wake(o *open) {
 	o.waiting = o.waiting[:0]
 }
 
-// release adds a node to the ready ones if it waits for nothing and is the first of its clock.
+// release adds a node to the ready ones if it waits for nothing and is the first waiting node of its
+// clock.
 func (f *forward) release(w *waiter) {
 	if w.missing == 0 && !w.done && f.clocks[w.clock].queue[0] == w {
 		f.ready = append(f.ready, w)
 	}
 }
 
-// search finds the sets of waiting nodes that cause each other, and processes them. Nodes that
+// search finds the sets of waiting nodes that are causes of each other, and processes them. Nodes that
 // depend on nodes that have not been visited continue to wait.
 func (f *forward) search() error {
 	settled := f.settled()
@@ -500,7 +502,7 @@ func (f *forward) search() error {
 			}
 		})
 	}
-	slices.Reverse(parts) // now in the order of causes
+	slices.Reverse(parts) // puts them into the order of causes
 	for i, l := range parts {
 		if err := f.drain(); err != nil {
 			return err
@@ -548,8 +550,8 @@ func (f *forward) settled() []int {
 	return settled
 }
 
-// successors returns the edges of the graph of a search: for each node and then for each operation
-// in groups, the vertices that it causes.
+// successors returns the edges of the graph of a search: for each node, and then for each operation in
+// groups, its effects as vertices.
 func (f *forward) successors(nodes []*waiter, groups []*open, settled []int) [][]int32 {
 	next := make([][]int32, len(nodes)+len(groups))
 	for c := range f.clocks {
@@ -589,9 +591,9 @@ func appendVertices(l []int32, o *open) []int32 {
 	return l
 }
 
-// resolve processes the part l of the search, whose nodes cause each other. All their other causes
-// have final times. If each of the nodes is on a clock of its own, all can have the same final
-// time, because ticks are not infinitely short. Otherwise it ignores some of the constraints.
+// resolve processes the part l of the search, whose nodes are causes of each other. All of their other
+// causes have final times. If each node is on a clock of its own, all can have the same final time,
+// because ticks are not infinitely short. Otherwise it ignores some of the constraints.
 func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32) error {
 	var members []*waiter
 	var inner []*open
@@ -625,8 +627,8 @@ func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32
 	}
 }
 
-// joins reports whether nodes that cause each other can have the same final time: no two are on the
-// same clock, and no message between them has a latency.
+// joins reports whether nodes that are causes of each other can have the same final time. They can if
+// no two are on the same clock, and no message between them has a latency.
 func (f *forward) joins(members []*waiter) bool {
 	slices.SortFunc(members, func(a, b *waiter) int { return compareNodes(a.node, b.node) })
 	for i, w := range members {
@@ -643,7 +645,7 @@ func (f *forward) joins(members []*waiter) bool {
 	return true
 }
 
-// join processes nodes with the same final time, with the operations among them.
+// join processes nodes that get the same final time, and the operations between them.
 func (f *forward) join(members []*waiter, inner []*open) error {
 	t := int64(math.MinInt64)
 	for _, w := range members {
@@ -651,7 +653,7 @@ func (f *forward) join(members []*waiter, inner []*open) error {
 	}
 	for _, o := range inner {
 		t = max(t, o.need)
-		o.from -= o.begin // the other causes are members
+		o.from -= o.begin // the other causes belong to the nodes
 		o.inner = true
 	}
 	for _, w := range members {
@@ -669,8 +671,7 @@ func (f *forward) join(members []*waiter, inner []*open) error {
 	return nil
 }
 
-// ignoreCauses ignores the constraints whose causes a node still waits for. They are
-// contradictions.
+// ignoreCauses ignores the constraints for whose causes a node still waits. They are contradictions.
 func (f *forward) ignoreCauses(w *waiter) {
 	for _, l := range w.links {
 		if l.cause || l.decided() {

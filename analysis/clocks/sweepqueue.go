@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 )
 
-// unpacker is a sequence of packed numbers, which are read from its begin.
+// unpacker reads a sequence of packed numbers from its start.
 type unpacker []byte
 
 // next reads an unsigned number.
@@ -30,7 +30,7 @@ func (b *unpacker) signed() int64 {
 // ordered by the time since the first event of their clock.
 type fronts struct{ list []front }
 
-// front is an entry: a node, and its time in ticks since the first event of its clock.
+// front is an entry of fronts: a node, and its time in ticks since the first event of its clock.
 type front struct {
 	after int64
 	*waiter
@@ -63,7 +63,8 @@ func (f *fronts) push(s *forward, w *waiter) {
 	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
 }
 
-// pop removes and returns the first node without a final time, or nil if there is none.
+// pop removes the first node and returns it. It skips nodes that already have a final time. It returns
+// nil if there is none.
 func (f *fronts) pop() *waiter {
 	for f.Len() > 0 {
 		if x := heap.Pop(f).(front); !x.done {
@@ -73,7 +74,7 @@ func (f *fronts) pop() *waiter {
 	return nil
 }
 
-// search finds strongly connected components of a graph by Tarjan's algorithm.
+// search finds the strongly connected components of a graph with Tarjan's algorithm.
 type search struct {
 	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
 	index []int32                // by node: the order in which it was found; nodes with an index other than 0 are skipped
@@ -87,8 +88,8 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// from finds the components that are reachable from root, except those that were found before. It
-// calls found for each component, before it does so for components that lead to it. The component
+// from finds the components that can be reached from root, except for those that were found before. It
+// calls found for each component, before it does so for components that lead to that one. The component
 // is valid during the call.
 func (s *search) from(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// flow has the properties that the two ends of a message share.
+// flow identifies the messages whose ends can belong together.
 type flow struct {
 	source, destination uint32
 	communicator, tag   uint64
@@ -38,9 +38,9 @@ func (w *worker) count(loc uint32, k trace.Kind, ops []uint64) {
 	}
 }
 
-// horizon finds out up to which time a trace must be read to know the waits in a window. The calls
-// that are open at the end of the window must have ended. The messages and operations that have begun
-// before these ends must be complete.
+// horizon determines up to which time a trace must be read so that the waits in a window are known. The
+// calls that are open at the end of the window must have ended. The messages and operations that have
+// begun before these ends must be complete.
 type horizon struct {
 	defs    *trace.Definitions
 	workers []*worker
@@ -91,7 +91,7 @@ func (h *horizon) reached(upTo int64) bool {
 			return false
 		}
 		for _, t := range l.requests {
-			if t < begun { // the order of posting determines which calls are one operation
+			if t < begun { // the order of posting determines which calls belong to one operation
 				return false
 			}
 		}
@@ -103,7 +103,7 @@ func (h *horizon) reached(upTo int64) bool {
 	return h.complete(lanes)
 }
 
-// mark stores the messages, operations and calls that must become complete.
+// mark stores the messages, operations and calls that must be completed.
 func (h *horizon) mark(lanes map[uint32]*lane) {
 	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{}, map[uint32]int64{}
 	for f, n := range h.flows() {
@@ -123,7 +123,7 @@ func (h *horizon) mark(lanes map[uint32]*lane) {
 	}
 }
 
-// flows returns the ends of messages that all workers have counted.
+// flows returns the ends of messages that all workers together have counted.
 func (h *horizon) flows() map[flow]ends {
 	all := map[flow]ends{}
 	for _, w := range h.workers {
@@ -135,7 +135,7 @@ func (h *horizon) flows() map[flow]ends {
 	return all
 }
 
-// complete reports whether everything that mark has stored is complete.
+// complete reports whether everything that mark has stored has been completed.
 func (h *horizon) complete(lanes map[uint32]*lane) bool {
 	flows := h.flows()
 	for f, n := range h.messages {
@@ -188,7 +188,8 @@ func (h *horizon) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (h *horizon) Links([]trace.Link) error { return nil }
 
-// of returns the worker that has the events of a location, or the first worker if none has.
+// of returns the worker that has the events of a location. If there is none, it returns the first
+// worker.
 func (h *horizon) of(loc uint32) *worker {
 	for _, w := range h.workers {
 		if int64(loc) < int64(len(w.lanes)) && w.lanes[loc] != nil {
@@ -198,8 +199,9 @@ func (h *horizon) of(loc uint32) *worker {
 	return h.workers[0]
 }
 
-// findLater searches for an event, from a time on, of each location whose latest known event is before
-// the end of the window. It sets the latest time of the location to that of the event.
+// findLater searches for a later event of each location whose latest known event is before the end of
+// the window. It begins at a given time. It sets the latest time of the location to that of the event
+// found.
 func (h *horizon) findLater(ctx context.Context, events format.Events, from int64) error {
 	ended := map[uint32]*lane{}
 	for _, w := range h.workers {

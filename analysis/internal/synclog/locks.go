@@ -7,21 +7,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lockCall is the part that the visits of a region play for a lock, if the trace does not record the
-// acquisitions and releases of locks as events. A recorder of POSIX threads may only record the calls,
-// with the address of the lock as an attribute, and one of OpenMP only the critical sections.
+// lockCall states what the visits of a region do with a lock, in traces that do not record the
+// acquisitions and releases of locks as events. For POSIX threads, a recorder may record only the
+// calls, with the address of the lock as an attribute; for OpenMP, only the critical sections.
 type lockCall uint8
 
 const (
 	noLockCall lockCall = iota
-	acquires            // the call ends when it has the lock
-	shares              // the same for a lock that several locations can have, a semaphore or a condition
+	acquires            // the call has the lock when it ends
+	shares              // the same, for a semaphore, a condition, or a lock that several locations may have
 	releases            // the lock is free, or the condition holds, when the call begins
 	section             // a critical section: the lock is free when it ends
 	joins               // the call ends when a thread of the process has ended
 )
 
-// lockCalls has the calls that acquire and release locks, by their names in lower case.
+// lockCalls maps the names of calls that acquire and release locks, in lower case, to what they do.
 var lockCalls = map[string]lockCall{
 	"pthread_mutex_lock": acquires, "pthread_mutex_timedlock": acquires, "pthread_spin_lock": acquires,
 	"pthread_rwlock_wrlock": acquires, "pthread_rwlock_timedwrlock": acquires, "pthread_rwlock_rdlock": shares,
@@ -31,11 +31,12 @@ var lockCalls = map[string]lockCall{
 	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases, "pthread_join": joins,
 }
 
-// objectAttributes has the names of attributes that identify the lock, condition or barrier of a call.
+// objectAttributes lists the names of attributes that identify the lock, condition or barrier of a
+// call.
 var objectAttributes = []string{"mutex", "lock", "spinlock", "rwlock", "sem", "semaphore", "cond", "condition",
 	"barrier"}
 
-// lockCallOf returns the part that the visits of a region with a role play for a lock.
+// lockCallOf returns what the visits of a region with a role do with a lock.
 func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
 	if !d.Regions.Has(region) {
 		return noLockCall
@@ -49,9 +50,9 @@ func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
 	return lockCalls[name]
 }
 
-// The operands of points of locks: the lock, the order of acquisition, and the threading model. Points
-// that are derived from calls have no order, and their own models, so that their locks differ from those that
-// events name.
+// Operands of points of locks: the lock, the order of acquisition, and the threading model. Points that
+// are derived from calls have no order. They have models of their own, so that their locks differ from
+// those that events name.
 const (
 	// objectModel is the model of locks that an attribute identifies, and regionModel that of critical sections,
 	// which their region identifies.
@@ -69,7 +70,8 @@ type heldPoint struct {
 	ops  [4]uint64
 }
 
-// object returns the lock, condition or barrier that an attribute of the present row of the batch identifies.
+// object returns the lock, condition or barrier that an attribute of the current row of the batch
+// identifies.
 func (w *worker) object() (id uint64, ok bool) {
 	b, row := w.batch, uint32(w.row)
 	for w.attribute < len(b.AttrRow) && b.AttrRow[w.attribute] < row {
@@ -87,8 +89,8 @@ func (w *worker) object() (id uint64, ok bool) {
 	return 0, false
 }
 
-// beginLock adds the release of the lock that the present row identifies. It belongs to the outer call, because
-// another location can have the lock before the call that releases it ends.
+// beginLock adds the release of the lock that the current row identifies. The release belongs to the
+// outer call, because another location may have the lock before the call that releases it ends.
 func (w *worker) beginLock(l *lane, t int64) error {
 	id, ok := w.object()
 	if !ok {
@@ -141,7 +143,7 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 	case c.kind.lock == section:
 		outer := func(o *openCall) bool { return o.kind.lock == section }
 		if slices.ContainsFunc(l.calls, outer) {
-			return // the part of a critical section that has the lock
+			return // the call is the part of a critical section that has the lock
 		}
 		ops[0], ops[2], kinds = uint64(w.nodes[c.node].region), regionModel, []Kind{Acquire, Release}
 	case c.kind.lock == joins:
@@ -161,7 +163,8 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 	}
 }
 
-// process returns the group of the process to which a location belongs. ok is false if the trace does not tell it.
+// process returns the group of the process to which a location belongs. ok is false if the trace does
+// not state it.
 func (w *worker) process(l *lane) (group uint64, ok bool) {
 	if !w.defs.Locations.Has(l.loc) {
 		return 0, false
@@ -184,12 +187,12 @@ func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
 	return w.add(l, Release, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel})
 }
 
-// threadNumber returns a number for the thread that the operands of an event identify: by a communicator and a
-// number in it.
+// threadNumber returns a number for the thread that the operands of an event identify: by a
+// communicator and a number in it.
 func threadNumber(ops []uint64) uint64 { return operand(ops, 0)<<32 ^ operand(ops, 1) }
 
-// noteOrder compares the order that the release of a lock has with that of its acquisition. They are equal in a
-// valid trace. If they differ, orders tell nothing about who has waited for whom.
+// noteOrder compares the order of a lock's release with that of its acquisition. In a valid trace, they
+// are equal. If they differ, the orders do not determine who has waited for whom.
 func (w *worker) noteOrder(l *lane, k Kind, ops []uint64) {
 	order := operand(ops, 1)
 	if order == trace.Undefined || order == 0 || w.unordered {
@@ -215,7 +218,7 @@ func (l *lane) inKnownTeam() bool {
 	return n > 0 && l.teams[n-1].communicator&unknownTeam == 0
 }
 
-// identified is set in numbers of barriers that an attribute of their calls identifies.
+// identified is set in the number of a barrier that an attribute of its calls identifies.
 const identified = 1 << 62
 
 // Identified reports whether an attribute of the calls of the barrier identifies it, as the address of one of POSIX
@@ -237,6 +240,6 @@ func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
 	if !c.identified {
 		return unknownTeam | group, true
 	}
-	// Addresses of two processes can be equal.
+	// Two processes may use the same address.
 	return unknownTeam | identified | (c.object^group<<40)&(identified-1), true
 }

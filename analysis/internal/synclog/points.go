@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pointKinds has the kinds of points by the kind of event.
+// pointKinds maps kinds of events to kinds of points.
 var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,
 	trace.RecvBegin: RecvPost, trace.Recv: Recv, trace.RecvComplete: RecvDone, trace.RequestCancelled: Cancelled,
 	trace.CollectiveRequest: CollectivePost, trace.CollectiveComplete: CollectiveDone, trace.LockAcquire: Acquire,
@@ -81,7 +81,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	return nil
 }
 
-// unknownTeam is set in numbers of teams and barriers that the trace does not identify.
+// unknownTeam is set in the numbers of teams and barriers that the trace does not identify.
 const unknownTeam = 1 << 63
 
 // team returns the communicator of a team. If the trace does not record teams, it returns a number that
@@ -122,7 +122,7 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	}
 	b := l.collectives[i]
 	l.collectives = slices.Delete(l.collectives, i, i+1)
-	if of[0] == trace.Undefined { // in OTF only the begin has the operation
+	if of[0] == trace.Undefined { // in OTF, only the begin states the operation
 		of = b.ops
 	}
 	return w.addCollective(l, of, b.time, t)

@@ -73,9 +73,9 @@ func (h *readers) Pop() any {
 	return x
 }
 
-// Chunk has consecutive packed calls of a location.
+// Chunk holds consecutive packed calls of a location.
 type Chunk struct {
-	First, Calls int32 // number of its first call, from 0, and number of its calls
+	First, Calls int32 // number of its first call, counted from 0, and number of its calls
 	Times        int32 // number of entries in Before and Inside of its calls
 	Since        int64 // end of the call before its first call, in ticks, or 0
 	data         chunks.Chunk
@@ -112,12 +112,12 @@ type reader struct {
 	lane  *lane
 	chunk int // number of the next chunk
 	data  []byte
-	// room is the buffer for chunks that are read from the file.
+	// room is a buffer for chunks from the file.
 	room []byte
 	call Call
 }
 
-// number returns a number that b begins with, and the rest of b.
+// number returns the number at the start of b, and the rest of b.
 func number(b []byte) (uint64, []byte) {
 	if x := b[0]; x < 0x80 {
 		return uint64(x), b[1:]
@@ -141,7 +141,7 @@ func (r *reader) next() (ok bool, err error) {
 	return true, nil
 }
 
-// unpack unpacks the call that r.data begins with, with its points or without.
+// unpack unpacks the call at the start of r.data, with or without its points.
 func (r *reader) unpack(withPoints bool) {
 	c, b, w := &r.call, r.data, r.lane.worker
 	flags := b[0]
@@ -195,8 +195,8 @@ func (r *reader) unpack(withPoints bool) {
 	r.data = b
 }
 
-// unpackTimes appends the exclusive times that b begins with to list. It returns the list and the
-// rest of b.
+// unpackTimes appends the exclusive times at the start of b to list. It returns the list and the rest
+// of b.
 func (w *worker) unpackTimes(list []PathTime, b []byte) ([]PathTime, []byte) {
 	n, b := number(b)
 	for range n {

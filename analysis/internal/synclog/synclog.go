@@ -77,9 +77,9 @@ type Call struct {
 	Region       uint32 // the region's row, or trace.NoRef outside of all regions
 	Role         trace.Role
 	Enter, Leave int64
-	// Bare is set if the call is a point outside of all regions whose role is communication or
-	// synchronisation. Then Enter and Leave are the time of its event, and Path is that of the
-	// innermost open region.
+	// Bare is set if the call stands for a point outside of all regions whose role is communication or
+	// synchronisation. In that case, Enter and Leave are the time of its event, and Path is the path of
+	// the innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
 	Device bool // the call is no call, but the work of a device
@@ -97,11 +97,11 @@ type Call struct {
 	// wait for anything.
 	Inner  int64
 	Points []Point // in the order of time
-	// Before and Inside have the exclusive times of paths since the end of the location's previous
-	// call: Before those up to Enter, and Inside those from Enter to Leave. They are set only with
-	// Options.Times. If the previous call ended after Enter, since it is inside of this one, all
-	// times are in Inside. Last is set for the last element of a location, which is not a call: its
-	// Before has the times after the last call.
+	// Before and Inside hold the exclusive times of paths since the end of the location's previous
+	// call: Before the times up to Enter, and Inside those from Enter to Leave. They are set only with
+	// Options.Times. If the previous call ended after Enter, because it is inside of this one, all
+	// times are in Inside. Last is set for the last element of a location. That is not a call; its
+	// Before holds the times after the last call.
 	Before, Inside []PathTime
 	Last           bool
 }
@@ -113,7 +113,7 @@ type PathTime struct {
 	Time int64
 }
 
-// NoPath stands for the path of a time or call outside of all regions.
+// NoPath is the path of times and calls outside of all regions.
 const NoPath = ^uint32(0)
 
 // Path is a call path: a region below the path that is its parent.
@@ -124,42 +124,43 @@ type Path struct {
 
 // Options are the settings of [Read].
 type Options struct {
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
+	// separately.
 	Rows *trace.Rows
-	// Times requests the exclusive times of paths between and in calls. They take about 4 bytes for
-	// each path of each call.
+	// Times requests the exclusive times of paths between and inside of calls. They take about 4 bytes
+	// for each path of each call.
 	Times bool
 	// ChunkSize is the number of packed bytes after which a chunk ends. 0 stands for a size that depends
 	// on the number of locations.
 	ChunkSize int
-	// Window limits the log to what determines the waits in it: the calls up to its end, and the later
-	// calls that the waits depend on. Nil means the whole trace.
+	// Window limits the log to the calls that determine the waits in it: the calls up to its end, and
+	// the later calls on which the waits depend. Nil means the whole trace.
 	Window *trace.Window
 }
 
 // bounded reports whether there is a window that ends before the trace may end.
 func (o *Options) bounded() bool { return o.Window != nil && o.Window.To < math.MaxInt64 }
 
-// Log has the calls of a trace. Close frees its memory and removes its temporary file.
+// Log holds the calls of a trace. Close frees its memory and removes its temporary file.
 type Log struct {
 	Defs  *trace.Definitions
 	Paths []Path
 	// First and Last are the times of the first and last event of the trace, in ticks. Without
 	// events First is greater than Last.
 	First, Last int64
-	// Unordered is set if a location releases a lock with another order than it has acquired it with. Orders of
-	// acquisition then mean nothing.
+	// Unordered is set if a location releases a lock with an order that differs from that of the
+	// acquisition. In that case, the orders of acquisition mean nothing.
 	Unordered bool
 
 	lanes []*lane
 	times bool
-	// depths has the depth of each path. upper has for each path deeper than mostNames/2 - 1 its
+	// depths holds the depth of each path. upper holds, for each path deeper than mostNames/2 - 1, its
 	// ancestor at that depth. The method depth computes both when they are first needed.
 	depths []int32
 	upper  []uint32
 	store  *chunks.Store
 
-	chunkReader reader // of ReadChunk
+	chunkReader reader // used by ReadChunk
 }
 
 // Sequence identifies the collective operations of a communicator: the blocking ones or, if Posted
@@ -186,7 +187,7 @@ func (l *Log) Close() {
 	}
 }
 
-// Read returns the log of a trace. The error is that of the scan, or of the temporary file.
+// Read returns the log of a trace. The error comes from the scan, or from the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
 	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
 	if opt.Times {
@@ -363,8 +364,8 @@ func (l *lane) path(node int) uint32 {
 // mostNames is the greatest number of names that PathNames returns for a path.
 const mostNames = 100
 
-// PathNames returns the names of a path's regions, the outermost first. If there are more than 100,
-// "…" stands for those in the middle. regions has the names by region row.
+// PathNames returns the names of a path's regions, with the outermost first. If there are more than
+// 100, "…" stands for those in the middle. regions holds the names by region row.
 func (l *Log) PathNames(path uint32, regions []string) []string {
 	names := []string{}
 	for path < uint32(len(l.Paths)) {

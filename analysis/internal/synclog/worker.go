@@ -15,20 +15,20 @@ type worker struct {
 	rows    *trace.Rows
 	times   bool
 	chunk   int    // size of a chunk in bytes
-	later   []bool // by location: a thread that is not the first one of its process
+	later   []bool // by location: whether it is a thread that is not the first one of its process
 	store   *chunks.Store
 	lanes   []*lane // by location
 	nodes   []node  // the call paths of the worker's locations
 	index   map[node]int32
 	places  []uint32     // by node: index into Log.Paths; set by joinPaths
 	kinds   []regionKind // by region
-	scratch []uint32     // the rows of the regions of a batch
-	// free has openCalls that can be reused.
+	scratch []uint32     // rows of the regions in a batch; reused for each batch
+	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
-	// unordered is set if a lock was released with another order than it was acquired with.
+	// unordered is set if a lock was released with an order that differs from that of its acquisition.
 	unordered bool
-	// batch is the batch that is being processed, row the present row of it, and attribute the first entry of its
+	// batch is the batch that is being handled, row its current row, and attribute the first of its
 	// attributes that may belong to that row.
 	batch          *trace.Batch
 	row, attribute int
@@ -48,12 +48,12 @@ const (
 	outermostThread = -2
 )
 
-// regionKind has the properties of a region that decide how its visits are logged.
+// regionKind holds the properties of a region that determine how its visits are logged.
 type regionKind struct {
 	known bool
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
-	kept  bool // the visit is logged even if it has no points
+	kept  bool // visits are logged even if they have no points
 	lock  lockCall
 
 	init, finalize bool // it initialises or finalises MPI
@@ -61,7 +61,7 @@ type regionKind struct {
 	window         WindowCall
 }
 
-// lane has the calls of a location. Times are in ticks.
+// lane holds the calls of a location. Times are in ticks.
 type lane struct {
 	loc           uint32
 	stream        bool // its regions are the work of a device
@@ -70,21 +70,21 @@ type lane struct {
 	first, latest int64 // times of the first and last event, valid if any is set
 	any           bool
 	stack         []frame
-	open          openset.Index[uint32] // index of the regions of stack
+	open          openset.Index[uint32] // finds regions in stack
 	last          child
 	calls         []*openCall      // open calls, the innermost last
 	collectives   []openCollective // open collective operations, the innermost last
 	teams         []teamVisit      // open visits of teams, the innermost last
-	// visits, sequences and regions are the counts that Log.Teams, Log.Sequences and Log.Visits
+	// visits, sequences and regions hold the counts that Log.Teams, Log.Sequences and Log.Visits
 	// return.
 	visits    map[uint64]uint64
 	sequences map[Sequence]int64
 	regions   map[uint32]int64
 	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
 	barriers map[uint64]int64
-	orders   map[[2]uint64]uint64 // the orders of the locks that the location has, by lock and model
-	// requests has the times at which the incomplete non-blocking collective operations were posted, by
-	// request. It is nil without a window.
+	orders   map[[2]uint64]uint64 // orders of the locks that the location currently has, by lock and model
+	// requests holds the times at which the incomplete non-blocking collective operations were posted,
+	// by request. It is nil without a window.
 	requests map[uint64]int64
 	accesses bool  // it has points of one-sided communication with other locations than its collective operations
 	changed  int64 // time of the last enter or leave of a region
@@ -97,7 +97,7 @@ type lane struct {
 	passed   []nodeTime    // exclusive times since the end of the last packed call
 	since    int64         // time up to which passed is complete
 	forks    []openFork    // open parallel constructs and visits of teams, the innermost last
-	delayed  []delayedCall // calls that are packed once the path of the following parallel region is known
+	delayed  []delayedCall // calls that are packed when the path of the following parallel region is known
 }
 
 // openFork is a parallel construct that the location has begun, or a team in which it works. The
@@ -109,10 +109,10 @@ type openFork struct {
 	started bool  // another thread started this one
 }
 
-// The constants of times before parallel regions.
+// Nodes for times before parallel regions.
 const (
-	// ahead is the node of times before a parallel region, until that is entered and its path is
-	// known.
+	// ahead is the node for times before a parallel region. It is replaced when the region is entered
+	// and its path is known.
 	ahead = -2
 	// mostDelayed is the greatest number of calls that wait for the path of a parallel region.
 	mostDelayed = 64
@@ -130,7 +130,7 @@ type delayedCall struct {
 	before, inside []nodeTime
 }
 
-// nodeTime is an exclusive time of a node in ticks. The node is -1 outside of all regions.
+// nodeTime is an exclusive time of a node, in ticks. The node is -1 outside of all regions.
 type nodeTime struct {
 	node int32
 	time int64
@@ -156,9 +156,9 @@ type openCall struct {
 	kind   regionKind
 	points int
 	packed []byte
-	before int // number of entries of lane.passed that belong to the time before it
+	before int // number of elements of lane.passed that belong to the time before the call
 
-	own        int64 // time in which the call was the innermost open region
+	own        int64 // time during which the call was the innermost open region
 	held       []heldPoint
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
@@ -209,7 +209,7 @@ func (w *worker) kind(region uint32) *regionKind {
 	return k
 }
 
-// kindOf determines the properties of a region.
+// kindOf computes the properties of a region.
 func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k := regionKind{known: true, role: d.RoleOf(region)}
 	switch r := k.role; {
@@ -229,7 +229,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
-// HasCalls reports whether a trace defines regions whose visits are calls.
+// HasCalls reports whether a trace defines regions whose visits are logged as calls.
 func HasCalls(d *trace.Definitions) bool {
 	for i := range d.Regions.Len() {
 		if k := kindOf(d, uint32(i)); k.call || k.kept {
@@ -378,7 +378,8 @@ func (l *lane) addTime(t int64) {
 	}
 }
 
-// setAhead sets the node of times before a parallel region, and packs the calls that waited for it.
+// setAhead sets the node for times before a parallel region, and packs the calls that have waited for
+// it.
 func (w *worker) setAhead(l *lane, node int32) error {
 	set := func(list []nodeTime) {
 		for i := range list {
@@ -421,7 +422,8 @@ func (l *lane) innermost() int32 {
 	return -1
 }
 
-// giveUp ends the wait of calls for a parallel region. Its path then counts as unknown.
+// giveUp lets no call wait for a parallel region any longer. The path of the region then counts as
+// unknown.
 func (w *worker) giveUp(l *lane) error {
 	for i := range l.forks {
 		if l.forks[i].node == ahead {
@@ -551,7 +553,7 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	return w.end(l, call, t)
 }
 
-// end ends a call, and packs it if it is logged.
+// end ends a call. If the call is logged, it packs the call.
 func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if top := len(l.calls) - 1; l.calls[top] == c {
 		l.calls = l.calls[:top]
@@ -608,7 +610,7 @@ func (w *worker) finish() error {
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
 			c.flushHeld(trace.Undefined)
-			c.kind.lock = noLockCall // it has not got the lock
+			c.kind.lock = noLockCall // it did not get the lock
 			if err := w.end(l, c, l.latest); err != nil {
 				return err
 			}

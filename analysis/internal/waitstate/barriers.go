@@ -9,28 +9,28 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// barriers has the incomplete barriers that the trace records only as regions: barriers of teams of
+// barriers holds the incomplete barriers that the trace records only as regions: barriers of teams of
 // threads, and the initialisation and finalisation of MPI.
 type barriers struct {
-	// teams has the members so far of barriers of teams.
+	// teams holds the members so far of barriers of teams.
 	teams  map[synclog.Team][]Member
 	visits map[uint64][]uint64 // by communicator of a team: the number of visits of each location, ascending
-	// rounds has the latest visits of barriers whose teams are unknown, by barrier, and locations the number of
-	// locations that visit such a barrier.
+	// rounds holds the last visits of barriers whose teams are unknown, by barrier. locations holds the
+	// number of locations that visit such a barrier.
 	rounds    map[uint64]*round
 	locations map[uint64]int
-	forks     map[uint32]fork // by location: the latest begin of its work in a team
-	// starts has the members so far of begins of work in teams.
+	forks     map[uint32]fork // by location: the last begin of its work in a team
+	// starts holds the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
 	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
-	// joins has the members so far of initialisations and finalisations, and next the number of the
+	// joins holds the members so far of initialisations and finalisations. next holds the number of the
 	// next one of each location.
 	joins   map[joinKey][]Member
 	next    map[visitor]int64
 	regions map[uint32][]int64 // by region row: the number of visits of each location, ascending
 }
 
-// joinKey identifies the visits of a region with the same number by all processes.
+// joinKey identifies the visits with the same number of a region by all processes.
 type joinKey struct {
 	region uint32
 	number int64
@@ -42,11 +42,12 @@ type visitor struct {
 	location uint32
 }
 
-// round has the visits of a barrier that overlap: each location is in the barrier when the first one leaves it.
+// round holds those visits of a barrier that overlap: each location is in the barrier when the first
+// one leaves it.
 type round struct {
 	members []Member
-	inside  map[uint32]bool // the locations of members
-	leave   int64           // end of the first visit that ended, in ticks
+	inside  map[uint32]bool // the locations of the members
+	leave   int64           // end of the first visit to end, in ticks
 	pattern Pattern
 }
 
@@ -123,9 +124,9 @@ func threadBarrier(c *synclog.Call) Pattern {
 	return ExplicitBarrier
 }
 
-// unteamed processes the visit of a barrier whose team the trace does not record. Calls come in the order of their
-// ends, so that a round is complete at the first visit that begins after another one has ended, or when all
-// locations that ever visit the barrier have been in it.
+// unteamed handles a visit of a barrier whose team the trace does not record. Calls come in the order
+// of their ends. Therefore a round is complete at the first visit that begins after another one has
+// ended, or when all locations that ever visit the barrier have been in it.
 func (e *engine) unteamed(c *synclog.Call, m Member) {
 	b := &e.barriers
 	barrier := c.Team.Communicator
@@ -144,7 +145,8 @@ func (e *engine) unteamed(c *synclog.Call, m Member) {
 	}
 }
 
-// endRound judges a complete round of a barrier. A single visit has waited for nobody that the trace has.
+// endRound judges a complete round of a barrier. In a round with a single visit, nobody in the trace
+// has been waited for.
 func (e *engine) endRound(barrier uint64, r *round) {
 	delete(e.barriers.rounds, barrier)
 	if len(r.members) == 1 {
@@ -196,8 +198,9 @@ func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	e.operation(&Operation{Relation: Starts, Members: list, Root: -1})
 }
 
-// judgeAll reports the waits of an operation in which all members wait for all others. waiting and
-// completion are the patterns of these waits. If a pattern equals Patterns, its waits are not reported.
+// judgeAll reports the waits in an operation in which all members wait for all others. waiting and
+// completion are the patterns of these waits. If one of them equals Patterns, the waits of that kind
+// are not reported.
 func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	if len(o.Members) < 2 {
 		return

@@ -17,7 +17,7 @@ type instance struct {
 	incoming        map[uint32]access // by location: the latest access to its memory since the instance before
 }
 
-// sequence has the incomplete operations of a sequence.
+// sequence holds the incomplete operations of a sequence.
 type sequence struct {
 	communicator uint64 // trace.Undefined if it is unknown
 	posted       bool
@@ -27,13 +27,13 @@ type sequence struct {
 	done         int64            // number of the first operation in list
 	list         []instance
 	disagreed    bool // members call different operations from here on
-	// ranks has the locations of the communicator by rank, and free lists that can be reused.
+	// ranks holds the locations of the communicator by rank, and lists for reuse.
 	ranks []uint32
 	free  [][]Member
 }
 
-// countMembers prepares the sequences and barriers with the numbers of calls of each location, from
-// which the number of members of an operation follows.
+// countMembers prepares the sequences and barriers with the numbers of calls of each location. These
+// determine how many members an operation has.
 func (e *engine) countMembers() {
 	e.log.Sequences(func(k synclog.Sequence, loc uint32, calls int64) {
 		s := e.collectives[k]
@@ -64,8 +64,8 @@ func (s *sequence) expected(n int64) int {
 	return len(s.counts) - i
 }
 
-// collective processes the posting, the completion or the end of a collective operation. Parameter own
-// is the call so far that completes messages and non-blocking operations, or nil.
+// collective handles the posting, the completion or the end of a collective operation. own is the call,
+// as known so far, that completes messages and non-blocking operations. It may be nil.
 func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	if p.Kind == synclog.CollectivePost {
 		e.post(c, at, p.Ops[0])
@@ -90,7 +90,7 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *ca
 	return own
 }
 
-// join adds a member to the operation that is the next one of its location in a sequence.
+// join adds a member to the next operation of its location in a sequence.
 func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	s := e.collectives[k]
 	if s == nil {
@@ -128,8 +128,8 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	}
 }
 
-// disagree ends the matching of a sequence. It counts the sequence's waiting calls, and others, as
-// unjudged.
+// disagree ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
+// others, as unjudged.
 func (e *engine) disagree(s *sequence, others ...Member) {
 	calls := e.members(others)
 	e.membersDone(others)
@@ -150,9 +150,9 @@ func (e *engine) membersDone(list []Member) {
 	}
 }
 
-// memberWaits reports the waits of a member in an operation, the longest one first. A call that completes
-// several non-blocking operations has only the waits of that with the longest one: it keeps these until
-// all of its operations are known.
+// memberWaits reports the waits of a member in an operation, with the longest one first. If a call
+// completes several non-blocking operations, it gets only the waits of the operation with the longest
+// one. Therefore the call keeps them until all of its operations are known.
 func (e *engine) memberWaits(m *Member, waits ...Wait) {
 	c := m.call
 	switch {
@@ -174,8 +174,8 @@ func (e *engine) connectsGroups(communicator uint64) bool {
 		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// root returns the location of the root of an operation, or trace.NoRef. It is recorded as an id in
-// traces that define their own operations, and as a rank in others.
+// root returns the location of an operation's root, or trace.NoRef. Traces that define their own
+// operations record the root as an id, others as a rank.
 func (e *engine) root(s *sequence, x *instance) uint32 {
 	if e.defs.Conventions.OwnOperations {
 		id := strconv.FormatUint(x.root, 10)
@@ -269,17 +269,16 @@ func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
 		o.Communicator, o.HasCommunicator}
 }
 
-// completion returns the time, as a Wait, that a member stays in an operation after all members
-// have arrived and the first one has left. Parameter first is the time at which the first member
-// leaves.
+// completion returns the time that a member stays in an operation after all members have arrived and
+// the first one has left, as a Wait. first is the time at which the first member leaves.
 func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 	begin := max(first, last.Arrival, m.Enter)
 	return Wait{p, m.Place, m.Path, begin, m.Leave - begin, last.ArrivalPlace, last.Arrival, o.Communicator,
 		o.HasCommunicator}
 }
 
-// judgeNxN reports the waits in an operation in which members wait for all others. Function takesPart
-// reports whether a member waits, and whether its completion is reported.
+// judgeNxN reports the waits in an operation in which members wait for all others. takesPart returns
+// whether a member waits, and whether its completion is reported.
 func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	e.countViolation(&e.EarlyOperations, last.Arrival-first, last.Arrival)

@@ -52,13 +52,13 @@ const (
 	Device
 	Patterns // number of patterns
 
-	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as
-	// far as the operation cannot end before. It is not among the patterns of results, which have
-	// EarlyReduce instead.
+	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as far
+	// as the operation cannot end before that. Results do not have this pattern; they have EarlyReduce
+	// instead.
 	Reduction = Patterns
 )
 
-// patterns has the names of the patterns, and which are parts of others.
+// patterns holds the names of the patterns, and for each one the pattern of which it is a part.
 var patterns = [Patterns + 1]struct {
 	name   string
 	partOf Pattern
@@ -134,7 +134,7 @@ const (
 	UnjudgedKinds // number of reasons
 )
 
-// Place identifies a call: call number Number, from 0, of a location in the log.
+// Place identifies a call in the log: its location, and its number, counted from 0 at the location.
 type Place struct {
 	Location uint32
 	Number   int32
@@ -162,14 +162,14 @@ type Member struct {
 	ArrivalPlace Place // place of that call
 	Enter, Leave int64 // begin and end of the call that completes its part
 	Rank         int32 // rank of the member; set only for the relation RanksWait
-	Free         bool  // it waits for no other member, since it receives nothing
-	sends        bool  // it sends bytes, or the trace does not record it
-	// receives is set like sends. bare is Call.Bare of its call.
+	Free         bool  // the member waits for no other one, because it receives nothing
+	sends        bool  // the member sends bytes, or the trace does not state whether it does
+	// receives is like sends, for receiving. bare is Call.Bare of the member's call.
 	receives bool
 	bare     bool
 	inner    int64 // Call.Inner of its call
-	asleep   bool  // its wait is for the next parallel region, not for the other members
-	call     *call // completes its non-blocking operation; nil if the operation is blocking
+	asleep   bool  // the member waits for the next parallel region, not for the other members
+	call     *call // the call that completes the non-blocking operation; nil if the operation is blocking
 }
 
 // Relation determines which members of an operation wait for which others.
@@ -228,7 +228,7 @@ type Handover struct {
 	Released, Time int64 // times of the release and of the acquisition, in ticks
 }
 
-// Hooks has functions that an engine calls with its results. Each can be nil. Their arguments are
+// Hooks holds functions that an engine calls with its results. Each may be nil. Their arguments are
 // valid during the call.
 type Hooks struct {
 	// Window limits a [Result] to calls that begin in it. Nil means the whole trace.
@@ -242,7 +242,7 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
-// Result has the counts of an engine.
+// Result holds the counts of an engine.
 type Result struct {
 	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
 	Unjudged [UnjudgedKinds]int64
@@ -267,7 +267,7 @@ type engine struct {
 	devices     devices
 }
 
-// Run passes the waits in a log to hooks. The error is that of the log, or of the context.
+// Run calls the hooks with the waits in a log. The error comes from the log or the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
 		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(),
@@ -365,8 +365,8 @@ func (e *engine) members(list []Member) (n int64) {
 	return n
 }
 
-// countViolation counts a message or operation that ends early ticks before it can, if early is
-// positive and the result counts its call, which begins at time enter.
+// countViolation counts a message or operation that ends `early` ticks too early. It does so only if
+// early is positive and the result counts the call, which begins at time enter.
 func (e *engine) countViolation(count *int64, early, enter int64) {
 	if early > 0 && e.counts(enter) {
 		*count++

@@ -11,15 +11,17 @@ type lockKey struct {
 	id, model uint64
 }
 
-// lock has the releases and acquisitions of a lock that wait for each other.
+// lock holds the releases and acquisitions of a lock that have not been matched yet.
 type lock struct {
-	pattern  Pattern            // of the waits
-	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come
-	// waiting has, by order of acquisition, those after whose predecessor the lock has not been released.
+	pattern  Pattern            // pattern of the waits
+	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come yet
+	// waiting holds, by order of acquisition, the acquisitions whose predecessor has not released the
+	// lock yet.
 	waiting map[uint64]acquired
 
-	// For locks without orders: the latest release, valid if any is set; the location that has the lock, if it is
-	// held; and by location the acquisition by another one that came before its release.
+	// State for locks without orders: the last release, valid if any is set; the location that has the
+	// lock, if it is held; and by location the acquisition by another location that came before its
+	// release.
 	latest  release
 	any     bool
 	holder  uint32
@@ -27,7 +29,8 @@ type lock struct {
 	overdue map[uint32]acquired
 }
 
-// put stores a value in a map, which it makes first if needed: most locks need none of their maps.
+// put stores a value in a map, which it makes if necessary. Maps are made late, because most locks need
+// none of theirs.
 func put[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -100,8 +103,8 @@ func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
 	}
 }
 
-// release processes a release of a lock without orders. A recorder can write the event of a release when another
-// location already has the lock.
+// release handles a release of a lock without orders. A recorder may write the event of a release when
+// another location already has the lock.
 func (e *engine) release(l *lock, h release) {
 	if l.held && l.holder == h.place.Location {
 		l.held = false
@@ -115,7 +118,7 @@ func (e *engine) release(l *lock, h release) {
 	}
 }
 
-// acquire processes an acquisition of a lock without orders. Several locations can have a shared lock.
+// acquire handles an acquisition of a lock without orders. Several locations may have a shared lock.
 func (e *engine) acquire(l *lock, a acquired, shared bool) {
 	switch {
 	case l.held && l.holder != a.place.Location && !shared:

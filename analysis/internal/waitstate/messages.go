@@ -18,15 +18,16 @@ type call struct {
 	test         bool // it only tests whether operations are complete, and never waits
 	judged       bool // both ends of a message of the call are known
 	bare         bool
-	// pending is the number of messages whose other end is unknown, and of operations whose members are,
-	// plus 1 until all points of the call are processed.
+	// pending is the number of messages with an unknown other end and of operations with unknown
+	// members, plus 1 until all points of the call have been handled.
 	pending int
 	// late is the message with the longest wait for a sender.
 	late         *message
 	lateSender   int64 // longest wait for a sender
 	lateReceiver int64 // longest wait for a receiver
 	receiver     Wait  // the wait of length lateReceiver
-	// memberWaits has the waits in the non-blocking operation with the longest one, which comes first.
+	// memberWaits holds the waits in that non-blocking operation which has the longest wait. That wait
+	// comes first.
 	memberWaits []Wait
 }
 
@@ -38,7 +39,7 @@ func (c *call) memberWait() int64 {
 	return c.memberWaits[0].Length
 }
 
-// message is a send or a receive or, once matched, both. Times are in ticks.
+// message is a send or a receive, or both after they have been matched. Times are in ticks.
 type message struct {
 	from          uint32
 	to            uint32
@@ -53,15 +54,15 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	merged        *message // for a send: the message of its receive, which then has both ends
+	merged        *message // for a send that has been matched: the message of its receive, which has both ends
 	tag           uint64
-	posted        uint64 // for a receive: its number among the receives that its location has posted
+	posted        uint64 // for a receive: its number among the receives posted by its location
 	synchronous   bool   // the send call completes only after the receive is posted
 	late          *lateMessage
 }
 
-// lateMessage is a message whose receive waits for a late sender. It is an object of its own since it
-// can outlive the message.
+// lateMessage is a message whose receive waits for a late sender. It is a separate object, because it
+// may exist for longer than the message.
 type lateMessage struct {
 	from     uint32
 	wrong    Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
@@ -78,7 +79,7 @@ func (x *message) lateMessage() *lateMessage {
 	return x.late
 }
 
-// channel is the key that sends and receives share if they can match.
+// channel identifies the sends and receives that can match.
 type channel struct {
 	from, to     uint32
 	communicator uint64
@@ -95,13 +96,13 @@ type posted struct {
 	send   *message // nil for requests other than sends
 	place  Place    // call that posts it
 	enter  int64
-	number uint64 // for a receive: its number among the receives that its location has posted
+	number uint64 // for a receive: its number among the receives posted by its location
 }
 
-// inbox keeps the order in which a location posts receives. Messages do not overtake each other:
-// the receive that is posted first gets the message that is sent first, even if another receive
-// completes before. But the trace has the source of a receive only when that completes. So receives
-// that complete early are held until all receives that were posted before have completed.
+// inbox keeps the order in which a location posts receives. Messages do not overtake each other: the
+// receive that is posted first gets the message that is sent first, even if another receive completes
+// before it. But the trace states the source of a receive only when the receive completes. Therefore
+// receives that complete early are held until all receives that were posted before them have completed.
 type inbox struct {
 	// next is the number of the next posted receive.
 	next uint64
@@ -112,8 +113,8 @@ type inbox struct {
 // mostHeld is the greatest number of receives of a location that are held.
 const mostHeld = 256
 
-// pendingEnds has the sends and the receives of a channel that wait for their other end, by tag, in
-// order.
+// pendingEnds holds the sends and the receives of a channel that wait for their other end, by tag and
+// in order.
 type pendingEnds struct {
 	sends, receives map[uint64]*fifo
 }
@@ -154,7 +155,7 @@ type messages struct {
 	freshMessages []message
 }
 
-// freshObjects is the number of objects that are allocated at once.
+// freshObjects is the number of objects in one allocation.
 const freshObjects = 32
 
 // newCall returns an unused call.
@@ -192,8 +193,8 @@ func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	return own
 }
 
-// message processes a point that begins, posts or completes an end of a message. Parameter own is
-// the call so far, or nil.
+// message handles a point that begins, posts or completes an end of a message. own is the call so far,
+// or nil.
 func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	m := &e.messages
 	switch p.Kind {
@@ -291,7 +292,7 @@ func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
 	return x
 }
 
-// send adds a send. Parameter own is the call that completes it, or nil if that is unknown.
+// send adds a send. own is the call that completes it, or nil if that call is unknown.
 func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) *message {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
 	ends := m.channel(c.Location, to, p.Ops[1])
@@ -446,14 +447,14 @@ func (e *engine) reportWrongOrder(l *lateMessage) {
 	}
 }
 
-// receiveOrder has the receives of a location in their order, to find those that came before
-// messages that had been sent earlier.
+// receiveOrder holds the receives of a location in order. It finds those that came before messages that
+// had been sent earlier.
 type receiveOrder struct {
 	fifo
-	late byTime // messages with late-sender waits that can turn out to be in a wrong order
+	late byTime // messages with late-sender waits that may turn out to be in the wrong order
 }
 
-// The limits of a receiveOrder.
+// Limits of a receiveOrder.
 const (
 	// mostUnmatched is the greatest number of receives that wait for a receive whose send is
 	// unknown.
@@ -526,8 +527,8 @@ func (h *byTime) Pop() any {
 	return x
 }
 
-// dropEarliest removes the second half of the heap's list. All its messages were sent before the
-// first one.
+// dropEarliest removes the second half of the heap's list. All of its messages were sent before the
+// first one of the list.
 func (h *byTime) dropEarliest() {
 	clear((*h)[len(*h)/2:])
 	*h = (*h)[:len(*h)/2]
@@ -558,7 +559,8 @@ func (m *messages) finish() {
 			}
 		}
 	}
-	slices.SortFunc(calls, func(a, b *call) int { // the order of adding floats must not depend on that of maps
+	// maps have a random order, which must not affect the sums of floating-point numbers
+	slices.SortFunc(calls, func(a, b *call) int {
 		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter,
 			b.enter))
 	})

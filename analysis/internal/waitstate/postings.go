@@ -2,12 +2,12 @@ package waitstate
 
 import "github.com/weft-trace/weft/analysis/internal/synclog"
 
-// postings has the non-blocking collective operations of a location in the order in which it posts
-// them, from the oldest incomplete one on. This order, not that of their completions, determines which
-// calls of different members are one operation.
+// postings holds the non-blocking collective operations of a location in the order in which it posts
+// them, beginning with the oldest incomplete one. The order of posting, and not the order of
+// completion, determines which calls of different members belong to one operation.
 type postings struct {
 	list    []posting
-	dropped int            // number of postings that were removed from list
+	dropped int            // number of postings that have been removed from list
 	open    map[uint64]int // by request: number of its posting, counted from the first one of the location
 }
 
