@@ -38,7 +38,7 @@ func (s step) addVisit(loc uint32, begin, end int64) {
 type operations struct {
 	blocks [][]operation // blocks of blockSteps nodes; the first node is the root, which is no operation
 	count  int32
-	// members has the progress of each location, by location.
+	// members holds the progress of each location, by location.
 	members map[uint32]*member
 }
 

@@ -95,7 +95,7 @@ type About struct {
 	// Reads, Writes and Seeks say in a few words what the format supports. Empty means unsupported.
 	Reads, Writes, Seeks string
 	Options              []Option
-	// Rules has the rules whose violations reading and checking report.
+	// Rules holds the rules whose violations reading and checking report.
 	Rules []Rule
 	// Mapping returns how the format keeps a subject.
 	Mapping func(s Subject) Mapped

@@ -60,7 +60,7 @@ type Report struct {
 	// Explanation explains the runtime. The page leaves out the sections of those of its fields that are
 	// nil.
 	Explanation *explain.Page
-	// WaitStates has the wait states of the selected part. The page has no section of them if it is nil.
+	// WaitStates holds the wait states of the selected part. The page has no section of them if it is nil.
 	WaitStates *waits.Result
 
 	Messages    *messages.Result

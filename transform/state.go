@@ -99,7 +99,7 @@ type pairing struct {
 	close trace.Kind
 }
 
-// pairs has the pairings of common kinds that begin and end intervals at a location.
+// pairs holds the pairings of common kinds that begin and end intervals at a location.
 var pairs = func() (p [trace.Declared]pairing) {
 	class := int8(0)
 	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {

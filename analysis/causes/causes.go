@@ -47,14 +47,14 @@ type Options struct {
 // Result is the result of the analysis. Times are in ticks. Costs are ticks that can have a
 // fraction.
 type Result struct {
-	// Patterns has the patterns with waits, in the order of package waits.
+	// Patterns holds the patterns with waits, in the order of package waits.
 	Patterns []Pattern `json:"patterns"`
-	// IdleThreads has the times in which the threads of processes are idle because the first thread works
+	// IdleThreads holds the times in which the threads of processes are idle because the first thread works
 	// alone, in descending order. It is empty in a window.
 	IdleThreads []IdleTime `json:"idleThreads,omitempty"`
 }
 
-// Pattern has the causes of the waits of one wait pattern.
+// Pattern holds the causes of the waits of one wait pattern.
 type Pattern struct {
 	Pattern string      `json:"pattern"`
 	Waiting trace.Ticks `json:"waiting"`
@@ -84,7 +84,7 @@ type Cost struct {
 // key identifies a call path at a location.
 type key struct{ path, location uint32 }
 
-// costs has the sums of a pattern, in ticks.
+// costs holds the sums of a pattern, in ticks.
 type costs struct {
 	waiting          trace.Ticks
 	direct, indirect float64
@@ -109,10 +109,10 @@ type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	// carried has the costs of later waits that waits pass on.
+	// carried holds the costs of later waits that waits pass on.
 	carried map[waitID][]share
 	free    [][]share // unused lists of shares
-	// far has the costs that waits pass on if their call lies in a long interval: by pattern and
+	// far holds the costs that waits pass on if their call lies in a long interval: by pattern and
 	// location, for each block of fewCalls calls the cost per tick of their waits.
 	far [waitstate.Patterns][]ranges
 	// waiting and late are the intervals of the two locations of the current wait.

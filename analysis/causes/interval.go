@@ -156,13 +156,13 @@ func (x *interval) clear() {
 	x.paths, x.waited = x.paths[:0], 0
 }
 
-// block has the sums of consecutive calls.
+// block holds the sums of consecutive calls.
 type block struct {
 	times  []synclog.PathTime
 	waited int64
 }
 
-// tree has blocks of fewCalls calls at level 0, of twice as many at level 1, and so on. So it finds
+// tree holds blocks of fewCalls calls at level 0, of twice as many at level 1, and so on. So it finds
 // the sums of any number of consecutive calls in few steps.
 type tree struct{ levels [][]block }
 

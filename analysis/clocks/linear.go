@@ -40,7 +40,7 @@ type pair struct {
 	count    int64   // number of constraints
 	worst    int64   // greatest number of ticks by which a constraint is violated; negative if none is
 	points   []point // corners of the hull in ticks, exact
-	// hull has the same corners relative to the lines' bases.
+	// hull holds the same corners relative to the lines' bases.
 	hull []corner
 }
 

@@ -21,7 +21,7 @@ type Result struct {
 	Latency     int64 `json:"latency"`
 	Messages    int64 `json:"messages"`    // number of messages with a send and a receive
 	Collectives int64 `json:"collectives"` // number of collective operations that constrain clocks
-	// Before has the violations in the trace, Linear those after the linear correction, and After
+	// Before holds the violations in the trace, Linear those after the linear correction, and After
 	// those after the whole correction.
 	Before Violations `json:"before"`
 	Linear Violations `json:"linear"`
@@ -41,7 +41,7 @@ type Result struct {
 	// They are not corrected, or are corrected only relative to the other clocks to which they have
 	// such a chain.
 	Untied int64 `json:"untied"`
-	// Correction has a curve for each location whose times change. It is ready for transform.
+	// Correction holds a curve for each location whose times change. It is ready for transform.
 	Correction *transform.Correction `json:"-"`
 }
 

@@ -546,7 +546,7 @@ func (s *sequence) merge(o *sequence) {
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Operations has the sums by communicator and operation, in the order of the communicators'
+	// Operations holds the sums by communicator and operation, in the order of the communicators'
 	// definitions and then of the operations' numbers. Communicators with the same name and members
 	// are one, listed as the first of them.
 	Operations []Operation `json:"operations"`

@@ -13,7 +13,7 @@ import (
 // same order. Some recorders, and merged traces, define a communicator anew in each process.
 type communicators struct {
 	firstOf []uint32 // index of the first equal communicator, by communicator
-	// first has the first communicators of each key; several if different members have the same
+	// first holds the first communicators of each key; several if different members have the same
 	// hash.
 	first map[communicatorKey][]uint32
 }

@@ -57,9 +57,9 @@ type Result struct {
 	Dependencies int   `json:"dependencies"` // of the trace, between two claims
 	// Inferred is the number of inferred dependencies.
 	Inferred int `json:"inferred"`
-	// Critical has the claims on a longest path, ordered by start.
+	// Critical holds the claims on a longest path, ordered by start.
 	Critical []Claim `json:"critical"`
-	// Regions has the sums of the critical claims by activity, ordered by descending time.
+	// Regions holds the sums of the critical claims by activity, ordered by descending time.
 	Regions []Region `json:"regions"`
 }
 
@@ -110,7 +110,7 @@ type edge struct {
 	weight   int64
 }
 
-// graph has the constraints between the starts and ends of claims.
+// graph holds the constraints between the starts and ends of claims.
 type graph struct {
 	claims []claim
 	edges  []edge

@@ -59,13 +59,13 @@ type Result struct {
 	Regions   []Region   `json:"regions"`
 	Paths     []Path     `json:"paths"`
 	Locations []Location `json:"locations"`
-	// Pieces has the pieces of the path in the order of time.
+	// Pieces holds the pieces of the path in the order of time.
 	Pieces []Piece `json:"pieces"`
 	// Runtime is the time from the first event of the trace to the last one.
 	Runtime int64 `json:"runtime"`
 	// WhatIf is the runtime with all changes of Options.WhatIf. It is nil if there are none.
 	WhatIf *int64 `json:"whatIf,omitempty"`
-	// Gains has the gains of the regions with the most time on the path, in descending order of
+	// Gains holds the gains of the regions with the most time on the path, in descending order of
 	// Half.
 	Gains []Gain `json:"gains,omitempty"`
 }
@@ -78,12 +78,12 @@ func (r *Result) Missing() string {
 	return ""
 }
 
-// Gain has the effect of a region's time on the runtime, in ticks.
+// Gain holds the effect of a region's time on the runtime, in ticks.
 type Gain struct {
 	Region string `json:"region"`
 	// Half is the time by which the run would be shorter if the region took half of its time.
 	Half int64 `json:"half"`
-	// Curve has the runtimes with the region's time multiplied by each of [Factors].
+	// Curve holds the runtimes with the region's time multiplied by each of [Factors].
 	Curve []int64 `json:"curve"`
 }
 

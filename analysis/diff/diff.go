@@ -71,7 +71,7 @@ const LeastSample = 4
 
 // Options are the settings of a comparison.
 type Options struct {
-	// Runs has the numbers of runs that will be added to each side.
+	// Runs holds the numbers of runs that will be added to each side.
 	Runs [2]int
 	// Loop is the name of a region each of whose visits is an iteration. "" means that there are no
 	// iterations.
@@ -199,7 +199,7 @@ type Row struct {
 	Region string `json:"region"` // name of the region, or of the last region of the path
 	File   string `json:"file,omitempty"`
 	Line   int64  `json:"line,omitempty"`
-	// Path has the names of a call path from the outermost region on, as on side B, or as on side A
+	// Path holds the names of a call path from the outermost region on, as on side B, or as on side A
 	// if it was removed. Of a path of more than 200 names those in the middle are left out. It is
 	// nil for regions.
 	Path []string `json:"path,omitempty"`

@@ -21,7 +21,7 @@ type Part struct {
 	scratch []uint32 // the rows of the regions of a batch
 }
 
-// tree has the call paths of a location. Times are in ticks.
+// tree holds the call paths of a location. Times are in ticks.
 type tree struct {
 	nodes       []node
 	index       map[edge]int32
@@ -70,7 +70,7 @@ const (
 	inLoop                // the path is that of the loop, or inside of it
 )
 
-// iteration has the times of a path in an iteration, in ticks, like the fields of node.
+// iteration holds the times of a path in an iteration, in ticks, like the fields of node.
 type iteration struct {
 	number                      int32
 	exclusive, inclusive, outer int64

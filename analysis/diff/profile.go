@@ -14,7 +14,7 @@ type Profile struct {
 	Paths   []ProfilePath  // each after the path around it
 }
 
-// ProfilePath has the sums of a call path. Its lists have an element for each location, in the same
+// ProfilePath holds the sums of a call path. Its lists have an element for each location, in the same
 // order for all paths; missing elements are 0.
 type ProfilePath struct {
 	Parent    int // index into Profile.Paths of the path around it, or -1

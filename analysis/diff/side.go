@@ -68,12 +68,12 @@ type side struct {
 	// finish sets the following fields.
 	inside  [][]int32 // by path: the paths directly inside of it, in the order of their first visits
 	outside []int32   // the outermost paths
-	// regions has the times of each region, by key.
+	// regions holds the times of each region, by key.
 	regions map[int32]*times
 	several map[string]int // by name: number of keys with it
 }
 
-// times has the visits and times of a path or region, the times in ticks.
+// times holds the visits and times of a path or region, the times in ticks.
 type times struct {
 	visits, exclusive, inclusive float64
 	samples                      []sample // observations of the metric, by unit

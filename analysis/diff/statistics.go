@@ -94,7 +94,7 @@ func deviation(n, m, ties float64) float64 {
 
 // exactU computes and keeps the distributions of U for observations that all differ.
 type exactU struct {
-	// distributions has the probability of at most each value of U, by the numbers of observations,
+	// distributions holds the probability of at most each value of U, by the numbers of observations,
 	// the lesser first.
 	distributions map[[2]int][]float64
 }

@@ -45,7 +45,7 @@ type Part struct {
 	full    []string // full names of locations
 }
 
-// callStack has the open visits of a location.
+// callStack holds the open visits of a location.
 type callStack struct {
 	open   []openVisit
 	count  map[uint32]int // by region: number of open visits

@@ -43,7 +43,7 @@ type Edge struct {
 	To   Node `json:"to"`
 }
 
-// Difference has the claims, and the pairs of successive claims, in which two lists of claims differ.
+// Difference holds the claims, and the pairs of successive claims, in which two lists of claims differ.
 type Difference struct {
 	// Distance is the number of nodes and edges that only one list has, the sum of the four numbers.
 	Distance int64       `json:"distance"`

@@ -36,7 +36,7 @@ type Result struct {
 	Useful    trace.Ticks `json:"useful"`    // sum of all threads
 	UsefulMax int64       `json:"usefulMax"` // useful time of the thread with most useful time
 	Factors   Factors     `json:"factors"`
-	// Hybrid has the factors of programs with parallel regions of several threads. It is nil for other
+	// Hybrid holds the factors of programs with parallel regions of several threads. It is nil for other
 	// programs.
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 }
@@ -51,7 +51,7 @@ type Factors struct {
 	Transfer      float64 `json:"transfer"`
 }
 
-// Hybrid has the factors of programs with processes and threads. In the multiplicative model
+// Hybrid holds the factors of programs with processes and threads. In the multiplicative model
 // Factors.Parallel is the product of MPI and OpenMP.
 type Hybrid struct {
 	MPI              float64 `json:"mpi-parallel"`
@@ -131,7 +131,7 @@ type process struct {
 	parallelTimes trace.Ticks // useful time of all threads in parallel regions
 }
 
-// sums has the sums of all threads of a history: their useful time, and the greatest useful time of
+// sums holds the sums of all threads of a history: their useful time, and the greatest useful time of
 // a thread.
 type sums struct {
 	useful    trace.Ticks

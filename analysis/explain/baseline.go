@@ -13,7 +13,7 @@ type Baseline struct {
 	// Change is the later runtime divided by the earlier one, minus 1.
 	Change   float64 `json:"change"`
 	Parallel float64 `json:"parallel"` // parallel efficiency of the earlier run
-	// Regions has the regions that both pages list, in the order of the amount of their change, at
+	// Regions holds the regions that both pages list, in the order of the amount of their change, at
 	// most five.
 	Regions []RegionChange `json:"regions"`
 

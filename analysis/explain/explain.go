@@ -44,11 +44,11 @@ type Page struct {
 	Ran RunSummary `json:"ran"`
 	// Verdict is a sentence on the efficiency and the largest loss.
 	Verdict string `json:"verdict"`
-	// Efficiency has the factors on which the verdict is based.
+	// Efficiency holds the factors on which the verdict is based.
 	Efficiency *efficiency.Result `json:"efficiency"`
-	// Findings has at most ten findings, in descending order of their gain.
+	// Findings holds at most ten findings, in descending order of their gain.
 	Findings []Finding `json:"findings"`
-	// Unjudged has a sentence for each sort of events that could not be judged, with the reason.
+	// Unjudged holds a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
 	// Waits, Causes and CriticalPath are the results of the analyses from which the page is made.
 	// CriticalPath is nil unless Options.Gains is set.

@@ -85,7 +85,7 @@ func (x *explainer) planLate(d *delay) {
 	if share <= causeShare*d.cost {
 		slow = nil
 	}
-	// scaled has the times that should be shorter, and wanted is the time that they should have.
+	// scaled holds the times that should be shorter, and wanted is the time that they should have.
 	wanted, scaled := spread.mean(), spread
 	if slow != nil {
 		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
@@ -120,7 +120,7 @@ func (x *explainer) planLate(d *delay) {
 	}, append(changes, x.withoutNoise(d.path)...)...)
 }
 
-// lateTimes has the times on which the description of a finding about late locations is based, in
+// lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
 	all, slow      spread  // of all locations, and of those that are clearly slower

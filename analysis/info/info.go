@@ -49,7 +49,7 @@ type Info struct {
 	Warnings   int64              `json:"warnings"`
 
 	Records []Records `json:"definitionRecords,omitempty"`
-	// Definitions has all definitions, for commands that list them. Trace.Of leaves it nil.
+	// Definitions holds all definitions, for commands that list them. Trace.Of leaves it nil.
 	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
 
 	// Missing is the greatest number of ticks by which a time of a region can be too small. It is

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistic has the statistics that the trace stores about a region inside another one at a
+// Statistic holds the statistics that the trace stores about a region inside another one at a
 // location. The last value of each counts.
 type Statistic struct {
 	Location   string `json:"location"` // ids in the file

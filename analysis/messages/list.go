@@ -43,7 +43,7 @@ type request struct {
 // listing holds the messages that have not been passed to Options.List.
 type listing struct {
 	number int64
-	// open has all messages by number, and sends those whose send is not complete.
+	// open holds all messages by number, and sends those whose send is not complete.
 	open  map[int64]*openMessage
 	sends map[request]*openMessage
 	recvs map[request]int64 // times at which receives were posted

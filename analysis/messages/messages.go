@@ -77,7 +77,7 @@ type cell struct {
 	bytes uint64
 }
 
-// unsized has the numbers of messages of unknown size among those that the cells of the same names
+// unsized holds the numbers of messages of unknown size among those that the cells of the same names
 // count.
 type unsized struct{ sent, received, matched int64 }
 
@@ -383,7 +383,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result has the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64
+// Result holds the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64
 // bits is clamped to the greatest uint64. Messages of unknown size do not contribute to sums of
 // sizes.
 type Result struct {
@@ -414,15 +414,15 @@ type Result struct {
 	MaxBytes     uint64 `json:"maxPendingBytes"`
 	// Saturated is set if a sum of bytes was clamped.
 	Saturated bool `json:"saturated,omitempty"`
-	// Matrix has the sums of sent messages by source and destination, in the order of the
+	// Matrix holds the sums of sent messages by source and destination, in the order of the
 	// definitions. Unknown destinations come last.
 	Matrix []Cell `json:"matrix"`
-	// Sizes has the sums of sent messages by size, in ascending order, without messages of unknown
+	// Sizes holds the sums of sent messages by size, in ascending order, without messages of unknown
 	// size.
 	Sizes []Size `json:"sizes"`
-	// Latency has the sums of the durations of messages. It is nil unless Options.Latency is set.
+	// Latency holds the sums of the durations of messages. It is nil unless Options.Latency is set.
 	Latency *Latency `json:"latency,omitempty"`
-	// Bins has the counts for each part of the window. It is nil unless Options.Bins is set.
+	// Bins holds the counts for each part of the window. It is nil unless Options.Bins is set.
 	Bins []Bin `json:"bins,omitempty"`
 }
 

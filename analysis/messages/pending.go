@@ -20,7 +20,7 @@ type pending struct {
 	moments     []moment
 	free        []int32
 	first, last int32 // first and last element of the list of moments; the last one is the current time
-	// head has the runs before the first moment.
+	// head holds the runs before the first moment.
 	head [2]run
 	any  bool
 }

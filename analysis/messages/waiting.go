@@ -27,7 +27,7 @@ type node struct {
 	wanted            bool         // in a visit of one of the wanted regions
 }
 
-// list has the indices of the first and last node of a linked list.
+// list holds the indices of the first and last node of a linked list.
 type list struct{ first, last int32 }
 
 // side holds the waiting sends, or the waiting receives, on a channel in order of arrival.

@@ -12,10 +12,10 @@ import (
 // Result is a profile. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// Regions has the visited regions in the order of the definitions. Visits of unknown regions
+	// Regions holds the visited regions in the order of the definitions. Visits of unknown regions
 	// come first.
 	Regions []Region `json:"regions"`
-	// Locations has the locations with events, if Options.Locations is set.
+	// Locations holds the locations with events, if Options.Locations is set.
 	Locations []Location `json:"locations,omitempty"`
 	// Covered is the time in which at least one region was open, summed over the locations. It
 	// equals the sum of the exclusive times of all regions.
@@ -38,7 +38,7 @@ type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
-	// Group has the group of the region, or those of all regions of its row, separated by ", ".
+	// Group holds the group of the region, or those of all regions of its row, separated by ", ".
 	Group string `json:"group,omitempty"`
 	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
 	Definitions []string `json:"definitions,omitempty"`

@@ -75,11 +75,11 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 type follower struct {
 	sel       trace.Selection
 	locations []location
-	// claims has the open claims by id.
+	// claims holds the open claims by id.
 	claims map[int64]Span
 }
 
-// location has the open visits of a location, the innermost last, and the time of its last event.
+// location holds the open visits of a location, the innermost last, and the time of its last event.
 type location struct {
 	stack []Span
 	among openset.Index[uint32] // index of the regions of stack

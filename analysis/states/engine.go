@@ -24,10 +24,10 @@ type engine struct {
 	byNumber   map[int64]int32
 	places     map[uint32]*locationState
 	at         [outside + 1]int64 // number of processors in each state
-	// settled has the times before the latest event of all working processors, by number of busy
+	// settled holds the times before the latest event of all working processors, by number of busy
 	// ones and by number of those in overhead.
 	settled [2]histogram
-	// working has the same times, by number of processors that are busy, in overhead or in a gap, or if only time in
+	// working holds the same times, by number of processors that are busy, in overhead or in a gap, or if only time in
 	// wanted regions counts, by number of idle ones.
 	working     histogram
 	first, last int32 // first and last processor of the list
@@ -37,7 +37,7 @@ type engine struct {
 	limited     bool          // only time in visits of wanted regions counts
 }
 
-// histogram has at index k the time, in ticks, in which k processors were in a state.
+// histogram holds at index k the time, in ticks, in which k processors were in a state.
 type histogram []int64
 
 func (h *histogram) add(k, ticks int64) {

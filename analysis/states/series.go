@@ -11,7 +11,7 @@ type Columns struct {
 // clippedLength returns how many ticks of the time [a, b) lie in w, or b − a if w is nil.
 func clippedLength(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
-// Series has for each column of a window the mean share, from 0 to 1, of the processors in each
+// Series holds for each column of a window the mean share, from 0 to 1, of the processors in each
 // state. The three shares add up to 1, to less if there are gaps, and to 0 outside of the trace.
 type Series struct {
 	Busy     []float64 `json:"busy"`

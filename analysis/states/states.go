@@ -35,7 +35,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Part has the states of the processors of a trace.
+// Part holds the states of the processors of a trace.
 type Part struct {
 	defs *trace.Definitions
 	opt  Options
@@ -264,14 +264,14 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result has the states of the processors. Times are in ticks of Clock.
+// Result holds the states of the processors. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
 	First int64       `json:"first"` // time of the first event of all processors, or begin of the window
 	Last  int64       `json:"last"`  // time of the last event of all processors, or end of the window
-	// Processors has the processors in the order of their numbers.
+	// Processors holds the processors in the order of their numbers.
 	Processors []Processor `json:"processors"`
-	// Profile has an element for each number of processors from 0 to all.
+	// Profile holds an element for each number of processors from 0 to all.
 	Profile []Level `json:"profile"`
 	// Series is nil unless Options.Series is set.
 	Series *Series `json:"series,omitempty"`
@@ -282,7 +282,7 @@ type Result struct {
 	Orphans int64 `json:"orphans"`
 }
 
-// Processor has the time of a processor in each state, in ticks. All processors have the times from
+// Processor holds the time of a processor in each state, in ticks. All processors have the times from
 // Result.First to Result.Last, unless Options.Regions is set.
 type Processor struct {
 	// Number is the processor number in PICL, or the index of the location in other traces.
@@ -293,11 +293,11 @@ type Processor struct {
 	Overhead int64  `json:"overhead"`
 	Idle     int64  `json:"idle"`
 	Gap      int64  `json:"gap,omitempty"`
-	// Locations has the indices of its locations with events.
+	// Locations holds the indices of its locations with events.
 	Locations []uint32 `json:"-"`
 }
 
-// Level has the times in ticks in which exactly Count processors were in each state. A processor in
+// Level holds the times in ticks in which exactly Count processors were in each state. A processor in
 // a gap, or outside of the regions of Options.Regions, is in none of them.
 type Level struct {
 	Count    int64 `json:"count"`

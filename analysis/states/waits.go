@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Waits has the times in which locations wait for others in calls, for [Options].Waits.
+// Waits holds the times in which locations wait for others in calls, for [Options].Waits.
 type Waits struct {
 	changes []waitChange // in order of time
 }

@@ -14,9 +14,9 @@ import (
 
 // Loop is the loop in which a run spends its time.
 type Loop struct {
-	// Steps has the names of the steps of an iteration: of the regions of calls, and of the kinds of other events.
+	// Steps holds the names of the steps of an iteration: of the regions of calls, and of the kinds of other events.
 	Steps []string
-	// Iterations has a window for each iteration, from its earliest begin to its latest end at any location. At a
+	// Iterations holds a window for each iteration, from its earliest begin to its latest end at any location. At a
 	// location it ends where the next one begins, and the last one with its last event. Windows of consecutive
 	// iterations can overlap.
 	Iterations []trace.Window

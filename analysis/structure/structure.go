@@ -41,7 +41,7 @@ type location struct {
 	sequences []grammar.SequenceInfo
 	loops     []grammar.LoopInfo
 	events    []event // by number: the tokens of the grammar
-	// numbers has the number of each event, under its own reference and that of its row.
+	// numbers holds the number of each event, under its own reference and that of its row.
 	numbers     map[event]uint32
 	open        []uint32              // the regions of the open enters, outermost first
 	openIndex   openset.Index[uint32] // index of open
@@ -219,7 +219,7 @@ func (p *Part) Merge(o *Part) (err error) {
 	return err
 }
 
-// Times has the number of times that a sequence occurs, and the sum, the minimum and the maximum of its
+// Times holds the number of times that a sequence occurs, and the sum, the minimum and the maximum of its
 // durations in ticks.
 type Times struct {
 	Count int64       `json:"count"`
@@ -331,7 +331,7 @@ type merger struct {
 	p     *Part
 	r     *Result
 	known map[string]int // index in Result.Sequences, by key of the steps
-	// shapes has the index in Result.Shapes, by key of the steps.
+	// shapes holds the index in Result.Shapes, by key of the steps.
 	shapes  map[string]int
 	names   []string // by location
 	regions []string // names of regions

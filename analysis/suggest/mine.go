@@ -208,7 +208,7 @@ func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 	d.sum += sum
 }
 
-// object has the events of an object.
+// object holds the events of an object.
 type object struct {
 	at    []int32 // by name: index into names, counted from 1
 	names []occurrences

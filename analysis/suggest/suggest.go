@@ -78,7 +78,7 @@ func (m *Miner) Properties(least int64, most int) []Property {
 	return list[:min(most, len(list))]
 }
 
-// matrix has a value for each pair of names.
+// matrix holds a value for each pair of names.
 type matrix [][]bool
 
 func newMatrix(n int) matrix {

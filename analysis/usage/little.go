@@ -118,7 +118,7 @@ type lastTime struct {
 	any  bool
 }
 
-// openClaim has the results of [Little.match] for a claim: the index of its object, if has is set, and whether
+// openClaim holds the results of [Little.match] for a claim: the index of its object, if has is set, and whether
 // the filters of the options select its attributes.
 type openClaim struct {
 	object   uint32
@@ -348,17 +348,17 @@ func (l *Little) Merge(o *Little) error {
 	return nil
 }
 
-// LittleResult has the signals of Little's law, from the earliest time of an object to the latest.
+// LittleResult holds the signals of Little's law, from the earliest time of an object to the latest.
 type LittleResult struct {
 	Clock trace.Clock `json:"clock"`
-	// Objects has all objects, sorted by their first time, then by value.
+	// Objects holds all objects, sorted by their first time, then by value.
 	Objects []Object `json:"objects"`
 	// Instant is the number of objects with one time only. They contribute to none of the signals.
 	Instant int64 `json:"instant"`
 	// Incomplete is the number of objects without an event that begins them, or without a later one that ends
 	// them. They are not among the objects.
 	Incomplete int64 `json:"incomplete"`
-	// Latencies has the statistics of the times that objects stay.
+	// Latencies holds the statistics of the times that objects stay.
 	Latencies *Durations `json:"latencies"`
 	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
 	// while it is in the system, so that the integral of the signal is the number of objects.
@@ -467,7 +467,7 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 // So each event but those at the last time contributes 1 to the integral.
 func EventThroughput(times []int64, unit float64) Signal { return signals.EventThroughput(times, unit) }
 
-// Durations has statistics of durations in ticks. A percentile is the least duration that is not
+// Durations holds statistics of durations in ticks. A percentile is the least duration that is not
 // exceeded by that share of all.
 type Durations struct {
 	Min       int64    `json:"min"`

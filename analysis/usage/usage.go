@@ -53,7 +53,7 @@ type Part struct {
 type resource struct {
 	count int64
 	open  []int64 // time by number of open claims
-	// amounts has the time by lower end of the range of amounts, in ascending order.
+	// amounts holds the time by lower end of the range of amounts, in ascending order.
 	amounts  []amountTime
 	held     claims.Sum // integral of the amount over time
 	peak     float64
@@ -278,7 +278,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result has the use of all claimed resources. Times are in ticks of Clock.
+// Result holds the use of all claimed resources. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
 	// First is the time of the first event of the part, of any kind, and Last the latest end of an
@@ -286,7 +286,7 @@ type Result struct {
 	// the time from First to Last.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
-	// Resources has the claimed resources, or with a window all, in the order of the definitions.
+	// Resources holds the claimed resources, or with a window all, in the order of the definitions.
 	Resources []Resource `json:"resources"`
 	// Unclosed is the number of claims without an end, and Orphans that of ends without a begin and
 	// begins without an id. Reused is the number of claims that begin with the id of an open claim,
@@ -296,7 +296,7 @@ type Result struct {
 	Reused   int64 `json:"reused"`
 }
 
-// Resource has the use of one resource.
+// Resource holds the use of one resource.
 type Resource struct {
 	Resource uint32  `json:"resource"` // index into Definitions.Resources
 	ID       string  `json:"id"`
@@ -307,9 +307,9 @@ type Resource struct {
 	// Mean is the average amount held from First to Last, and Peak the greatest amount.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
-	// Open has at index k the time with exactly k open claims.
+	// Open holds at index k the time with exactly k open claims.
 	Open []int64 `json:"open"`
-	// Amounts has the time in which each amount was held, in ascending order of the amount. Amount
+	// Amounts holds the time in which each amount was held, in ascending order of the amount. Amount
 	// 0 has the time without claims.
 	Amounts []Level `json:"amounts"`
 	// Steps is U(t), at most Options.Steps steps, without the times at which it is 0.

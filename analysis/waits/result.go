@@ -35,7 +35,7 @@ type Result struct {
 	part     bool       // a window of a trace with calls; it may have no call itself
 }
 
-// Pattern has the waits of one pattern. Times are in ticks.
+// Pattern holds the waits of one pattern. Times are in ticks.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	// PartOf is the pattern that includes the waits of this one, or "".
@@ -50,9 +50,9 @@ type Pattern struct {
 	PathLocations []Share `json:"pathLocations"`
 	Communicators []Share `json:"communicators"`
 	Pairs         []Share `json:"pairs"` // by waiting location and the location that it waits for
-	// Worst has the longest waits, the longest first, at most Options.Worst.
+	// Worst holds the longest waits, the longest first, at most Options.Worst.
 	Worst []Wait `json:"worst"`
-	// Bins has the waiting times in equal parts of the window or, without one, of the trace.
+	// Bins holds the waiting times in equal parts of the window or, without one, of the trace.
 	Bins []Bin `json:"bins,omitempty"`
 }
 

@@ -52,7 +52,7 @@ func Patterns() []string {
 	return list
 }
 
-// unjudged has texts about the sorts of events whose waits cannot be computed.
+// unjudged holds texts about the sorts of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.BareReceive: {"receives",
 		"they are in no call of a communication library, so that it is unknown since when the location waited"},
@@ -89,7 +89,7 @@ type lastKey struct {
 	location     uint32
 }
 
-// patternSums has the sums of the waits of a pattern, in ticks.
+// patternSums holds the sums of the waits of a pattern, in ticks.
 type patternSums struct {
 	total   durations.Total
 	lengths durations.Histogram

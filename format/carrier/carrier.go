@@ -56,7 +56,7 @@ func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) tab
 		}}
 }
 
-// tables has all carried tables.
+// tables holds all carried tables.
 var tables = []table{
 	tableOf("property", func(d *trace.Definitions) *trace.Table[trace.Attr] { return &d.Properties }),
 	tableOf("string", func(d *trace.Definitions) *trace.Table[string] { return &d.Strings }),
@@ -114,9 +114,9 @@ type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	codes []packedKind // kinds of packed rows, by code
-	// most has the greatest valid value of operands by type, except Undefined.
+	// most holds the greatest valid value of operands by type, except Undefined.
 	most [trace.OpSource + 1]uint64
-	// attrs has the attributes by name.
+	// attrs holds the attributes by name.
 	attrs map[string]uint32
 	// Clock is the clock of the carried trace. Times inside carried texts are in its ticks. All
 	// other times of the carrying file are in ticks of that file's own clock.

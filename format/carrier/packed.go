@@ -551,7 +551,7 @@ func (u *unpacker) value() (v trace.Value) {
 	return v
 }
 
-// packedKind has the properties of a kind that packed rows have.
+// packedKind holds the properties of a kind that packed rows have.
 type packedKind struct {
 	kind trace.Kind
 	spec *trace.KindSpec

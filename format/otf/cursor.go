@@ -335,7 +335,7 @@ func (c *Cursor) Close() {
 	c.finish()
 }
 
-// Handlers has a function for each record type; types whose function is nil are ignored. A record is
+// Handlers holds a function for each record type; types whose function is nil are ignored. A record is
 // valid only during the call.
 type Handlers [NumTypes]func(*Record) error
 

@@ -71,7 +71,7 @@ func (l *Level) Amount() float64 {
 	return math.Inf(1)
 }
 
-// Book has the open claims, and the levels of all resources.
+// Book holds the open claims, and the levels of all resources.
 type Book struct {
 	open   Table[Claim]
 	levels []Level

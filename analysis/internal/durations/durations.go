@@ -37,7 +37,7 @@ func Bytes(x uint64) uint64 {
 	return x
 }
 
-// Total has the number of durations, their sum, and the least and greatest of them, in ticks.
+// Total holds the number of durations, their sum, and the least and greatest of them, in ticks.
 type Total struct {
 	Count    int64
 	Min, Max int64 // 0 if there are no durations

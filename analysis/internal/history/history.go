@@ -52,7 +52,7 @@ type Wait struct {
 	Pattern       waitstate.Pattern
 }
 
-// Location has the calls of a location, which are numbered from 0 in the order of their ends.
+// Location holds the calls of a location, which are numbered from 0 in the order of their ends.
 type Location struct {
 	First, Last int64 // times of its first and last event, in ticks
 	// InTeams reports whether the location works in teams of threads that others start.
@@ -98,7 +98,7 @@ type begin struct {
 // operation.
 type part struct{ call, operation int32 }
 
-// History has the calls and waits of a trace. Close removes its temporary files.
+// History holds the calls and waits of a trace. Close removes its temporary files.
 type History struct {
 	Log *synclog.Log
 	// Finalize is the operation in which all processes finalise MPI. It is nil if the trace lacks it.

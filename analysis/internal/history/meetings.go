@@ -26,7 +26,7 @@ const meetingsPerBlock = 32
 type meetings struct {
 	blocks []meetingBlock
 	tail   []meeting // after the last block
-	// unpacked has the meetings of the block with the index inMemory. inMemory is -1 if there is none.
+	// unpacked holds the meetings of the block with the index inMemory. inMemory is -1 if there is none.
 	unpacked []meeting
 	inMemory int
 }

@@ -16,35 +16,35 @@ import (
 type Operation struct {
 	Relation waitstate.Relation
 	Root     uint32 // location of the root; trace.NoRef if there is none
-	// Members has the calls that complete the operation, ordered by location.
+	// Members holds the calls that complete the operation, ordered by location.
 	Members []waitstate.Place
-	// Arrivals has the calls that begin the operation, in the order of Members. It is nil if these
+	// Arrivals holds the calls that begin the operation, in the order of Members. It is nil if these
 	// are the Members, in a blocking operation.
 	Arrivals []waitstate.Place
 	// Free reports for each member whether it waits for no other member. It is nil if all members
 	// wait as Relation says.
 	Free []bool
-	// Ranks has the ranks of the members. It is set only if Relation is RanksWait.
+	// Ranks holds the ranks of the members. It is set only if Relation is RanksWait.
 	Ranks []int32
 	// Last is the call with which the last member arrived, and LastEnter its begin in ticks.
 	Last      waitstate.Place
 	LastEnter int64
 }
 
-// operations has packed operations, which are numbered from 0.
+// operations holds packed operations, which are numbered from 0.
 type operations struct {
 	blocks []operationBlock
 	tail   []byte // packed operations after the last block
 	first  int32  // number of the first operation in tail
 	count  int32
-	// memory has the operations of some blocks: that with index i is at i % cachedBlocks.
+	// memory holds the operations of some blocks: that with index i is at i % cachedBlocks.
 	memory [cachedBlocks]struct {
 		block int // index plus 1, or 0
 		list  []Operation
 	}
 }
 
-// operationBlock has consecutive packed operations.
+// operationBlock holds consecutive packed operations.
 type operationBlock struct {
 	packed chunks.Chunk
 	first  int32 // number of the first one

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// page has the calls of a chunk of the log, and the attachments of these calls.
+// page holds the calls of a chunk of the log, and the attachments of these calls.
 type page struct {
 	chunk  *synclog.Chunk
 	number int    // its index in Location.pages
 	calls  *calls // nil unless they are in memory
-	// attached has the packed waits, sources and operations of the calls, in chunks of the store and,
+	// attached holds the packed waits, sources and operations of the calls, in chunks of the store and,
 	// in tail, in memory.
 	attached []chunks.Chunk
 	tail     []byte
@@ -40,7 +40,7 @@ type calls struct {
 	operations []part
 }
 
-// cache has the unpacked calls of some pages.
+// cache holds the unpacked calls of some pages.
 type cache struct {
 	list  []*calls
 	hand  int // index in list at which the search for pages to drop continues

@@ -3,7 +3,7 @@ package inside
 
 import "github.com/weft-trace/weft/trace"
 
-// Visits has the open visits of chosen regions by location. A nil *Visits chooses all regions: every
+// Visits holds the open visits of chosen regions by location. A nil *Visits chooses all regions: every
 // location is always inside.
 type Visits struct {
 	wanted func(region uint32) bool

@@ -119,7 +119,7 @@ func newRetimer(h *history.History, t *times, number int, opt Options) *retimer 
 	return r
 }
 
-// times has the new times of calls that later calls depend on, for some retimers.
+// times holds the new times of calls that later calls depend on, for some retimers.
 type times struct {
 	h        *history.History
 	retimers int
@@ -129,7 +129,7 @@ type times struct {
 	free     [][]int64     // of spans that are no longer needed
 }
 
-// spanTimes has the new times of the calls of a span: of each call, those of all retimers.
+// spanTimes holds the new times of the calls of a span: of each call, those of all retimers.
 type spanTimes struct {
 	enters []int64
 	ends   []int64 // nil unless a call of the span can release a lock

@@ -12,7 +12,7 @@ import (
 // location.
 type Figure struct {
 	Metric string // unique name of the metric
-	// Path has the names of a call path, separated by /, without regions at the begin if it is
+	// Path holds the names of a call path, separated by /, without regions at the begin if it is
 	// longer than 34 characters.
 	Path     string
 	Location uint32

@@ -11,7 +11,7 @@ import (
 type Set struct {
 	seed  maphash.Seed
 	slots []slot // a hash table with linear probing; the length is 0 or a power of two
-	// recent has texts that were found lately, by the last bits of their hashes. A large table does not fit into the
+	// recent holds texts that were found lately, by the last bits of their hashes. A large table does not fit into the
 	// processor's cache, and most texts soon occur again.
 	recent [64]recentText
 	ends   []int // by number: end of the text in bytes; it begins where the text before it ends

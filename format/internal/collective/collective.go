@@ -14,14 +14,14 @@ import (
 // Calls keeps the open calls at each location, with a few numbers for each.
 type Calls struct {
 	defs *trace.Definitions
-	// at has the open calls by location.
+	// at holds the open calls by location.
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
 }
 
-// calls has the open calls of a location.
+// calls holds the open calls of a location.
 type calls struct {
 	regions []uint32
 	open    openset.Index[uint32] // index of regions
