@@ -255,7 +255,7 @@ export function readFragment(
       .filter(([k]) => k === "v")
       .flatMap(([, x]) => {
         const m = /^([a-z]+)\.([a-z]+\d{0,7}):([\s\S]+)$/.exec(x),
-          known = m && m[3].length <= mostChoice;
+          known = m && m[3].length <= maxChoiceLength;
         if (!known) bad("v", x);
         return known ? [[`${panelOf(m[1])}.${m[2]}`, m[3]] as const] : [];
       }),

@@ -179,7 +179,7 @@ test("the message that led to a selection is named", () => {
 });
 
 test("the former address of a panel opens it, with its choices", () => {
-  const s = read("#t=a1&p=compare&v=compare.a:1~5&v=profile.by:group");
+  const s = readFragment("#t=a1&p=compare&v=compare.a:1~5&v=profile.by:group");
   expect(s.panel).toBe("diff");
   expect([...(s.choices ?? [])]).toEqual([
     ["diff.a", "1~5"],

@@ -10,7 +10,7 @@ import { goLongest } from "./calls";
 import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** By is what a row of the profile stands for, within a region. */
+/** By states what a row of the profile stands for within a region. */
 type By = "region" | "location" | "group";
 
 /** leftOut returns a text with the number of rows that a profile leaves out, or "" if it is complete. */
