@@ -247,8 +247,8 @@ export function readFragment(
     if (v === null && x !== "") bad("shift", x);
     return v ?? 0n;
   });
-  out.panel = panelOf(q.get("p") ?? initial.panel);
-  out.dock = checked("d", whole(0, 4000), initial.dock);
+  out.panel = panelOf(q.get("p") ?? initialState.panel);
+  out.dock = checked("d", whole(0, 4000), initialState.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
   out.choices = new Map(
     fragmentPieces(fragment)
