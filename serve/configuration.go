@@ -111,14 +111,16 @@ func (c configuration) arranges() bool { return c.rows != "" || c.only != "" }
 func (c configuration) check(known []string, path string) error {
 	only, values, ok := strings.Cut(c.only, "=")
 	if c.only != "" && (!ok || len(values) > maxValues) {
-		return badRequest(fmt.Sprintf("only: found %q, expected NAME=VALUE with at most %d bytes of values", c.only, maxValues))
+		return badRequest(fmt.Sprintf("only: found %q, expected NAME=VALUE with at most %d bytes of values", c.only,
+			maxValues))
 	}
 	for _, p := range strings.Split(values, ",") {
 		if err := wildcard.Check(p); err != nil {
 			return badRequest(fmt.Sprintf("only: %q: %v", p, err))
 		}
 	}
-	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows}, {"only", only}} {
+	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows},
+		{"only", only}} {
 		if len(p.value) > maxAttributeName {
 			return badRequest(fmt.Sprintf("%s: found %d bytes, expected the name of an attribute", p.name, len(p.value)))
 		}

@@ -62,7 +62,8 @@ func TestConfiguration(t *testing.T) {
 	if id := only["id"]; id != base+"~step;rows=step;only=step=5%2C7%2A" || only["only"] != "step=5,7*" {
 		t.Errorf("found %v, expected only steps 5 and 7*", id)
 	}
-	for _, c := range []struct{ query, spans string }{{"?only=step%3D5", "1"}, {"?only=step%3D%3F", "2"}, {"?only=step%3D6*,7", "1"}} {
+	for _, c := range []struct{ query, spans string }{{"?only=step%3D5", "1"}, {"?only=step%3D%3F", "2"},
+		{"?only=step%3D6*,7", "1"}} {
 		if n := look(waitColored(t, s, api+c.query), "spans"); fmt.Sprint(n) != c.spans {
 			t.Errorf("%s: found %v spans, expected %s", c.query, n, c.spans)
 		}
@@ -73,7 +74,8 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: status %d: %s", what, w.Code, w.Body)
 		}
 	}
-	for _, query := range []string{"?rows=none", "?label=none", "~;rows=none", "~;label=none;rows=step", "?only=none%3D5"} {
+	for _, query := range []string{"?rows=none", "?label=none", "~;rows=none", "~;label=none;rows=step",
+		"?only=none%3D5"} {
 		if w := ask(s, "GET", api+query); w.Code != 404 {
 			t.Errorf("%s: status %d, expected 404", query, w.Code)
 		}

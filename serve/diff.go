@@ -81,7 +81,8 @@ func (p *params) share(name string, most, def float64) float64 {
 
 // differences compares the call paths and regions of a trace with those of another one.
 func (s *Server) differences(e *entry, p *params) func(context.Context) (any, error) {
-	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, diff.DefaultLeast), Change: p.share("change", 1e9, diff.DefaultChange),
+	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, diff.DefaultLeast),
+		Change: p.share("change", 1e9, diff.DefaultChange),
 		Metric: diff.Metric(p.choice("metric", string(diff.Exclusive), string(diff.Inclusive)))}
 	limit := int(p.number("limit", 1, maxDiffRows, defaultDiffRows))
 	sides := s.pieces(e, p)

@@ -125,7 +125,8 @@ func TestDiff(t *testing.T) {
 	}
 	runJSON(t, &times, "diff", "--json", parts[0], parts[1])
 	checkRows(t, "two times", out.Times, times.Regions, "exclusive", true)
-	same(t, "a trace without calls", strings.Contains(out.None, "found no calls of regions and no claims in A, empty.etf"), true)
+	same(t, "a trace without calls",
+		strings.Contains(out.None, "found no calls of regions and no claims in A, empty.etf"), true)
 	checkFlame(t, out.Boxes, inclusive.Paths)
 }
 

@@ -30,7 +30,7 @@ type tree struct {
 	open        openset.Index[uint32] // index of the regions of stack
 	since       int64
 	first, last int64
-	iteration   int32 // number of the current iteration of the loop, or -1 before the first one
+	iteration   int32                // number of the current iteration of the loop, or -1 before the first one
 	claims      *claims.Pairs[frame] // open claims; nil before the first one
 }
 
@@ -43,7 +43,7 @@ const (
 
 // edge identifies a call path by its parent and its last region.
 type edge struct {
-	parent int32 // index of the parent, or -1 for an outermost path
+	parent int32  // index of the parent, or -1 for an outermost path
 	region uint32 // claims of a region have the bit claim
 }
 

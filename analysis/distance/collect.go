@@ -14,8 +14,8 @@ import (
 // Options selects the claims of a trace, their labels, and the objects that they belong to.
 type Options struct {
 	// Labels lists the attributes whose values form the label of a claim. If Labels is empty, the values
-	// of all attributes except By, and except those that a transform has added, form the label. A claim without such attributes has the name of its
-	// activity as label.
+	// of all attributes except By, and except those that a transform has added, form the label. A claim without
+	// such attributes has the name of its activity as label.
 	Labels []string
 	// By is the attribute that names the object of a claim. Claims without it are left out. "" means that all
 	// claims belong to one object.
@@ -115,7 +115,8 @@ func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 		switch {
 		case name == p.opt.By && !found:
 			object, found = values[i].String(), true
-		case len(p.opt.Labels) == 0 && name != p.opt.By && !p.defs.Attributes.At(k).Reserved, slices.Contains(p.opt.Labels, name):
+		case len(p.opt.Labels) == 0 && name != p.opt.By && !p.defs.Attributes.At(k).Reserved,
+			slices.Contains(p.opt.Labels, name):
 			label = append(label, name+"="+values[i].String())
 		}
 	}

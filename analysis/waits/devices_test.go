@@ -120,8 +120,8 @@ func TestDevices(t *testing.T) {
 
 // TestCausesOfDevices checks the costs of waits for a device. The first wait, from 30 to 60: the stream has been idle
 // for 20 and in the kernel for 40, the thread in main: 60, of which the wait is 30: 10 and 20. The second wait, from
-// 80 to 100: since 60 the stream has been idle for 10 and in the kernel for 30: 5 and 15. The critical path stays at the
-// thread, as nothing tells where the kernels come from.
+// 80 to 100: since 60 the stream has been idle for 10 and in the kernel for 30: 5 and 15. The critical path stays at
+// the thread, as nothing tells where the kernels come from.
 func TestCausesOfDevices(t *testing.T) {
 	x := newDeviceTrace(1, false)
 	x.Enter(0, 0, x.Region("main"))

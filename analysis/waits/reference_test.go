@@ -56,7 +56,8 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 		describe(t, &in, e)
 	}
 	// Read the scripts here, so that go test runs the test again when they change.
-	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py", "testdata/reference_onesided.py"} {
+	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py",
+		"testdata/reference_onesided.py"} {
 		if _, err := os.ReadFile(script); err != nil {
 			t.Fatal(err)
 		}

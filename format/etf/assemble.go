@@ -180,7 +180,8 @@ func (a *assembler) pendingOf(loc uint32) *pendingHeap {
 
 // Block returns an empty block for the parser to fill.
 func (a *assembler) Block() linetrace.Block {
-	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{}, attrs: map[string]uint32{}}
+	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{},
+		attrs: map[string]uint32{}}
 }
 
 // Take delivers the events of a block.

@@ -232,8 +232,8 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 			printf(a.err, "%s: found no calls of regions and no claims; nothing can be compared\n", strings.Join(paths, ", "))
 			return nil
 		} else if cmp.Empty(diff.Side(side)) {
-			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions and no claims, expected some; nothing can be compared",
-				strings.Join(paths, ", "))}
+			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions and no claims, expected some; "+
+				"nothing can be compared", strings.Join(paths, ", "))}
 		}
 	}
 	return nil

@@ -141,7 +141,8 @@ var (
 		}}
 	aGroup = definitionKind{"group", "--definitions", func(d *trace.Definitions) int { return d.Groups.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }, nil}
-	anAttribute = definitionKind{"attribute", "--definitions", func(d *trace.Definitions) int { return d.Attributes.Len() },
+	anAttribute = definitionKind{"attribute", "--definitions",
+		func(d *trace.Definitions) int { return d.Attributes.Len() },
 		func(d *trace.Definitions, i uint32) (string, string) { return "", d.Attributes.At(i).Name }, nil}
 	aCommunicator = definitionKind{"communicator", "--definitions",
 		func(d *trace.Definitions) int { return d.Communicator.Len() },

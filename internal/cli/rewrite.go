@@ -77,7 +77,8 @@ func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 	}
 	f.Var(&y.attributes, "attribute", "keep visits of regions, claims and marks whose attribute has one of these values, "+
 		"NAME=VALUE,…; * and ? match anything; given several times: all of the attributes")
-	f.Var(&y.notAttributes, "not-attribute", "leave out visits of regions, claims and marks with these values of an attribute")
+	f.Var(&y.notAttributes, "not-attribute",
+		"leave out visits of regions, claims and marks with these values of an attribute")
 	f.StringVar(&y.minDuration, "min-duration", "",
 		"leave out visits of regions and claims that are shorter: 20us, ticks")
 	f.Var(newInteger(&y.maxDepth, 0, 0, 0), "max-depth",

@@ -16,7 +16,8 @@ type Span struct {
 }
 
 // Band is the part of the capacity of a resource that a claim holds, in 255ths of the capacity: Height of it,
-// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the whole capacity: Height 255 and Offset 0.
+// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the whole capacity: Height
+// 255 and Offset 0.
 type Band struct{ Height, Offset uint8 }
 
 // wholeBand is the band of the whole capacity.

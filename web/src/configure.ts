@@ -98,7 +98,7 @@ export async function configure(app: App, c: Choice, sync: () => void, cancelSav
     cancelSave();
     // with other spans, resources have other lanes, so that a selected span may be at another place
     const otherRows = app.lanes.some((l) => (l.meta.rows ?? "") !== c.rows || (l.meta.only ?? "") !== c.only);
-    location.hash = write({
+    location.hash = writeFragment({
       ...s,
       traces,
       color,

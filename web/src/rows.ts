@@ -334,8 +334,8 @@ function canStack(o: Options, t: TraceMeta["tracks"][number]): boolean {
   return o.scaled && t.kind === "resource" && t.capacity > 0;
 }
 
-/** measure sets the heights and positions of rows, and returns the total height. */
-function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
+/** placeRows sets the heights and positions of rows, and returns the total height. */
+function placeRows(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
   const set = (strip: number, curve: number, lane = strip): number => {
     let y = 0;
     for (const r of rows) {

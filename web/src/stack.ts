@@ -89,10 +89,10 @@ function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: numb
 }
 
 /**
- * stack returns the pieces of all lanes in a box of r.w by r.h pixels, with the first lane at the
- * bottom, or with the claims at their offsets. If a pixel contains several claims of a lane, or is only partly claimed, the height of
- * the lane is the mean. A claim is at least `least` pixels high. Amounts beyond the capacity are
- * cut off at the top.
+ * stack returns the pieces of all lanes in a box of r.w by r.h pixels. The first lane is at the
+ * bottom, or each claim is at its offset. If a pixel contains several claims of a lane, or is only
+ * partly claimed, the height of the lane is the mean. A claim is at least `least` pixels high. The
+ * box cuts off amounts beyond the capacity.
  */
 export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number): Piece[] {
   const last: (Piece | undefined)[] = lanes.map(() => undefined),

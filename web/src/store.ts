@@ -48,7 +48,10 @@ export interface State {
   stripHeight: number;
   /** scaled is set if the height of a claim shows its amount as a share of the capacity of its resource. */
   scaled: boolean;
-  /** offsets is set if claims with offsets are drawn there, and not on each other. It has no effect unless scaled is set. */
+  /**
+   * offsets is set if claims that have an offset are drawn at it, and not on each other. It has no
+   * effect unless scaled is set.
+   */
   offsets: boolean;
   rowFilter: string;
   selection: Selection | null;

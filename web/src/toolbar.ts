@@ -199,7 +199,8 @@ function brand(app: App): HTMLElement {
 function allSpans(app: App, sync: () => void, cancelSave: () => void): HTMLElement | null {
   const c = configuration(app);
   if (c.only === "") return null;
-  return button(`${printable(c.only)} ✕`, "Show all spans again, not only those with these values of the attribute", () => {
+  const title = "Show all spans again, not only those with these values of the attribute";
+  return button(`${printable(c.only)} ✕`, title, () => {
     void configure(app, { ...c, only: "" }, sync, cancelSave);
   });
 }

@@ -76,7 +76,7 @@ export function writeFragment(s: State): string {
   if (s.levels !== initialState.levels) q.set("l", String(s.levels));
   if (!s.scaled) q.set("cs", "0");
   else if (!s.offsets) q.set("cs", "1");
-  if (s.stripHeight !== initial.stripHeight) q.set("sh", String(s.stripHeight));
+  if (s.stripHeight !== initialState.stripHeight) q.set("sh", String(s.stripHeight));
   if (s.rowFilter !== "") q.set("f", s.rowFilter);
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
   const k = s.link ? linkKey(s.link.lane, s.link.link) : null;
@@ -212,8 +212,8 @@ export function readFragment(
   out.order = checked<Order>("o", one("file", "name", "busy"), initialState.order);
   out.orderWindow = checked("ow", parsePair, null);
   out.top = list("y", topOfLane).join(",");
-  out.levels = checked("l", whole(1, 255), initial.levels);
-  out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
+  out.levels = checked("l", whole(1, 255), initialState.levels);
+  out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initialState.stripHeight);
   const heights = checked("cs", one("0", "1"), null);
   out.scaled = heights !== "0";
   out.offsets = heights !== "1";
