@@ -178,8 +178,8 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 		a.Latencies.Histogram = append(a.Latencies.Histogram, bucketFact{ticks(b.From), ticks(b.To), b.Count})
 	}
 	add := func(name, unit string, s usage.Signal, nonzero bool) {
-		counted, _ := s.Figures(nonzero)
-		all, _ := s.Figures(false)
+		counted, _ := s.Statistics(nonzero)
+		all, _ := s.Statistics(false)
 		a.Signals = append(a.Signals, signalFact{Name: name, Unit: unit, Mean: finite(counted.Mean),
 			Min: finite(counted.Min), Max: finite(counted.Max), Low: finite(all.Min), High: finite(all.Max), pieces: s})
 	}

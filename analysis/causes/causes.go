@@ -34,18 +34,20 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window limits the result to the time of waits in it, and the costs in proportion. Find reads the
-	// trace to its end, and on until it knows these waits. Nil means the whole trace.
+	// Window limits the result to waits in it. If it cuts a wait, the costs are reduced in proportion.
+	// Find reads the trace to the end of the window, and on until it knows these waits. Nil means the
+	// whole trace.
 	Window *trace.Window
-	// Locations reports whether the waits of a location count. Nil means that the waits of all
-	// locations count.
+	// Locations returns whether the waits of a location count. If it is nil, the waits of all locations
+	// count.
 	Locations func(location uint32) bool
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
+	// separately.
 	Rows *trace.Rows
 }
 
-// Result is the result of the analysis. Times are in ticks. Costs are ticks that can have a
-// fraction.
+// Result is the result of the analysis. Times are in ticks. Costs are in ticks, too, and may have
+// fractions.
 type Result struct {
 	// Patterns holds the patterns with waits, in the order of package waits.
 	Patterns []Pattern `json:"patterns"`
@@ -58,8 +60,8 @@ type Result struct {
 type Pattern struct {
 	Pattern string      `json:"pattern"`
 	Waiting trace.Ticks `json:"waiting"`
-	// Direct is the part of Waiting that the work of the late locations caused, and Indirect the
-	// part that their own waits caused.
+	// Direct is the part of Waiting that the work of the late locations has caused. Indirect is the
+	// part that their own waits have caused.
 	Direct   float64 `json:"direct"`
 	Indirect float64 `json:"indirect"`
 	// ShortTerm and LongTerm are the sums of the fields of Costs. Together they equal Waiting.
@@ -75,7 +77,8 @@ type Cost struct {
 	Location     uint32   `json:"location"` // index into Definitions.Locations
 	LocationName string   `json:"locationName"`
 	ShortTerm    float64  `json:"shortTerm"` // for locations that waited for this location
-	// LongTerm is for locations that waited for a location that waited because of this one.
+	// LongTerm is the cost for locations that waited for another one, which waited because of this
+	// location.
 	LongTerm float64 `json:"longTerm"`
 	// Number is the index of the path in Log.Paths of the history.
 	Number uint32 `json:"-"`
@@ -91,7 +94,7 @@ type costs struct {
 	sums             map[key]*Cost
 }
 
-// share is the part of a later wait's cost, in ticks, for which a wait of the late location is
+// share is a part of the cost of a later wait, in ticks, for which a wait of the late location is
 // responsible. The pattern is that of the later wait.
 type share struct {
 	pattern waitstate.Pattern
@@ -109,20 +112,20 @@ type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	// carried holds the costs of later waits that waits pass on.
+	// carried holds, for each wait, the shares of the costs of later waits that it passes on.
 	carried map[waitID][]share
 	free    [][]share // unused lists of shares
-	// far holds the costs that waits pass on if their call lies in a long interval: by pattern and
-	// location, for each block of fewCalls calls the cost per tick of their waits.
+	// far holds the costs that waits pass on to calls in a long interval. By pattern and location, it
+	// has the cost per tick of wait for each block of fewCalls calls.
 	far [waitstate.Patterns][]ranges
-	// waiting and late are the intervals of the two locations of the current wait.
+	// waiting and late are the intervals of the two locations in the current wait.
 	waiting interval
 	late    interval
-	passed  interval // empty, for interval.leaveOut
+	passed  interval // scratch for interval.leaveOut; empty between calls
 }
 
-// Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or an error of
-// the scan, of the temporary file, or of the context.
+// Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or comes from the
+// scan, the temporary file or the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window})
 	if err != nil {
@@ -132,8 +135,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return FromHistory(ctx, h, opt)
 }
 
-// FromHistory finds the causes of the waits of a history. The error is that of a temporary file, or
-// of the context.
+// FromHistory finds the causes of the waits of a history. The error comes from a temporary file, or
+// from the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	f := &finder{h: h, opt: opt, carried: map[waitID][]share{}}
 	f.waiting.init(h)
@@ -162,11 +165,11 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 // paths and earlier waits.
 func (f *finder) follow(w *history.Wait, id waitID) {
 	if w.Pattern == waitstate.Reduction {
-		return // the same wait is also in the history as EarlyReduce
+		return // the history also has this wait as EarlyReduce
 	}
 	f.addFar(w, id)
 	carried := f.carried[id]
-	counted := int64(0) // the length that counts
+	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
 		counted = f.opt.Window.Clip(w.Begin+w.Length) - f.opt.Window.Clip(w.Begin)
 	}
@@ -179,7 +182,7 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	if w.Pattern.Released() {
 		f.late.addInside(w.Cause, w.CauseTime)
 	}
-	// Sum the time that the late location spent in each path in excess of the waiting location.
+	// Add up the time by which the late location spent more in each path than the waiting location.
 	excess, own := 0.0, float64(f.late.waited)
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
@@ -187,7 +190,7 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		}
 	}
 	total := excess + own
-	// Waits that Backward has visited cannot carry a cost any more.
+	// Backward has already visited later waits, so they cannot carry costs any more.
 	passed := float64(f.late.leaveOut(w.Place, &f.passed))
 	opened := synclog.NoPath
 	if o.B >= 0 {
@@ -209,7 +212,9 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		k.indirect += part * own
 		f.spread(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.passOn(w.Pattern, part)
-		if rest > 0 { // the two left their last synchronisation at different times, or passed is set
+		// some time is left if the two locations left their last synchronisation at different times, or
+		// if passed is set
+		if rest > 0 {
 			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
 		}
 	}
@@ -233,7 +238,8 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	f.late.clear()
 }
 
-// spread calls add for each path with an excess, with cost part times the excess.
+// spread calls add for each path in which the late location spent more time. The cost is part times the
+// excess.
 func (f *finder) spread(w *history.Wait, part float64, add func(path uint32, cost float64)) {
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
@@ -242,8 +248,8 @@ func (f *finder) spread(w *history.Wait, part float64, add func(path uint32, cos
 	}
 }
 
-// passOn adds to each wait of the late location, as a share of pattern p, part times the wait's
-// length.
+// passOn adds a share of the cost of pattern p to each wait of the late location: part times the length
+// of the wait.
 func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	x := &f.late
 	if x.lock >= 0 {
@@ -265,8 +271,8 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	f.passOnCalls(last*fewCalls, x.to, p, part)
 }
 
-// passOnCalls adds a share to each wait of the late location's calls [from, to): part times the
-// wait's length.
+// passOnCalls adds a share to each wait in the calls [from, to) of the late location: part times the
+// length of the wait.
 func (f *finder) passOnCalls(from, to int32, p waitstate.Pattern, part float64) {
 	l := f.h.Locations[f.late.location]
 	for n := from; n < to; n++ {
@@ -292,10 +298,10 @@ func (f *finder) addShare(id waitID, p waitstate.Pattern, cost float64) {
 	f.carried[id] = append(list, share{p, cost})
 }
 
-// rounding is the greatest cost per tick of a wait that is regarded as a rounding error.
+// rounding is the greatest cost per tick of a wait that counts as a rounding error.
 const rounding = 1e-9
 
-// addFar adds the shares of a wait that are stored for long intervals.
+// addFar adds the shares of a wait that far stores for long intervals.
 func (f *finder) addFar(w *history.Wait, id waitID) {
 	for p, list := range f.far {
 		if list != nil && list[w.Place.Location] != nil {
@@ -306,7 +312,7 @@ func (f *finder) addFar(w *history.Wait, id waitID) {
 	}
 }
 
-// cost returns the cost of a path at a location, which it creates if needed.
+// cost returns the cost of a path at a location, which it creates if necessary.
 func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
 	k := &f.patterns[p]
 	if k.sums == nil {
@@ -335,7 +341,8 @@ func (f *finder) result() *Result {
 		for at := range k.sums {
 			keys = append(keys, at)
 		}
-		slices.SortFunc(keys, func(a, b key) int { // the order of adding floats must not depend on that of the map
+		// maps have a random order, which must not affect the sums of floating-point numbers
+		slices.SortFunc(keys, func(a, b key) int {
 			return cmp.Or(cmp.Compare(k.sums[b].ShortTerm+k.sums[b].LongTerm, k.sums[a].ShortTerm+k.sums[a].LongTerm),
 				cmp.Compare(a.location, b.location), cmp.Compare(a.path, b.path))
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// IdleTime is the time that the other threads of a process have no work, because its first thread works
-// alone in a call path.
+// IdleTime is the time during which the other threads of a process have no work, because its first
+// thread works alone in a call path.
 type IdleTime struct {
 	Path         []string `json:"path"`     // outermost region first; empty for time outside of all regions
 	Location     uint32   `json:"location"` // the first thread, as index into Definitions.Locations
@@ -21,8 +21,8 @@ type IdleTime struct {
 }
 
 // idleTimes returns the times in which the threads of processes are idle. The first thread of a process
-// works alone from its start, or from its latest barrier in a team, until it starts threads, or to its
-// end. The error is that of a temporary file, or of the context.
+// works alone from its start, or from its last barrier in a team, until it starts threads or ends. The
+// error comes from a temporary file, or from the context.
 func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 	sums := map[key]trace.Ticks{}
 	d := f.h.Log.Defs

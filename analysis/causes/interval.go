@@ -8,18 +8,18 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// interval sums the times, in ticks, that a location spent in each path between two calls, without
+// interval adds up the time that a location spent in each path between two calls, in ticks and without
 // waits.
 type interval struct {
 	h        *history.History
-	times    []int64  // by path plus 1; 0 outside of all regions
-	paths    []uint32 // indices of times whose values were added to
-	added    []bool   // by index of times: the index is in paths
+	times    []int64  // by path plus 1; element 0 is the time outside of all regions
+	paths    []uint32 // indexes of the elements of times that are not 0
+	added    []bool   // by index of times: whether paths contains the index
 	location uint32
-	from, to int32   // the calls [from, to) lie entirely in the interval
-	lock     int32   // call that lies in the interval up to the release of a lock, or -1
+	from, to int32   // the calls [from, to) lie completely in the interval
+	lock     int32   // a call that belongs to the interval up to its release of a lock, or -1
 	waited   int64   // sum of the waits in the interval
-	blocks   []*tree // by location: sums of calls; nil until they are needed
+	blocks   []*tree // by location: sums over calls; nil until needed
 }
 
 // init prepares an empty interval.
@@ -56,7 +56,7 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
 	x.location, x.from, x.to, x.lock = to.Location, from+1, to.Number, -1
-	// Calls that end after last begins contain it.
+	// Calls that end after the begin of call last contain it.
 	if to.Number > x.from && l.Call(to.Number-1).Leave > last.Enter {
 		x.to = min(max(x.from, l.FirstAfter(last.Enter)), to.Number)
 	}
@@ -68,7 +68,7 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	}
 }
 
-// fewCalls is the number of calls whose sums a block at the lowest level holds.
+// fewCalls is the number of calls that a block of the lowest level covers.
 const fewCalls = 64
 
 // addCalls adds the times in the calls [from, to), and before each of them.
@@ -93,7 +93,7 @@ func (x *interval) addCalls(l *history.Location, from, to int32) {
 	}
 }
 
-// addInside adds the times in a call until it released a lock.
+// addInside adds the times in a call up to its release of a lock.
 func (x *interval) addInside(at waitstate.Place, released int64) {
 	l := x.h.Locations[at.Location]
 	c := l.Call(at.Number)
@@ -103,10 +103,10 @@ func (x *interval) addInside(at waitstate.Place, released int64) {
 	x.lock = at.Number
 }
 
-// leaveOut leaves the calls that [history.History.Backward] visits before call p, or with it, out of the
-// calls that the interval has. passed is an empty interval for its use. leaveOut returns the sum of the
-// waits in these calls. There are none unless calls contradict causality, or locks are released in calls
-// that end later than p.
+// leaveOut removes from the interval the calls that [history.History.Backward] visits before call p,
+// and call p. passed is an empty interval that it uses as scratch. It returns the sum of the waits in
+// these calls. There are such calls only if calls contradict causality, or if locks are released in
+// calls that end later than p.
 func (x *interval) leaveOut(p waitstate.Place, passed *interval) (waited int64) {
 	l, t := x.h.Locations[x.location], x.h.At(p).Leave
 	visited := func(n int32) bool {
@@ -162,8 +162,8 @@ type block struct {
 	waited int64
 }
 
-// tree holds blocks of fewCalls calls at level 0, of twice as many at level 1, and so on. So it finds
-// the sums of any number of consecutive calls in few steps.
+// tree holds blocks of fewCalls calls at level 0, blocks of twice as many calls at level 1, and so on.
+// With it, the sums over any number of consecutive calls need few steps.
 type tree struct{ levels [][]block }
 
 // newTree returns the tree of a location's calls.
@@ -200,7 +200,7 @@ func newTree(h *history.History, l *history.Location) *tree {
 	return t
 }
 
-// visit calls f with blocks, of any level, that together cover the blocks [from, to) of level 0.
+// visit calls f with blocks of any level that together cover the blocks [from, to) of level 0.
 func (t *tree) visit(from, to int32, f func(*block)) {
 	for level := 0; from < to; level++ {
 		if from&1 == 1 {
@@ -215,8 +215,8 @@ func (t *tree) visit(from, to int32, f func(*block)) {
 	}
 }
 
-// ranges holds a number for each block of fewCalls calls, with fast addition to a range of blocks: a
-// Fenwick tree of their differences.
+// ranges holds a number for each block of fewCalls calls. It is a Fenwick tree of the differences
+// between successive numbers, so that adding to a range of blocks is fast.
 type ranges []float64
 
 // add adds x to the numbers of the blocks [from, to).

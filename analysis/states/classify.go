@@ -11,19 +11,19 @@ type State uint8
 
 // The states. A processor is in exactly one of them at a time.
 const (
-	// Default is no state: it selects the state that [Options] documents.
+	// Default is not a state. It selects the state that the documentation of [Options] states.
 	Default State = iota
-	// Busy is all time in none of the other states.
+	// Busy is all time that belongs to none of the other states.
 	Busy
 	// Overhead is work in the communication subsystem, without waits.
 	Overhead
-	// Idle is waiting for a message that has not arrived, and the time before a processor starts
-	// and after it finishes.
+	// Idle is the time of waiting for a message that has not arrived, and the time before a processor
+	// starts and after it finishes.
 	Idle
-	// Gap is time in which nothing was recorded, such as from an entry to an exit of PICL's full
+	// Gap is time in which nothing was recorded, for example from an entry to an exit of PICL's full
 	// buffers.
 	Gap
-	// outside is time outside of the visits of wanted regions. It is in no result.
+	// outside is time outside of the visits of wanted regions. Results do not include it.
 	outside
 )
 
@@ -56,18 +56,18 @@ type Options struct {
 	// trace does not record how long they waited. PICL has separate event types for waiting, so
 	// that Wait has no effect.
 	Wait State
-	// Waits, if it is not nil, has times in which processors are idle whatever regions are open. It
-	// has no effect with Changes, and in traces that mark when tracing is on.
+	// Waits holds times in which processors are idle whatever regions are open. It may be nil. It has
+	// no effect with Changes, nor in traces that mark when tracing is on.
 	Waits *Waits
-	// Classify, if it is not nil, returns the state inside a region. The rules above apply if it
-	// returns Default.
+	// Classify returns the state inside a region. If it is nil or returns Default, the rules above
+	// apply.
 	Classify func(r *trace.Region) State
-	// Regions limits the times of a processor to those in visits of regions for which it returns true, at one of its
-	// locations. Nil means all times. It must not be combined with Series.
+	// Regions limits the times of a processor to those in visits of regions for which it returns true,
+	// at one of its locations. Nil means all times. It must not be used together with Series.
 	Regions func(region uint32) bool
-	// Changes keeps each change of a state in memory, 24 bytes each. Then batches can come in any
-	// order of locations, and parts that processed different processors can be merged. Without it,
-	// memory is bounded, and batches must come in global time order.
+	// Changes keeps each change of a state in memory, with 24 bytes for each. With it, batches of the
+	// locations may come in any order, and parts that have handled different processors can be merged.
+	// Without it, memory is bounded, and batches must come in global time order.
 	Changes bool
 	// Series requests the shares of the states over time in a window. Nil requests none.
 	Series *Columns

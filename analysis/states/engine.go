@@ -8,15 +8,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// engine follows the states of the processors in time order.
+// engine follows the states of the processors in the order of time.
 //
-// A processor that has no more events is idle from its last event on, but which event is the last
-// one is unknown until the end of the trace. So the times for each number of busy processors are
-// not summed over the whole trace, but in sections. The working processors form a list in the order
-// of their latest event. Each of them holds the times from its latest event to that of the next one
-// in the list. When an event of a processor comes, the previous one in the list gets its times, and
-// it moves to the end. At the end of the trace, the list shows which times have one idle processor
-// more. It is at most as long as the number of processors.
+// A processor that has no more events is idle from its last event on, but only the end of the trace
+// shows which event is the last one. Therefore the times for each number of busy processors are not
+// added up over the whole trace, but in sections. The working processors form a list in the order of
+// their last event so far. Each holds the times from that event to the last event of the next processor
+// in the list. When an event of a processor comes, its times go to the processor before it in the list,
+// and it moves to the end. At the end of the trace, the list determines which times have one more idle
+// processor. The list is at most as long as the number of processors.
 type engine struct {
 	now, start int64
 	any        bool
@@ -24,11 +24,11 @@ type engine struct {
 	byNumber   map[int64]int32
 	places     map[uint32]*locationState
 	at         [outside + 1]int64 // number of processors in each state
-	// settled holds the times before the latest event of all working processors, by number of busy
-	// ones and by number of those in overhead.
+	// settled holds the times before the last events of all working processors, by number of busy
+	// processors and by number of those in overhead.
 	settled [2]histogram
-	// working holds the same times, by number of processors that are busy, in overhead or in a gap, or if only time in
-	// wanted regions counts, by number of idle ones.
+	// working holds the same times, by number of processors that are busy, in overhead or in a gap. If
+	// only time in wanted regions counts, it holds them by number of idle processors.
 	working     histogram
 	first, last int32 // first and last processor of the list
 	orphans     int64
@@ -37,7 +37,7 @@ type engine struct {
 	limited     bool          // only time in visits of wanted regions counts
 }
 
-// histogram holds at index k the time, in ticks, in which k processors were in a state.
+// histogram holds, at index k, the time in ticks during which k processors were in a state.
 type histogram []int64
 
 func (h *histogram) add(k, ticks int64) {
@@ -51,10 +51,10 @@ func (h *histogram) add(k, ticks int64) {
 type processor struct {
 	number int64
 	state  State
-	since  int64 // time in the current state is counted up to this time
+	since  int64 // the time in the current state has been counted up to this time
 	ticks  [outside + 1]int64
 	open   [outside + 1]int64 // number of open regions by state
-	alive  int64              // number of its locations that have started and not finished
+	alive  int64              // number of its locations that have started and have not finished
 	gaps   int64              // number of its locations in a gap
 	inside int64              // number of open visits of wanted regions
 	// prev and next are its neighbours in the list, valid if listed is set.
@@ -65,9 +65,9 @@ type processor struct {
 	packed     int     // len(times) after the last call of pack
 }
 
-// share is a time in ticks in which the given numbers of processors were busy, in overhead, and in a
-// gap. If only time in wanted regions counts, rest is the number of idle ones instead: then all others are
-// outside.
+// share is a time in ticks during which the given numbers of processors were busy, in overhead, and in
+// a gap. If only time in wanted regions counts, rest is the number of idle processors instead; all
+// others are outside.
 type share struct {
 	busy, overhead, rest int32
 	ticks                int64
@@ -76,18 +76,18 @@ type share struct {
 // locationState is the state of a location of a processor.
 type locationState struct {
 	processor int32
-	open      []uint32              // open regions, in the order of their enters
-	among     openset.Index[uint32] // index of open
+	open      []uint32              // the open regions, in the order of their enters
+	among     openset.Index[uint32] // finds regions in open
 	// brackets is the number of open tracing regions.
 	brackets int
 	latest   int64 // time of the latest change
-	entered  bool  // an entry of tracing has come
+	entered  bool  // there has been an entry of tracing
 	alive    bool
 	gap      bool
 }
 
-// take advances the time to a change of a location of processor number, and applies it. Class x is
-// that of its region.
+// take advances the time to a change at a location of processor number, and applies the change. x is
+// the class of its region.
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
@@ -95,7 +95,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	pl := e.places[c.location]
 	if pl != nil && pl.entered && !pl.alive && e.processors[pl.processor].alive == 0 && (c.kind != enter || !x.bracket) {
-		e.change(pl, c, x) // the time after the end of tracing does not count
+		e.change(pl, c, x) // time after the end of tracing does not count
 		return
 	}
 	if c.time > e.now {
@@ -194,7 +194,7 @@ func (p *processor) setAlive(pl *locationState, alive bool) {
 	}
 }
 
-// resting returns the state of a processor before its first event and after its last one.
+// resting returns the state of a processor before its first event and after its last event.
 func (e *engine) resting() State {
 	if e.limited {
 		return outside
@@ -202,7 +202,7 @@ func (e *engine) resting() State {
 	return Idle
 }
 
-// rest returns the state that the field rest of shares counts.
+// rest returns the state for which the field rest of shares counts processors.
 func (e *engine) rest() State {
 	if e.limited {
 		return Idle
@@ -239,7 +239,7 @@ func (e *engine) advance(t int64) {
 	e.now = t
 }
 
-// settle counts a time that no later event can change.
+// settle counts time that no later event can change.
 func (e *engine) settle(s share) {
 	e.settled[0].add(int64(s.busy), s.ticks)
 	e.settled[1].add(int64(s.overhead), s.ticks)
@@ -250,7 +250,8 @@ func (e *engine) settle(s share) {
 	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.rest), s.ticks)
 }
 
-// pack joins equal shares if there are at least 64, and twice as many as after its last call.
+// pack joins equal shares. It does so only if there are at least 64 of them, and twice as many as after
+// its last call.
 func (p *processor) pack() {
 	if len(p.times) < 64 || len(p.times) < 2*p.packed {
 		return
@@ -271,7 +272,7 @@ func (p *processor) pack() {
 	p.packed = n + 1
 }
 
-// unlist removes a processor from the list, and gives its times to the previous one in it.
+// unlist removes a processor from the list, and adds its times to those of the processor before it.
 func (e *engine) unlist(i int32) {
 	p := &e.processors[i]
 	if !p.listed {
@@ -332,7 +333,7 @@ func (e *engine) result() *Result {
 	for _, pl := range e.places {
 		for i := range pl.open {
 			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
-				break // the regions continue after the window
+				break // the regions go on after the window
 			}
 			if !pl.among.Gap(i) {
 				r.Unclosed++
@@ -350,8 +351,8 @@ func (e *engine) result() *Result {
 		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
 		working: slices.Clone(e.working),
 	}
-	// The listed processors can have had their last event. If so, each of them is idle, or outside, from that
-	// event on, and no longer in its state.
+	// The listed processors may have had their last event. If so, each of them is idle, or outside,
+	// from that event on, instead of being in its state.
 	var ended [outside + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]

@@ -7,16 +7,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// entrance holds back the changes of a location until its entry of tracing (PICL's -901). Changes
-// before that entry lie outside of the traced time. Whether a location has such an entry is unknown
-// until the end of the trace.
+// entrance holds back the changes of a location until its entry of tracing (PICL's -901), because
+// changes before that entry lie outside of the traced time. Only the end of the trace shows that a
+// location has no such entry.
 type entrance struct {
-	entered []bool              // by location: it has had its entry of tracing
+	entered []bool              // by location: whether it has had its entry of tracing
 	held    map[uint32][]change // by location: changes before its entry
 	queue   []change            // changes of all other locations
 	// size is the number of changes in held and queue.
 	size    int
-	settled bool // no changes are held back any longer
+	settled bool // changes are no longer held back
 }
 
 // maxHeld is the greatest number of changes that are held back. If there are more, locations
@@ -28,8 +28,8 @@ func (e *entrance) passes(location uint32) bool {
 	return len(e.held) == 0 && (e.settled || int(location) < len(e.entered) && e.entered[location])
 }
 
-// take processes a change for which passes is false. Changes must come in time order; entry is set
-// if this one is an entry of tracing. It returns the changes that can be applied now.
+// take handles a change for which passes is false. Changes must come in the order of time. entry is set
+// for an entry of tracing. take returns the changes that can now be applied.
 func (e *entrance) take(c change, entry bool) (ready []change) {
 	for int(c.location) >= len(e.entered) {
 		e.entered = append(e.entered, false)
@@ -53,8 +53,8 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 	return nil
 }
 
-// hold keeps a change of a location without an entry so far. Of consecutive changes of kind sign it
-// keeps the first and the last.
+// hold keeps a change of a location that has had no entry so far. Of consecutive changes of kind sign,
+// it keeps the first and the last one.
 func (e *entrance) hold(c change) {
 	if e.held == nil {
 		e.held = map[uint32][]change{}
@@ -68,8 +68,8 @@ func (e *entrance) hold(c change) {
 	e.size++
 }
 
-// atEntry returns the enters and leaves among the changes before an entry of tracing, all with the
-// time of the entry, at which they take effect.
+// atEntry returns the enters and leaves among the changes before an entry of tracing. Their time is
+// that of the entry, because they take effect there.
 func atEntry(l []change, entry int64) []change {
 	l = slices.DeleteFunc(l, func(c change) bool { return c.kind != enter && c.kind != leave })
 	for i := range l {
@@ -78,7 +78,8 @@ func atEntry(l []change, entry int64) []change {
 	return l
 }
 
-// settle returns all changes that are held back, in time order, and ends holding back.
+// settle returns all changes that are held back, in the order of time. From then on, none are held
+// back.
 func (e *entrance) settle() []change {
 	all := e.queue
 	if len(e.held) > 0 {
@@ -92,7 +93,7 @@ func (e *entrance) settle() []change {
 	return all
 }
 
-// entries returns for each location with an entry of tracing the time of the first one.
+// entries returns the time of the first entry of tracing for each location that has one.
 func (p *Part) entries() map[uint32]int64 {
 	m := map[uint32]int64{}
 	for _, c := range p.changes {

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Read returns a part that has the events of a trace up to the end of the window of the options, and of
-// each location one later event if there is one. Without a window, or if the trace has tracing regions,
-// the part has all events.
+// Read returns a part that has handled the events of a trace up to the end of the window of the
+// options, and one later event of each location that has one. Without a window, or if the trace has
+// tracing regions, it has handled all events.
 func Read(ctx context.Context, events format.Events, opt Options) (*Part, error) {
 	d := events.Defs()
 	p := New(d, opt)
@@ -25,7 +25,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Part, error)
 	return p, err
 }
 
-// readLater adds the processors that have events only after a time. They are idle until then.
+// readLater adds the processors that have events only after a time. They are idle up to that time.
 func (p *Part) readLater(ctx context.Context, events format.Events, from int64) error {
 	missing := map[uint32]bool{}
 	for i := range p.defs.Locations.Len() {

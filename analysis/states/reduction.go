@@ -5,12 +5,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reduction returns the reduction of a trace to the events that a part with these options needs. In
-// global time order, the result from these events equals that from all events.
+// Reduction returns the reduction of a trace to the events that a part with these options needs. If
+// they come in global time order, the result equals that of all events.
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 	return format.Reduction{Ends: counts, New: func() format.Reducer {
 		p := New(d, opt)
-		gapped := map[uint32]bool{} // locations whose latest event begins a gap
+		gapped := map[uint32]bool{} // locations whose last event begins a gap
 		return func(b *trace.Batch, rows []int32) []int32 {
 			for i, k := range b.Kind {
 				change := (k == trace.Enter || k == trace.Leave) && p.class(b.Ref[i]).changes()

@@ -2,7 +2,7 @@ package states
 
 import "github.com/weft-trace/weft/trace"
 
-// Columns is a window that is divided into a number of columns of equal length.
+// Columns is a window divided into columns of equal length.
 type Columns struct {
 	trace.Window
 	Columns int
@@ -11,21 +11,22 @@ type Columns struct {
 // clippedLength returns how many ticks of the time [a, b) lie in w, or b − a if w is nil.
 func clippedLength(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
-// Series holds for each column of a window the mean share, from 0 to 1, of the processors in each
-// state. The three shares add up to 1, to less if there are gaps, and to 0 outside of the trace.
+// Series holds, for each column of a window, the mean share of the processors in each state, from 0 to
+// 1. The three shares add up to 1. If there are gaps, they add up to less, and to 0 outside of the
+// trace.
 type Series struct {
 	Busy     []float64 `json:"busy"`
 	Overhead []float64 `json:"overhead"`
 	Idle     []float64 `json:"idle"`
 }
 
-// Times sums the times of processors in each state by column of a window. Adding an interval takes
+// Times adds up the times of processors in each state, by column of a window. To add an interval takes
 // the same time for any number of columns.
 type Times struct {
 	w    Columns
-	part [Gap + 1][]float64 // by state: ticks in columns that intervals cover partly
-	// whole has, by state, the number of intervals that cover a column entirely, minus that of the
-	// previous column.
+	part [Gap + 1][]float64 // by state: ticks in columns that an interval covers partly
+	// whole holds, by state, the number of intervals that cover a column completely, minus that of the
+	// column before it.
 	whole [Gap + 1][]float64
 }
 
@@ -41,10 +42,10 @@ func NewTimes(w Columns) *Times {
 // Add adds the interval [a, b), in ticks, in which a processor was in state s.
 func (x *Times) Add(s State, a, b int64) { x.weigh(s, a, b, 1) }
 
-// Remove subtracts the interval [a, b), which must have been added, alone or as a part of others.
+// Remove subtracts the interval [a, b). It must have been added, alone or as a part of other intervals.
 func (x *Times) Remove(s State, a, b int64) { x.weigh(s, a, b, -1) }
 
-// weigh adds the interval [a, b) the given number of times, which can be negative.
+// weigh adds the interval [a, b) n times. n may be negative.
 func (x *Times) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, x.w.From), min(b, x.w.To)
 	if x.w.Columns == 0 || a >= b {
@@ -91,7 +92,7 @@ func (x *Times) Series(processors int) *Series {
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
 
-// Merge adds the times that were summed in o, which must be for the same window.
+// Merge adds the times in o, which must be for the same window.
 func (x *Times) Merge(o *Times) {
 	for s := range x.part {
 		for c, v := range o.part[s] {

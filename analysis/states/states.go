@@ -40,21 +40,21 @@ type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
-	classes   []class         // by region
-	numbers   []int64         // processor number by location, -1 for none
-	met       []bool          // by location: it has had an event
+	classes   []class         // classes of regions
+	numbers   []int64         // by location: number of the processor; -1 if there is none
+	met       []bool          // by location: whether it has had an event
 	gapped    map[uint32]bool // locations in a gap
 	changes   []change        // only with Options.Changes
 	locations map[uint32]span
 	engine    engine
 	any       bool
-	last      int64 // time of the last event; unset with Options.Changes
+	last      int64 // time of the last event; not set with Options.Changes
 	bracketed bool  // the trace marks when tracing is on
 	entrance  entrance
 	waits     []waitChange // begins and ends of waits after the last event
 }
 
-// span is the time from the first to the last event of a location, in ticks.
+// span holds the times of the first and the last event of a location, in ticks.
 type span struct{ first, last int64 }
 
 // change is an event that can change the state of a processor.
@@ -69,13 +69,13 @@ type change struct {
 type changeKind uint8
 
 const (
-	sign  changeKind = iota // an event without a change of state, which shows that the processor is active
+	sign  changeKind = iota // an event that does not change the state, but shows that the processor is active
 	enter                   // a region with a state other than busy is entered
 	leave                   // such a region is left
 	gap                     // nothing was recorded from here to the next event
 )
 
-// class is the effect of a region on the state.
+// class states how a region affects the state.
 type class struct {
 	state   State
 	wanted  bool // the region is one of Options.Regions
@@ -108,8 +108,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
-// Batch processes events, which must come in global time order or, with Options.Changes, in order
-// at each location.
+// Batch handles events. They must come in global time order or, with Options.Changes, in the order of
+// time at each location.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if !counts(k) {
@@ -173,7 +173,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// follow applies changes, which must come in time order.
+// follow applies changes, which must come in the order of time.
 func (p *Part) follow(changes []change) {
 	for _, c := range changes {
 		p.engine.take(c, p.numbers[c.location], p.class(c.region))
@@ -235,8 +235,8 @@ func (p *Part) number(loc uint32) int64 {
 	return int64(loc)
 }
 
-// Merge adds another part of the same trace, which must have processed other locations. Both must
-// have the same options, with Options.Changes set. The other part must not be used afterwards.
+// Merge adds another part of the same trace, which must have handled other locations. Both must have
+// the same options, with Options.Changes. The other part must not be used after that.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Changes != o.opt.Changes {
 		return fmt.Errorf("states: found parts of different traces or options")
@@ -275,10 +275,10 @@ type Result struct {
 	Profile []Level `json:"profile"`
 	// Series is nil unless Options.Series is set.
 	Series *Series `json:"series,omitempty"`
-	// Unclosed is the number of enters without a leave, of regions that mean overhead or idle, of
-	// tracing, or of Options.Regions. It does not count those of locations that have an event after the window.
+	// Unclosed is the number of enters without a leave. It counts regions that mean overhead or idle,
+	// tracing, and Options.Regions. It leaves out locations that have an event after the window.
 	Unclosed int64 `json:"unclosed"`
-	// Orphans is the number of leaves of such regions without an enter, in the window.
+	// Orphans is the number of leaves without an enter in the window, for the same regions.
 	Orphans int64 `json:"orphans"`
 }
 
@@ -306,7 +306,7 @@ type Level struct {
 	Idle     int64 `json:"idle"`
 }
 
-// Result returns the states up to the last event. The part can process further events.
+// Result returns the states up to the last event. The part can handle further events after that.
 func (p *Part) Result() *Result {
 	e := &p.engine
 	if p.opt.Changes {
@@ -334,7 +334,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// replay returns an engine to which all changes were applied in global time order.
+// replay returns an engine after applying all changes in global time order.
 func (p *Part) replay() *engine {
 	all := make([]change, 0, len(p.changes)+2*len(p.locations))
 	entries := p.entries()

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Waits holds the times in which locations wait for others in calls, for [Options].Waits.
+// Waits holds the times in which locations wait for others in calls. It is for Options.Waits.
 type Waits struct {
 	changes []waitChange // in order of time
 }
@@ -24,10 +24,10 @@ type waitChange struct {
 }
 
 // FindWaits returns the times in which the locations of a trace wait for others
-// (docs/analyses/waits.md), for the states in a window. A nil window means the whole trace. The time
-// in a collective operation after all members have begun is no wait. FindWaits uses 32 bytes per
-// wait, and the memory of a log of calls. The error is that of the scan, of the temporary file, or of
-// the context.
+// (docs/analyses/waits.md). It serves the states in a window; a nil window means the whole trace. The
+// time in a collective operation after all members have begun does not count as a wait. FindWaits uses
+// 32 bytes per wait, and the memory of a log of calls. The error comes from the scan, the temporary
+// file or the context.
 func FindWaits(ctx context.Context, events format.Events, window *trace.Window) (*Waits, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})
 	if err != nil {
@@ -45,7 +45,7 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 	return w, err
 }
 
-// waitRegion is the index of a region that is open while a location waits.
+// waitRegion is the index of an artificial region that is open while a location waits.
 const waitRegion = trace.NoRef - 1
 
 // waitsUpTo applies the begins and ends of waits up to time t.

@@ -13,25 +13,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The limits of a [Miner].
+// Limits of a [Miner].
 const (
-	MaxNames  = 256     // names of events, starts and ends that are compared
+	MaxNames  = 256     // number of names of events, starts and ends that are compared
 	MaxValues = 10000   // range of the values of [Options.By]
-	maxPairs  = 8 << 20 // pairs of names, added up over objects
+	maxPairs  = 8 << 20 // number of pairs of names, added up over objects
 )
 
-// LimitError reports that a trace has more than a [Miner] can hold.
+// LimitError reports that a trace exceeds a limit of a [Miner].
 type LimitError struct{ text string }
 
 // Error returns what was found, and what was expected.
 func (e *LimitError) Error() string { return e.text }
 
-// Event says which states of a claim or call a [Name] stands for.
+// Event states which states of a claim or call a [Name] stands for.
 type Event uint8
 
 // The events of a name.
 const (
-	Plain Event = iota // an event that is neither start nor end
+	Plain Event = iota // an event that is neither a start nor an end
 	Start              // the begin of a claim or call
 	End                // the end of a claim or call
 )
@@ -44,8 +44,8 @@ type Name struct {
 
 // Options are the settings of [Miner.Add].
 type Options struct {
-	// Window selects the events in it. Nil selects all. Claims that began before the window count only with
-	// their ends.
+	// Window selects the events in it. Nil selects all events. If a claim began before the window, only
+	// its end counts.
 	Window *trace.Window
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
@@ -53,11 +53,11 @@ type Options struct {
 
 // Miner collects the delays and orders of events that it observes in traces.
 type Miner struct {
-	// By is the attribute that identifies objects, or "". Events with the same value belong to one object.
-	// By must not change after a trace was added.
+	// By is the attribute that identifies objects, or "". Events with the same value belong to one
+	// object. By must not change after a trace has been added.
 	By string
-	// From and To are the least and the greatest value of By that is a whole number, if there is any. Other
-	// counts the values that are not whole numbers.
+	// From and To are the least and the greatest whole number among the values of By, if there is any.
+	// Other is the number of values that are not whole numbers.
 	From, To int64
 	Any      bool
 	Other    int
@@ -66,16 +66,16 @@ type Miner struct {
 
 	names   map[Name]int32 // -1 for a name that is left out
 	symbols []symbol
-	pairs   [][]pair // by both names
+	pairs   [][]pair // by both names of the pair
 	claims  map[string]bool
-	values  map[string]bool // of By: whether it is a whole number
+	values  map[string]bool // for each value of By: whether it is a whole number
 }
 
 // symbol holds the sums over the events with a name. Times are in seconds.
 type symbol struct {
 	Name
 	count   int64
-	objects int64 // of all traces
+	objects int64 // number of objects in all traces
 	gaps    delays
 }
 
@@ -87,13 +87,13 @@ type delays struct {
 	sum      float64
 }
 
-// pair holds the sums over the events of two names A and B within objects.
+// pair holds the sums over the events of two names, A and B, within objects.
 type pair struct {
-	delays             // from each A to the first B, at its state or later
-	undecided int64    // number of A without a later B
-	wait      *big.Rat // from the first of these to the end of the trace, the greatest
-	answers   int64    // number of these B
-	ordered   int64    // number of objects in which the first B is not before the first A
+	delays             // delays from each A to the first B at the same state or later
+	undecided int64    // number of A without a B after it
+	wait      *big.Rat // the greatest time from the first of these A to the end of the trace
+	answers   int64    // number of B that are the first one after an A
+	ordered   int64    // number of objects in which no B comes before the first A
 }
 
 // NewMiner returns a miner for events whose attribute by has the same value, or for all events if by is "".
@@ -129,7 +129,7 @@ func (m *Miner) symbol(n Name) int32 {
 	switch {
 	case n.Name == "":
 		i = -1
-	case i >= MaxNames || strings.Contains(n.Name, "\n"): // a specification cannot write a line break
+	case i >= MaxNames || strings.Contains(n.Name, "\n"): // a specification cannot contain a line break
 		m.LeftOut++
 		i = -1
 	default:
@@ -139,7 +139,7 @@ func (m *Miner) symbol(n Name) int32 {
 	return i
 }
 
-// whole reports whether a value of By is a whole number in the form that a specification uses.
+// whole reports whether a value of By is a whole number in the form that specifications use.
 func (m *Miner) whole(value string) (bool, error) {
 	if ok, known := m.values[value]; known {
 		return ok, nil
@@ -173,15 +173,15 @@ type part struct {
 	defs    *trace.Definitions
 	window  *trace.Window
 	objects map[string]*object
-	held    int // pairs of names of all objects
+	held    int // number of pairs of names in all objects
 	open    *claims.Pairs[openClaim]
 	known   map[labelKey]*label
-	ticks   [][]tickPair // by both names
+	ticks   [][]tickPair // by both names of the pair
 	gaps    []tickDelays
 	counts  []int64
-	full    []string // names of locations
+	full    []string // full names of locations
 	base    int64    // time of the first state
-	last    int64    // and of the last one
+	last    int64    // time of the last state
 	any     bool
 	current []int32 // names of the current event
 }
@@ -198,7 +198,7 @@ type tickPair struct {
 	wait                        uint64
 }
 
-// add adds n delays, of which the least and the greatest are given.
+// add adds n delays, given the least and the greatest of them.
 func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 	if d.count == 0 {
 		d.min = least
@@ -210,7 +210,7 @@ func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 
 // object holds the events of an object.
 type object struct {
-	at    []int32 // by name: index into names, counted from 1
+	at    []int32 // by name: 1 + its index in names
 	names []occurrences
 	open  [][]pending // by A and B
 }
@@ -223,7 +223,7 @@ type occurrences struct {
 	sum         float64
 }
 
-// pending holds the events A after the last B.
+// pending describes the events A after the last B.
 type pending struct {
 	count  int64
 	oldest int64
@@ -232,7 +232,7 @@ type pending struct {
 
 // openClaim is a claim or call that has begun and not ended.
 type openClaim struct {
-	names   []int32 // of its end
+	names   []int32 // names of its end
 	objects []*object
 }
 
@@ -300,11 +300,11 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 	keys, values := c.Attrs()
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
 	claim := c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin
-	operand := -1 // the one whose name is By
+	operand := -1 // index of the operand whose name is By, or -1
 	if !claim && !p.defs.AttributesAlone() && p.By != "" {
 		operand = slices.IndexFunc(p.defs.Spec(c.Kind()).Operands, func(o trace.Operand) bool { return o.Name == p.By })
 	}
-	same := len(keys) == 0 && operand < 0 // as other events of the kind
+	same := len(keys) == 0 && operand < 0 // the event has the same names as other events of its kind
 	if l := p.known[key]; l != nil && same {
 		return l, nil
 	}
@@ -381,8 +381,8 @@ func (p *part) operand(k trace.Kind, i int, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// place returns the objects of an event if By is the location or the group: the id and the name of the
-// location or group, if they are whole numbers.
+// place returns the objects of an event if By is the location or the group. The objects are the id and
+// the name of the location or group, if they are whole numbers.
 func (p *part) place(c *trace.Cursor) []string {
 	if p.By != "location" && p.By != "group" || !p.defs.Locations.Has(c.Location()) {
 		return nil

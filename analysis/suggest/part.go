@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// appendNew appends the index of a name, unless it is left out or there already.
+// appendNew appends the index of a name, unless the name is left out or in the list already.
 func appendNew(list []int32, i int32) []int32 {
 	if i < 0 || slices.Contains(list, i) {
 		return list
@@ -13,7 +13,7 @@ func appendNew(list []int32, i int32) []int32 {
 	return append(list, i)
 }
 
-// since returns a time since the begin of the trace.
+// since returns the time from the begin of the trace to t.
 func (p *part) since(t int64) float64 { return float64(uint64(t) - uint64(p.base)) }
 
 // of returns the index of a name in an object. isNew reports whether the object did not have it.
@@ -36,7 +36,7 @@ func (p *part) of(o *object, s int32) (i int, isNew bool) {
 	return n - 1, true
 }
 
-// pair returns the observations of two names.
+// pair returns the observations of two names in this trace.
 func (p *part) pair(a, b int32) *tickPair {
 	for int(a) >= len(p.ticks) {
 		p.ticks = append(p.ticks, nil)
@@ -119,7 +119,7 @@ func (p *part) finish() {
 	}
 }
 
-// merge adds the trace to the others.
+// merge adds the observations of the trace to those of the other traces.
 func (p *part) merge() {
 	m := p.Miner
 	second := big.NewRat(p.defs.Clock.Den, p.defs.Clock.Num)
@@ -165,7 +165,7 @@ func (p *part) merge() {
 	}
 }
 
-// pair returns the sums of two names.
+// pair returns the sums of two names over all traces.
 func (m *Miner) pair(a, b int) *pair {
 	for a >= len(m.pairs) {
 		m.pairs = append(m.pairs, nil)

@@ -15,32 +15,32 @@ import (
 // LittleOptions selects the attribute that identifies the objects that go through a system, and the
 // events that are counted for the event-based throughput.
 type LittleOptions struct {
-	// Attribute is the name of the attribute that identifies objects. All claims and events with
-	// the same value belong to one object, which is in the system from the earliest to the latest
-	// of their times.
+	// Attribute is the name of the attribute that identifies objects. All claims and events with the
+	// same value belong to one object. The object is in the system from the earliest to the latest of
+	// their times.
 	Attribute string
 	// Visits selects regions whose visits are the objects, instead of the values of Attribute. Nil selects
 	// none.
 	Visits func(region uint32) bool
-	// Begin and End select the events at which an object comes and leaves: the earliest one of Begin and the
-	// latest one of End. Nil selects all of its events.
+	// Begin selects the events at which an object may come, and End those at which it may leave. It
+	// comes at the earliest and leaves at the latest one. Nil selects all events of the object.
 	Begin, End *EventFilter
 	// Events selects the events for the event-based throughput. Nil selects none.
 	Events *EventFilter
 }
 
-// nameAttribute is the attribute with the name of an event. If an event of a region lacks this attribute,
-// its name is that of the region.
+// nameAttribute is the attribute with the name of an event. For an event of a region without this
+// attribute, it is the name of the region.
 const nameAttribute = "name"
 
-// EventFilter selects events and the starts and ends of claims. Visits of regions are claims.
+// EventFilter selects events, and starts and ends of claims. Visits of regions count as claims.
 type EventFilter struct {
-	// Attributes are the names and values, as text, of attributes that an event must have. An empty
-	// map matches all events. The start and end of a claim have the claim's attributes.
+	// Attributes holds the names and values, as text, of the attributes that an event must have. An
+	// empty map matches all events. The start and the end of a claim have the attributes of the claim.
 	Attributes map[string]string
 	Starts     bool // starts of claims
 	Ends       bool // ends of claims
-	Marks      bool // events that are no claims
+	Marks      bool // events that are not claims
 }
 
 // Little collects the objects of a trace for Little's law: work in progress = throughput × latency.
@@ -50,37 +50,37 @@ type Little struct {
 	defs    *trace.Definitions
 	opt     LittleOptions
 	keys    []attributeKey // by attribute
-	values  texts.Set      // of the attribute, by number in objects
+	values  texts.Set      // values of the attribute, by number of the object
 	objects objects
 	text    []byte // memory for the value of an attribute
 	open    claims.Table[openClaim]
-	// times are the times of the selected events, in ticks.
+	// times holds the times of the selected events, in ticks.
 	times  []int64
 	last   []lastTime // by location
 	visits map[visitKey][]visit
-	counts map[uint32]int // by location: visits of Options.Visits
+	counts map[uint32]int // by location: number of visits of Options.Visits
 	full   []string       // full names of locations
 }
 
 // attributeKey is the name of an attribute.
 type attributeKey struct {
 	name       string
-	identifies bool // it is LittleOptions.Attribute
+	identifies bool // whether it is LittleOptions.Attribute
 }
 
 // visit is an open visit of a region.
 type visit struct {
 	start int64
-	claim openClaim // unless Options.Visits is set
+	claim openClaim // not set with Options.Visits
 }
 
-// visitKey is the key of the open visits of a region at a location.
+// visitKey identifies the open visits of a region at a location.
 type visitKey struct{ location, region uint32 }
 
 // object is an object with its time from its first to its last event, in ticks.
 type object struct {
 	first, last   int64
-	begins, ended bool // it has an event of Options.Begin, and one of Options.End
+	begins, ended bool // whether it has an event of Options.Begin, and one of Options.End
 }
 
 // objects is a list of objects in blocks, so that its growth copies nothing.
@@ -89,13 +89,13 @@ type objects struct {
 	n      int
 }
 
-// objectBlock is the number of objects of a block.
+// objectBlock is the number of objects in a block.
 const objectBlock = 1024
 
 // at returns the object at an index.
 func (o *objects) at(i uint32) *object { return &o.blocks[i/objectBlock][i%objectBlock] }
 
-// extend appends objects without events until there are n.
+// extend appends objects without events until the list has n.
 func (o *objects) extend(n int) {
 	for o.n = max(o.n, n); len(o.blocks)*objectBlock < o.n; {
 		o.blocks = append(o.blocks, new([objectBlock]object))
@@ -118,14 +118,14 @@ type lastTime struct {
 	any  bool
 }
 
-// openClaim holds the results of [Little.match] for a claim: the index of its object, if has is set, and whether
-// the filters of the options select its attributes.
+// openClaim holds what [Little.match] has found for a claim: the index of its object, if has is set,
+// and which filters of the options select its attributes.
 type openClaim struct {
 	object   uint32
 	has      bool
-	selected bool // by Options.Events
-	begins   bool // by Options.Begin
-	ends     bool // by Options.End
+	selected bool // selected by Options.Events
+	begins   bool // selected by Options.Begin
+	ends     bool // selected by Options.End
 }
 
 // NewLittle returns an empty part for a trace.
@@ -135,7 +135,7 @@ func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 
 // Batch processes events of one location, or a mixed batch.
 func (l *Little) Batch(b *trace.Batch) error {
-	c := b.Cursor() // outside of the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		t := c.Time()
 		switch c.Kind() {
@@ -169,22 +169,21 @@ func (l *Little) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (l *Little) Links([]trace.Link) error { return nil }
 
-// moment says whether an event is the start of a claim, the end of one, or neither.
+// moment states whether an event is the start of a claim, the end of a claim, or neither.
 type moment uint8
 
 const (
-	atStart moment = iota // of a claim
-	atEnd                 // of a claim
-	atMark                // of another event
+	atStart moment = iota // the start of a claim
+	atEnd                 // the end of a claim
+	atMark                // another event
 )
 
-// takes reports whether the filter selects starts, ends or other events, as m says. A nil filter selects
-// all of them.
+// takes reports whether the filter selects events of the given moment. A nil filter selects all events.
 func (f *EventFilter) takes(m moment) bool {
 	return f == nil || [...]bool{atStart: f.Starts, atEnd: f.Ends, atMark: f.Marks}[m]
 }
 
-// begin counts the begin of a claim or visit, and returns its object and the filters that select it.
+// begin counts the begin of a claim or visit. It returns its object and the filters that select it.
 func (l *Little) begin(c *trace.Cursor) openClaim {
 	x := l.match(c)
 	l.extendObject(x, atStart, c.Time())
@@ -194,8 +193,8 @@ func (l *Little) begin(c *trace.Cursor) openClaim {
 	return x
 }
 
-// visit processes the enter or leave of a region. A visit counts as an object if LittleOptions.Visits
-// selects it, and otherwise as a claim.
+// visit handles the enter or leave of a region. If LittleOptions.Visits selects the visit, it counts as
+// an object, otherwise as a claim.
 func (l *Little) visit(c *trace.Cursor) {
 	loc := c.Location()
 	if l.opt.Visits != nil && (c.Ref() == trace.NoRef || !l.opt.Visits(c.Ref())) {
@@ -243,7 +242,8 @@ func (l *Little) end(x openClaim, t int64) {
 	}
 }
 
-// extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or End selects the event.
+// extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or
+// LittleOptions.End selects the event.
 func (l *Little) extendObject(x openClaim, m moment, t int64) {
 	if !x.has || l.opt.Visits != nil {
 		return
@@ -260,8 +260,8 @@ func (l *Little) number(value []byte) uint32 {
 	return i
 }
 
-// extend adds the first and the last event in o to an object. It ignores events that neither begin nor end
-// the object.
+// extend extends an object by the first and the last event in o. Events that neither begin nor end the
+// object have no effect.
 func (s *object) extend(o object) {
 	if o.begins && (!s.begins || o.first < s.first) {
 		s.first, s.begins = o.first, true
@@ -310,8 +310,8 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	return x
 }
 
-// Merge adds another part of the same trace. Both must have the same options and have processed
-// different locations. The other part must not be used afterwards.
+// Merge adds another part of the same trace. Both must have the same options, and must have handled
+// different locations. The other part must not be used after that.
 func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
@@ -353,12 +353,12 @@ type LittleResult struct {
 	Clock trace.Clock `json:"clock"`
 	// Objects holds all objects, sorted by their first time, then by value.
 	Objects []Object `json:"objects"`
-	// Instant is the number of objects with one time only. They contribute to none of the signals.
+	// Instant is the number of objects that have a single time. They contribute to none of the signals.
 	Instant int64 `json:"instant"`
 	// Incomplete is the number of objects without an event that begins them, or without a later one that ends
 	// them. They are not among the objects.
 	Incomplete int64 `json:"incomplete"`
-	// Latencies holds the statistics of the times that objects stay.
+	// Latencies holds the statistics of how long objects stay.
 	Latencies *Durations `json:"latencies"`
 	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
 	// while it is in the system, so that the integral of the signal is the number of objects.
@@ -368,9 +368,9 @@ type LittleResult struct {
 	// Latency is WIP / Throughput, in time units. If it is averaged, it is exact at both ends of
 	// each piece and approximate between them.
 	Latency Signal `json:"latency"`
-	// Events is the event-based throughput in selected events per time unit, from the first
-	// selected event to the last. Its value is 1 divided by the time between two consecutive
-	// events, times k after k events at one time.
+	// Events is the event-based throughput in selected events per time unit, from the first selected
+	// event to the last. Its value is 1 divided by the time between two consecutive events. After k
+	// events at the same time, it is k times as much.
 	Events Signal `json:"events,omitempty"`
 }
 
@@ -382,8 +382,8 @@ type Object struct {
 	Last  int64  `json:"last"`
 }
 
-// Longest returns the n objects that stay longest, or all if n is 0, the longest first. Of equal ones, those that come
-// first, and then those with lesser values, are first.
+// Longest returns the n objects that stay longest, with the longest first. If n is 0, it returns all
+// objects. Among equal ones, those that come earlier are first, and then those with lesser values.
 func (r *LittleResult) Longest(n int) []Object {
 	if n <= 0 {
 		n = len(r.Objects)
@@ -394,8 +394,8 @@ func (r *LittleResult) Longest(n int) []Object {
 		}
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
 	}
-	var list []Object // the longest n of those seen so far, and some behind them
-	sorted := 0       // number of objects at the begin of list that are sorted
+	var list []Object // the n longest of those seen so far, followed by some others
+	sorted := 0       // number of objects at the start of list that are sorted
 	for _, o := range r.Objects {
 		if sorted == n && order(o, list[n-1]) >= 0 {
 			continue
@@ -467,8 +467,8 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 // So each event but those at the last time contributes 1 to the integral.
 func EventThroughput(times []int64, unit float64) Signal { return signals.EventThroughput(times, unit) }
 
-// Durations holds statistics of durations in ticks. A percentile is the least duration that is not
-// exceeded by that share of all.
+// Durations holds statistics of durations, in ticks. The percentile for a share is the least duration
+// that this share of all durations does not exceed.
 type Durations struct {
 	Min       int64    `json:"min"`
 	Mean      float64  `json:"mean"`

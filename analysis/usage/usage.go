@@ -18,18 +18,17 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Levels is the greatest number of amounts of a resource that the histogram distinguishes. If
-	// there are more, they are joined into ranges of equal width. 0 means 1000. The least value is
-	// 4.
+	// Levels is the greatest number of amounts of a resource that the histogram distinguishes. If there
+	// are more, it joins them into ranges of equal width. 0 means 1000. The least value is 4.
 	Levels int
-	// Steps is the greatest number of steps of U(t) that are kept for each resource. If there are
-	// more, short neighbouring steps are joined into one with their average. 0 keeps none.
+	// Steps is the greatest number of steps of U(t) to keep for each resource. If there are more, short
+	// neighbouring steps are joined into one with their average. 0 keeps none.
 	Steps int
-	// Window limits the result to the time in it. Nil means the whole trace. Parts need the events
-	// before it, which determine the claims that are open at its begin, and at least one event after
-	// it of each location that has one: what [trace.Selection.Surrounding] selects.
+	// Window limits the result to the time in it. Nil means the whole trace. A part needs the events
+	// that [trace.Selection.Surrounding] selects: the events before the window, which determine the
+	// claims that are open at its begin, and at least one event after it of each location that has one.
 	Window *trace.Window
-	// Regions limits the result to claims that name a region for which it returns true. Nil means all claims.
+	// Regions limits the result to claims whose region it returns true for. Nil means all claims.
 	Regions func(region uint32) bool
 }
 
@@ -41,7 +40,7 @@ type Part struct {
 	opt       Options
 	book      claims.Book
 	resources []*resource // by resource; nil for those that were not used
-	last      []int64     // time of the last event, by location; 0 without events
+	last      []int64     // by location: time of the last event; 0 without events
 	// first and end are the time of the first event and the latest end of an event, valid if any is
 	// set.
 	first int64
@@ -52,17 +51,17 @@ type Part struct {
 // resource is the use of a resource so far. Times are in ticks.
 type resource struct {
 	count int64
-	open  []int64 // time by number of open claims
+	open  []int64 // by number of open claims: the time
 	// amounts holds the time by lower end of the range of amounts, in ascending order.
 	amounts  []amountTime
 	held     claims.Sum // integral of the amount over time
 	peak     float64
-	width    float64 // width of the ranges of amounts; 0 if each amount is a range of its own
+	width    float64 // width of the ranges of amounts; 0 if each amount is a separate range
 	steps    []Step
 	shortest int64 // steps up to this length in ticks have been joined
 }
 
-// amountTime is the time in ticks in which an amount of a range was held.
+// amountTime is the time, in ticks, during which an amount in a range was held.
 type amountTime struct {
 	low  float64 // lower end of the range
 	time int64
@@ -105,10 +104,10 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if p.book.Step = p.step; w != nil {
 		p.book.Ended = p.endClaim
 	}
-	c := b.Cursor() // outside of the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		if w != nil && !trace.Before(c.Time(), w.To) {
-			continue // open claims are ended at the end of the window
+			continue // at the end of the window, open claims are ended
 		}
 		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
 		if x != nil && x.Resource != trace.NoRef {
@@ -149,8 +148,7 @@ func (p *Part) resource(i uint32) *resource {
 	return p.resources[i]
 }
 
-// step counts the time from one time to another, in which the open claims of a resource did not
-// change.
+// step counts an interval during which the open claims of a resource did not change.
 func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	r := p.resource(res)
 	if n := int(l.Open) + 1; n > len(r.open) {
@@ -172,7 +170,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 }
 
-// endClaim takes back the count of a claim that ends and was not in the window.
+// endClaim removes a claim that ends, and does not count it if it was not in the window.
 func (p *Part) endClaim(c claims.Claim, end int64) {
 	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
 		p.resource(c.Resource).count--
@@ -211,7 +209,7 @@ func (r *resource) widen(limit int) {
 		r.width = math.Ldexp(1, e)
 	}
 	for {
-		n := 0 // ranges that are in use now
+		n := 0 // number of ranges that are in use so far
 		for _, x := range r.amounts {
 			if x.low = r.low(x.low); n > 0 && r.amounts[n-1].low == x.low {
 				r.amounts[n-1].time += x.time
@@ -286,11 +284,12 @@ type Result struct {
 	// the time from First to Last.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
-	// Resources holds the claimed resources, or with a window all, in the order of the definitions.
+	// Resources holds the claimed resources in the order of the definitions. With a window, it holds
+	// all resources.
 	Resources []Resource `json:"resources"`
-	// Unclosed is the number of claims without an end, and Orphans that of ends without a begin and
-	// begins without an id. Reused is the number of claims that begin with the id of an open claim,
-	// which ends the open one. None of them counts events after the window.
+	// Unclosed is the number of claims without an end. Orphans is the number of ends without a begin,
+	// and of begins without an id. Reused is the number of claims whose id belongs to an open claim,
+	// which they end. None of them counts events after the window.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
@@ -307,12 +306,12 @@ type Resource struct {
 	// Mean is the average amount held from First to Last, and Peak the greatest amount.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
-	// Open holds at index k the time with exactly k open claims.
+	// Open holds, at index k, the time with exactly k open claims.
 	Open []int64 `json:"open"`
 	// Amounts holds the time in which each amount was held, in ascending order of the amount. Amount
 	// 0 has the time without claims.
 	Amounts []Level `json:"amounts"`
-	// Steps is U(t), at most Options.Steps steps, without the times at which it is 0.
+	// Steps holds the steps of U(t), up to Options.Steps. It leaves out the times at which U(t) is 0.
 	Steps []Step `json:"steps,omitempty"`
 }
 

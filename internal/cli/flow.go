@@ -213,7 +213,7 @@ func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
 		s := list[i]
-		f, ok := s.signal.Figures(s.name == "latency") // without work in progress there is none
+		f, ok := s.signal.Statistics(s.name == "latency") // without work in progress there is none
 		mean := ""
 		if ok {
 			mean = number(f.Mean)

@@ -1,14 +1,14 @@
-// Package history keeps the calls and waits of a trace, in a form that analyses can follow forward and
-// backward. It has the calls of each location with the exclusive times between them, the waits, and
-// the dependences between calls of different locations.
+// Package history keeps the calls and waits of a trace in a form that analyses can follow forward and
+// backward. It has the calls of each location with the exclusive times between them, the waits, and the
+// dependences between calls of different locations.
 //
 // A history is packed: it uses about 20 bytes per call, 15 bytes per wait, 10 bytes per message, and 3
-// bytes per member of an operation. It holds 12 MiB of these in memory and more in temporary files. It
-// unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed calls
-// of each. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair of locations that
-// exchange messages, and 24 bytes per start of threads.
+// bytes per member of an operation. It keeps 12 MiB of these in memory, and the rest in temporary
+// files. It unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of
+// packed calls of each location. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair
+// of locations that exchange messages, and 24 bytes per start of threads.
 //
-// A history must not be used by several goroutines at the same time.
+// Only one goroutine at a time may use a history.
 package history
 
 import (
@@ -28,18 +28,18 @@ import (
 type Call struct {
 	Enter, Leave int64
 	Path         uint32
-	before       uint32 // end, in calls.times, of the times before Enter
-	inside       uint32 // end, in calls.times, of the times between Enter and Leave
-	waits        int32  // index of its first wait in calls.waits plus 1, or 0
-	source       int32  // index of its first source in calls.sources plus 1, or 0
-	operation    int32  // index of its first part in calls.operations plus 1, or 0
+	before       uint32 // end in calls.times of the times before Enter
+	inside       uint32 // end in calls.times of the times between Enter and Leave
+	waits        int32  // 1 + the index of its first wait in calls.waits, or 0
+	source       int32  // 1 + the index of its first source in calls.sources, or 0
+	operation    int32  // 1 + the index of its first part in calls.operations, or 0
 	Role         trace.Role
 	Begins       bool // a thread begins its work in a team with this call
 	Joins        bool // a thread continues with this call after the work of its team
 	Forks        bool // the location starts threads in the call
 	TeamBarrier  bool // the call is a barrier of a team of threads
 	Init         bool // the call initialises MPI
-	Last         bool // not a call: it has the location's time after the last call
+	Last         bool // not a call; its times are those of the location after the last call
 }
 
 // Wait is a wait of at least one tick. Times are in ticks.
@@ -62,8 +62,8 @@ type Location struct {
 	number  uint32 // index in Definitions.Locations
 	count   int32  // number of calls
 	pages   []page
-	current int    // index of the page of the call that was added last
-	latest  *calls // those that were used last, or nil
+	current int    // index of the page with the last call that was added
+	latest  *calls // the calls that were used last, or nil
 }
 
 // callSource is a Source of a call.
@@ -90,8 +90,8 @@ type fork struct {
 // begin is a call with which a thread begins its work in a team.
 type begin struct {
 	place    waitstate.Place
-	leave    int64 // its end in ticks
-	position int64 // in the order of all calls
+	leave    int64 // end of the call in ticks
+	position int64 // position among all calls
 }
 
 // part is the part of a location in an operation: the number of its call, and the number of the
@@ -110,20 +110,20 @@ type History struct {
 	built  bool
 	cache  cache
 	chunks *chunks.Store
-	room   []byte // buffer for chunks that are read
+	room   []byte // buffer for chunks from a file
 	// position is the number of calls that have been added.
 	position   int64
 	operations operations
 	meetings   map[pair]*meetings
 	waited     map[PathLocation]int64 // waits by path and location, in ticks
 	forks      map[uint32][]fork      // by location group, in the order of time
-	begins     []begin                // empty once the history is built
-	// ends has, by location group, the calls in which threads have ended their work in teams since the
-	// last fork.
+	begins     []begin                // empty as soon as the history is built
+	// ends holds, by location group, the calls in which threads have ended their work in teams since
+	// the last fork.
 	ends map[uint32][]waitstate.Place
 }
 
-// maxLength is the length in ticks that a trace must not reach, so that sums of the times of a
+// maxLength is the length in ticks that a trace must not reach. Below it, the sums of the times of a
 // location fit an int64.
 const maxLength = 1 << 62
 
@@ -131,14 +131,15 @@ const maxLength = 1 << 62
 // memory.
 const memory = 4 << 20
 
-// Options are the settings of a history. The zero value is good for most uses.
+// Options are the settings of a history. The zero value suits most uses.
 type Options struct {
-	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
+	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
+	// separately.
 	Rows *trace.Rows
-	// Window limits the history to the waits that begin before its end, and to the calls on which they
-	// depend. The data for later times are not complete. Nil means the whole trace.
+	// Window limits the history to the waits that begin before its end, and to the calls on which these
+	// depend. For later times, the data are not complete. Nil means the whole trace.
 	Window *trace.Window
-	// Hooks returns functions that are called while the log is evaluated. It can be nil.
+	// Hooks returns functions to call while the log is evaluated. It may be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
 	// memory. Memory is the number of bytes of packed waits, messages and operations in memory. 0 stands
@@ -146,8 +147,8 @@ type Options struct {
 	ChunkSize, CachedCalls, Memory int
 }
 
-// Build returns the history of a trace. The error is [analysis.ErrTimeRange], or that of the scan, of a
-// temporary file, or of the context.
+// Build returns the history of a trace. The error is [analysis.ErrTimeRange], or comes from the scan, a
+// temporary file or the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize,
 		Window: opt.Window})
@@ -198,7 +199,7 @@ func (h *History) fail(err error) {
 	}
 }
 
-// read reads the calls of the log. The functions in hooks are called meanwhile.
+// read reads the calls of the log, and calls the functions in hooks.
 func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 	h.addLocations()
 	h.Counts, err = waitstate.Run(ctx, h.Log, waitstate.Hooks{
@@ -334,8 +335,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 }
 
-// use records that a call depends on call p. position is the place of the dependent call in the order of
-// all calls.
+// use records that a call depends on call p. position is the position of the dependent call among all
+// calls.
 func (h *History) use(p waitstate.Place, position int64) {
 	x := h.Locations[p.Location].page(p.Number)
 	x.lastUse = max(x.lastUse, position)
@@ -377,7 +378,7 @@ func (h *History) addSource(p waitstate.Place, s Source) {
 	h.use(s.Place, h.position)
 }
 
-// since returns the time to which the packed times of a call's page refer, in ticks.
+// since returns the time to which the packed times in a call's page are relative, in ticks.
 func (h *History) since(p waitstate.Place) int64 {
 	return h.Locations[p.Location].page(p.Number).chunk.Since
 }
@@ -389,7 +390,7 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.since(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
-	if w.Pattern != waitstate.EarlyReduce { // waitstate.Reduction includes it
+	if w.Pattern != waitstate.EarlyReduce { // these waits are also reported as waitstate.Reduction
 		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
 	}
 	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {
@@ -520,9 +521,9 @@ func (l *Location) FirstAfter(t int64) int32 {
 // PathLocation identifies a call path at a location.
 type PathLocation struct{ Path, Location uint32 }
 
-// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. Waits
-// of the pattern waitstate.Reduction are subtracted in place of those of EarlyReduce, which they
-// include.
+// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. It
+// subtracts the waits of the pattern waitstate.Reduction instead of those of EarlyReduce, because the
+// former include the latter.
 func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {
@@ -530,7 +531,7 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 			continue
 		}
 		h.Log.Times(uint32(i), func(path uint32, t int64) {
-			if path == synclog.NoPath && l.InTeams { // the thread has no work
+			if path == synclog.NoPath && l.InTeams { // the thread has no work at this time
 				return
 			}
 			own[PathLocation{path, uint32(i)}] += t

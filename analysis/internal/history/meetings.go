@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// pair is a pair of locations, the lower one first.
+// pair is a pair of locations, with the lower one first.
 type pair struct{ a, b uint32 }
 
 // meeting is a synchronisation of a pair of locations by a message. Times are in ticks.
@@ -22,10 +22,10 @@ type meeting struct {
 // meetingsPerBlock is the number of meetings in a block.
 const meetingsPerBlock = 32
 
-// meetings are the meetings of a pair of locations, in the order in which they were found.
+// meetings holds the meetings of a pair of locations, in the order in which they were found.
 type meetings struct {
 	blocks []meetingBlock
-	tail   []meeting // after the last block
+	tail   []meeting // the meetings after the last block
 	// unpacked holds the meetings of the block with the index inMemory. inMemory is -1 if there is none.
 	unpacked []meeting
 	inMemory int
@@ -34,9 +34,9 @@ type meetings struct {
 // meetingBlock has meetingsPerBlock packed meetings.
 type meetingBlock struct {
 	packed chunks.Chunk
-	// least is the least number of a call at pair.a in this block and all later ones.
+	// least is the least number of a call at pair.a in this and all later blocks.
 	least int32
-	// latest is the greatest time meeting.left in this block and all earlier ones.
+	// latest is the greatest time meeting.left in this and all earlier blocks.
 	latest int64
 }
 
@@ -112,7 +112,7 @@ func (h *History) meetingsIn(x *meetings, block int) []meeting {
 	return x.unpacked
 }
 
-// Opening is the last synchronisation of two locations before given calls of them.
+// Opening is the last synchronisation of two locations before a given call of each.
 type Opening struct {
 	A, B int32 // numbers of the calls of the synchronisation at each location; -1 if there is none
 	// Met is the time at which both calls had begun and one of them had ended, in ticks.
@@ -120,13 +120,13 @@ type Opening struct {
 	left int64 // time at which the first of the locations left its call
 }
 
-// mostLooks is the greatest number of operations of two locations among which Opening searches for
-// the last one. The locations can leave operations in different orders only if their clocks differ.
+// mostLooks limits the number of operations of two locations among which Opening looks for the last
+// one. Locations leave operations in different orders only if their clocks differ.
 const mostLooks = 16
 
-// Opening returns the last synchronisation of two locations before the calls a and b: of the
-// messages between them and the operations in which one waits for the other, the one that both left
-// last.
+// Opening returns the last synchronisation of two locations before the calls a and b. It considers the
+// messages between them, and the operations in which one of them waits for the other. The last one is
+// the one that both left last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	if a.Location < b.Location {
@@ -167,8 +167,7 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// lastMeeting sets o to the meeting of a pair that both left last, among those before the calls a
-// and b.
+// lastMeeting sets o to the meeting of a pair before the calls a and b that both locations left last.
 func (h *History) lastMeeting(o *Opening, k pair, a, b int32) {
 	x := h.meetings[k]
 	if x == nil {

@@ -21,12 +21,13 @@ type Operation struct {
 	// Arrivals holds the calls that begin the operation, in the order of Members. It is nil if these
 	// are the Members, in a blocking operation.
 	Arrivals []waitstate.Place
-	// Free reports for each member whether it waits for no other member. It is nil if all members
-	// wait as Relation says.
+	// Free states for each member whether it waits for no other member. It is nil if all members wait
+	// as Relation states.
 	Free []bool
 	// Ranks holds the ranks of the members. It is set only if Relation is RanksWait.
 	Ranks []int32
-	// Last is the call with which the last member arrived, and LastEnter its begin in ticks.
+	// Last is the call with which the last member arrives, and LastEnter the begin of that call in
+	// ticks.
 	Last      waitstate.Place
 	LastEnter int64
 }
@@ -37,9 +38,9 @@ type operations struct {
 	tail   []byte // packed operations after the last block
 	first  int32  // number of the first operation in tail
 	count  int32
-	// memory holds the operations of some blocks: that with index i is at i % cachedBlocks.
+	// memory holds the operations of some blocks. The block with index i is at i % cachedBlocks.
 	memory [cachedBlocks]struct {
-		block int // index plus 1, or 0
+		block int // 1 + the index of the block, or 0
 		list  []Operation
 	}
 }
@@ -50,13 +51,13 @@ type operationBlock struct {
 	first  int32 // number of the first one
 }
 
-// The limits of operations.
+// Limits of operations.
 const (
 	cachedBlocks       = 16
 	operationBlockSize = 4 << 10 // in bytes
 )
 
-// The flags of packed operations.
+// Flags of packed operations.
 const (
 	hasArrivals = 1 << iota
 	hasFree
@@ -73,7 +74,7 @@ func (h *History) addOperation(o *Operation) int32 {
 		}
 	}
 	b := append(x.tail, byte(o.Relation), flags)
-	b = binary.AppendUvarint(b, uint64(o.Root+1)) // trace.NoRef becomes 0
+	b = binary.AppendUvarint(b, uint64(o.Root+1)) // turns trace.NoRef into 0
 	b = binary.AppendUvarint(b, uint64(len(o.Members)))
 	b = binary.AppendUvarint(b, uint64(o.Last.Location))
 	b = binary.AppendUvarint(b, uint64(o.Last.Number))
@@ -130,7 +131,7 @@ func (h *History) Operation(i int32) *Operation {
 	if k := int(i - x.blocks[block].first); k < len(m.list) {
 		return &m.list[k]
 	}
-	return &Operation{Relation: waitstate.Independent, Root: trace.NoRef} // the block cannot be read
+	return &Operation{Relation: waitstate.Independent, Root: trace.NoRef} // a block that cannot be read
 }
 
 // unpackOperations returns the operations of a block.
@@ -205,7 +206,7 @@ func (o *Operation) Waits(loc uint32) bool {
 	return ok && !o.Free[i]
 }
 
-// relates reports whether one of two members waits for the other one.
+// relates reports whether one of two members waits for the other.
 func (o *Operation) relates(a, b uint32) bool {
 	switch o.Relation {
 	case waitstate.RootSends, waitstate.RootWaits:

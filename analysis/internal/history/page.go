@@ -9,13 +9,13 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// page holds the calls of a chunk of the log, and the attachments of these calls.
+// page holds the calls of a chunk of the log, with their attachments.
 type page struct {
 	chunk  *synclog.Chunk
 	number int    // its index in Location.pages
 	calls  *calls // nil unless they are in memory
-	// attached holds the packed waits, sources and operations of the calls, in chunks of the store and,
-	// in tail, in memory.
+	// attached holds the packed waits, sources and operations of the calls. They are in chunks of the
+	// store, and the last ones are in tail, in memory.
 	attached []chunks.Chunk
 	tail     []byte
 	// lastUse is the position, in the order of all calls, of the last call whose end depends on a
@@ -25,10 +25,10 @@ type page struct {
 	operations bool
 }
 
-// calls are the unpacked calls of a page.
+// calls holds the unpacked calls of a page.
 type calls struct {
 	page  *page
-	used  bool // since the cache was last searched for pages to drop
+	used  bool // used since the cache last looked for pages to drop
 	first int32
 	list  []Call
 	times []synclog.PathTime
@@ -43,16 +43,17 @@ type calls struct {
 // cache holds the unpacked calls of some pages.
 type cache struct {
 	list  []*calls
-	hand  int // index in list at which the search for pages to drop continues
+	hand  int // index in list at which the cache next looks for pages to drop
 	size  int // number of calls in list
-	limit int // number of calls in list above which pages are dropped
+	limit int // number of calls in list above which the cache drops pages
 }
 
-// The limits of a cache.
+// Limits of a cache.
 const (
-	// cachedCalls is the largest number of calls in a cache, if they belong to few locations.
+	// cachedCalls is the greatest number of calls in a cache if they belong to few locations.
 	cachedCalls = 16 << 10
-	// cachedPages is the number of pages of each location for which a cache has room.
+	// cachedPages is the number of pages of each location for which a cache has room if there are many
+	// locations.
 	cachedPages = 3
 )
 
@@ -77,8 +78,7 @@ func (c *cache) add(x *calls) {
 	c.list = append(c.list, x)
 }
 
-// page returns the page that has call n of a location. It finds those that were added last without a
-// search.
+// page returns the page with call n of a location. It finds the last pages without a search.
 func (l *Location) page(n int32) *page {
 	for i := l.current; i >= 0 && i >= l.current-1; i-- {
 		if n >= l.pages[i].chunk.First {
@@ -97,7 +97,7 @@ func (l *Location) pageNumber(n int32) int {
 	return i
 }
 
-// load returns the calls of the page that has call n of a location. Once the history is built, the calls
+// load returns the calls of the page with call n of a location. As soon as the history is built, they
 // have their attachments.
 func (l *Location) load(n int32) *calls {
 	x := l.latest
@@ -116,11 +116,11 @@ func (l *Location) load(n int32) *calls {
 	return x
 }
 
-// Span is a number of consecutive calls of a location that the history stores together.
+// Span is a series of consecutive calls of a location that the history stores together.
 type Span struct {
 	First, Calls int32 // number of the first call, and number of the calls
-	// LastUse is the greatest number, in the order of [History.Forward] from 1, of a call whose end
-	// depends on one of these calls, or -1 if there is none.
+	// LastUse is the greatest position of a call whose end depends on one of these calls, counted from
+	// 1 in the order of [History.Forward]. It is -1 if there is no such call.
 	LastUse int64
 }
 
@@ -200,7 +200,7 @@ func (h *History) store(p *page) {
 
 // unpackAttached reads the attachments of the calls of a page.
 func (h *History) unpackAttached(l *Location, x *calls) {
-	x.complete = true // at an error, too
+	x.complete = true // even if there is an error
 	for i := range x.page.attached {
 		b, err := h.chunks.Read(x.page.attached[i], &h.room)
 		if err != nil {

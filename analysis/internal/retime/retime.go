@@ -1,9 +1,9 @@
-// Package retime computes when the calls of a history would end if some durations were different,
-// such as faster computation or communication that takes no time. A call begins when its location has done
-// the work before the call. It ends when its own duration has passed and all events on which it depends
-// have happened.
+// Package retime computes when the calls of a history would end if some durations were different, for
+// example with faster computation, or with communication that takes no time. A call begins when its
+// location has done the work before the call. It ends when its own duration has passed and all events
+// on which it depends have happened.
 //
-// With unchanged durations, the result equals the trace, unless messages or operations contradict
+// If no duration changes, the result equals the trace, unless messages or operations contradict
 // causality.
 package retime
 
@@ -18,48 +18,48 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options determines which durations change.
+// Options states which durations change.
 type Options struct {
-	// Scale returns the factor of the exclusive times of a path, without waits. Nil means 1 for all
-	// paths.
+	// Scale returns the factor for the exclusive times of a path, without waits. If it is nil, all
+	// factors are 1.
 	Scale func(path uint32) float64
-	// At returns a factor of the times of a path at a location, which applies in addition to Scale.
-	// Nil means 1.
+	// At returns another factor for the times of a path at a location. If it is nil, that factor is 1.
 	At func(path, location uint32) float64
-	// Stretch returns the new time of a path between the end of the call before p and the begin of
-	// p, where t is its time in ticks with the factors of Scale and At. Nil changes no times.
+	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t
+	// is that time in ticks, after the factors of Scale and At. If Stretch is nil, no time changes
+	// further.
 	Stretch func(p waitstate.Place, path uint32, t int64) int64
-	// Transfer is the factor of the time of communication itself, without waits: 1 leaves it as it
-	// is, and 0 stands for a network that takes no time.
+	// Transfer is the factor for the time of communication itself, without waits. 1 changes nothing,
+	// and 0 stands for a network that takes no time.
 	Transfer float64
-	// WithoutLocks lets locations acquire locks without waiting for their release by others.
+	// WithoutLocks lets locations acquire locks without waiting for others to release them.
 	WithoutLocks bool
 }
 
-// unknown stands for a time that has not been computed.
+// unknown is the value of a time that has not been computed.
 const unknown = math.MinInt64
 
 // retimer computes the new times with some options. Times are in ticks.
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64 // by path: result of Options.Scale; nil if all are 1
+	scale   []float64 // by path: the result of Options.Scale; nil if all are 1
 	times   *times    // of all retimers
 	number  int       // of this retimer
-	ends    []int64   // by location: new end of its last computed call
+	ends    []int64   // by location: the new end of the last computed call
 	counts  []int32   // by location: number of computed calls
 	arrived map[int32]arrival
 }
 
-// arrival is the new time at which the last member of an operation arrives. left is the number of members
-// that still need this time.
+// arrival is the new time at which the last member of an operation arrives. left is the number of
+// members that still need that time.
 type arrival struct {
 	time int64
 	left int
 }
 
-// Makespan returns the number of ticks from the first event of the trace to the new end of the
-// location that ends last. The error is that of a temporary file, or of the context.
+// Makespan returns the number of ticks from the first event of the trace to the new end of the location
+// that ends last. The error comes from a temporary file, or from the context.
 func Makespan(ctx context.Context, h *history.History, opt Options) (int64, error) {
 	list, err := Makespans(ctx, h, []Options{opt})
 	if err != nil {
@@ -68,8 +68,8 @@ func Makespan(ctx context.Context, h *history.History, opt Options) (int64, erro
 	return list[0], nil
 }
 
-// Makespans returns the result of [Makespan] for each of several options, in a single pass over the
-// history. It keeps 8 bytes per option of each call on which a later call depends.
+// Makespans returns the result of [Makespan] for several options, with a single pass over the history.
+// For each call on which a later call depends, it keeps 8 bytes per option.
 func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64, error) {
 	t := newTimes(h, len(opts))
 	list := make([]*retimer, len(opts))
@@ -119,17 +119,18 @@ func newRetimer(h *history.History, t *times, number int, opt Options) *retimer 
 	return r
 }
 
-// times holds the new times of calls that later calls depend on, for some retimers.
+// times holds the new times of the calls on which later calls depend, for some retimers.
 type times struct {
 	h        *history.History
 	retimers int
 	spans    [][]spanTimes // by location and span
 	position int64         // number of calls that have been computed
 	kept     kept          // computed spans on which later calls depend
-	free     [][]int64     // of spans that are no longer needed
+	free     [][]int64     // memory of spans that are no longer needed
 }
 
-// spanTimes holds the new times of the calls of a span: of each call, those of all retimers.
+// spanTimes holds the new times of the calls of a span. For each call, it has the times of all
+// retimers.
 type spanTimes struct {
 	enters []int64
 	ends   []int64 // nil unless a call of the span can release a lock
@@ -160,7 +161,7 @@ func (t *times) begin(p waitstate.Place) {
 	}
 }
 
-// room returns memory for n numbers. Their values are not initialised.
+// room returns memory for n numbers with any values.
 func (t *times) room(n int) []int64 {
 	if k := len(t.free) - 1; k >= 0 {
 		x := t.free[k]
@@ -172,7 +173,7 @@ func (t *times) room(n int) []int64 {
 	return make([]int64, n)
 }
 
-// end frees the times on which no later call depends, after the call p.
+// end frees the times on which no call after p depends.
 func (t *times) end(p waitstate.Place) {
 	l := t.h.Locations[p.Location]
 	i, first := l.SpanOf(p.Number)
@@ -233,12 +234,12 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 		f *= r.opt.At(path, loc)
 	}
 	if f == 1 {
-		return t // a float64 does not hold all times above 2^53
+		return t // a float64 cannot represent all times above 2^53
 	}
 	return int64(math.Round(f * float64(t)))
 }
 
-// sum returns the new sum of exclusive times, which lie before the end of call p.
+// sum returns the sum of the new exclusive times for a list of times before the end of call p.
 func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	t := int64(0)
 	for _, x := range list {
@@ -250,13 +251,13 @@ func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	return t
 }
 
-// mostWithin is the greatest number of calls inside another one whose times are summed to compute
-// the begin of the last of them.
+// mostWithin is the greatest number of calls inside another one whose times are added up to compute the
+// begin of the last of them.
 const mostWithin = 16
 
-// enter returns the new begin of a call. If the call has not been computed, all earlier calls of
-// its location have been, except those inside of it and, in a trace that contradicts causality,
-// others. Their times stay unchanged.
+// enter returns the new begin of a call. If the call has not been computed, all earlier calls of its
+// location have been computed, with two exceptions: calls inside of it and, in a trace that contradicts
+// causality, others. The times of these do not change.
 func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -321,11 +322,11 @@ func (r *retimer) call(p waitstate.Place) {
 		before = l.Call(p.Number - 1).Leave
 		base = max(base, before)
 	}
-	// cause and newCause are the old and the new time of the latest event on which the call
-	// depends.
+	// cause is the time of the last event on which the call depends, and newCause the new time of that
+	// event.
 	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
 	after := func(was, is int64) {
-		late := max(0, was-c.Leave) // by how much the cause is recorded after the end of the call
+		late := max(0, was-c.Leave) // the time by which the cause is recorded after the end of the call
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
 	l.Sources(p.Number, func(s *history.Source) {
@@ -342,7 +343,7 @@ func (r *retimer) call(p waitstate.Place) {
 	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
-		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before
+		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before the fork
 			end := r.enter(at) + c.Leave - time
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
@@ -351,7 +352,7 @@ func (r *retimer) call(p waitstate.Place) {
 			return
 		}
 	}
-	if c.Joins && cause > math.MinInt64 { // it has waited since its own work in the team ended
+	if c.Joins && cause > math.MinInt64 { // the location has waited since its own work in the team ended
 		r.store(p, c, begin, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
 		return
 	}
@@ -386,8 +387,8 @@ func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
 	r.counts[p.Location] = p.Number + 1
 }
 
-// operation calls after with the old and new times of the events on which a call depends as a
-// member of operation i.
+// operation calls after for each event on which a call depends as a member of operation i, with the old
+// and the new time of the event.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := r.h.Operation(i)
 	if !o.Waits(p.Location) {

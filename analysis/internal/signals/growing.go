@@ -6,39 +6,41 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/claims"
 )
 
-// Line is a linear piece of a signal: the value u ticks behind From is Start + Rise·u/Per. Per is above 0.
+// Line is a linear piece of a signal. Its value at u ticks after From is Start + Rise·u/Per. Per is
+// greater than 0.
 type Line struct {
 	From, To    int64
 	Start, Rise float64
 	Per         int64
 }
 
-// Part is a number that a [Growing] makes a signal of.
+// Part states which number a [Growing] turns into a signal.
 type Part int
 
 // The parts.
 const (
 	SumPart      Part = iota // the sum of the step functions
 	OpenPart                 // the number of step functions that are open
-	QuotientPart             // their number divided by their sum, or 0
+	QuotientPart             // the number of open step functions divided by their sum, or 0
 )
 
-// Growing makes a signal of step functions while these are still added, or of the averages over the last ticks. It
-// delivers the same lines whatever the times up to which it is asked for them.
+// Growing computes a signal from step functions, or the averages of it over the last ticks, while step
+// functions are still added. It delivers the same lines regardless of the times at which it is asked
+// for them.
 type Growing struct {
 	part  Part
-	over  int64 // 0 means no average
+	over  int64 // number of ticks that averages cover; 0 stands for no averages
 	first int64
 
-	edges Sweep  // those behind the last call of Until
-	set   []step // as edges, of Set
+	edges Sweep  // edges after the last call of Until
+	set   []step // like edges, for the values of Set
 	sum   claims.Sum
 	open  int
 
-	at     int64      // the last change of the signal
-	value  [2]float64 // the averages there: of the sum, and of the number that are open
-	steps  []step     // those that the window has not left, and the one before; the last one is the present one
-	recent [2]float64 // areas of all steps but the present one
+	at     int64      // time of the last change of the signal
+	value  [2]float64 // averages at that time: of the sum, and of the number of open step functions
+	steps  []step     // steps that the window has not left, and the one before them; the last one is the current step
+	recent [2]float64 // areas of all steps except for the current one
 	early  [2]float64 // areas of the steps that end before the begin of the window
 	begin  int        // the step in which the window begins
 	leaves int        // the next step whose begin leaves the window
@@ -50,8 +52,9 @@ type step struct {
 	v    [2]float64
 }
 
-// NewGrowing returns the signal without step functions from time first on. If over is positive, the signal has at each
-// time the average over the last over ticks, and counts as 0 before its begin.
+// NewGrowing returns a signal without step functions, from time first on. If over is positive, the
+// value of the signal at each time is the average over the last over ticks. Before its begin, the
+// signal counts as 0.
 func NewGrowing(part Part, first, over int64) *Growing {
 	return &Growing{part: part, over: over, first: first, at: first, steps: []step{{from: first}}}
 }
@@ -59,10 +62,10 @@ func NewGrowing(part Part, first, over int64) *Growing {
 // Begin adds a value from a time on.
 func (g *Growing) Begin(t int64, v float64) { g.edges = append(g.edges, edge{t, v, false}) }
 
-// Sweep adds step functions to a signal without any.
+// Sweep adds step functions to a signal that has none.
 func (g *Growing) Sweep(s Sweep) { g.edges = s }
 
-// Lines returns about how many lines the step functions behind the last call of Until make.
+// Lines estimates how many lines the step functions after the last call of Until produce.
 func (g *Growing) Lines() int {
 	if g.over > 0 {
 		return 2*(len(g.edges)+len(g.set)) + 2
@@ -76,7 +79,7 @@ func (g *Growing) End(from, t int64, v float64) {
 		g.edges = append(g.edges, edge{t, -v, true})
 		return
 	}
-	for i := len(g.edges) - 1; i >= 0; i-- { // it has no duration
+	for i := len(g.edges) - 1; i >= 0; i-- { // the function has no duration
 		if g.edges[i] == (edge{from, v, false}) {
 			g.edges = slices.Delete(g.edges, i, i+1)
 			return
@@ -84,12 +87,12 @@ func (g *Growing) End(from, t int64, v float64) {
 	}
 }
 
-// Set sets the value from a time on, instead of Begin and End. Times must increase.
+// Set sets the value from a time on. It is an alternative to Begin and End. Times must increase.
 func (g *Growing) Set(t int64, v float64) { g.set = append(g.set, step{t, [2]float64{v, 1}}) }
 
-// Until delivers the lines up to a time, before which no step function may be added any more. If the last line was
-// incomplete, its first line replaces that one: both have the same begin. last is set at the end of the trace. The
-// result is the time up to which the signal is known.
+// Until delivers the lines up to a time. No step function may be added before that time any more. If
+// the last line was incomplete, the first of the new lines replaces it; both have the same begin. last
+// is set at the end of the trace. Until returns the time up to which the signal is known.
 func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 	g.edges.sort()
 	i := 0
@@ -100,7 +103,7 @@ func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 			if g.open++; g.edges[i].end {
 				g.open -= 2
 			}
-			// The sum is exactly 0 where no function is open, despite rounding errors.
+			// The sum is exactly 0 while no function is open, in spite of rounding errors.
 			if g.open == 0 {
 				g.sum = claims.Sum{}
 			}
@@ -114,7 +117,7 @@ func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 	}
 	g.advance(t, last, line)
 	if g.part == QuotientPart && g.over > 0 {
-		return g.at // a quotient is linear between two changes, of which the next one is unknown
+		return g.at // a quotient is linear between two changes, and the next change is not known yet
 	}
 	return t
 }
@@ -183,7 +186,7 @@ func (g *Growing) line(t int64, ends bool, line func(Line)) bool {
 	return ends
 }
 
-// of returns the value of the signal's part.
+// of returns the value of the part that the signal shows.
 func (g *Growing) of(v [2]float64) float64 {
 	switch {
 	case g.part == SumPart:
@@ -223,7 +226,7 @@ func (g *Growing) average(t int64) (v [2]float64) {
 	return v
 }
 
-// trim removes steps that the window has left.
+// trim removes the steps that the window has left.
 func (g *Growing) trim() {
 	n := min(g.begin, g.leaves-1)
 	if n < 1024 || n < len(g.steps)/2 {

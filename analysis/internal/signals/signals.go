@@ -1,5 +1,5 @@
-// Package signals has functions of time that consist of linear pieces: sums of steps, averages over a window, and
-// the signals of Little's law.
+// Package signals provides functions of time that consist of linear pieces: sums of steps, averages
+// over a window, and the signals of Little's law.
 package signals
 
 import (
@@ -29,8 +29,8 @@ func (s *Signal) Add(from, to int64, v float64) {
 	}
 }
 
-// At returns the value at time t, or 0 outside of the signal. At the end of the signal it returns
-// the value just before.
+// At returns the value at time t, or 0 outside of the signal. At the end of the signal, it returns the
+// value just before the end.
 func (s Signal) At(t int64) float64 {
 	i := s.piece(t)
 	switch {
@@ -53,7 +53,7 @@ func (s Signal) piece(t int64) int {
 	return i
 }
 
-// at returns the value at time t, which must be in the piece.
+// at returns the value at time t, which must lie in the piece.
 func (p *Piece) at(t int64) float64 {
 	if p.Start == p.End {
 		return p.Start
@@ -73,21 +73,22 @@ func (s Signal) Integral() float64 {
 // integral returns the area under the piece.
 func (p *Piece) integral() float64 { return (p.Start + p.End) / 2 * float64(p.To-p.From) }
 
-// Window returns at each time the average over the last w ticks of a step signal, whose pieces are
-// constant. The signal counts as 0 before its begin; with shorten, the average covers only time
-// since its begin. The result covers the same time as the signal. If w is 0 or less, Window returns
-// a copy of the signal.
+// Window returns a signal whose value at each time is the average of s over the last w ticks. s must be
+// a step signal, which has constant pieces. It counts as 0 before its begin. With shorten, the average
+// covers only time after that begin. The result covers the same time as s. If w is 0 or less, Window
+// returns a copy of s.
 //
-// With shorten, the average within the first w ticks is not linear between the steps of the signal.
-// The result is exact at both ends of each piece.
+// With shorten, the average within the first w ticks is not linear between the steps of the signal. The
+// result is then exact at both ends of each piece.
 func (s Signal) Window(w int64, shorten bool) Signal {
 	if w <= 0 || len(s) == 0 {
 		return slices.Clone(s)
 	}
 	first, last := s[0].From, s[len(s)-1].To
 	out := make(Signal, 0, 2*len(s))
-	// The average changes its slope where a piece enters the window, and where it leaves it again w later.
-	var recent, early integral // up to the present time, and up to the begin of the window
+	// The slope of the average changes at the time at which a piece enters the window, and w later,
+	// when the window leaves it.
+	var recent, early integral // up to the current time, and up to the begin of the window
 	average := func(t int64) float64 {
 		n := w
 		if shorten && t-first < w {
@@ -124,10 +125,10 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 	return out
 }
 
-// integral is the integral of a step signal from its begin.
+// integral computes the integral of a step signal from its begin.
 type integral struct {
 	whole int     // number of pieces that end before or at the time
-	area  float64 // of these pieces
+	area  float64 // area of these pieces
 }
 
 // upTo returns the integral of s up to time t, which must not be less than in the call before.
@@ -142,8 +143,8 @@ func (x *integral) upTo(s Signal, t int64) float64 {
 	return x.area + s[x.whole].Start*float64(t-s[x.whole].From)
 }
 
-// divide returns a / b, computed at the ends of their pieces, and 0 where b is 0. Both must have pieces of the same
-// times.
+// divide returns a / b, computed at the ends of their pieces. It is 0 where b is 0. The pieces of a and
+// b must have the same times.
 func divide(a, b Signal) Signal {
 	quotient := func(x, y float64) float64 {
 		if y == 0 {
@@ -158,7 +159,8 @@ func divide(a, b Signal) Signal {
 	return out
 }
 
-// Sweep is a sum of step functions: a list of the times at which values are added and removed.
+// Sweep is a sum of step functions, stored as a list of the times at which values are added and
+// removed.
 type Sweep []edge
 
 // edge is the begin of a step function with the value by, or the end of one with the value -by.
@@ -173,7 +175,7 @@ func (s *Sweep) Add(from, to int64, v float64) {
 	*s = append(*s, edge{from, v, false}, edge{to, -v, true})
 }
 
-// sort sorts the edges by time. Of those at one time the ends come first.
+// sort sorts the edges by time. Among the edges at the same time, ends come first.
 func (s Sweep) sort() {
 	slices.SortFunc(s, func(a, b edge) int {
 		if a.time != b.time {
@@ -183,8 +185,8 @@ func (s Sweep) sort() {
 	})
 }
 
-// signals returns the sum from time first to time last, and the number of functions that are open, in pieces of the
-// same times.
+// signals returns two signals from time first to time last, with pieces of the same times: the sum, and
+// the number of functions that are open.
 func (s Sweep) signals(first, last int64) (sum, open Signal) {
 	s.sort()
 	sum, open = make(Signal, 0, len(s)+1), make(Signal, 0, len(s)+1)
@@ -202,7 +204,7 @@ func (s Sweep) signals(first, last int64) (sum, open Signal) {
 		} else {
 			n++
 		}
-		// The sum is exactly 0 where no function is open, despite rounding errors.
+		// The sum is exactly 0 while no function is open, in spite of rounding errors.
 		if n == 0 {
 			v = claims.Sum{}
 		}
@@ -212,12 +214,12 @@ func (s Sweep) signals(first, last int64) (sum, open Signal) {
 	return sum, open
 }
 
-// Figures are the time-weighted mean, the smallest and the greatest value of a signal.
-type Figures struct{ Mean, Min, Max float64 }
+// Statistics holds the time-weighted mean, the smallest and the greatest value of a signal.
+type Statistics struct{ Mean, Min, Max float64 }
 
-// Figures returns the figures of a signal, or with nonzero those of the time in which it is not 0. ok is false if it
-// has no such time; then the figures are zeros.
-func (s Signal) Figures(nonzero bool) (f Figures, ok bool) {
+// Statistics returns the statistics of a signal. With nonzero, it takes only the time in which the
+// signal is not 0. ok is false if there is no such time. The statistics are then zeros.
+func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
 	length, integral := 0.0, 0.0
 	for i := range s {
 		p := &s[i]
@@ -237,7 +239,7 @@ func (s Signal) Figures(nonzero bool) (f Figures, ok bool) {
 	return f, ok
 }
 
-// Stay is the time of an object in a system, in ticks.
+// Stay is the interval during which an object is in a system, in ticks.
 type Stay struct{ From, To int64 }
 
 // Little returns the signals of Little's law from time first to time last: the number of objects that are in the
