@@ -12,8 +12,8 @@ import (
 type codePlan struct {
 	seed  uint64
 	n     int
-	share int64 // rows of each location
-	more  int   // number of locations with grain rows more than share
+	share int64 // share int64 // number of rows of each location
+	more  int   // more  int   // number of locations that have grain more rows than share
 	grain int64
 	start func(p *codePlan, a *agenda, w *writer) program
 }
@@ -87,8 +87,8 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	r := &s.ranks[loc]
 	x := r.rng.next()
 	r.left--
-	// Each open function needs a row for its leave. A walk that goes down slightly more often than
-	// up reaches all depths.
+	// Each open function needs one of the remaining rows for its leave. Otherwise a function is entered
+	// slightly more often than one is left, so that all depths occur.
 	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
 		f := uint8(mainRegion)
 		if r.depth > 0 {
@@ -115,12 +115,12 @@ func callee(f uint8, x uint64) uint8 {
 	return uint8(1 + h>>32%(functions-1))
 }
 
-// Regions and metrics of the loops workload.
+// Numbers of the regions and metrics of the loops workload.
 const (
 	loStep = 1 + iota
 	loSweep
 	loRow
-	loKernel // number of the first of four kernels
+	loKernel // loKernel // the first of four kernels, which have consecutive numbers
 )
 
 const (
@@ -178,7 +178,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	gap := r.rng.call()
 	switch {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
-		// A sample needs a row in addition to the leaves of the open regions.
+		// A sample needs a row in addition to the rows for leaving the open regions.
 		s.measure(loc, r, t)
 	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
@@ -212,9 +212,9 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 		r.residual = 1 << 20
 		r.trips[d] = r.rng.between(2, 7)
 	case loSweep:
-		r.trips[d] = r.rng.tail(6) + 1
+		r.trips[d] = r.rng.exponential(6) + 1
 	case loRow:
-		r.trips[d] = r.rng.tail(10)
+		r.trips[d] = r.rng.exponential(10)
 	case loKernel:
 		x := r.rng.next()
 		r.kernel = uint8(min(x&3, x>>2&3))

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The tasks, whose numbers are also those of regions. Objects go through the tasks A→B→C→D→E→G;
+// Tasks, by their numbers, which are also numbers of regions. Objects go through the tasks A→B→C→D→E→G;
 // objects of high complexity also go through B→F→G.
 const (
 	taskA = iota
@@ -25,7 +25,7 @@ const (
 	done    = tasks + 1 // region of the marks that confirm the end of an object, with a period
 )
 
-// The resources, whose numbers are also those of locations.
+// Resources, by their numbers, which are also numbers of locations.
 const (
 	cpu = iota
 	gpu
@@ -52,7 +52,7 @@ const (
 // none stands for the absence of an object, memory or class.
 const none = -1
 
-// Complexities of data objects.
+// Complexities of data objects, by their numbers.
 const (
 	low = iota
 	medium
@@ -62,11 +62,11 @@ const (
 var (
 	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival", "done"}
 	classNames = [...]string{"low", "medium", "high"}
-	// processorOf is the processor on which each task runs, and memoryOf the memory that holds its
-	// output.
+	// processorOf holds, for each task, the processor on which it runs. memoryOf holds the memory for
+	// its output.
 	processorOf = [tasks]int{cpu, gpu, fpga1, fpga2, fpga3, fpga4, cpu}
 	memoryOf    = [tasks]int{mem1, mem2, mem1, mem2, mem1, mem2, none}
-	// taskTimes are mean execution times in µs at medium complexity.
+	// taskTimes holds, for each task, the mean execution time in µs at medium complexity.
 	taskTimes  = [tasks]int64{1900, 3600, 3900, 4200, 3500, 3000, 1800}
 	classTimes = [...]int64{600, 1000, 1500} // in thousandths
 )
@@ -92,7 +92,7 @@ type cpsPlan struct {
 }
 
 func planCPS(o Options, d *trace.Definitions) (source, error) {
-	// The decoder of TRACE sets the same values.
+	// The decoder of TRACE files sets the same values.
 	d.Origin = "etf"
 	d.Clock = trace.Clock{Num: 1_000_000, Den: 1, Unit: 1000}
 	text := func(key, value string) trace.Attr {
@@ -170,7 +170,7 @@ func deliverLinks(ctx context.Context, s *cps, step func() bool, sink format.Sin
 // an object arrives, or a fragment of the signal begins.
 type cps struct {
 	*cpsPlan
-	w     *writer      // nil if only the links are needed
+	w     *writer      // w     *writer      // nil if only the links are needed
 	links []trace.Link // nil if only the events are needed
 	now   int64
 	rows  []cpsRow // rows at the current time
@@ -180,13 +180,13 @@ type cps struct {
 	arrived   int64 // number of objects that have arrived
 	started   int64
 	next      int64 // time of the next arrival; never if the queue is full
-	exhausted bool  // no further objects will arrive
+	exhausted bool  // exhausted bool  // set if no further objects will arrive
 	waiting   [mostWaiting]data
 
 	objects [mostActive]object
 	active  uint16   // set of the objects in the pipeline, by bits
-	full    bool     // the first waiting object does not fit into the memories
-	at      [2]int64 // place for the first waiting object in both memories, like object.at
+	full    bool     // full    bool     // set if the first waiting object does not fit into the memories
+	at      [2]int64 // at      [2]int64 // places for the first waiting object in both memories, like object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState
@@ -201,7 +201,7 @@ type cps struct {
 
 // data is a data object that has arrived.
 type data struct {
-	text  string // number of the object, as a text
+	text  string // text  string // number of the object in decimal
 	class int
 	size  int64 // size of each of its buffers, in quarters
 	rng   rng   // random generator for its execution times
@@ -271,8 +271,8 @@ func newCPS(p *cpsPlan) *cps {
 	return s
 }
 
-// step goes to the next time at which something happens, and simulates it. It returns false after
-// the last step.
+// step moves to the next time at which something happens, and simulates what happens. It returns false
+// after the last step.
 func (s *cps) step() bool {
 	s.now = min(s.next, s.fragment)
 	for i := range s.proc {
@@ -303,9 +303,9 @@ func (s *cps) add(r cpsRow) {
 	}
 }
 
-// before reports whether row r comes before row q of the same time. The order is that of the lines
-// in a TRACE file: ends of claims in the order of the claims' begins, then new claims by their ids,
-// then events, then fragments.
+// before reports whether row r comes before row q of the same time. The order is that of the lines in a
+// TRACE file: first ends of claims, in the order in which the claims began; then new claims by their
+// ids; then events; then fragments.
 func (r *cpsRow) before(q *cpsRow) bool {
 	a, b := r.rank(), q.rank()
 	if a != b {
@@ -350,7 +350,7 @@ func (s *cps) write() {
 	s.rows = rows[:0]
 }
 
-// newData returns the data object with a number.
+// newData returns the data object with the given number.
 func newData(seed uint64, number int64) data {
 	d := data{text: strconv.FormatInt(number, 10), rng: newRNG(seed, 1+uint64(number))}
 	switch x := d.rng.between(0, 100); {
@@ -367,8 +367,8 @@ func newData(seed uint64, number int64) data {
 // arrive simulates the arrival of a data object.
 func (s *cps) arrive() {
 	d := newData(s.seed, s.arrived)
-	// An object has a mark, and the begins and ends of a claim for each task and of one for each
-	// output except that of G.
+	// An object needs a row for its arrival, two for the claim of each task, and two for the claim of
+	// each output except that of G.
 	rows := int64(1 + 2*11)
 	if d.class == high {
 		rows += 2 * 2
@@ -389,7 +389,7 @@ func (s *cps) arrive() {
 func (s *cps) expect() {
 	s.next = never
 	if s.arrived-s.started < mostWaiting {
-		s.next = s.now + arrivalTime/4 + s.arrivals.tail(arrivalTime*3/4)
+		s.next = s.now + arrivalTime/4 + s.arrivals.exponential(arrivalTime*3/4)
 	}
 }
 
@@ -494,7 +494,7 @@ func (o *object) time(task int) int64 {
 	return o.rng.between(mean*7/8, mean*9/8)
 }
 
-// run begins a task of an object that takes a time, and the claims that it needs.
+// run begins a task that takes the given time for an object, and begins the claims that the task needs.
 func (s *cps) run(task, i int, time int64) {
 	o := &s.objects[i]
 	r := processorOf[task]
@@ -518,7 +518,7 @@ func (s *cps) run(task, i int, time int64) {
 	}
 }
 
-// depend adds the links to a task that begins from the tasks whose outputs it uses.
+// depend adds links to a task that begins, from the tasks whose outputs it uses.
 func (s *cps) depend(task int, o *object) {
 	link := func(from int) {
 		src, r := o.claims[from], uint32(processorOf[task])
@@ -643,8 +643,8 @@ func (s *cps) sample() {
 		}
 	}
 	s.fragment += fragmentTime
-	// In a fragment, b thousandths per ms change the temperature by b hundredths, and a
-	// ten-thousandths per ms² change it by a hundredths.
+	// The linear coefficient of a fragment, b thousandths per ms, changes the temperature by b
+	// hundredths in all. The quadratic one, a ten-thousandths per ms², changes it by a hundredths.
 	b := (goal - s.heat) / 4
 	a := -b / 4
 	s.add(cpsRow{loc: signalLocation, kind: trace.Fragment, ref: 0, n: 4, class: none, ops: [4]uint64{uint64(s.fragment),

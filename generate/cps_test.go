@@ -22,7 +22,7 @@ type claimChecker struct {
 	d        *trace.Definitions
 	claims   map[int64]*openClaim
 	open     []map[int64]*openClaim // by resource
-	running  map[uint32]string      // by task: the object that it works on, because a task works on one object at a time
+	running  map[uint32]string      // by task: the object that it works on, since it has one at a time
 	class    map[string]string      // complexities by object
 	classes  map[string]int         // number of objects by complexity
 	parts    map[string]int         // by object: number of claims by task G
@@ -205,7 +205,7 @@ func TestPeriodic(t *testing.T) {
 			}
 			has := map[int64]bool{}
 			for object := range p.objects {
-				if p.has(stream, first, n, object) {
+				if p.hasFault(stream, first, n, object) {
 					has[object] = true
 				}
 			}

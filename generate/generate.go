@@ -63,7 +63,7 @@ type Options struct {
 // DefaultEvents is the default of Options.Events.
 const DefaultEvents = 100_000
 
-// Limits of the options. They keep times within int64, and definitions within memory.
+// Bounds of the options. They keep times within int64, and definitions within memory.
 const (
 	maxEvents    = 1_000_000_000_000
 	maxLocations = 1 << 20
@@ -73,26 +73,26 @@ const (
 type source interface {
 	// run simulates the workload from the beginning and writes its events.
 	run(w *writer)
-	// rows returns the exact or approximate number of events.
+	// rows returns the number of events, exactly or approximately.
 	rows() int64
 }
 
-// linker is a source that also has links.
+// linker is a source that also generates links.
 type linker interface {
 	// links simulates the workload again and delivers its links.
 	links(ctx context.Context, sink format.Sink) error
 }
 
-// maker is a workload together with the function that plans traces of it and sets their
+// workloadMaker is a workload together with the function that plans traces of it and sets their
 // definitions.
-type maker struct {
+type workloadMaker struct {
 	Workload
-	least int // smallest number of locations
+	least int // least int // least number of locations
 	fixed bool
 	plan  func(o Options, d *trace.Definitions) (source, error)
 }
 
-var makers = []maker{
+var makers = []workloadMaker{
 	{Workload{"stencil",
 		"processes on a 2-D grid exchange halos with non-blocking messages, with an all-reduce every 10 iterations", 16}, 1,
 		false, planStencil},
@@ -131,7 +131,7 @@ var _ format.Events = (*Trace)(nil)
 // New plans a trace. It returns an error for invalid options. The workload is only simulated by
 // scans.
 func New(o Options) (*Trace, error) {
-	var m *maker
+	var m *workloadMaker
 	var names []string
 	for i := range makers {
 		names = append(names, makers[i].Name)

@@ -125,7 +125,7 @@ func (s *ring) step(loc uint32, t int64) int64 {
 			s.round(r)
 		}
 	case bmComputeEnter:
-		return t + tokenCompute/4 + r.rng.tail(tokenCompute)
+		return t + tokenCompute/4 + r.rng.exponential(tokenCompute)
 	case bmSendRow:
 		to := uint32((int(loc) + 1) % s.n)
 		w.b.AddOps(uint64(to), world, 0, tokenBytes)
@@ -311,7 +311,7 @@ func (s *master) work(loc uint32, t int64) int64 {
 			r.pc = bmEnd
 		}
 	case bmComputeEnter:
-		return t + taskTime/8 + r.rng.tail(taskTime)
+		return t + taskTime/8 + r.rng.exponential(taskTime)
 	case bmSendRow:
 		w.b.AddOps(0, world, tagResult, resultBytes)
 		s.results[s.next%uint64(len(s.results))] = result{loc, t + latency + resultBytes/bytesPerNS}

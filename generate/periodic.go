@@ -129,27 +129,27 @@ func (p *periodicPlan) record(d *trace.Definitions) {
 // chosen returns the object that has fault number i of n. The objects from first on are divided into n parts of
 // equal size, and each part has one fault.
 func (p *periodicPlan) chosen(stream uint64, first, n, i int64) int64 {
-	from, to := p.share(first, n, i), p.share(first, n, i+1)
+	from, to := p.partBegin(first, n, i), p.partBegin(first, n, i+1)
 	r := newRNG(p.seed^stream, uint64(i))
 	return r.between(from, to)
 }
 
-// share returns the first object of part i. The objects from first on are divided into n parts of equal size.
-func (p *periodicPlan) share(first, n, i int64) int64 {
+// partBegin returns the first object of part i. The objects from first on are divided into n parts of equal size.
+func (p *periodicPlan) partBegin(first, n, i int64) int64 {
 	hi, lo := bits.Mul64(uint64(p.objects-first), uint64(i))
 	q, _ := bits.Div64(hi, lo, uint64(n))
 	return first + int64(q)
 }
 
-// has reports whether an object is one of the n objects with a fault.
-func (p *periodicPlan) has(stream uint64, first, n, object int64) bool {
+// hasFault reports whether an object is one of the n objects with a fault.
+func (p *periodicPlan) hasFault(stream uint64, first, n, object int64) bool {
 	if n == 0 || object < first {
 		return false
 	}
 	hi, lo := bits.Mul64(uint64(object-first), uint64(n))
 	q, _ := bits.Div64(hi, lo, uint64(p.objects-first))
 	i := int64(q)
-	if i+1 < n && p.share(first, n, i+1) <= object {
+	if i+1 < n && p.partBegin(first, n, i+1) <= object {
 		i++
 	}
 	return p.chosen(stream, first, n, i) == object
@@ -159,7 +159,7 @@ func (p *periodicPlan) has(stream uint64, first, n, object int64) bool {
 func (p *periodicPlan) data(object int64) (d data, skips bool) {
 	d = newData(p.seed, object)
 	d.size /= 3 // more objects than without a period are in flight
-	if skips = p.has(anomalyStream, 0, p.Anomalies, object); skips {
+	if skips = p.hasFault(anomalyStream, 0, p.Anomalies, object); skips {
 		d.class = medium
 	}
 	return d, skips
@@ -276,7 +276,7 @@ func (s *periodic) dispatch() {
 			d, skips := p.data(object)
 			*o = inFlightObject(d, skips, int64(i))
 			s.active |= 1 << i
-			if !p.has(stragglerStream, p.waiting, p.Stragglers, object) {
+			if !p.hasFault(stragglerStream, p.waiting, p.Stragglers, object) {
 				s.mark(arrival, object)
 			}
 		case t == taskE && o.skips, t == taskF && o.class != high:
@@ -287,7 +287,7 @@ func (s *periodic) dispatch() {
 		if t == taskG {
 			// The mark is not at the same time as the end of G, because not all formats keep the order then.
 			s.object, s.confirmed = object, s.now+time+p.period/100
-			if p.has(violationStream, 0, p.Violations, object) {
+			if p.hasFault(violationStream, 0, p.Violations, object) {
 				s.confirmed = s.now + p.period/100
 			}
 		}

@@ -309,7 +309,7 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 	if p.Imbalance > 1 {
 		wait := int64(0)
 		for r := range p.n {
-			wait += p.slowest - p.even(r)
+			wait += p.slowest - p.firstComputing(r)
 		}
 		plant("imbalance", p.Imbalance, "compute", rank(p.n-1), n*(p.slowest-p.compute), "wait-at-nxn", n*wait)
 	}
@@ -326,15 +326,15 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 			"wait-at-implicit-omp-barrier", wait)
 	}
 	if p.Slowing > 0 {
-		plant("slowing", p.Slowing, "compute", "", p.grown(n))
+		plant("slowing", p.Slowing, "compute", "", p.slowingSum(n))
 	}
 	if p.noise > 0 {
 		plant("noise", p.Noise, "compute", "", n*p.noise, "wait-at-nxn", n*others*p.noise)
 	}
 }
 
-// even returns the computing time of a rank in the first iteration, without noise.
-func (p *phasesPlan) even(rank int64) int64 {
+// firstComputing returns the computing time of a rank in the first iteration, without noise.
+func (p *phasesPlan) firstComputing(rank int64) int64 {
 	switch {
 	case p.Imbalance > 1:
 		hi, lo := bits.Mul64(uint64(p.slowest-p.fastest), uint64(rank))
@@ -346,13 +346,13 @@ func (p *phasesPlan) even(rank int64) int64 {
 	return p.compute
 }
 
-// grown returns the sum of the time by which slowing lengthens the first iterations.
-func (p *phasesPlan) grown(iterations int64) int64 {
+// slowingSum returns the sum of the time by which slowing lengthens the first iterations.
+func (p *phasesPlan) slowingSum(iterations int64) int64 {
 	return iterations * (iterations - 1) / 2 * p.growth
 }
 
-// hit reports whether noise affects a rank in an iteration.
-func (p *phasesPlan) hit(rank, iteration int64) bool {
+// hasNoise reports whether noise affects a rank in an iteration.
+func (p *phasesPlan) hasNoise(rank, iteration int64) bool {
 	if p.noise == 0 {
 		return false
 	}
@@ -368,12 +368,12 @@ func (p *phasesPlan) runtime() int64 {
 
 // starts returns the time at which an iteration begins.
 func (p *phasesPlan) starts(iteration int64) int64 {
-	return p.begin + 2*phStep + phCall + iteration*p.since(phStart, phEnd) + p.grown(iteration)
+	return p.begin + 2*phStep + phCall + iteration*p.duration(phStart, phEnd) + p.slowingSum(iteration)
 }
 
-// since returns the time from one moment to another, in an iteration without slowing. Both must be
+// duration returns the time from one moment to another, in an iteration without slowing. Both must be
 // moments at which all ranks are synchronised.
-func (p *phasesPlan) since(from, to moment) int64 {
+func (p *phasesPlan) duration(from, to moment) int64 {
 	t := int64(0)
 	if from < phShared && to >= phShared {
 		t += 2*phStep + p.Serial + phCall
@@ -415,10 +415,10 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 		}
 		return t
 	case phShared:
-		return start + p.since(phStart, m)
+		return start + p.duration(phStart, m)
 	case phComputed, phAcquire, phRelease, phMet, phReduce:
-		t := start + p.since(phStart, phShared) + p.inside() + p.even(rank) + iteration*p.growth - p.Lock
-		if p.hit(rank, iteration) {
+		t := start + p.duration(phStart, phShared) + p.inside() + p.firstComputing(rank) + iteration*p.growth - p.Lock
+		if p.hasNoise(rank, iteration) {
 			t += p.noise
 		}
 		switch m {
@@ -433,7 +433,7 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 		}
 		return t + p.threads*p.Lock + p.behind()
 	}
-	reduced := start + p.since(phStart, phReduced) + iteration*p.growth
+	reduced := start + p.duration(phStart, phReduced) + iteration*p.growth
 	switch m {
 	case phReduced:
 		return reduced

@@ -36,8 +36,8 @@ func (r *rng) between(lo, hi int64) int64 {
 	return lo + int64(n)
 }
 
-// tail returns a random number with an exponential distribution of the given mean.
-func (r *rng) tail(mean int64) int64 {
+// exponential returns a random number with an exponential distribution of the given mean.
+func (r *rng) exponential(mean int64) int64 {
 	x := r.next()
 	// The number of leading zeros is geometric with mean 1; the fraction below
 	// it adds one half.

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// pair is a path of side A and one of side B that are compared, as indices, or two regions, as
-// keys. The index or key of a side without a partner is -1.
-type pair struct{ of [2]int32 }
+// pair holds two paths, or two regions, that are compared: by side, the index of the path or the key of
+// the region. It is -1 on a side without a partner.
+type pair struct{ sides [2]int32 }
 
 // shown returns the element of a pair that results describe: that of B, or that of A without a partner.
 func (p pair) shown() (Side, int32) {
@@ -19,33 +19,33 @@ func (p pair) shown() (Side, int32) {
 
 // The limits of the search for renamed and moved paths.
 const (
-	// similar is the least similarity of paths that are matched although they were renamed or
-	// moved. similarLeaves is the least similarity if their names differ and neither has a path
-	// inside of it.
-	similar, similarLeaves = 0.5, 0.8
-	// mostLooks is the greatest number of paths that the search examines.
-	mostLooks = 1 << 20
+	// minSimilarity is the least similarity of two paths that are matched although one was renamed or
+	// moved. minLeafSimilarity applies instead if the names of the paths differ and no path is inside
+	// of either.
+	minSimilarity, minLeafSimilarity = 0.5, 0.8
+	// maxExamined is the greatest number of paths that the search examines.
+	maxExamined = 1 << 20
 )
 
 // alignment matches the paths of both sides.
 type alignment struct {
-	sides   *[2]side
-	names   *names
-	partner [2][]int32 // by side and path: its partner on the other side, or -1
-	wait    []pair     // matched paths whose inner paths are not matched so far
-	looks   int        // number of paths that the search may still examine
+	sides      *[2]side
+	names      *names
+	partner    [2][]int32 // by side and path: its partner on the other side, or -1
+	pending    []pair     // matched paths whose inner paths are not matched so far
+	mayExamine int        // number of paths that the search may still examine
 }
 
-// align matches the paths of both sides.
+// align matches the paths of both sides, and returns the result.
 func align(c *Comparison) *alignment {
-	x := &alignment{sides: &c.sides, names: &c.names, looks: mostLooks}
+	x := &alignment{sides: &c.sides, names: &c.names, mayExamine: maxExamined}
 	for s := range c.sides {
 		x.partner[s] = make([]int32, len(c.sides[s].nodes))
 		for i := range x.partner[s] {
 			x.partner[s][i] = -1
 		}
 	}
-	x.wait = append(x.wait, pair{[2]int32{-1, -1}})
+	x.pending = append(x.pending, pair{[2]int32{-1, -1}})
 	x.descend()
 	x.matchMoved()
 	return x
@@ -54,16 +54,16 @@ func align(c *Comparison) *alignment {
 // match makes path a of side A and path b of side B partners.
 func (x *alignment) match(a, b int32) {
 	x.partner[A][a], x.partner[B][b] = b, a
-	x.wait = append(x.wait, pair{[2]int32{a, b}})
+	x.pending = append(x.pending, pair{[2]int32{a, b}})
 }
 
 // descend matches the paths directly inside of matched paths. A list holds the pending pairs
 // instead of the call stack, since recursive programs make very deep paths.
 func (x *alignment) descend() {
-	for len(x.wait) > 0 {
-		p := x.wait[len(x.wait)-1]
-		x.wait = x.wait[:len(x.wait)-1]
-		x.matchSiblings(x.unmatched(A, x.sides[A].children(p.of[A])), x.unmatched(B, x.sides[B].children(p.of[B])))
+	for len(x.pending) > 0 {
+		p := x.pending[len(x.pending)-1]
+		x.pending = x.pending[:len(x.pending)-1]
+		x.matchSiblings(x.unmatched(A, x.sides[A].children(p.sides[A])), x.unmatched(B, x.sides[B].children(p.sides[B])))
 	}
 }
 
@@ -121,17 +121,17 @@ func (x *alignment) matchSiblings(as, bs []int32) {
 		}
 	}
 	from := pair{}
-	for _, anchor := range append(common(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
-		x.matchRenamed(x.unmatched(A, as[from.of[A]:anchor.of[A]]), x.unmatched(B, bs[from.of[B]:anchor.of[B]]))
-		from = pair{[2]int32{anchor.of[A] + 1, anchor.of[B] + 1}}
+	for _, anchor := range append(longestCommon(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
+		x.matchRenamed(x.unmatched(A, as[from.sides[A]:anchor.sides[A]]), x.unmatched(B, bs[from.sides[B]:anchor.sides[B]]))
+		from = pair{[2]int32{anchor.sides[A] + 1, anchor.sides[B] + 1}}
 	}
 }
 
-// common returns the longest common subsequence of two lists, as pairs of indices. Element i of the
-// first list equals element partner[i] of the second, or none if that is -1. So it is the longest
-// ascending subsequence of partner.
-func common(partner []int) []pair {
-	var ends []int // ends[n] is the index in partner of the least last element of an ascending subsequence of length n+1
+// longestCommon returns the longest common subsequence of two lists, as pairs of indices. Element i of
+// the first list equals element partner[i] of the second list, or no element if partner[i] is -1. The
+// result is therefore the longest ascending subsequence of partner.
+func longestCommon(partner []int) []pair {
+	var ends []int // ends[n] is the index in partner of the least last element of all ascending ones of length n+1
 	before := make([]int, len(partner))
 	for i, j := range partner {
 		if j < 0 {
@@ -152,7 +152,7 @@ func common(partner []int) []pair {
 	return list
 }
 
-// candidate is a pair of paths that can be partners.
+// candidate is a pair of paths that can become partners.
 type candidate struct {
 	pair
 	similarity float64
@@ -163,12 +163,12 @@ func (x *alignment) matchRenamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
-			if x.looks <= 0 {
+			if x.mayExamine <= 0 {
 				break
 			}
-			least := similar
+			least := minSimilarity
 			if len(x.sides[A].inside[a])+len(x.sides[B].inside[b]) == 0 {
-				least = similarLeaves
+				least = minLeafSimilarity
 			}
 			if s := x.similarity(a, b); s >= least {
 				list = append(list, candidate{pair{[2]int32{a, b}}, s})
@@ -177,8 +177,8 @@ func (x *alignment) matchRenamed(as, bs []int32) {
 	}
 	slices.SortStableFunc(list, func(p, q candidate) int { return cmp.Compare(q.similarity, p.similarity) })
 	for _, p := range list {
-		if x.partner[A][p.of[A]] < 0 && x.partner[B][p.of[B]] < 0 {
-			x.match(p.of[A], p.of[B])
+		if x.partner[A][p.sides[A]] < 0 && x.partner[B][p.sides[B]] < 0 {
+			x.match(p.sides[A], p.sides[B])
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (x *alignment) matchMoved() {
 		if x.partner[A][a] >= 0 {
 			continue
 		}
-		best, most := int32(-1), similar
+		best, most := int32(-1), minSimilarity
 		for _, b := range byName[x.name(A, a).name] {
 			if x.partner[B][b] >= 0 {
 				continue
@@ -208,7 +208,7 @@ func (x *alignment) matchMoved() {
 			if s := x.similarity(a, b); s > most || s == most && best < 0 {
 				best, most = b, s
 			}
-			if x.looks <= 0 {
+			if x.mayExamine <= 0 {
 				return
 			}
 		}
@@ -240,10 +240,10 @@ func (s *side) walk(f func(i int32)) {
 	}
 }
 
-// similarity returns the similarity of two paths, from 0 to 1, by the profiles of all paths inside
-// of them. It is the sum, over all names, of the lesser figure of both sides divided by the sum of
-// the greater one. It is computed for exclusive times and for visits, and the lesser result counts.
-// The last names of the two paths count as equal.
+// similarity returns the similarity of two paths, from 0 to 1, by the profiles of all paths inside of
+// them. For each name, both sides are compared: the sum of the lesser values over all names is divided
+// by the sum of the greater values. This is done for exclusive times and for visits, and the lesser
+// result counts. The last names of the two paths count as equal.
 func (x *alignment) similarity(a, b int32) float64 {
 	type figures struct{ time, visits [2]float64 }
 	sum := map[string]*figures{}
@@ -251,7 +251,7 @@ func (x *alignment) similarity(a, b int32) float64 {
 		side := &x.sides[s]
 		wait := []int32{i}
 		for len(wait) > 0 {
-			if x.looks--; x.looks < 0 {
+			if x.mayExamine--; x.mayExamine < 0 {
 				return 0
 			}
 			k := wait[len(wait)-1]

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Result compares the runs of both sides. No runs must be added afterwards.
+// Result compares both sides, and returns the result. No runs must be added afterwards.
 func (c *Comparison) Result() *Result {
 	r := &Result{Clock: c.clock, Metric: c.opt.Metric, Change: c.opt.Change, Unit: c.unit, comparison: c,
 		Regions: []Row{}, Paths: []Row{}}
@@ -79,8 +79,8 @@ func (c *Comparison) chosen(t *table, p pair) bool {
 	return false
 }
 
-// pairs returns all paths: those of B with their partners, outer paths first, then those of A
-// without a partner.
+// pairs returns all paths as pairs: the paths of B with their partners, outer paths first, then the
+// paths of A without a partner.
 func (x *alignment) pairs() (list []pair) {
 	x.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{x.partner[B][i], i}}) })
 	x.sides[A].walk(func(i int32) {
@@ -91,8 +91,8 @@ func (x *alignment) pairs() (list []pair) {
 	return list
 }
 
-// regions matches the regions of both sides: first by name, file and line, then by name, and then
-// as the paths that end in them are matched, the pair with the most time first.
+// regions matches the regions of both sides: first by name, file and line; then by name; and then by
+// the matched paths that end in them, those with the most time first.
 func (x *alignment) regions(paths []pair) []pair {
 	var left [2][]int32
 	var list []pair
@@ -127,11 +127,11 @@ func (x *alignment) regions(paths []pair) []pair {
 	var together []votes
 	index := map[pair]int{}
 	for _, p := range paths {
-		if p.of[A] < 0 || p.of[B] < 0 {
+		if p.sides[A] < 0 || p.sides[B] < 0 {
 			continue
 		}
-		k := pair{[2]int32{x.sides[A].nodes[p.of[A]].key, x.sides[B].nodes[p.of[B]].key}}
-		if k.of[A] == k.of[B] {
+		k := pair{[2]int32{x.sides[A].nodes[p.sides[A]].key, x.sides[B].nodes[p.sides[B]].key}}
+		if k.sides[A] == k.sides[B] {
 			continue
 		}
 		i, ok := index[k]
@@ -140,11 +140,11 @@ func (x *alignment) regions(paths []pair) []pair {
 			index[k] = i
 			together = append(together, votes{pair: k})
 		}
-		together[i].time += x.sides[A].nodes[p.of[A]].exclusive + x.sides[B].nodes[p.of[B]].exclusive
+		together[i].time += x.sides[A].nodes[p.sides[A]].exclusive + x.sides[B].nodes[p.sides[B]].exclusive
 	}
 	slices.SortStableFunc(together, func(p, q votes) int { return cmp.Compare(q.time, p.time) })
 	for _, v := range together {
-		a, b := v.of[A], v.of[B]
+		a, b := v.sides[A], v.sides[B]
 		if _, ok := partner[a]; !ok && !taken[b] && x.sides[B].regions[a] == nil && x.sides[A].regions[b] == nil {
 			partner[a], taken[b] = b, true
 		}
@@ -215,17 +215,17 @@ func (r *Result) order(a, b *Row) int {
 		slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
 }
 
-// metric returns the change of the time that is tested and ranked.
-func (r *Result) metric(row *Row) *Change {
+// testedChange returns the change of the time by which rows are tested and ranked.
+func (r *Result) testedChange(row *Row) *Change {
 	if r.Metric == Inclusive {
 		return &row.Inclusive
 	}
 	return &row.Exclusive
 }
 
-// class returns the rank of a row in lists: first significant regressions, then significant
-// improvements, then differences that are not significant.
-func class(row *Row) int {
+// rowClass returns the position of the group of a row in lists: first significant regressions, then
+// significant improvements, then differences that are not significant.
+func rowClass(row *Row) int {
 	switch {
 	case !row.Significant():
 		return 2
@@ -235,13 +235,13 @@ func class(row *Row) int {
 	return 1
 }
 
-// reports sets the kind of a row, and reports whether its difference reaches both thresholds.
-func (r *Result) reports(p pair, row *Row) bool {
-	c := r.metric(row)
+// setKind sets the kind of a row, and reports whether its difference reaches both thresholds.
+func (r *Result) setKind(p pair, row *Row) bool {
+	c := r.testedChange(row)
 	switch {
-	case p.of[A] < 0:
+	case p.sides[A] < 0:
 		row.Kind = Added
-	case p.of[B] < 0:
+	case p.sides[B] < 0:
 		row.Kind = Removed
 	case c.Difference > 0:
 		row.Kind = Regression
@@ -256,7 +256,7 @@ func (r *Result) reports(p pair, row *Row) bool {
 	return math.Abs(c.Difference) >= r.Least && (c.Ratio == nil || math.Abs(*c.Ratio-1) >= r.Change)
 }
 
-// test tests the observations of both sides of a row. It returns nil if there are too few.
+// test compares the observations of both sides of a row. It returns nil if there are too few.
 func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	var values [2][]float64
 	switch r.Unit {
@@ -319,18 +319,18 @@ func (r *Result) path(p pair, row *Row) {
 	if p.of[A] < 0 || p.of[B] < 0 {
 		return
 	}
-	if !c.sameNames(p.of[A], p.of[B]) {
-		row.Was = c.sides[A].path(p.of[A])
+	if !c.sameNames(p.sides[A], p.sides[B]) {
+		row.Was = c.sides[A].path(p.sides[A])
 	}
 }
 
 // sameNames reports whether two paths of A and B have the same length and the same names in the
-// last deepestPath regions.
+// last maxPathNames regions.
 func (c *Comparison) sameNames(a, b int32) bool {
 	if c.sides[A].nodes[a].depth != c.sides[B].nodes[b].depth {
 		return false
 	}
-	for range deepestPath {
+	for range maxPathNames {
 		if a < 0 {
 			break
 		}
@@ -354,10 +354,10 @@ func (r *Result) region(p pair, row *Row) {
 	}
 }
 
-// Stacks calls f for each call path of both sides with its exclusive time on each, in ticks,
-// whether the path is reported or not. A matched path has the names of side B. The times of paths
-// longer than deepest names are summed for their first deepest names, and passed to f last, with
-// deeper set. Stacks returns the first error of f.
+// Stacks calls f for each call path of both sides, whether the path is reported or not. f gets the
+// exclusive time of the path on each side, in ticks. A matched path has the names of side B. The times
+// of paths with more than deepest names are summed for their first deepest names, and passed to f last,
+// with deeper set. Stacks returns the first error of f.
 func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
 	c := r.comparison     // by side and path: the path itself, or the enclosing one with deepest names
 	var around [2][]int32 // by side and path: the path itself, or the enclosing one with deepest names
@@ -388,7 +388,7 @@ func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b flo
 		var at place
 		at.side, at.path = p.shown()
 		var t [2]float64
-		for s, i := range p.of {
+		for s, i := range p.sides {
 			if i >= 0 {
 				t[s] = c.sides[s].nodes[i].exclusive
 			}

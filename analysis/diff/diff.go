@@ -82,8 +82,9 @@ type Options struct {
 	// of side A. Change is the least |ratio - 1| of a reported row. A row is reported if it reaches
 	// both.
 	Least, Change float64
-	// Regions reports whether the rows of a region, and of paths that end in it, are compared. The
-	// names are its own and the one that results have. Nil means that all are compared.
+	// Regions reports whether the rows of a region, and of paths that end in it, are compared. It gets
+	// the name of the region in its trace and its name in results. Nil means that all rows are
+	// compared.
 	Regions func(names ...string) bool
 }
 
@@ -115,7 +116,7 @@ func New(opt Options) *Comparison {
 	return &Comparison{opt: opt, unit: opt.unit(), names: names{index: map[name]int32{}}}
 }
 
-// Scan scans a run on several cores, and adds it to a side. Rows has the same meaning as in
+// Scan reads a run on several cores, and adds it to a side. Parameter rows has the same meaning as for
 // [NewPart].
 func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, rows *trace.Rows) error {
 	fresh := func() *Part { return NewPart(events.Defs(), rows, c.opt.Loop) }
@@ -126,8 +127,8 @@ func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, row
 	return c.Add(s, p)
 }
 
-// Add adds a run to a side. The part must hold all locations of the run, and its loop must be
-// [Options].Loop of the comparison. The part must not be used afterwards.
+// Add adds a run to a side. The part must hold all locations of the run. Its loop must be the one that
+// [Options].Loop of the comparison names. The part must not be used afterwards.
 func (c *Comparison) Add(s Side, p *Part) error {
 	if p.loop != c.opt.Loop {
 		return errors.New("diff: found a part with another loop than that of the comparison")
@@ -139,16 +140,17 @@ func (c *Comparison) Add(s Side, p *Part) error {
 	return nil
 }
 
-// Empty reports whether no run that was added to a side has visits of regions.
+// Empty reports whether none of the added runs has visits of regions.
 func (c *Comparison) Empty(s Side) bool { return len(c.sides[s].nodes) == 0 }
 
-// Result is the result of a comparison. Times are in ticks of Clock, the clock of the first run.
-// They can have fractions, as means of several runs or if clocks differ.
+// Result is the result of a comparison. Times are in ticks of Clock, the clock of the first run. They
+// can have fractions, because they are means of several runs or come from runs with other clocks.
 type Result struct {
 	Clock trace.Clock `json:"-"`
 	// Metric is the time by which rows are tested, ranked and reported.
 	Metric Metric `json:"metric"`
-	// Least is the least difference of reported rows, in ticks, and Change their least |ratio - 1|.
+	// Least is the least difference of reported rows, in ticks. Change is the least |ratio - 1| of
+	// reported rows.
 	Least  float64 `json:"least"`
 	Change float64 `json:"change"`
 	// Unit is the unit of the statistics, and Samples has the numbers of observations of A and of
@@ -175,7 +177,7 @@ type Result struct {
 	paths, regions table // of all paths and regions, whether they are compared or not
 }
 
-// Kind is the sort of a row's difference.
+// Kind is the sort of difference of a row.
 type Kind string
 
 // The values of Kind. A row of A without a partner is Removed, and one of B without a partner is
@@ -220,7 +222,7 @@ type Row struct {
 // without a test.
 func (r *Row) Significant() bool { return r.Test == nil || r.Test.Significant }
 
-// Change compares the values of a figure on both sides.
+// Change compares a value of both sides.
 type Change struct {
 	A          float64 `json:"a"`
 	B          float64 `json:"b"`
@@ -243,8 +245,8 @@ func changeOf(a, b float64) Change {
 // negative share it reports whether B is more than A reduced by that share.
 func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 
-// Region compares the sums of the inclusive times of all regions with a name on either side,
-// whether they are reported or not. ok is false if no region has that name.
+// Region returns the change of the inclusive time of all regions with a name, whether they are reported
+// or not. ok is false if no region has that name.
 func (r *Result) Region(name string) (c Change, ok bool) {
 	called := func(s Side, k int32) bool {
 		n := &r.comparison.names
@@ -256,7 +258,7 @@ func (r *Result) Region(name string) (c Change, ok bool) {
 			continue
 		}
 		ok = true
-		for s, k := range p.of {
+		for s, k := range p.sides {
 			if k >= 0 {
 				t[s] += r.comparison.sides[s].regions[k].inclusive
 			}

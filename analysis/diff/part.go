@@ -82,9 +82,9 @@ type frame struct {
 	enter int64
 }
 
-// NewPart returns an empty part for a run. Rows maps each region to the row that stands for all
-// regions counted together with it; nil counts each region by itself. Each visit of a region with
-// the name loop is an iteration, unless loop is "".
+// NewPart returns an empty part for a run. Parameter rows maps each region to the row that stands for
+// all regions counted together with it; nil means that each region is counted by itself. Each visit of
+// a region with the name loop is an iteration. The empty name means that there are no iterations.
 func NewPart(d *trace.Definitions, rows *trace.Rows, loop string) *Part {
 	return &Part{defs: d, rows: rows, loop: loop}
 }
@@ -92,7 +92,7 @@ func NewPart(d *trace.Definitions, rows *trace.Rows, loop string) *Part {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch with events of one or several locations.
 func (p *Part) Batch(b *trace.Batch) error {
 	refs := p.rows.Map(&p.scratch, b.Ref)
 	times := b.Time[:len(b.Kind)]
@@ -184,7 +184,8 @@ func (t *tree) addTime(now int64) {
 	t.since = now
 }
 
-// inIteration returns the times of a path in iteration number, the latest one. It adds them if needed.
+// inIteration returns the times of a path in the latest iteration, which has the given number. It adds
+// them if needed.
 func (x *node) inIteration(number int32) *iteration {
 	if n := len(x.iterations); n == 0 || x.iterations[n-1].number != number {
 		x.iterations = append(x.iterations, iteration{number: number})
@@ -208,8 +209,8 @@ func (t *tree) enter(p *Part, now int64, region uint32) {
 	}
 }
 
-// child returns the index of the path that leads from parent to a region, which it creates if
-// needed. It first tries the path that followed the previous one before, since most loops repeat
+// child returns the index of the path that leads from parent to a region, and creates the path if
+// needed. It first tries the path that followed the previous one last time, since most loops repeat
 // their calls in the same order.
 func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 	latest := &t.root

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Profile is a run of which only the sums by call path and location are known, such as a file of Cube.
+// Profile holds a run of which only the sums by call path and location are known, such as a Cube file.
 type Profile struct {
-	Clock   trace.Clock    // of the times
-	Regions []trace.Region // their names, files and lines count
+	Clock   trace.Clock    // Clock   trace.Clock    // clock of the times
+	Regions []trace.Region // Regions []trace.Region // only their names, files and lines are used
 	Paths   []ProfilePath  // each after the path around it
 }
 
@@ -23,9 +23,9 @@ type ProfilePath struct {
 	Exclusive []int64 // in ticks
 }
 
-// AddProfile adds a run to a side. The run lasts as long as the location with the most time. The error
-// reports a comparison of iterations, which a profile does not have, or a path without a region or a
-// parent before it.
+// AddProfile adds a run to a side. The runtime is the total time of the location with the most time.
+// AddProfile returns an error if iterations are compared, since a profile has none, or if a path lacks
+// a region or its parent does not come before it.
 func (c *Comparison) AddProfile(s Side, p *Profile) error {
 	if c.opt.Loop != "" {
 		return errors.New("found a profile, expected a trace; a profile has no iterations")

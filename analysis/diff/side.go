@@ -61,8 +61,8 @@ type side struct {
 	index    map[edge]int32 // the region of an edge is a key here
 	runs     int
 	runtimes []float64
-	// samples is the number of observations: of iterations of all runs, or of locations that have
-	// regions in each run.
+	// samples is the number of observations: of iterations in all runs, or, in each run, of locations
+	// that have regions.
 	samples int
 
 	// finish sets the following fields.
@@ -79,7 +79,7 @@ type times struct {
 	samples                      []sample // observations of the metric, by unit
 }
 
-// path is a call path of a side. Its parent is an index into side.nodes, and key that of its last
+// path is a call path of a side. parent is an index into side.nodes, and key belongs to the last
 // region.
 type path struct {
 	times
@@ -186,8 +186,8 @@ func (s *side) add(c *Comparison, p *Part) {
 	s.runs++
 }
 
-// addTree adds the paths of a location. Function key returns the key of a region, begin is the time
-// at which the run begins, and scale converts ticks to those of the comparison.
+// addTree adds the paths of a location. Function key returns the key of a region, begin is the begin of
+// the run, and scale is the factor that converts its ticks to those of the comparison.
 func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int32, begin int64, scale float64) {
 	place := make([]int32, len(t.nodes))
 	for i := range t.nodes {
@@ -218,7 +218,8 @@ func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int3
 	}
 }
 
-// addSamples adds the observations in a path of a location. The number of the location or run is unit.
+// addSamples adds the observations of a path at a location. Parameter unit is the number of the
+// location or run.
 func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale float64) {
 	outer := c.opt.Metric == Inclusive && n.flags&recursive != 0
 	if c.unit != Iterations {
@@ -317,17 +318,17 @@ func (s *side) display(k int32) string {
 	return x.name + " (" + trace.Region{File: x.file, Line: x.line}.Place() + ")"
 }
 
-// deepestPath is the greatest number of names of a path that are listed.
-const deepestPath = 200
+// maxPathNames is the greatest number of names in a listed path.
+const maxPathNames = 200
 
-// path returns the names of a path from the outermost region on. In a longer path than deepestPath,
+// path returns the names of a path from the outermost region on. In a longer path than maxPathNames,
 // one element stands for the regions in the middle.
 func (s *side) path(i int32) []string {
 	n := int(s.nodes[i].depth) + 1
-	list := make([]string, min(n, deepestPath))
+	list := make([]string, min(n, maxPathNames))
 	last := 0
-	if n > deepestPath {
-		list[0], list[1] = s.display(s.nodes[s.nodes[i].top].key), calls(n-deepestPath+1)
+	if n > maxPathNames {
+		list[0], list[1] = s.display(s.nodes[s.nodes[i].top].key), omittedCalls(n-maxPathNames+1)
 		last = 2
 	}
 	for at := len(list) - 1; at >= last; at-- {
@@ -337,5 +338,5 @@ func (s *side) path(i int32) []string {
 	return list
 }
 
-// calls returns the text that stands for n regions in the middle of a path.
-func calls(n int) string { return fmt.Sprintf("[%d calls]", n) }
+// omittedCalls returns the text that stands for n regions in the middle of a path.
+func omittedCalls(n int) string { return fmt.Sprintf("[%d calls]", n) }

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Test compares the observations of both sides by a two-sided Mann-Whitney U test, and has the
-// Hodges-Lehmann shift between them.
+// Test holds the result of a two-sided Mann-Whitney U test between the observations of both sides, and
+// the Hodges-Lehmann shift between them.
 type Test struct {
 	Samples [2]int `json:"samples"` // numbers of observations of A and of B
-	// U is the number of pairs of an observation of each side in which that of B is greater, plus
-	// half the number of pairs in which both are equal.
+	// U counts the pairs of an observation of A and one of B: those with the greater value in B count
+	// 1, and those with equal values count one half.
 	U float64 `json:"u"`
 	// P is the probability of a difference at least as large if both sides have the same
 	// distribution.
@@ -34,10 +34,10 @@ type Test struct {
 	a, b []float64 // sorted observations; nil once the shift is computed
 }
 
-// The parameters of the tests.
+// Parameters of the tests.
 const (
-	// falseDiscovery is the greatest Q of a significant row: the expected share of false ones among
-	// them.
+	// falseDiscovery is the greatest Q of a significant row. It is the expected share of rows that are
+	// wrongly called significant.
 	falseDiscovery = 0.05
 	// exactLimit is the greatest number of observations of each side for which the distribution of
 	// U is computed exactly.
@@ -147,12 +147,12 @@ func (e *exactU) atMost(n, m, u int) float64 {
 	return e.distribution(n, m)[min(u, n*m)]
 }
 
-// shift sets the Hodges-Lehmann shift and its confidence interval.
+// shift computes the Hodges-Lehmann shift and its confidence interval, and sets their fields.
 func (t *Test) shift(exact *exactU) {
 	a, b := t.a, t.b
 	n, m := len(a), len(b)
 	pairs := n * m
-	t.Shift = (difference(a, b, (pairs+1)/2) + difference(a, b, pairs/2+1)) / 2
+	t.Shift = (kthDifference(a, b, (pairs+1)/2) + kthDifference(a, b, pairs/2+1)) / 2
 	// The interval leaves out the k-1 least and the k-1 greatest differences, where k is the least
 	// number with P(U <= k) >= 2.5 %, but at least 1.
 	k := 1
@@ -166,16 +166,16 @@ func (t *Test) shift(exact *exactU) {
 		k = max(1, int(float64(pairs)/2-z*deviation(float64(n), float64(m), 0)))
 		t.Confidence = 0.95
 	}
-	t.Low, t.High = difference(a, b, k), difference(a, b, pairs+1-k)
+	t.Low, t.High = kthDifference(a, b, k), kthDifference(a, b, pairs+1-k)
 }
 
-// difference returns the k-th least, from 1 on, of the differences b - a of all pairs. Both lists
-// must be sorted.
-func difference(a, b []float64, k int) float64 {
+// kthDifference returns the k-th least of the differences b - a of all pairs, counted from 1. Both
+// lists must be sorted.
+func kthDifference(a, b []float64, k int) float64 {
 	low, high := ordinal(b[0]-a[len(a)-1]), ordinal(b[len(b)-1]-a[0])
 	for low < high {
 		mid := low + int64(uint64(high-low)/2)
-		d, count, j := value(mid), 0, 0
+		d, count, j := fromOrdinal(mid), 0, 0
 		for _, x := range a {
 			for j < len(b) && b[j]-x <= d {
 				j++
@@ -188,7 +188,7 @@ func difference(a, b []float64, k int) float64 {
 			low = mid + 1
 		}
 	}
-	return value(low)
+	return fromOrdinal(low)
 }
 
 // ordinal maps floats to integers in the same order, with consecutive integers for neighbouring
@@ -201,15 +201,15 @@ func ordinal(x float64) int64 {
 	return i
 }
 
-// value is the inverse of ordinal.
-func value(i int64) float64 {
+// fromOrdinal is the inverse of ordinal.
+func fromOrdinal(i int64) float64 {
 	if i < 0 {
 		i ^= math.MaxInt64
 	}
 	return math.Float64frombits(uint64(i)) + 0
 }
 
-// adjust sets Q and Significant of all tests of a list. It changes the order of the list.
+// adjust sets Q and Significant of all tests in a list. It changes the order of the list.
 func adjust(tests []*Test) {
 	slices.SortStableFunc(tests, func(x, y *Test) int { return cmp.Compare(y.P, x.P) })
 	q := 1.0

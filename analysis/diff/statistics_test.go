@@ -93,7 +93,7 @@ func TestDifference(t *testing.T) {
 		}
 		slices.Sort(all)
 		for k := range all {
-			if got := difference(a, b, k+1); got != all[k] {
+			if got := kthDifference(a, b, k+1); got != all[k] {
 				t.Fatalf("%v, %v: found %g as difference %d, expected %g", a, b, got, k+1, all[k])
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Transfer sums the times of messages from send to receive, in ticks. It covers messages of which
-// both ends are known. The times include the difference of the two locations' clocks, which can
+// Transfer holds sums of the times of messages from send to receive, in ticks. It covers messages of
+// which both ends are known. The times include the difference of the two locations' clocks, which can
 // make them negative.
 type Transfer struct {
 	Count int64 `json:"count"`
@@ -18,14 +18,14 @@ type Transfer struct {
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
-	// Longest is the message whose time is Max; if several have it, the one with the earliest send,
-	// then with the least index of the sender, then of the receiver. It is nil if there are no
+	// Longest is the message whose time is Max. If several have it, the earliest send decides, then the
+	// least index of the sender, and then that of the receiver. Longest is nil if there are no
 	// messages.
 	Longest *Pair `json:"longest"`
 }
 
-// Latency sums the transfer times of all messages, in ticks. Percentiles below 256 ticks are exact,
-// and larger ones are within 1/256 of the true value.
+// Latency holds sums of the transfer times of all messages, in ticks. Percentiles below 256 ticks are
+// exact, and larger ones are within 1/256 of the true value.
 type Latency struct {
 	Transfer
 	Median int64 `json:"median"`
@@ -33,14 +33,14 @@ type Latency struct {
 	P99    int64 `json:"p99"`
 }
 
-// transfer sums transfer times in ticks.
+// transfer accumulates transfer times in ticks.
 type transfer struct {
 	durations.Total
 	early int64
 	sent  int64 // earliest send of a message with the longest time
 }
 
-// add adds a message that was sent at time send and took took ticks.
+// add adds a message that was sent at time send and arrived took ticks later.
 func (t *transfer) add(send, took int64) {
 	x := transfer{sent: send}
 	x.Total.Add(took)
@@ -67,7 +67,8 @@ func (t *transfer) result(at pair) Transfer {
 	return x
 }
 
-// latencies sums transfer times, of all messages and by source and destination.
+// latencies accumulates transfer times of all messages, and those of each pair of source and
+// destination.
 type latencies struct {
 	all   transfer
 	times durations.Histogram
@@ -83,7 +84,7 @@ func (l *latencies) add(pair *transfer, send, recv int64) {
 	pair.add(send, took)
 }
 
-// pair returns the sums of a pair of locations, which it creates if needed.
+// pair returns the sums of a pair of locations, and creates them if needed.
 func (l *latencies) pair(at pair) *transfer {
 	t := l.pairs[at]
 	if t == nil {

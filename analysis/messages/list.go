@@ -11,7 +11,7 @@ import (
 // NoTime stands for a time that the trace does not record.
 const NoTime int64 = -1 << 63
 
-// Message is a message with the times of all its phases in ticks, or NoTime.
+// Message is a message with the times of all its phases in ticks, or NoTime for unknown times.
 type Message struct {
 	Source       uint32 // index into Definitions.Locations, NoRef when unknown
 	Destination  uint32 // index into Definitions.Locations, NoRef when unknown
@@ -20,17 +20,17 @@ type Message struct {
 	Bytes        uint64 // size at the sender, else at the receiver; [trace.Undefined] if both are unknown
 	Send         int64
 	SendComplete int64 // completion of a non-blocking send
-	RecvBegin    int64 // when a non-blocking receive was posted
+	RecvBegin    int64 // RecvBegin    int64 // time at which a non-blocking receive was posted
 	Recv         int64 // receive, or completion of a non-blocking receive
 }
 
-// openMessage is a message to which further records can belong.
+// openMessage is a message about which further records can follow.
 type openMessage struct {
 	Message
 	// number orders messages by their first record.
 	number int64
-	waits  bool // a non-blocking send that is not complete so far
-	wanted bool // an end is in a visit of one of the wanted regions
+	waits  bool // waits  bool // it is a non-blocking send that is not complete so far
+	wanted bool // wanted bool // its send or receive is in a visit of one of the wanted regions
 	ended  bool // both ends are known, or the other end cannot be found
 }
 
@@ -74,8 +74,8 @@ func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
 	return m
 }
 
-// phase processes a record of a non-blocking operation that is no end of a message: the completion
-// of a send, or the posting of a receive.
+// phase processes a record of a non-blocking operation that is neither a send nor a receive of a
+// message: the completion of a send, or the posting of a receive.
 func (p *Part) phase(c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (p *Part) phase(c *trace.Cursor) error {
 	return nil
 }
 
-// endUnmatched marks the message of an end as one whose other end cannot be found.
+// endUnmatched notes that the other end of a message cannot be found.
 func (p *Part) endUnmatched(n *node) error {
 	if n.message == nil {
 		return nil
@@ -105,8 +105,7 @@ func (p *Part) endUnmatched(n *node) error {
 	return p.ready(n.message)
 }
 
-// pair adds the data of a receive to the message of its send. Both are nil if messages are not
-// listed.
+// pair adds the data of a receive to the message of its send. Both are nil if messages are not listed.
 func (p *Part) pair(send, recv *openMessage) error {
 	if send == nil || recv == nil {
 		return nil
@@ -123,7 +122,7 @@ func (p *Part) pair(send, recv *openMessage) error {
 	return p.ready(send)
 }
 
-// ready passes a message on if no further records can belong to it.
+// ready passes a message on if no further records about it can follow.
 func (p *Part) ready(m *openMessage) error {
 	if !m.ended || m.waits {
 		return nil
@@ -132,9 +131,9 @@ func (p *Part) ready(m *openMessage) error {
 	return p.put(m)
 }
 
-// at returns the time that decides whether a window has a message: that of the send if it is known,
-// else that of the receive.
-func (m *openMessage) at() int64 {
+// windowTime returns the time that decides whether a message belongs to a window: the time of the send
+// if it is known, and otherwise that of the receive.
+func (m *openMessage) windowTime() int64 {
 	if m.Send == NoTime {
 		return m.Recv
 	}
@@ -142,7 +141,7 @@ func (m *openMessage) at() int64 {
 }
 
 func (p *Part) put(m *openMessage) error {
-	if !m.wanted || !p.opt.Window.Has(m.at()) {
+	if !m.wanted || !p.opt.Window.Has(m.windowTime()) {
 		return nil
 	}
 	return p.opt.List(&m.Message)

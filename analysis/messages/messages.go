@@ -71,14 +71,14 @@ type Pair struct {
 	Received    int64  `json:"received"`
 }
 
-// cell sums messages.
+// cell counts messages and their bytes.
 type cell struct {
 	count int64
 	bytes uint64
 }
 
-// unsized holds the numbers of messages of unknown size among those that the cells of the same names
-// count.
+// unsized holds numbers of messages of unknown size. They are also counted by the cells with the same
+// field names.
 type unsized struct{ sent, received, matched int64 }
 
 // interval is the time of a message from send to receive, in ticks.
@@ -144,7 +144,8 @@ func Needs(k trace.Kind) bool {
 	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
 }
 
-// Batch processes events of one location, or a mixed batch. The error is that of Options.List.
+// Batch processes a batch with events of one or several locations. It returns the error of
+// Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
@@ -186,13 +187,13 @@ func (p *Part) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// send counts a send, and pairs it or queues it.
+// send counts a send, and pairs it with its receive or queues it.
 func (p *Part) send(at channel, n *node) error {
 	c := p.conversation(at, false)
 	if n.wanted {
 		p.countSend(c, n)
 	}
-	return p.meet(c, n, false)
+	return p.pairOrQueue(c, n, false)
 }
 
 // countSend counts a send if it is in the window.
@@ -218,12 +219,12 @@ func (p *Part) countSend(c *conversation, n *node) {
 	}
 }
 
-// recv counts a receive, and pairs it or queues it.
+// recv counts a receive, and pairs it with its send or queues it.
 func (p *Part) recv(at channel, n *node) error {
 	if n.wanted {
 		p.countReceive(n)
 	}
-	return p.meet(p.conversation(at, true), n, true)
+	return p.pairOrQueue(p.conversation(at, true), n, true)
 }
 
 // countReceive counts a receive if it is in the window.
@@ -240,11 +241,11 @@ func (p *Part) countReceive(n *node) {
 	}
 }
 
-// add counts a message of a size.
+// add counts a message with a number of bytes.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
-// meet pairs an end with the oldest matching one, or queues it if there is none.
-func (p *Part) meet(c *conversation, n *node, recv bool) error {
+// pairOrQueue pairs an end with the oldest matching one, or queues it if there is none.
+func (p *Part) pairOrQueue(c *conversation, n *node, recv bool) error {
 	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
 		return p.endUnmatched(n) // nothing can match
 	}
@@ -272,7 +273,7 @@ func (p *Part) meet(c *conversation, n *node, recv bool) error {
 // streaming reports whether the part computes the pending messages while it processes events.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
-// match counts a pair.
+// match counts a pair of a send and a receive.
 func (p *Part) match(c *conversation, send, recv *node) error {
 	wanted := send.wanted || recv.wanted
 	switch {
@@ -296,10 +297,10 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 			p.early++
 		}
 		if p.latencies != nil {
-			if c.took == nil {
-				c.took = p.latencies.pair(c.at.pair)
+			if c.latency == nil {
+				c.latency = p.latencies.pair(c.at.pair)
 			}
-			p.latencies.add(c.took, send.time, recv.time)
+			p.latencies.add(c.latency, send.time, recv.time)
 		}
 	}
 	switch {
@@ -318,7 +319,7 @@ func (p *Part) Complete() bool {
 		return false
 	}
 	for _, m := range p.listing.open {
-		if p.opt.Window.Has(m.at()) {
+		if p.opt.Window.Has(m.windowTime()) {
 			return false
 		}
 	}
@@ -374,7 +375,7 @@ func (p *Part) Merge(o *Part) error {
 			for i := own.first; i != none; i = o.nodes[i].next {
 				n := o.nodes[i]
 				n.moment = none
-				if err := p.meet(p.conversation(at, recv), &n, recv); err != nil {
+				if err := p.pairOrQueue(p.conversation(at, recv), &n, recv); err != nil {
 					return err
 				}
 			}
@@ -406,9 +407,9 @@ type Result struct {
 	// differ, or the trace lacks sends.
 	Early          int64 `json:"receivedBeforeSent"`
 	SizeMismatches int64 `json:"sizeMismatches"` // pairs with different known sizes
-	// PendingKnown reports whether MaxPending and MaxBytes are known: the greatest number of
-	// messages, and of their bytes, that were pending at a time. Messages that never arrive do not
-	// count.
+	// PendingKnown reports whether MaxPending and MaxBytes are known. They are the greatest number of
+	// messages that were pending at the same time, and the greatest number of their bytes. Messages
+	// that never arrive do not count.
 	PendingKnown bool   `json:"pendingKnown"`
 	MaxPending   int64  `json:"maxPending"`
 	MaxBytes     uint64 `json:"maxPendingBytes"`
@@ -426,7 +427,8 @@ type Result struct {
 	Bins []Bin `json:"bins,omitempty"`
 }
 
-// Cell sums the messages that one location sent to another one, whether they were received or not.
+// Cell holds sums of the messages that one location sent to another one, whether they were received or
+// not.
 type Cell struct {
 	Source      uint32 `json:"source"`      // index into Definitions.Locations
 	Destination uint32 `json:"destination"` // index into Definitions.Locations, NoRef when unknown
@@ -478,7 +480,7 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// location returns the id and the name of a location, or "" if it is unknown.
+// location returns the id and the name of a location. Both are "" if it is unknown.
 func (p *Part) location(loc uint32) (id, name string) {
 	if p.defs.Locations.Has(loc) {
 		l := p.defs.Locations.At(loc)

@@ -28,7 +28,7 @@ type pending struct {
 // sum128 is a 128-bit sum of bytes or messages in transit, which can decrease.
 type sum128 = trace.Ticks
 
-// size returns a non-negative sum as a number of bytes, clamped to the greatest uint64.
+// size returns a non-negative sum as an unsigned number, clamped to the greatest uint64.
 func size(w sum128) uint64 {
 	if b := w.Big(); b.IsUint64() {
 		return b.Uint64()
@@ -36,7 +36,7 @@ func size(w sum128) uint64 {
 	return math.MaxUint64
 }
 
-// sum128Of returns a number as a sum.
+// sum128Of returns a number of bytes as a 128-bit sum.
 func sum128Of(bytes uint64) sum128 {
 	half := trace.TicksOf(int64(bytes >> 1))
 	return half.Plus(half).Plus(trace.TicksOf(int64(bytes & 1)))
@@ -58,12 +58,14 @@ type moment struct {
 	prev, next int32
 }
 
-// run summarises consecutive changes by their sum, and by the greatest sum of a prefix of them, at
-// least 0.
+// run summarises consecutive changes. sum is their sum. most is the greatest sum of the first n
+// changes, for any n, including none.
 type run struct{ sum, most sum128 }
 
-// then returns the run of the changes of r followed by those of o.
-func (r run) then(o run) run { return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))} }
+// followedBy returns the run of the changes of r and then those of o.
+func (r run) followedBy(o run) run {
+	return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))}
+}
 
 // singleChange returns the run of a single change.
 func singleChange(x sum128) run { return run{x, greater(x, sum128{})} }
@@ -76,9 +78,9 @@ func greater(a, b sum128) sum128 {
 	return a
 }
 
-// now returns the index of the moment of time t, which must not be earlier than the last moment. It
-// adds the moment if needed.
-func (p *pending) now(t int64) int32 {
+// momentAt returns the index of the moment of time t, which must not be earlier than the last moment.
+// It adds the moment if needed.
+func (p *pending) momentAt(t int64) int32 {
 	if p.any && p.moments[p.last].time == t {
 		return p.last
 	}
@@ -120,21 +122,21 @@ func (p *pending) drop(i int32) {
 		p.last = m.prev
 	}
 	for w := range before {
-		before[w] = before[w].then(singleChange(m.change[w])).then(m.run[w])
+		before[w] = before[w].followedBy(singleChange(m.change[w])).followedBy(m.run[w])
 	}
 	p.free = append(p.free, i)
 }
 
 // wait adds a send at time t, which is undecided, and returns the index of its moment.
 func (p *pending) wait(t int64) int32 {
-	i := p.now(t)
+	i := p.momentAt(t)
 	p.moments[i].undecided++
 	return i
 }
 
 // arrive counts a message that was sent at moment i and received at time t.
 func (p *pending) arrive(i int32, t int64, size uint64) {
-	now := p.now(t)
+	now := p.momentAt(t)
 	if i == now {
 		p.moments[i].undecided--
 		return
@@ -149,7 +151,8 @@ func (p *pending) arrive(i int32, t int64, size uint64) {
 	}
 }
 
-// most returns the greatest numbers of messages and bytes in transit so far.
+// most returns the greatest number of messages in transit so far, and the greatest number of their
+// bytes.
 func (p *pending) most() (count int64, most uint64) {
 	if !p.any {
 		return 0, 0
@@ -158,14 +161,14 @@ func (p *pending) most() (count int64, most uint64) {
 	for i := p.first; i != none; i = p.moments[i].next {
 		m := &p.moments[i]
 		for w := range all {
-			all[w] = all[w].then(singleChange(m.change[w])).then(m.run[w])
+			all[w] = all[w].followedBy(singleChange(m.change[w])).followedBy(m.run[w])
 		}
 	}
 	return all[messages].most.Int64(), size(all[bytes].most)
 }
 
-// greatestPending returns the greatest numbers of messages and bytes in transit, for messages in
-// any order.
+// greatestPending returns the greatest number of messages in transit, and the greatest number of their
+// bytes. The messages can have any order.
 func greatestPending(list []interval) (count int64, most uint64) {
 	type step struct {
 		time, count int64
@@ -177,7 +180,7 @@ func greatestPending(list []interval) (count int64, most uint64) {
 			steps = append(steps, step{x.send, 1, x.bytes}, step{x.recv, -1, x.bytes})
 		}
 	}
-	// At equal times, receives count before sends.
+	// At equal times, receives come before sends.
 	slices.SortFunc(steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.time, b.time),
 			cmp.Compare(a.count, b.count))

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Size counts the messages with sizes from Least to Most bytes. Both are equal unless the trace has
-// more than 1024 different sizes. Then each Size covers the sizes from a power of 2 to just below
-// the next one.
+// Size counts the messages with sizes from Least to Most bytes. Least and Most are equal unless the
+// trace has more than 1024 different sizes. Then each Size covers the sizes from a power of 2 to just
+// below the next power of 2.
 type Size struct {
 	Least uint64 `json:"least"`
 	Most  uint64 `json:"most"`
@@ -23,12 +23,13 @@ type Size struct {
 // maxSizes is the greatest number of different sizes that are counted separately.
 const maxSizes = 1024
 
-// sizes counts messages by size in bytes or, once powers is set, by the bit length of the size.
+// sizes counts messages by their size in bytes. If powers is set, it counts them by the bit length of
+// the size instead.
 type sizes struct {
 	exact  map[uint64]*cell
 	powers *[65]cell
 	last   uint64
-	latest *cell // count of the size last in exact; nil if there is none
+	latest *cell // latest *cell // counts of the size that was looked up last in exact; nil if there is none
 }
 
 // add counts a message.
@@ -40,10 +41,10 @@ func (s *sizes) add(size uint64) {
 	s.count(size, cell{1, size})
 }
 
-// count adds the messages n of one size.
+// count adds the messages counted by n, which all have the same size.
 func (s *sizes) count(size uint64, n cell) {
 	if s.powers != nil {
-		s.class(size).merge(n)
+		s.powerCell(size).merge(n)
 		return
 	}
 	if s.exact == nil {
@@ -57,18 +58,18 @@ func (s *sizes) count(size uint64, n cell) {
 	x.merge(n)
 	s.last, s.latest = size, x
 	if len(s.exact) > maxSizes {
-		s.group()
+		s.switchToPowers()
 	}
 }
 
-// class returns the count for the bit length of a size.
-func (s *sizes) class(size uint64) *cell { return &s.powers[bits.Len64(size)] }
+// powerCell returns the counts for the bit length of a size.
+func (s *sizes) powerCell(size uint64) *cell { return &s.powers[bits.Len64(size)] }
 
-// group switches from exact sizes to powers of 2.
-func (s *sizes) group() {
+// switchToPowers replaces the counts of exact sizes by counts of powers of 2.
+func (s *sizes) switchToPowers() {
 	s.powers = &[65]cell{}
 	for size, n := range s.exact {
-		s.class(size).merge(*n)
+		s.powerCell(size).merge(*n)
 	}
 	s.exact, s.latest = nil, nil
 }
@@ -81,14 +82,14 @@ func (s *sizes) merge(o *sizes) {
 		return
 	}
 	if s.powers == nil {
-		s.group()
+		s.switchToPowers()
 	}
 	for i := range o.powers {
 		s.powers[i].merge(o.powers[i])
 	}
 }
 
-// merge adds the messages of another cell.
+// merge adds the counts of another cell.
 func (c *cell) merge(o cell) {
 	c.count += o.count
 	c.bytes = durations.SumBytes(c.bytes, o.bytes)
@@ -113,12 +114,11 @@ func (s *sizes) list() []Size {
 	return l
 }
 
-// GroupByPowerOfTwo returns the sizes of a result with all sizes between the same powers of 2
-// joined.
+// GroupByPowerOfTwo returns the sizes of a result after joining all sizes between the same powers of 2.
 func GroupByPowerOfTwo(l []Size) []Size {
 	s := sizes{powers: &[65]cell{}}
 	for _, x := range l {
-		s.class(x.Least).merge(cell{x.Count, x.Bytes})
+		s.powerCell(x.Least).merge(cell{x.Count, x.Bytes})
 	}
 	return s.list()
 }
@@ -151,13 +151,13 @@ func newBins(w trace.Window, n int) []Bin {
 	}
 	l := make([]Bin, n)
 	for i := range l {
-		l[i].From, l[i].To = w.From+border(length, i, n), w.From+border(length, i+1, n)
+		l[i].From, l[i].To = w.From+binBorder(length, i, n), w.From+binBorder(length, i+1, n)
 	}
 	return l
 }
 
-// border returns length·i/n, rounded down.
-func border(length uint64, i, n int) int64 {
+// binBorder returns length·i/n, rounded down: the begin of bin i of n.
+func binBorder(length uint64, i, n int) int64 {
 	high, low := bits.Mul64(length, uint64(i))
 	q, _ := bits.Div64(high, low, uint64(n))
 	return int64(q)

@@ -6,8 +6,8 @@ const none = -1
 // pair is a pair of locations between which messages are sent.
 type pair struct{ source, destination uint32 }
 
-// channel is the key of sends and receives that can match: the two locations, and the communicator
-// in formats that have communicators.
+// channel is the key of sends and receives that can match: the two locations and, in formats that have
+// communicators, the communicator.
 type channel struct {
 	pair
 	communicator uint64
@@ -46,7 +46,7 @@ type conversation struct {
 	sends, receives side
 	recent          int       // number of entries of Part.recent that refer to it
 	sent            *cell     // sums of Part.matrix for the pair; nil until something was sent in the window
-	took            *transfer // sums of Part.latencies for the pair; nil until a latency is known
+	latency         *transfer // sums of Part.latencies for the pair; nil until a latency is known
 }
 
 // sides returns the side of the ends that a send or receive can match, and the side on which it
@@ -97,8 +97,8 @@ func (p *Part) conversation(at channel, recv bool) *conversation {
 	return c
 }
 
-// oldest returns the index of the end on a side that has waited longest of those that match a tag,
-// or none.
+// oldest returns the index of the end that has waited longest among those on a side that match a tag.
+// It returns none if no end matches.
 func (p *Part) oldest(s *side, tag int64) int32 {
 	if tag == -1 || s.first == none {
 		return s.first
@@ -142,7 +142,7 @@ func (p *Part) index(s *side, i int32) {
 	s.tags[n.tag] = l
 }
 
-// wait appends an end to its side.
+// wait appends an end to the queue of its side.
 func (p *Part) wait(s *side, n *node) {
 	if p.opt.Window.Has(n.time) {
 		p.waiting++
@@ -168,7 +168,7 @@ func (p *Part) wait(s *side, n *node) {
 	}
 }
 
-// remove removes node i from its side. It must be the oldest end with its tag.
+// remove removes node i from the queue of its side. It must be the oldest end with its tag.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
 	if p.opt.Window.Has(n.time) {
