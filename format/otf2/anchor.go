@@ -13,8 +13,8 @@ import (
 // FileError reports content of a file that violates the format.
 type FileError = archive.FileError
 
-// missing reports a file that cannot be opened.
-type missing = archive.Missing
+// missingFile reports a file that cannot be opened.
+type missingFile = archive.Missing
 
 // Property is a property of an archive: a unique name and a text.
 type Property struct{ Name, Value string }
@@ -40,11 +40,11 @@ const (
 
 	minChunk  = 256 << 10
 	maxChunk  = 16 << 20
-	maxAnchor = 64 << 20 // large, because properties may be long
+	maxAnchor = 64 << 20 // maxAnchor = 64 << 20 // properties can be long
 )
 
-// parseAnchor parses an anchor file. It returns no anchor if this package cannot read the archive,
-// and both an anchor and an error if the file is damaged but readable.
+// parseAnchor parses an anchor file. If this package cannot read the archive, it returns an error and
+// no anchor. If the file is damaged but readable, it returns an error and an anchor.
 func parseAnchor(path string, b []byte) (*Anchor, error) {
 	bad := func(at int, expected, found string, args ...any) error {
 		return archive.Damaged(path, int64(at), fmt.Sprintf(found, args...), expected)
@@ -98,7 +98,7 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 }
 
 // libraryDefect returns the first defect for which OTF2's library rejects an archive that weft can
-// read. The arguments are the offsets of the chunk sizes, of the substrate and of the fields that
+// read. The arguments are offsets: of the chunk sizes, of the substrate, and of the fields that
 // versions 2 and 3 added.
 func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 	const traceVersion = 8
@@ -139,9 +139,9 @@ type anchorDefect struct {
 	found, expected string
 }
 
-// parseAdditions reads the fields that versions 2 and 3 added after the description, and the end of
-// the file. If the announced number of properties does not fit the bytes that follow, it uses the
-// number that does. If no number fits, the added fields are empty.
+// parseAdditions reads the fields that versions 2 and 3 added after the description, and the end of the
+// file. If the announced number of properties does not fit the bytes that follow, parseAdditions uses a
+// number that fits them. If no number fits, the added fields are empty.
 func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 	at := c.at
 	announced := (&cursor{b: c.b, at: at, big: c.big}).fixed(4)
@@ -196,10 +196,9 @@ func (a *Anchor) readAdditions(c *cursor, properties func() []Property) {
 	}
 }
 
-// parseFittingProperties reads the added fields at an offset of a complete file. It ignores the
-// announced number of properties and reads as many as the bytes between that number and the fields
-// after the properties hold. It reports whether these bytes are properties, and changes a only
-// then.
+// parseFittingProperties reads the added fields at an offset of a complete file, whatever number of
+// properties the file announces. It reads all bytes between that number and the fields after the
+// properties as properties. If they are not properties, it returns false and leaves a unchanged.
 func (a *Anchor) parseFittingProperties(c *cursor, at int) bool {
 	b := c.b[:len(c.b)-len(anchorEnd)]
 	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion] // size in bytes of the fields after the properties

@@ -26,8 +26,8 @@ type Archive struct {
 	// files limits the number of files that are open at once, whatever the number of locations.
 	files *archive.FileManager
 	name  string // name of the anchor file without its extension; the other names begin with it
-	path  string // the same, as the user wrote it
-	// defining holds the locations that have a definition file, when listing is done.
+	path  string // path  string // like name, but as the user wrote it
+	// defining holds the locations that have a definition file, once listing is done.
 	listing  sync.Once
 	defining map[uint64]bool
 	unlisted error
@@ -38,7 +38,7 @@ type Archive struct {
 // together with the error.
 func Open(src format.Source) (*Archive, error) {
 	b, err := archive.Load(src, src.Name, src.Path, maxAnchor)
-	if m := (*missing)(nil); errors.As(err, &m) {
+	if m := (*missingFile)(nil); errors.As(err, &m) {
 		err = m.Err // this error names the file already
 	}
 	if err != nil {
@@ -63,11 +63,11 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 	}
 }
 
-// Definitions calls use for each global definition, in file order, with the record and its offset
-// in the file. Values are those in the file: they are not adapted to the meaning that a later
-// version gives a field. The record is valid only during the call. Unknown definitions have no
-// values. Definitions skips damaged records and returns the first such error at the end. It returns
-// an error of use at once.
+// Definitions calls use for each global definition, in file order, with the record and its offset in
+// the file. The record has the values of the file: they are not adapted to later versions, which give
+// some fields another meaning. The record is valid only during the call. Unknown definitions have no
+// values. Definitions skips damaged records, and returns the error of the first one at the end. It
+// returns an error of use immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 	return a.records(".def", a.definitionChunk(), definitionTypes[:], use)
 }
@@ -131,8 +131,9 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 	})
 }
 
-// scan reads a file in which every record has a length, and calls use for each. use reports whether
-// the record is complete. scan returns the first defect at the end and an error of use at once.
+// scan reads a file in which every record has a length. It calls use for each record; use also returns
+// whether the record is complete. scan returns the first defect at the end, and an error of use
+// immediately.
 func (a *Archive) scan(name string, chunk uint64,
 	use func(c *chunkReader, h recordHead) (ok bool, err error)) (first error) {
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
@@ -277,13 +278,13 @@ func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
 	return mode, n
 }
 
-// clock corrects times of a location, which must not decrease from call to call
+// clock corrects the times of a location. The times must not decrease from call to call
 // (docs/formats/otf2.md, "Clock correction").
 type clock struct {
-	offsets []ClockOffset
-	at      int // index of the current interval
-	sloped  int // 1 plus the index of the interval that slope belongs to; 0 for none
-	slope   float64
+	offsets       []ClockOffset
+	at            int // index of the current interval
+	slopeInterval int // sloped  int // 1 plus the index of the interval to which slope belongs; 0 if slope is not set
+	slope         float64
 }
 
 func newClock(l []ClockOffset) *clock {
@@ -306,9 +307,9 @@ func (c *clock) correct(t uint64) uint64 {
 		return t
 	}
 	c.advance(t)
-	if c.sloped != c.at+1 {
+	if c.slopeInterval != c.at+1 {
 		x, y := &c.offsets[c.at], &c.offsets[c.at+1]
-		c.sloped, c.slope = c.at+1, x.slope(y)
+		c.slopeInterval, c.slope = c.at+1, x.slope(y)
 	}
 	return c.offsets[c.at].apply(c.slope, t)
 }
@@ -347,12 +348,12 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 	return slices.Clip(ids), err
 }
 
-// fail reports an error as a defect if it is caused by the trace. It returns other errors.
-func fail(opt *format.ReadOptions, err error) error {
+// reportDefect reports an error that the trace causes as a defect. It returns other errors.
+func reportDefect(opt *format.ReadOptions, err error) error {
 	return archive.ReportDefect(opt, err, damagedRule, "otf2.missing-file", "a file of the archive")
 }
 
-// damagedRule is the rule of files that cannot be read as a whole.
+// damagedRule is the rule that reports files that cannot be read as a whole.
 const damagedRule = "otf2.damaged"
 
 // openArchive opens an archive and reports the damage of a readable one.
@@ -361,7 +362,7 @@ func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return a, fail(opt, err)
+	return a, reportDefect(opt, err)
 }
 
 // ownDefinitions returns the ids of the locations that have a definition file.
@@ -401,7 +402,7 @@ func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, 
 		return nil, err
 	}
 	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
-	if err := fail(opt, err); err != nil {
+	if err := reportDefect(opt, err); err != nil {
 		if r != nil {
 			r.Close()
 		}

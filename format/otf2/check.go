@@ -12,17 +12,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// checker compares what the files of an archive state about each other with their contents.
+// checker checks the files of an archive: it compares what one file states about the contents of
+// another file with these contents.
 type checker struct {
-	format.SinkFuncs // locationReader checks events where it has read their bytes
+	format.SinkFuncs // format.SinkFuncs // no functions: locationReader checks events while it has their bytes
 
 	*model
-	opt  *format.ReadOptions
-	read *sync.Map // *eventChecker by location id: those of all events, without defects in single events
+	opt *format.ReadOptions
+	// read *sync.Map // *eventChecker by location id, for locations whose events have all been read and
+	// have no defects
+	read *sync.Map
 }
 
-// NewChecker returns a checker for the files of the archive. Later scans check the events that they read, until
-// Finish, which reads only locations again that have defects or were not read from beginning to end.
+// NewChecker returns a checker for the files of the archive. Scans that follow check the events that
+// they read. Finish then reads those locations again that have defects or were not read from the begin
+// to the end.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{model: d.model, opt: d.opt, read: &sync.Map{}}
 	d.checker.Store(c)
@@ -181,7 +185,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 	}
 	s, err := c.a.Snapshots(location)
 	if err != nil {
-		return fail(c.opt, err)
+		return reportDefect(c.opt, err)
 	}
 	defer s.Close()
 	x := recordCounter{begin: -1}
@@ -196,7 +200,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 		}
 		if err != nil {
 			x.damaged, n = true, snapshotCounter{}
-			if err := fail(c.opt, err); err != nil {
+			if err := reportDefect(c.opt, err); err != nil {
 				return err
 			}
 			continue
@@ -243,7 +247,8 @@ func (n *snapshotCounter) add(c *checker, r *EventReader, e *Event) error {
 	return nil
 }
 
-// end ends a snapshot at an offset, with the record of an id or, if that is 0, with the file.
+// end ends a snapshot at an offset. id is the id of the record there, or 0 if the snapshot ends with
+// the file.
 func (n *snapshotCounter) end(c *checker, r *EventReader, id uint8, at int64) error {
 	was := *n
 	*n = snapshotCounter{}
@@ -275,7 +280,7 @@ func (c *checker) checkThumbnails(ctx context.Context) error {
 			}
 			return ctx.Err()
 		})
-		if reported := fail(c.opt, err); reported != nil || archive.IsMissing(err) {
+		if reported := reportDefect(c.opt, err); reported != nil || archive.IsMissing(err) {
 			return reported
 		}
 		if err == nil && samples != announced {

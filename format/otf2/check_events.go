@@ -16,10 +16,10 @@ type statedExtent struct{ begin, length uint64 }
 // outsideCounter counts events inside and outside of the extent that the clock properties state.
 type outsideCounter struct {
 	statedExtent
-	n, out uint64
-	far    uint64 // number of events farther outside than the stated length
-	at     int64  // offset of the first of these
-	time   uint64
+	n, out    uint64
+	far       uint64 // far    uint64 // number of events that are outside by more than the stated length
+	farOffset int64  // at     int64  // offset of the first of these events
+	time      uint64
 }
 
 // add counts an event by its time. at is the offset of its record.
@@ -32,7 +32,7 @@ func (x *outsideCounter) add(t uint64, at int64) {
 	x.out++
 	if before := x.begin - t; t >= x.begin && after-x.length > x.length || t < x.begin && before > x.length {
 		if x.far == 0 {
-			x.at, x.time = at, t
+			x.farOffset, x.time = at, t
 		}
 		x.far++
 	}
@@ -43,8 +43,9 @@ func (x *outsideCounter) add(t uint64, at int64) {
 // is far outside.
 func (x *outsideCounter) fewFarOutside() bool { return x.length > 0 && x.far > 0 && x.out*10 <= x.n }
 
-// checkEvents counts the events of a location, compares the numbers in its chunks with the count,
-// and checks the bytes and values of each event. It reads the events if no scan has checked them.
+// checkEvents counts the events of a location, compares their count with the numbers in the location's
+// chunks, and checks the bytes and values of each event. It reads the events unless a scan has checked
+// them.
 func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 	if x, ok := c.read.Load(l.id); ok {
 		return x.(*eventChecker).end(c, l)
@@ -102,11 +103,12 @@ func (x *eventChecker) add(e *Event) error {
 	return c.checkNumber(r.c, &x.count, e)
 }
 
-// end checks what all events of the location show.
+// end checks what can be checked only after all events of the location.
 func (x *eventChecker) end(c *checker, l locationDefinition) error {
 	k, times := x.plain.r.c, &x.times
 	if times.fewFarOutside() {
-		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.at, fmt.Sprintf("an event at %d", times.time),
+		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.farOffset,
+			fmt.Sprintf("an event at %d", times.time),
 			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", times.begin,
 				times.begin+times.length)); err != nil {
 			return err
@@ -255,7 +257,7 @@ func (q *fastChecker) lookupComm(comm uint64) {
 	q.comm, q.known, q.ranks = comm, q.c.defined(Comms, global), q.c.ranks.comm(global)
 }
 
-// checkEvent checks the bytes, attributes and values of an event or of a record of a snapshot.
+// checkEvent checks an event, or a record of a snapshot: its bytes, attributes and values.
 func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 	t := typeByID(r.types, e.ID)
 	wrong := func(rule, found, expected string) error {
@@ -355,11 +357,11 @@ func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected strin
 	return nil
 }
 
-// firstNonRank is the first number that is not a rank. MPI uses negative numbers for the null
-// process and the wildcard, OTF2 for roots of both sides.
+// firstNonRank is the first number that is not a rank. The numbers from it on are negative as 32-bit
+// numbers: MPI uses them for the null process and the wildcard, and OTF2 for special roots.
 const firstNonRank = 1<<32 - 16
 
-// defined reports whether a reference is undefined or names an existing definition.
+// defined reports whether a reference is undefined on purpose or names an existing definition.
 func (c *checker) defined(t Table, v uint64) bool {
 	return v == undefined32 && t != Locations || v == undefined64 || c.ranks.get(t, v) != nil
 }

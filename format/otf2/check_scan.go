@@ -4,17 +4,18 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// eventCheck checks the events of a location while the decoder has their bytes in memory. It reports nothing:
-// it ends at the first defect, and [checker.Finish] reads the location again and reports them. A nil
-// eventCheck checks nothing.
+// eventCheck checks the events of a location while the decoder has their bytes in memory. It reports
+// nothing. It stops at the first defect; [checker.Finish] then reads the location again and reports all
+// defects. A nil eventCheck checks nothing.
 type eventCheck struct {
 	*eventChecker
-	read   func(*eventChecker) // is called after the last event
+	read   func(*eventChecker) // read   func(*eventChecker) // called after the last event
 	report *format.Report
 	defect bool
 }
 
-// newEventCheck returns the check of a location's events, or nil if no checker wants them or not all are read.
+// newEventCheck returns a check of the location's events. It returns nil if no checker wants them, or
+// if not all events are read.
 func (x *locationReader) newEventCheck() *eventCheck {
 	c, id := x.d.checker.Load(), x.id
 	if c == nil || x.r.start > 0 || x.r.c.end > 0 || x.d.opt.Value("otf2.raw-clocks", "false") == "true" {
@@ -27,7 +28,7 @@ func (x *locationReader) newEventCheck() *eventCheck {
 		read: func(e *eventChecker) { c.read.Store(id, e) }}
 }
 
-// add checks an event that was read in full, or ends checking with an error.
+// add checks an event that was read in full. If err is not nil, add stops the check.
 func (k *eventCheck) add(e *Event, err error) {
 	if k == nil || k.defect {
 		return
@@ -35,7 +36,7 @@ func (k *eventCheck) add(e *Event, err error) {
 	k.defect = err != nil || k.eventChecker.add(e) != nil
 }
 
-// end keeps the numbers of all events for the checker if none of them has a defect.
+// end passes the numbers of all events to the checker if no event has a defect.
 func (k *eventCheck) end(r *EventReader) {
 	if k == nil || k.defect || r.stop > 0 || len(k.report.Rules()) > 0 {
 		return

@@ -36,7 +36,7 @@ const (
 func openChunks(files *archive.FileManager, src format.Source, name, path string, chunk uint64) (*chunkReader, error) {
 	f, err := files.Find(src, name)
 	if err != nil {
-		return nil, &missing{Path: path, Err: err}
+		return nil, &missingFile{Path: path, Err: err}
 	}
 	return &chunkReader{f: f, path: path, size: f.Size, chunk: int64(chunk)}, nil
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// splitLarge divides locations into large ones, largest first, and others. All cores together read
-// a large location; a single core reads each of the others. Reading together pays off if one core
-// would still be reading a location when the other cores have finished. It has a cost: one core at
-// a time does the sink's work then, so that a location must be 1.5 times as large as a core's
-// share.
+// splitLarge divides locations into large ones, largest first, and others. All cores together read a
+// large location; a single core reads each of the others. Reading together saves time if one core would
+// still read a location when the other cores have finished. It has a cost: only one core at a time does
+// the work of the sink then. A location is therefore large only if its size is at least 1.5 times a
+// core's share.
 func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	if cores < 2 {
 		return nil, ids
@@ -54,18 +54,19 @@ func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	return large, slices.DeleteFunc(slices.Clone(ids), func(id uint64) bool { return slices.Contains(large, id) })
 }
 
-// errNeedsEarlier is returned if a chunk depends on the contents of earlier chunks.
+// errNeedsEarlier is returned if a chunk cannot be read without the contents of earlier chunks.
 var errNeedsEarlier = errors.New("otf2: a chunk needs what stands before it")
 
-// chunkScan reads the chunks of one location with several workers and delivers them in order to one
-// sink. Each worker reads its chunk as if it were the first of the file. The result is correct if
-// the chunk begins with a time and the earlier chunks leave no later time, no other interval of
-// clock offsets and no attributes. This is checked when the chunk's turn comes.
+// chunkScan reads the chunks of one location with several workers, and delivers them in order to one
+// sink. Each worker reads its chunk as if it were the first of the file. The result is correct if the
+// chunk begins with a time, and if the earlier chunks end at no later time, in the same interval of
+// clock offsets, and without attributes for the next event. This is checked when the chunk's turn
+// comes.
 //
-// Waiting batches take at most chunkRoom bytes per worker. A worker without room waits for its
-// chunk's turn and delivers each batch at once from then on. With the buffered part of the file and
-// the current batch, this amounts to 4.2 MiB per worker for events without operands. Texts are not
-// counted, because nearly all of them belong to definitions.
+// Batches that wait for their turn take at most chunkRoom bytes per worker. A worker without room waits
+// for the turn of its chunk and delivers each batch immediately from then on. Together with the
+// buffered part of the file and the current batch, a worker needs 4.2 MiB for events without operands.
+// Texts are not counted, because nearly all of them belong to definitions.
 type chunkScan struct {
 	sink    format.Sink
 	readers []*locationReader // one reader per worker
@@ -74,8 +75,8 @@ type chunkScan struct {
 	room int64 // bytes left for waiting batches
 	free []*trace.Batch
 
-	// The following fields belong to the chunk whose turn it is. Only over may be read by all
-	// workers.
+	// The following fields belong to the chunk whose turn it is. All workers may read over; only the
+	// worker of that chunk may use the other fields.
 	last  int64  // time of the last delivered event
 	clock *clock // clock of the location after the delivered chunks
 	over  atomic.Bool
@@ -83,10 +84,10 @@ type chunkScan struct {
 
 const chunkRoom = 4 << 20
 
-// chunkJob is a chunk and the result of reading it.
+// chunkJob holds a chunk and the result of reading it.
 type chunkJob struct {
 	number      int64
-	stop        int64         // chunk number at which its reader stops
+	stop        int64         // stop        int64         // number of the chunk before which its reader stops
 	turn, after chan struct{} // closed when all earlier chunks, and this chunk, have been delivered
 	begun       bool          // delivery of this chunk has begun
 	batches     []*trace.Batch
@@ -99,7 +100,7 @@ type chunkJob struct {
 	err         error
 }
 
-// scanChunks delivers all events like scan, but reads chunks on several cores.
+// scanChunks delivers all events like scan, but several cores read the chunks.
 func (x *locationReader) scanChunks(ctx context.Context, workers int, sink format.Sink) error {
 	c := x.r.c
 	next, chunks := x.r.start, (c.size+c.chunk-1)/c.chunk
@@ -114,8 +115,8 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 	for range workers {
 		s.readers = append(s.readers, x.clone())
 	}
-	// Cancelling this context also ends the waiting of other workers. It is separate from ctx so
-	// that the original error is the one returned.
+	// Cancelling this context also ends the waiting of other workers. It is separate from ctx so that
+	// the original error is returned.
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	after := make(chan struct{})
@@ -137,7 +138,7 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 				cancel() // other workers may wait for this one
 			}
 		}()
-		// The error takes effect when it is the chunk's turn, because the scan may end before.
+		// The error takes effect only in the chunk's turn, because the scan can end earlier.
 		j.err = s.readChunk(waiting, s.readers[w], j)
 		returned = true
 		return j, nil
@@ -192,7 +193,7 @@ func (x *locationReader) enterChunk(j *chunkJob) (*Event, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cmp.Or(fail(x.d.opt, err), errNeedsEarlier)
+		return nil, cmp.Or(reportDefect(x.d.opt, err), errNeedsEarlier)
 	}
 	return e, nil
 }

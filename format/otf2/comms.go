@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// commMembers holds the members of a communicator that is written, by rank. Locations that exchange
-// messages in the communicator are added as members.
+// commMembers holds the members of a written communicator, by rank. Locations that exchange messages in
+// the communicator become members.
 type commMembers struct {
 	locations []uint32
 	ranks     map[uint32]uint64
-	all       bool // the members are all locations; each rank is the location's index
+	all       bool // all       bool // all locations are members, and the rank of each is its index
 }
 
 // rank returns the rank of a location. A location that is not a member becomes one.
@@ -85,14 +85,14 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	return x
 }
 
-// Numbers of paradigms, besides those of MPI and OpenMP.
+// Numbers of paradigms.
 const pthreadParadigm = 7
 
 // otherParadigms returns the paradigms of communicators besides MPI.
 func (e *encoder) otherParadigms() []uint64 {
 	found := map[uint64]bool{}
 	for i := range e.defs.Communicator.Len() {
-		if e.scorep == nil || !e.members(uint32(i)).all { // an archive like those of Score-P has all members in MPI's group
+		if e.scorep == nil || !e.members(uint32(i)).all { // like Score-P: all members are in MPI's group
 			found[e.commParadigm(uint32(i))] = true
 		}
 	}
@@ -114,8 +114,8 @@ func paradigmClass(paradigm uint64) uint64 {
 	return 0
 }
 
-// commParadigm returns the paradigm of a communicator: that of its set, else that of the threads whose team it is,
-// else MPI.
+// commParadigm returns the paradigm of a communicator: the paradigm of its set; without one, that of
+// the threads whose team the communicator is; otherwise MPI.
 func (e *encoder) commParadigm(comm uint32) uint64 {
 	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
 		for _, a := range e.defs.Sets.At(set).Attrs {
@@ -198,8 +198,9 @@ func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 	return loc, ok
 }
 
-// communicatingMembers returns the members of the set of communicating locations with the same
-// paradigm, in which the ranks of a set count. It returns nil if there is no such set.
+// communicatingMembers returns the members of the set of communicating locations that has the same
+// paradigm as ranks. The members of ranks are positions in that set. It returns nil if there is no such
+// set.
 func (e *encoder) communicatingMembers(ranks *trace.Set) []int64 {
 	if s := e.defs.Communicating(ranks); s != nil {
 		return s.Members

@@ -13,16 +13,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Copy copies all files of an archive unchanged, because their contents do not depend on its name. It reads all of
-// them, to report their defects. An archive with damaged definitions, events or markers is not copied, so that what
-// can be read of it is written anew.
+// Copy copies all files of an archive unchanged. This is possible because their contents do not depend
+// on the archive's name. Copy reads all files first and reports their defects. If definitions, events
+// or markers are damaged, it returns format.ErrUnsupported, so that the readable parts are written
+// anew.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
 	if wo.Value(likeOption, likeWeft) != likeWeft {
-		return nil, format.ErrUnsupported // the archive is written anew
+		return nil, format.ErrUnsupported // return nil, format.ErrUnsupported // the caller writes the archive anew
 	}
 	damaged, err := readAll(ctx, src, ro)
 	if err != nil {
@@ -100,7 +101,7 @@ func readAll(ctx context.Context, src format.Source, ro *format.ReadOptions) (da
 	return false, f.(*decoder).readStates(ctx)
 }
 
-// readStates reads the snapshots and thumbnails and reports their defects.
+// readStates reads the snapshots and thumbnails, and reports their defects.
 func (m *model) readStates(ctx context.Context) error {
 	if m.a.Anchor.Snapshots > 0 {
 		for _, id := range m.locations {
@@ -113,8 +114,8 @@ func (m *model) readStates(ctx context.Context) error {
 	return m.eachThumbnail(func(int, *Record) error { return ctx.Err() })
 }
 
-// eachThumbnail calls use with each readable record of the thumbnails, up to the first file that is missing, and
-// reports the others. The number in the anchor file may be damaged.
+// eachThumbnail calls use with each readable record of the thumbnails, and reports the unreadable ones.
+// It ends at the first file that is missing, since the number in the anchor file may be damaged.
 func (m *model) eachThumbnail(use func(k int, r *Record) error) error {
 	for k := range int(m.a.Anchor.Thumbnails) {
 		var failed error
@@ -127,18 +128,19 @@ func (m *model) eachThumbnail(use func(k int, r *Record) error) error {
 		if failed != nil {
 			return failed
 		}
-		if reported := fail(m.opt, err); reported != nil || archive.IsMissing(err) {
+		if reported := reportDefect(m.opt, err); reported != nil || archive.IsMissing(err) {
 			return reported
 		}
 	}
 	return nil
 }
 
-// eachSnapshot calls use with each readable record of a location's snapshots, and reports the others.
+// eachSnapshot calls use with each readable record of a location's snapshots, and reports the
+// unreadable ones.
 func (m *model) eachSnapshot(id uint64, use func(x *Event) error) error {
 	s, err := m.a.Snapshots(id)
 	if err != nil {
-		return fail(m.opt, err)
+		return reportDefect(m.opt, err)
 	}
 	defer s.Close()
 	for {
@@ -149,7 +151,7 @@ func (m *model) eachSnapshot(id uint64, use func(x *Event) error) error {
 		if err == nil {
 			err = use(x)
 		} else {
-			err = fail(m.opt, err)
+			err = reportDefect(m.opt, err)
 		}
 		if err != nil {
 			return err

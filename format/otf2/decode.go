@@ -19,7 +19,8 @@ type decoder struct {
 	format.EventsOnly
 	*model
 	opt *format.ReadOptions
-	// unordered holds the locations whose events are sorted; nil if sorting was not requested.
+	// unordered holds the locations whose events must be sorted. It is nil if sorting was not
+	// requested.
 	unordered map[uint64]bool
 	preparing sync.Mutex
 }
@@ -46,10 +47,10 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close does nothing: each file is closed after it has been read.
 func (d *decoder) Close() error { return nil }
 
-// ScanParallel delivers several locations at a time. It reads locations that are far larger than
-// the others by several chunks at a time (see [chunkScan] for the memory). It starts again, with
-// one goroutine, in three cases: an id needs a stand-in, the order of which must not depend on
-// timing; a chunk depends on earlier ones; or the trace has a defect.
+// ScanParallel delivers several locations at a time. It reads several chunks at a time of locations
+// that are far larger than the others (see [chunkScan] for the memory). In three cases it starts again
+// with one goroutine: an id needs a stand-in, and the order of stand-ins must not depend on timing; a
+// chunk depends on earlier ones; or the trace has a defect.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if err := d.Prepare(ctx); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 			return false, nil
 		}
 		if err != nil {
-			if err := fail(&quiet, err); err != nil {
+			if err := reportDefect(&quiet, err); err != nil {
 				return false, err
 			}
 			continue
@@ -310,7 +311,9 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	for loc, rows := range sorted {
 		list[places[loc]] = rows.Next
 	}
-	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // these have no readable event
+	// list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // locations
+	// without readable events
+	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil })
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x.Next)
 	}
@@ -364,7 +367,7 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 				return
 			}
 			if err != nil {
-				if fail(d.opt, err) != nil {
+				if reportDefect(d.opt, err) != nil {
 					return
 				}
 				continue

@@ -13,15 +13,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Names and ids of what an archive carries beside OTF2's own records if weft converted it
-// (docs/formats/otf2.md, "Archives of other formats"). An id is the index in the common model,
+// Names and ids that weft uses in an archive converted from another format, in addition to OTF2's own
+// records (docs/formats/otf2.md, "Archives of other formats"). An id is the index in the common model,
 // except in tables whose first ids the archive itself uses.
 const (
 	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
 	baseKey       = "base"                // key of the time of tick 0 among the definitions
 
-	shortRow      = 0 // attribute of an event: the packed row, if it fits in 8 bytes
-	longRow       = 1 // the same as text, for longer rows
+	shortRow      = 0 // shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
+	longRow       = 1 // longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
 	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
 	allComm       = 0 // communicator of all locations
 	allLocations  = 0 // group of the communicating locations
@@ -75,22 +75,28 @@ type encoder struct {
 	final       uint64
 	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
-	numbers     map[int64]uint32          // locations by the number that is their id
-	windows     []uint32                  // communicators whose members' memory needs a window
-	windowComms map[uint64]uint32         // communicators of all windows, by id
-	memory      uint32                    // communicator of the current transfer, if it has no window
-	teams       map[uint32]uint64         // paradigms of the threads whose teams communicators are
-	forks       uint64                    // paradigm of the threads that were forked last; 0 if unknown
-	types       map[uint32]trace.Type     // types of attributes that are defined without one
-	marked      map[uint32]bool           // definitions of markers that have been written
-	scopes      [tables]map[string]uint32 // entries that markers may be for, by id; nil until used
-	scoped      []scopedMarker
-	// groupIDs and nodeIDs are the ids of the groups that are groups of locations, and nodes of the system tree.
+	numbers     map[int64]uint32  // locations by the number that is their id
+	windows     []uint32          // communicators whose members' memory needs a window
+	windowComms map[uint64]uint32 // communicators of all windows, by id
+	memory      uint32            // communicator of the current transfer, if it has no window
+	// teams       map[uint32]uint64         // by communicator that is a team of threads: paradigm of
+	// the threads
+	teams  map[uint32]uint64
+	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
+	types  map[uint32]trace.Type // types of attributes that are defined without one
+	marked map[uint32]bool       // definitions of markers that have been written
+	// scopes      [tables]map[string]uint32 // entries to which markers may belong, by id; nil until
+	// used
+	scopes [tables]map[string]uint32
+	scoped []scopedMarker
+	// groupIDs holds the ids of groups that are written as groups of locations, and nodeIDs the ids of
+	// groups that are written as nodes of the system tree.
 	groupIDs, nodeIDs map[uint32]uint64
 	calls             *collective.Calls // operands for the ends of collective operations
 	original          *original         // the archive that the trace was read from; nil for other formats
-	like              bool              // the archive is to be like those of Score-P
-	scorep            *scorep           // its layout, if so
+	// wantsScorep              bool              // option: the archive is to be like those of Score-P
+	wantsScorep bool
+	scorep      *scorep // scorep            *scorep           // layout of such an archive, or nil
 }
 
 // Create returns an encoder.
@@ -102,12 +108,11 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, like: opt.Value(likeOption, likeWeft) == likeScoreP,
+	e := &encoder{w: w, plain: opt.Plain, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
-		// Several records may have the same kind. The records of old versions for OpenMP are not
-		// used.
+		// Several records can have the same kind. The OpenMP records of old versions are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
 			e.ids[k] = uint8(id)
 		}
@@ -115,9 +120,9 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return e, nil
 }
 
-// Order returns the order in which the encoder takes events. It is global order, so that
-// simultaneous events that change places are counted. Rewriting an archive changes no places and
-// needs no order across locations.
+// Order returns the order in which the encoder takes events. It needs global order to count
+// simultaneous events that change places. Rewriting an archive changes no places, and needs no order
+// across locations.
 func (e *encoder) Order() format.Order {
 	if e.original != nil {
 		return format.PerLocation
@@ -135,7 +140,7 @@ func (e *encoder) Abort() { e.w.Abort() }
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	native := d.Native
-	if e.like {
+	if e.wantsScorep {
 		e.scorep, native = newScorep(d), nil // the archive is written anew
 	}
 	switch native := native.(type) {
@@ -168,13 +173,13 @@ func (e *encoder) Links(l []trace.Link) error {
 		return nil
 	}
 	e.loss.Add("link", "", format.WeftOnly, "OTF2 has no links", int64(len(l)))
-	e.define(firstLink+e.links, carrier.Text(carrier.PackLinks(l)))
+	e.writeString(firstLink+e.links, carrier.Text(carrier.PackLinks(l)))
 	e.links++
 	return e.err
 }
 
-// define writes a string.
-func (e *encoder) define(id uint64, s string) {
+// writeString writes a string.
+func (e *encoder) writeString(id uint64, s string) {
 	if e.err == nil {
 		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
 			Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
@@ -232,7 +237,7 @@ func (e *encoder) string(s string) uint64 {
 			clear(e.strings)
 		}
 		e.strings[s] = id
-		e.define(id, s)
+		e.writeString(id, s)
 	}
 	return id
 }
@@ -305,8 +310,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	return e.location(c.Location()).Write(x)
 }
 
-// nativeRecord makes the OTF2 record of a row. It reports whether the record holds all of the row
-// but the attributes.
+// nativeRecord fills in the OTF2 record of a row. It reports whether the record holds everything of the
+// row except the attributes.
 func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	e.missing = 0
 	x := &e.event
@@ -330,7 +335,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	if said == nil {
 		said = e.calls.Operands(c)
 	}
-	id := e.record(kind)
+	id := e.recordID(kind)
 	ok := id != 0
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
@@ -343,10 +348,10 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	return all
 }
 
-// transfer returns the OTF2 kind and operands of a transfer to or from remote memory, or of its
-// end, that belongs to a communicator, as in OTF. It uses a window of that communicator, which it
-// records, and the tag as the number that both have in common. For other rows it returns the kind
-// and no operands.
+// transfer returns the OTF2 kind and operands of a transfer to or from remote memory, or of the end of
+// one, if it belongs to a communicator, as in OTF. It records a window of that communicator, which the
+// operands name. The tag becomes the number by which a transfer and its end match. For other rows
+// transfer returns the kind and no operands.
 func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	kind, e.memory = c.Kind(), trace.NoRef
 	comm := uint64(trace.Undefined)
@@ -364,8 +369,8 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	return kind, ops
 }
 
-// window returns the id of a window for the memory of a communicator's members. These windows
-// follow those of the trace; a trace with such transfers has none.
+// window returns the id of a window for the memory of a communicator's members. The ids follow those of
+// the windows of the trace; a trace with such transfers has none.
 func (e *encoder) window(comm uint32) uint64 {
 	n := slices.Index(e.windows, comm)
 	if n < 0 {
@@ -392,16 +397,16 @@ func (e *encoder) windowComm(window uint64) uint64 {
 	return uint64(comm) + firstID[Comms]
 }
 
-// record returns the record id for events of a kind, or 0 if there is none.
-func (e *encoder) record(k trace.Kind) uint8 {
+// recordID returns the record id for events of a kind, or 0 if there is none.
+func (e *encoder) recordID(k trace.Kind) uint8 {
 	if k >= trace.Declared {
 		return 0
 	}
 	return e.ids[k]
 }
 
-// fillRecord fills in the record of an event. It returns ok false if the record cannot be made, and
-// all false if the record does not hold all of the event.
+// fillRecord fills in the record of an event. ok is false if the record cannot be filled in, and all is
+// false if it does not hold everything of the event.
 func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	ref := c.Ref()
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
@@ -474,7 +479,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 		case comm != allComm && !(e.scorep != nil && e.members(uint32(comm-firstID[Comms])).all):
 			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
 		case e.scorep != nil && (source == peer || source == target):
-			v[k.ops[0].field] = e.scorep.among(mpiParadigm).place(location)
+			v[k.ops[0].field] = e.scorep.locationsOfParadigm(mpiParadigm).place(location)
 		}
 	}
 	if id == bufferFlush {
@@ -495,8 +500,8 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 	return true, all
 }
 
-// attributes converts the attributes of a row that OTF2 can hold. It reports whether there are no
-// others.
+// attributes converts the attributes of a row that OTF2 can hold. It reports whether it converted all
+// of them.
 func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	all = true
 	keys, values := c.Attrs()
@@ -522,7 +527,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 }
 
 // typeOf returns the type with which an attribute is defined. All values of the attribute must have
-// it. t is the type of the value to write.
+// this type. t is the type of the value that is to be written.
 func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
 	if defined := e.defs.Attributes.At(attribute).Type; defined != trace.None && defined <= trace.LocationGroupRef {
 		return defined

@@ -20,7 +20,7 @@ func (e *encoder) defineAll() error {
 	}
 	name := e.string
 	for i, s := range d.Strings.All() {
-		e.define(uint64(i), s)
+		e.writeString(uint64(i), s)
 	}
 	length := uint64(0)
 	if e.first <= e.final {
@@ -106,13 +106,13 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	place := func(_, loc uint32) uint64 { return uint64(loc) }
 	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	if e.scorep != nil {
-		place = func(comm, loc uint32) uint64 { return e.scorep.among(e.commParadigm(comm)).place(loc) }
-		for i := range of { // a member communicates, even if it is no master thread
+		place = func(comm, loc uint32) uint64 { return e.scorep.locationsOfParadigm(e.commParadigm(comm)).place(loc) }
+		for i := range of { // for i := range of { // a member communicates, even if it is not a master thread
 			for _, l := range e.members(uint32(i)).locations {
 				place(uint32(i), l)
 			}
 		}
-		communicating = e.scorep.among(mpiParadigm).locations
+		communicating = e.scorep.locationsOfParadigm(mpiParadigm).locations
 	}
 	group := []uint64{allLocations, name(""), communicatingLocations, uint64(len(communicating))}
 	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(len(communicating))}
@@ -129,7 +129,7 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	for _, p := range e.otherParadigms() {
 		all := communicating
 		if e.scorep != nil {
-			all = e.scorep.among(p).locations
+			all = e.scorep.locationsOfParadigm(p).locations
 		}
 		put(defParadigm, p, name(paradigms[p]), paradigmClass(p))
 		v := []uint64{next, name(""), communicatingLocations, uint64(len(all))}
@@ -168,8 +168,8 @@ func metricMode(word string) uint64 {
 	return uint64(max(0, slices.Index(metricModes, word)))
 }
 
-// tree writes the groups of locations. A group with locations becomes a location group, a group
-// with groups a node of the system tree.
+// tree writes the groups of locations. A group with locations becomes a location group, and a group
+// with groups becomes a node of the system tree.
 func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}

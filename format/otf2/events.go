@@ -25,8 +25,8 @@ type Event struct {
 
 // EventOptions holds the settings of an [EventReader].
 type EventOptions struct {
-	RawClocks bool // do not correct times
-	RawIDs    bool // do not map references to those of the archive
+	RawClocks bool // RawClocks bool // times are not corrected
+	RawIDs    bool // RawIDs    bool // references are not mapped to those of the archive
 }
 
 // EventReader reads the events of a location (docs/formats/otf2.md, "Event stream grammar"). It
@@ -41,19 +41,19 @@ type EventReader struct {
 	number uint64
 	event  Event
 	ended  bool
-	types  []recordType // types of the records: events or those of snapshots
+	types  []recordType // types  []recordType // types of the records: of events or of snapshots
 	what   string       // what the records are, for messages
-	// Properties of the current event that no writer produces: bytes after the fields of the event
-	// or of its attributes, numbers with more bytes than needed, and missing fields.
+	// Properties of the current event. Writers produce none of them: bytes after the fields of the
+	// event or of its attributes, numbers with more bytes than needed, and missing fields.
 	spare        int
 	loose, short bool
 	// State for resuming after damage.
-	later   bool   // the archive has a later version of OTF2, with possibly unknown or longer records
-	fresh   bool   // no time has been read in the current chunk
-	began   uint64 // first time of the current chunk
-	trusted int64  // records before this offset have been found valid
-	budget  int64  // number of bytes that may still be examined
-	scratch Record
+	later      bool   // the archive has a later version of OTF2, with possibly unknown or longer records
+	fresh      bool   // no time has been read in the current chunk
+	began      uint64 // first time of the current chunk
+	validUntil int64  // records before this offset have been found valid
+	budget     int64  // number of bytes that may still be examined
+	scratch    Record
 }
 
 // eventReader returns a reader of records of the given types.
@@ -165,8 +165,8 @@ func (r *EventReader) Next() (*Event, error) {
 }
 
 // Seek moves to the last chunk that begins before a time, so that no event at or after the time is
-// missed. It reads the beginnings of some chunks. It stays at the beginning of the file if these
-// are damaged or if corrected times may go back. Seek must be called before Next.
+// missed. It reads the beginnings of some chunks. If these are damaged, or if corrected times may go
+// back, it stays at the beginning of the file. Seek must be called before Next.
 func (r *EventReader) Seek(from uint64) {
 	if !r.ordered() {
 		return
@@ -203,8 +203,8 @@ func (r *EventReader) stopBefore(to uint64) {
 	r.stop = k
 }
 
-// ordered reports whether increasing times of the location's clock always have increasing corrected
-// times, also across skipped records.
+// ordered reports whether corrected times always increase when the times of the location's clock
+// increase, also across skipped records.
 func (r *EventReader) ordered() bool {
 	return r.clock == nil || len(r.clock.offsets) == 2 && increasing(r.clock.offsets)
 }
@@ -244,13 +244,13 @@ func (r *EventReader) chunk(k int64) error {
 	return nil
 }
 
-// skip leaves the current chunk, which is damaged.
+// skip leaves the current chunk, because it is damaged.
 func (r *EventReader) skip(err error) error {
 	if r.c.end >= r.c.size {
 		r.ended = true
 		return err
 	}
-	// The next read begins after its end.
+	// The next read begins after the end of the chunk.
 	r.c.base, r.c.at, r.c.part = r.c.end, 0, r.c.part[:0]
 	return err
 }
@@ -268,7 +268,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		}
 		cur := cursor{b: b, big: c.big}
 		f := &t.fields[0]
-		size := t.size()
+		size := t.maxNumberSize()
 		v := cur.compressed(size)
 		if cur.bad {
 			return nil, r.recoverFrom(at, 0,

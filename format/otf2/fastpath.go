@@ -8,10 +8,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// plainFields is the maximum number of fields of an event that [plainRecord] reads.
+// plainFields is the maximum number of fields in an event that [plainRecord] reads.
 const plainFields = 6
 
-// plainValues holds the values of such an event.
+// plainValues holds the values of an event that [plainRecord] has read.
 type plainValues [plainFields]uint64
 
 // plainEvents selects the events that have a fixed number of fields, all of them numbers.
@@ -34,7 +34,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 		return 0
 	}
 	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
-	if t.noLength { // the only field follows in place of a length
+	if t.noLength { // if t.noLength { // its only field follows, without a length
 		if from--; size == 0xff {
 			size = 0
 		}
@@ -79,8 +79,8 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 	return end
 }
 
-// plainKinds selects those of plainEvents that the fast path of [locationReader] accepts. They
-// refer only to communicators and to locations in these.
+// plainKinds selects the events that the fast path of [locationReader] accepts. All of them are
+// plainEvents, and refer only to communicators and to locations in communicators.
 var plainKinds = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		k := &eventKinds[id]
@@ -94,14 +94,14 @@ var plainKinds = func() (l [len(eventTypes)]bool) {
 
 const rankBits = 5
 
-// recentRank is a rank of a communicator that has been looked up.
+// recentRank holds the result of looking up a rank of a communicator.
 type recentRank struct {
 	comm, rank uint32
 	known      bool
 	location   uint64
 }
 
-// recentComm is a communicator that has been looked up, by the location's id.
+// recentComm holds the result of looking up a communicator by the location's id.
 type recentComm struct {
 	id    uint64
 	known bool
@@ -185,7 +185,7 @@ func (x *locationReader) rankLocation(comm, rank uint64) uint64 {
 // fewValues is the maximum number of values of a metric event that the fast path accepts.
 const fewValues = 16
 
-// recentMetric is a metric class or instance that has been looked up, by the location's id.
+// recentMetric holds the result of looking up a metric class or instance by the location's id.
 type recentMetric struct {
 	id    uint64
 	known bool
@@ -210,8 +210,8 @@ func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
 	return id, int(b[next]), next + 1, end
 }
 
-// plainMembers reads values of these types, which must fill the bytes from an offset to end. The
-// file holds the bits of each value as a number, also those of floating-point values.
+// plainMembers reads values of the given types, which must fill the bytes from an offset to end. The
+// file holds the bits of each value as an integer; this also applies to floating-point values.
 func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint64) bool {
 	for i, typ := range types {
 		if at+1 >= end || b[at] != typ {

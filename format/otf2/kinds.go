@@ -11,15 +11,17 @@ const (
 	reference                      // the index of the definition that a field refers to
 	peer                           // the location of a rank in the communicator of another field
 	target                         // the location of a rank in the communicator of a window
-	tag                            // a number; an unknown one is written as all ones, which is a valid tag as well
-	root                           // a rank; all ones mean none
-	optional                       // a number; all ones mean undefined
+	// tag                            // a number; if it is unknown, all ones are written, which is a
+	// valid tag, too
+	tag
+	root     // a rank; all ones mean none
+	optional // a number; all ones mean undefined
 )
 
-// operand describes how an operand of an event is derived.
+// operand describes how an operand of an event is read from a record.
 type operand struct {
 	source       operandSource
-	field, other int // fields of the record; other has the communicator or the window
+	field, other int // field, other int // fields of the record; other holds the communicator or the window
 	table        Table
 	value        uint64
 }

@@ -6,12 +6,12 @@ import (
 )
 
 // localizer converts events of a rewritten archive to the form in the location's own file: it maps
-// references back and undoes the clock correction, as the location's definitions require
-// (docs/formats/otf2.md, "Rewriting an archive").
+// references back to ids of the location, and undoes the clock correction that the location's
+// definitions describe (docs/formats/otf2.md, "Rewriting an archive").
 type localizer struct {
 	local *localDefinitions
-	// ids maps the archive's references to the location's, for each table with a mapping table. It
-	// grows by references that the mapping table does not contain.
+	// ids maps references of the archive to those of the location, for each table with a mapping table.
+	// It is extended if a reference is missing in the mapping table.
 	ids   [mappedTables]map[uint64]uint64
 	clock *clock // nil if the times in the file are those of the archive
 	event Event
@@ -69,7 +69,7 @@ func increasing(l []ClockOffset) bool {
 	return true
 }
 
-// replace replaces the ids that the location's ids are mapped to.
+// replace replaces the ids of the archive in the mapping.
 func (m *idMap) replace(by func(id uint64) uint64) {
 	for local, id := range m.dense {
 		m.dense[local] = by(id)
@@ -79,8 +79,8 @@ func (m *idMap) replace(by func(id uint64) uint64) {
 	}
 }
 
-// inverse returns the location's ids by the ids of the archive. If several ids have the same
-// target, it returns the smallest one.
+// inverse returns the ids of the location by those of the archive. If several ids map to the same one,
+// it returns the smallest.
 func (m *idMap) inverse() map[uint64]uint64 {
 	ids := map[uint64]uint64{}
 	add := func(local, global uint64) {
@@ -121,8 +121,8 @@ func (x *localizer) localize(e *Event) *Event {
 	return own
 }
 
-// id returns the location's reference for a reference of the archive. It adds an entry to a mapping
-// table that has none.
+// id returns the location's reference for a reference of the archive. If a mapping table lacks the
+// reference, id adds an entry.
 func (x *localizer) id(t Table, v uint64) uint64 {
 	if t >= mappedTables || x.ids[t] == nil || t != Locations && v == undefined32 || v == undefined64 {
 		return v
@@ -173,8 +173,8 @@ func (x *localizer) raw(t uint64) uint64 {
 	}
 }
 
-// inverse returns the smallest time that interval i of clock offsets does not correct to a time
-// before t.
+// inverse returns the smallest time of the location's clock that interval i of clock offsets does not
+// correct to a time before t.
 func (c *clock) inverse(i int, t uint64) uint64 {
 	x, y := &c.offsets[i], &c.offsets[i+1]
 	slope := float64(y.Offset-x.Offset) / float64(y.Time-x.Time)

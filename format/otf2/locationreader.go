@@ -61,14 +61,14 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
-		if p, ok := d.places.Load(id); ok && p.(*place).last < sel.From && p.(*place).chunk >= r.start {
-			r.resume(p.(*place))
-			x.last = p.(*place).last
+		if p, ok := d.places.Load(id); ok && p.(*scanPlace).last < sel.From && p.(*scanPlace).chunk >= r.start {
+			r.resume(p.(*scanPlace))
+			x.last = p.(*scanPlace).last
 		}
 	}
 	x.check = x.newEventCheck()
 	for i := range x.recent {
-		x.recent[i].id = ^uint32(i) // an id that does not belong in this slot
+		x.recent[i].id = ^uint32(i) // x.recent[i].id = ^uint32(i) // an id that belongs to another slot
 	}
 	x.recentComm, x.recentRanks, x.recentMetric = recentComm{}, [len(x.recentRanks)]recentRank{}, recentMetric{}
 	return x, nil
@@ -155,7 +155,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 		}
 		x.check.add(e, err)
 		if err != nil {
-			if err := fail(x.opt(), err); err != nil {
+			if err := reportDefect(x.opt(), err); err != nil {
 				return nil, err
 			}
 			continue
@@ -178,7 +178,7 @@ func (x *locationReader) fillFast() error {
 	if c.big || len(r.event.Attributes) > 0 {
 		return nil
 	}
-	const most = 16 // maximum size of a record, and of what is read of the next one
+	const most = 16 // const most = 16 // maximum number of bytes read for a record, including the begin of the next one
 	part, at := c.part, c.at
 	b := &x.b
 	time, number := r.time, r.number
@@ -239,13 +239,15 @@ func (x *locationReader) fillFast() error {
 	return nil
 }
 
-// modelTime returns a time in the model. odd is true if it is out of range or before the last one.
+// modelTime returns the time in the model. odd is set if the time is out of range or before the last
+// one.
 func (x *locationReader) modelTime(t uint64) (now int64, odd bool) {
 	now = int64(t - x.d.base)
 	return now, t > math.MaxInt64 || now < x.last
 }
 
-// region returns the region of a location's own reference, if it is defined.
+// region returns the index of the region for a location's own reference. ok is false if it is not
+// defined.
 func (x *locationReader) region(ref uint32) (uint32, bool) {
 	i := x.d.lookup(Regions, x.r.mapped(Regions, uint64(ref)))
 	return i, i != trace.NoRef
@@ -273,7 +275,7 @@ func (x *locationReader) add(e *Event) error {
 		}
 	}
 	x.last = max(x.last, now)
-	if ok, err := x.restored(e, now); ok || err != nil {
+	if ok, err := x.addRestored(e, now); ok || err != nil {
 		return err
 	}
 	if int(e.ID) >= len(eventKinds) || eventKinds[e.ID].kind == trace.NoKind {
@@ -486,7 +488,9 @@ func (x *locationReader) addUnknown(e *Event, now int64) error {
 	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e),
 		Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
 	if e.ID < firstEvent {
-		defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version has events with such ids
+		// defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version defines events with
+		// such ids
+		defect.Rule, defect.Severity = "otf2.damaged", trace.Error
 	}
 	if err := x.opt().Defect(&defect); err != nil {
 		return err

@@ -2,8 +2,7 @@ package otf2
 
 import "github.com/weft-trace/weft/format"
 
-// mapping describes what becomes of each subject in a conversion; docs/mapping.md lists it as a
-// table.
+// mapping describes the result of a conversion for each subject; docs/mapping.md lists it as a table.
 var mapping = map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "ClockProperties; ticks that are no parts of a second weft only"},

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// marker is a marker of an archive. Markers belong to no location; in the model they have a
-// location of their own.
+// marker is a marker of an archive. A marker belongs to no location of the archive. In the model, all
+// markers are events of an additional location.
 type marker struct {
 	time            uint64
 	duration, scope uint64
@@ -39,14 +39,14 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 		switch r.ID {
 		case defMarker:
 			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]),
-				Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", enumWord(severities, v[3])))})
+				Attrs: slices.Concat(attrList("group", trace.Text(r.Texts[0])), attrList("severity", enumWord(severities, v[3])))})
 		case markerEvent:
 			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], scopeID: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
 		}
 		return nil
 	})
-	if err := fail(opt, err); err != nil {
+	if err := reportDefect(opt, err); err != nil {
 		return err
 	}
 	if len(m.markers) == 0 {
@@ -60,7 +60,7 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 		m.markers[i].ref = ref
 	}
 	slices.SortStableFunc(m.markers, func(a, b marker) int { return cmp.Compare(a.time, b.time) })
-	m.marked = m.defs.Locations.Add(trace.Location{ID: markersID, Kind: trace.EventsLocation, Group: trace.NoRef})
+	m.markerLocation = m.defs.Locations.Add(trace.Location{ID: markersID, Kind: trace.EventsLocation, Group: trace.NoRef})
 	m.attribute(textName, trace.String)
 	return nil
 }
@@ -76,7 +76,7 @@ type markerStream struct {
 
 // markerStream returns a stream of the markers, or nil if none are selected.
 func (d *decoder) markerStream(sel trace.Selection) *markerStream {
-	if len(d.markers) == 0 || sel.Location != nil && !sel.Location(d.marked) {
+	if len(d.markers) == 0 || sel.Location != nil && !sel.Location(d.markerLocation) {
 		return nil
 	}
 	return &markerStream{d: d}
@@ -84,14 +84,14 @@ func (d *decoder) markerStream(sel trace.Selection) *markerStream {
 
 // Next returns the next batch, or nil at the end.
 func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
-	s.b.Reset(s.d.marked)
+	s.b.Reset(s.d.markerLocation)
 	for s.at < len(s.d.markers) && s.b.Len() < trace.BatchRows {
 		x := &s.d.markers[s.at]
 		s.at++
 		if x.time > math.MaxInt64 {
 			break // all following markers are outside as well
 		}
-		s.b.Add(s.d.marked, int64(x.time), trace.Marker, x.ref)
+		s.b.Add(s.d.markerLocation, int64(x.time), trace.Marker, x.ref)
 		s.b.AddOps(x.duration, x.scope, x.scopeID)
 		s.b.AddAttr(s.d.attribute(textName, trace.String), trace.StringValue(x.text))
 	}
@@ -101,10 +101,11 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &s.b, ctx.Err()
 }
 
-// scopeTables holds the tables that the scopes of markers refer to.
+// scopeTables holds, for each scope of a marker, the table of the definitions that the marker can
+// belong to.
 var scopeTables = [...]Table{noTable, Locations, LocationGroups, SystemTreeNodes, Groups, Comms}
 
-// scopeEntry returns the entry of the written trace that a marker is for.
+// scopeEntry returns the entry of the written trace to which a marker belongs.
 func (e *encoder) scopeEntry(scope, number uint64) (t Table, i uint32, ok bool) {
 	if scope >= uint64(len(scopeTables)) || scopeTables[scope] == noTable {
 		return noTable, 0, false
@@ -128,14 +129,16 @@ func (e *encoder) scopeEntry(scope, number uint64) (t Table, i uint32, ok bool) 
 	return t, i, ok
 }
 
-// scopedMarker is a marker for a group of locations, whose id is not known before the archive ends.
+// scopedMarker is a marker that belongs to a group of locations. The id of the group is not known
+// before the archive ends.
 type scopedMarker struct {
 	record *Record
 	group  uint32
 }
 
-// writeScopedMarkers writes the markers for groups of locations, once these have ids. A group of the model is a
-// group of locations or a node of the system tree. One that is neither has no locations.
+// writeScopedMarkers writes the markers that belong to groups of locations, once these groups have ids.
+// A group of the model is written as a group of locations or as a node of the system tree. A group that
+// is written as neither has no locations.
 func (e *encoder) writeScopedMarkers() error {
 	for _, x := range e.scoped {
 		scope, of := uint64(0), uint64(0)
@@ -152,11 +155,11 @@ func (e *encoder) writeScopedMarkers() error {
 	return nil
 }
 
-// addMarker writes the marker for a row of another format. Its scope is that of the row if the row
-// has one, else the row's location.
+// addMarker writes the marker for a row of another format. The marker belongs to the scope of the row
+// if the row has one, and otherwise to the row's location.
 //
-// Unless the archive is plain, the row is also written as an event: a marker can neither keep the
-// row's place among others nor hold attributes. A reader of that event ignores the marker.
+// Unless the archive is plain, the row is also written as an event: a marker can neither keep the row's
+// place among others nor hold attributes. A reader of that event ignores the marker.
 func (e *encoder) addMarker(c *trace.Cursor) error {
 	if err := e.defineMarker(c.Ref()); err != nil {
 		return err
@@ -215,8 +218,8 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	return e.w.Mark(r)
 }
 
-// defineMarker writes the definition of a marker once. NoRef stands for markers without a
-// definition.
+// defineMarker writes the definition of a marker, unless it has been written. NoRef stands for markers
+// without a definition.
 func (e *encoder) defineMarker(ref uint32) error {
 	if e.marked[ref] {
 		return nil

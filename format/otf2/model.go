@@ -15,10 +15,11 @@ import (
 
 // model holds the definitions of an archive in the common model.
 type model struct {
-	a         *Archive
-	opt       *format.ReadOptions
-	defs      *trace.Definitions
-	ranks     *names              // names for finding the locations of ranks
+	a    *Archive
+	opt  *format.ReadOptions
+	defs *trace.Definitions
+	// ranks     *names              // names and groups, used to find the locations of ranks
+	ranks     *names
 	locations []uint64            // ids in file order
 	index     [tables]indexTable  // indexes of the definitions that events and attributes refer to
 	metrics   map[uint64][]uint32 // metrics of the members of a class or an instance
@@ -26,17 +27,19 @@ type model struct {
 	attributes map[attributeKey]uint32 // attributes that the model itself adds to events
 	kinds      map[uint8]trace.Kind    // kinds of unknown events
 	standIns   map[standIn]bool        // undefined ids that have a stand-in
-	restorer   *carrier.Restorer       // restores what the archive carries; nil if it carries nothing
-	base       uint64                  // time of tick 0
-	markers    []marker                // in order of time
-	marked     uint32                  // the location of the markers
+	// restorer   *carrier.Restorer       // restores definitions and rows of another format; nil if the
+	// archive has none
+	restorer       *carrier.Restorer
+	base           uint64   // time of tick 0
+	markers        []marker // in order of time
+	markerLocation uint32   // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
 	// checker checks the events of locations that are read; nil if none is wanted.
 	checker atomic.Pointer[checker]
 	places  sync.Map // *place by location id
-	// unkept counts values in events that the model cannot represent as they are in the file: references to
-	// nothing, and values of metrics and attributes whose type differs from the defined one.
+	// unkept counts values in events that the model cannot represent: references to nothing, and values
+	// of metrics and attributes whose type differs from the defined one.
 	unkept atomic.Int64
 	// oldOpenMP records which records of old versions, from ompFork on, have been read.
 	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
@@ -45,12 +48,12 @@ type model struct {
 // Renamable marks the model's encoder as able to rename texts.
 func (m *model) Renamable() {}
 
-// Joinable marks the model's encoder as able to write several archives as one, and parts of them. Several may
-// have events at one location.
+// Joinable says that the model's encoder can write several archives, or parts of them, as one. shared
+// is true: several archives may have events at the same location.
 func (m *model) Joinable() (shared bool) { return true }
 
-// definitionOrder holds the definitions in an order in which all but those of the same table precede what
-// refers to them.
+// definitionOrder lists the definitions so that each comes after those that it refers to, except those
+// of the same table.
 var definitionOrder = []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation,
 	defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm,
 	defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
@@ -78,7 +81,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		}
 	}
 	if restored {
-		// There may be as many strings as events, so that they are not kept twice.
+		// The number of strings can be as large as that of events. They are therefore stored only once.
 		m.ranks.carries = true
 		err := a.Definitions(func(_ int64, r *Record) error {
 			if typeByID(definitionTypes[:], r.ID) != nil {
@@ -86,10 +89,10 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 			}
 			return nil
 		})
-		return m, fail(opt, err)
+		return m, reportDefect(opt, err)
 	}
-	// A definition may precede those that it refers to, so that all are collected before any is
-	// used.
+	// A definition can come before those that it refers to. All definitions are therefore collected
+	// before any is used.
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
 	err = a.Definitions(func(_ int64, r *Record) error {
@@ -100,7 +103,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		}
 		return nil
 	})
-	if err := fail(opt, err); err != nil {
+	if err := reportDefect(opt, err); err != nil {
 		return nil, err
 	}
 	m.addProperties()
@@ -205,12 +208,12 @@ func (m *model) defined(t Table, id uint64) uint32 {
 
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// otherSide is the attribute of a communicator whose ranks are those of another group for the
-// members of the first.
+// otherSide is the attribute of a communicator between two groups. It names the second group: in events
+// of the members of the first group, ranks are positions in the second one.
 const otherSide = "other"
 
-// attr returns a list with one attribute of a definition, or nil if the value is empty.
-func attr(key, value string) []trace.Attr {
+// attrList returns a list with one attribute of a definition, or nil if the value is empty.
+func attrList(key, value string) []trace.Attr {
 	if value == "" {
 		return nil
 	}
@@ -248,11 +251,11 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			Role: enumWord(regionRoles, v[8]),
 			File: m.text(v[4]), Line: int64(v[5]), End: int64(v[6])}
 		if name := m.text(v[7]); name != x.Name {
-			x.Attrs = attr("canonical", name)
+			x.Attrs = attrList("canonical", name)
 		}
-		x.Attrs = append(x.Attrs, attr("description", m.text(v[2]))...)
+		x.Attrs = append(x.Attrs, attrList("description", m.text(v[2]))...)
 		if v[10] != 0 {
-			x.Attrs = append(x.Attrs, attr("flags", flagWords(regionFlags, v[10]))...)
+			x.Attrs = append(x.Attrs, attrList("flags", flagWords(regionFlags, v[10]))...)
 		}
 		m.index[Regions][v[0]] = d.Regions.Add(x)
 	case defAttribute:
@@ -266,9 +269,9 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		gid, paradigm, g := groupOf(v)
 		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics",
 			"communicating locations", "ranks", "self", ""}[min(g.typ, 7)],
-			Attrs: attr("paradigm", enumWord(paradigms, paradigm))}
+			Attrs: attrList("paradigm", enumWord(paradigms, paradigm))}
 		if g.flags&globalMembers != 0 {
-			x.Attrs = append(x.Attrs, attr("flags", flagWords(groupFlags, g.flags))...)
+			x.Attrs = append(x.Attrs, attrList("flags", flagWords(groupFlags, g.flags))...)
 		}
 		for _, i := range g.members {
 			x.Members = append(x.Members, int64(i))
@@ -279,21 +282,21 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef})
 	case defInterComm:
 		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
-			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: attr(otherSide, id(v[3]))})
+			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: attrList(otherSide, id(v[3]))})
 	case defParameter:
-		named(Parameters, &d.Parameters, m.text(v[1]), attr("type", enumWord(parameterTypes, v[2]))...)
+		named(Parameters, &d.Parameters, m.text(v[1]), attrList("type", enumWord(parameterTypes, v[2]))...)
 	case defWindow:
 		named(Windows, &d.Windows, m.text(v[1]),
-			append(attr("communicator", m.name(Comms, v[2])), attr(trace.CommunicatorIDAttribute, id(v[2]))...)...)
+			append(attrList("communicator", m.name(Comms, v[2])), attrList(trace.CommunicatorIDAttribute, id(v[2]))...)...)
 	case defContext:
 		name, _ := m.ranks.rawName(CallingContexts, v[0])
-		named(CallingContexts, &d.Contexts, trace.Text(name), attr("parent", m.name(CallingContexts, v[3]))...)
+		named(CallingContexts, &d.Contexts, trace.Text(name), attrList("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
 		named(IOFiles, &d.Files, m.text(v[1]),
-			attr("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
+			attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
 	case defIOHandle:
 		name, _ := m.ranks.rawName(IOHandles, v[0])
-		named(IOHandles, &d.Handles, trace.Text(name), attr("file", m.name(IOFiles, v[2]))...)
+		named(IOHandles, &d.Handles, trace.Text(name), attrList("file", m.name(IOFiles, v[2]))...)
 	}
 	return nil
 }
@@ -310,13 +313,13 @@ func (m *model) name(t Table, v uint64) string {
 func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
 	for i, member := range members {
 		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef,
-			Undefined: true, Attrs: attr("recorder", recorder)}
+			Undefined: true, Attrs: attrList("recorder", recorder)}
 		if r := m.ranks.metrics[member]; r != nil {
 			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), enumWord(metricModes, r[4]),
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
-			x.Attrs = append(x.Attrs, attr("description", m.text(r[2]))...)
+			x.Attrs = append(x.Attrs, attrList("description", m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attr("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
@@ -333,7 +336,7 @@ func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {
 		return nil
 	}
-	// The date is that of the global offset.
+	// The date belongs to the global offset.
 	if before, ok := nanoseconds(v[1], v[0]); ok && before <= v[3] {
 		m.defs.Clock.Epoch, m.defs.Clock.HasEpoch = int64(v[3]-before), true
 	}
@@ -374,15 +377,15 @@ func (m *model) commParent(comm, parent uint64) {
 	m.defs.Communicator.At(own).Parent = p
 }
 
-// describe adds what a definition states about another one, and keeps what the model has no table
-// for.
+// describe adds the description of another definition to that definition. It keeps records for which
+// the model has no table.
 func (m *model) describe(r *Record) {
 	v := r.Values
 	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
 	group := func(i uint32, key, text string) {
 		if i != trace.NoRef {
 			g := m.defs.Groups.At(i)
-			g.Attrs = append(g.Attrs, attr(key, text)...)
+			g.Attrs = append(g.Attrs, attrList(key, text)...)
 		}
 	}
 	switch r.ID {
@@ -395,7 +398,7 @@ func (m *model) describe(r *Record) {
 	case 29: // LocationProperty
 		if i := m.lookup(Locations, v[0]); i != trace.NoRef {
 			l := m.defs.Locations.At(i)
-			l.Attrs = append(l.Attrs, attr(m.text(v[1]), value(v[3], v[4]))...)
+			l.Attrs = append(l.Attrs, attrList(m.text(v[1]), value(v[3], v[4]))...)
 		}
 	case defCallsite, defCallpath, defParadigmProp, 25, defCartDimension, defCartTopology, defCartCoord, 35, 37, 41, 42:
 		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Data: string(appendRecord(nil, &definitionTypes[r.ID], r))})

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// names holds the names by which otf2-print calls the definitions read so far. A later definition
+// names holds the names under which otf2-print shows the definitions read so far. A later definition
 // replaces an earlier one with the same id.
 type names struct {
 	tables [tables]nameTable
@@ -41,7 +41,7 @@ type entryName struct {
 type printGroup struct {
 	typ, flags, paradigm uint64
 	members              []uint64
-	locations            *printGroup // the group in which the members are ranks
+	locations            *printGroup // locations            *printGroup // the group in which the members are positions
 }
 
 // printComm is a communicator, or an inter-communicator if it has two groups.
@@ -100,8 +100,8 @@ func (n *names) get(t Table, id uint64) *entryName {
 	return nil
 }
 
-// pool holds the strings with consecutive ids from [firstPooled] on. There may be as many as
-// events; the pool stores their bytes and the position of each.
+// pool holds the strings with consecutive ids from [firstPooled] on. There can be as many as events.
+// The pool stores their bytes, and the position of each string.
 type pool struct {
 	slabs [][]byte
 	texts []slice
@@ -312,7 +312,7 @@ func (n *names) comm(id uint64) *printComm {
 	return n.comms[id]
 }
 
-// location returns the location of a rank of a communicator. from is the location whose event has
+// location returns the location with a rank in a communicator. from is the location whose event names
 // the rank.
 func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
 	return n.comm(comm).location(from, rank)
@@ -323,7 +323,7 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 		return 0, false
 	}
 	g := c.a
-	if c.b != nil && g.has(from) {
+	if c.b != nil && g.contains(from) {
 		g = c.b // from is a member of the first group, so its peer is in the second one
 	}
 	switch l := g.locations; {
@@ -340,8 +340,8 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	return 0, false
 }
 
-// appendRank appends a rank of a communicator and its location. from is the location whose event
-// has the rank.
+// appendRank appends a rank of a communicator, and its location. from is the location whose event names
+// the rank.
 func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) []byte {
 	if rank == undefined32 {
 		return append(b, "UNDEFINED"...)
@@ -354,8 +354,8 @@ func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) 
 	return append(append(append(b, " ("...), name...), ')')
 }
 
-// has reports whether a location is in a group.
-func (g *printGroup) has(location uint64) bool {
+// contains reports whether a location is in a group.
+func (g *printGroup) contains(location uint64) bool {
 	if g.locations == nil {
 		return false
 	}

@@ -44,5 +44,5 @@ func (d *decoder) definitionRecords() ([]format.DefinitionRecords, error) {
 			out = append(out, format.DefinitionRecords{Type: name, Count: count})
 		}
 	}
-	return out, fail(d.opt, err)
+	return out, reportDefect(d.opt, err)
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// source is an archive whose definitions and events are written as OTF2 again. Where several archives become
-// one, or definitions are left out, those that are written get new ids, which follow each other
+// source is an archive whose definitions and events are written as OTF2 again. If several archives
+// become one, or if definitions are left out, the written definitions get new, consecutive ids
 // (docs/formats/otf2.md, "Rewriting an archive").
 type source struct {
 	m       *model
 	retimed bool
 	index   func(table any, i uint32) uint32 // index in the written trace; nil if it is the same
 	ids     [tables]map[uint64]uint64        // written ids; nil if no id changes
-	// ranks holds, by paradigm, the number of each communicating location of the part in the list of the
-	// communicating locations of all parts.
+	// ranks holds a list for each paradigm: for each communicating location of this part, its position
+	// among the communicating locations of all parts.
 	ranks map[uint64][]uint64
-	// sharedIDs holds the ids of the groups without communicating locations. In archives of EZTrace, a group
-	// of communicating locations can have such an id, too.
+	// sharedIDs holds ids of groups without communicating locations. In archives of EZTrace, a group of
+	// communicating locations can have such an id, too.
 	sharedIDs map[uint64]bool
 	own       map[uint64]uint64     // ids of locations in the archive, by written id
 	locals    map[uint64]*localizer // by the id of the location in the archive
@@ -47,7 +47,8 @@ func (p *source) writtenIndex(table any, i uint32) uint32 {
 	return p.index(table, i)
 }
 
-// id returns the written id for an id of the archive. An id that nothing defines becomes UNDEFINED.
+// id returns the written id for an id of the archive. It returns UNDEFINED for an id without a
+// definition.
 func (p *source) id(t Table, id uint64) uint64 {
 	if p.index == nil || t >= tables || id == undefined64 || id == undefined32 && t != Locations ||
 		id == undefined8 && t == IOParadigms || t == Paradigms {
@@ -96,8 +97,8 @@ type joiner struct {
 	communicating map[uint64]*Record
 }
 
-// join collects the records of all parts, with the ids that they are written with. If pruned is set, it leaves
-// out those that no entry of the written trace refers to.
+// join collects the records of all parts, with their written ids. If pruned is set, it leaves out
+// records that no entry of the written trace refers to.
 func (o *original) join(pruned bool) {
 	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, communicating: map[uint64]*Record{}}
 	for t := range Table(tables) {
@@ -119,7 +120,9 @@ func (o *original) join(pruned bool) {
 			}
 		}
 		for id, written := range p.ids[Locations] {
-			p.own[written] = id // for the events of a shared location that of one part does
+			// p.own[written] = id // needed for the events of a location that is shared by several
+			// parts
+			p.own[written] = id
 		}
 		for i := range p.m.defs.Metrics.Len() {
 			at := p.index(&p.m.defs.Metrics, uint32(i))
@@ -130,12 +133,15 @@ func (o *original) join(pruned bool) {
 				o.members = append(o.members, [2]uint64{unknownID})
 			}
 			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
-			if o.members[at][0] == unknownID { // of metrics that are one, the class of the first part
+			// if o.members[at][0] == unknownID { // if several parts share a metric, the class of the
+			// first part is used
+			if o.members[at][0] == unknownID {
 				o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
 			}
 		}
 	}
-	// The locations of all parts precede the groups, since a group may have those of several.
+	// The locations of all parts come before the groups, since a group can have locations of several
+	// parts.
 	slices.SortStableFunc(o.records, func(x, y *Record) int { return placesFirst(x) - placesFirst(y) })
 	for t := range Table(tables) {
 		for i, id := range j.entries[t] {
@@ -167,7 +173,7 @@ func placesFirst(r *Record) int {
 	return 1
 }
 
-// add returns the records of a part that the parts before it do not have.
+// add returns the records of a part that no earlier part has.
 func (j *joiner) add(p *source) []*Record {
 	list := p.records()
 	if j.pruned {
@@ -177,11 +183,13 @@ func (j *joiner) add(p *source) []*Record {
 		p.ids[t] = map[uint64]uint64{}
 	}
 	for _, r := range list {
-		if r.ID == defLocation && r.Values[0] < undefined64-1 { // an id that is not in use is not given to another one
+		// if r.ID == defLocation && r.Values[0] < undefined64-1 { // an id that is in use is not given
+		// to another one
+		if r.ID == defLocation && r.Values[0] < undefined64-1 {
 			j.o.next[Locations] = max(j.o.next[Locations], r.Values[0]+1)
 		}
 	}
-	// each calls do for records of some kinds, and drops those for which it returns false.
+	// each calls do for records of some kinds, and removes those for which do returns false.
 	each := func(kinds func(r *Record) bool, do func(r *Record) bool) {
 		for _, r := range list {
 			if r.ID != 0 && kinds(r) && !do(r) {
@@ -209,7 +217,8 @@ func (j *joiner) add(p *source) []*Record {
 	each(communicating, j.communicatingGroup(p))
 	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
-	each(is(defCartTopology), j.assignContent(p)) // those of one communicator
+	// each(is(defCartTopology), j.assignContent(p)) // topologies of one communicator
+	each(is(defCartTopology), j.assignContent(p))
 	each(func(r *Record) bool {
 		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
 	}, func(r *Record) bool {
@@ -230,7 +239,7 @@ func (j *joiner) add(p *source) []*Record {
 	return slices.DeleteFunc(list, func(r *Record) bool { return r.ID == 0 })
 }
 
-// records returns copies of the definitions of the archive that OTF2 3.0 has.
+// records returns copies of those definitions of the archive that OTF2 3.0 has.
 func (p *source) records() (list []*Record) {
 	p.m.a.Definitions(func(_ int64, r *Record) error { // the decoder has reported damaged records
 		if typeByID(definitionTypes[:], r.ID) != nil {
@@ -241,9 +250,9 @@ func (p *source) records() (list []*Record) {
 	return list
 }
 
-// free returns the next id of a table, since otf2-print expects ids that follow each other. Locations keep the
-// ids of their archive where they can: these may tell ranks and threads.
-func (j *joiner) free(t Table, id uint64) uint64 {
+// nextID returns the next id of a table, since otf2-print expects consecutive ids. Locations keep their
+// ids if possible: the ids may encode ranks and threads.
+func (j *joiner) nextID(t Table, id uint64) uint64 {
 	if t != Locations || j.used[t][id] {
 		id = j.o.next[t]
 	}
@@ -254,8 +263,8 @@ func (j *joiner) free(t Table, id uint64) uint64 {
 	return id
 }
 
-// assign returns a function that gives a definition the id that it is written with. The function returns
-// false if the definition has been written, or one that is the same entry of the written trace.
+// assign returns a function that gives a definition its written id. The function returns false if the
+// definition has been written already, alone or as the same entry of the written trace.
 func (j *joiner) assign(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		t, id := ownTables[r.ID], r.Values[0]
@@ -267,7 +276,7 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 		if _, twice := p.ids[t][id]; twice {
 			return false
 		}
-		if class, ok := j.class(p, r); ok {
+		if class, ok := j.mergedMetric(p, r); ok {
 			p.ids[t][id] = class
 			return false
 		}
@@ -277,7 +286,7 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 			p.ids[t][id] = written
 			return false
 		}
-		written = j.free(t, id)
+		written = j.nextID(t, id)
 		p.ids[t][id], r.Values[0] = written, written
 		if i != trace.NoRef {
 			j.entries[t][i] = written
@@ -286,8 +295,9 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 	}
 }
 
-// class returns the class or the instance of metrics that are those of a part before.
-func (j *joiner) class(p *source, r *Record) (id uint64, ok bool) {
+// mergedMetric returns the id of the metric class or instance with the same metrics in an earlier part, if
+// there is one.
+func (j *joiner) mergedMetric(p *source, r *Record) (id uint64, ok bool) {
 	if ownTables[r.ID] != Metrics || len(p.m.metrics[r.Values[0]]) == 0 {
 		return 0, false
 	}
@@ -298,8 +308,8 @@ func (j *joiner) class(p *source, r *Record) (id uint64, ok bool) {
 	return j.o.members[at][0], true
 }
 
-// assignContent does the same for definitions that are equal if their contents are. It also translates
-// their references.
+// assignContent is like assign, for definitions that are equal if their contents are. It also
+// translates their references.
 func (j *joiner) assignContent(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		t, id := ownTables[r.ID], r.Values[0]
@@ -308,7 +318,7 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 		key := string(appendRecord(nil, &definitionTypes[r.ID], r))
 		written, known := j.contents[t][key]
 		if !known {
-			written = j.free(t, id)
+			written = j.nextID(t, id)
 			j.contents[t][key] = written
 		}
 		if _, twice := p.ids[t][id]; !twice {
@@ -319,7 +329,8 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 	}
 }
 
-// references calls do for each reference of a definition: its table, and the place of the value.
+// references calls do for each reference of a definition, with the table of the reference and the index
+// of its value.
 func (r *Record) references(do func(t Table, i int)) {
 	t, from := &definitionTypes[r.ID], 0
 	if _, own := ownTables[r.ID]; own {
@@ -360,8 +371,8 @@ func (p *source) translate(r *Record) {
 	r.references(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
 }
 
-// communicatingGroup returns a function that adds communicating locations to those of the parts before, which
-// are one group for each paradigm. The function returns false unless there are none before.
+// communicatingGroup returns a function that adds the communicating locations of a group to the group
+// with the same paradigm of earlier parts. The function returns true if there is no such group.
 func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		p.translate(r)
@@ -370,7 +381,7 @@ func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 		if first == nil {
 			first = r
 			j.communicating[paradigm] = r
-			r.Values[0] = j.free(Groups, id)
+			r.Values[0] = j.nextID(Groups, id)
 		}
 		if !p.sharedIDs[id] {
 			p.ids[Groups][id] = first.Values[0]
@@ -383,7 +394,8 @@ func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 	}
 }
 
-// translateGroup translates a group. Ranks become places among the communicating locations of all parts.
+// translateGroup translates the members of a group. Ranks become positions among the communicating
+// locations of all parts.
 func (p *source) translateGroup(r *Record) bool {
 	p.translate(r)
 	_, paradigm, g := groupOf(r.Values)
@@ -428,9 +440,10 @@ func setMembers(r *Record, members []uint64) {
 	r.Values = slices.Concat(r.Values[:3:3], []uint64{uint64(len(members))}, members, after)
 }
 
-// joinAnchor adds the properties of the archives but the first to those of the first. Properties of which
-// an archive has another value get the number of the archive. So do texts that an archive has only once,
-// which become properties; moved is the number of these.
+// joinAnchor adds the properties of the other archives to those of the first archive. If an archive has
+// another value for a property, the property is added with the number of the archive. The texts that an
+// archive can have only once, such as its description, become properties of that sort; moved is their
+// number.
 func joinAnchor(a *Anchor, parts []*source) (moved int64) {
 	add := func(name, value string, number int) {
 		for at, first := 0, name; at >= 0; number++ {
@@ -457,8 +470,8 @@ func joinAnchor(a *Anchor, parts []*source) (moved int64) {
 	return moved
 }
 
-// setClock sets the clock properties of a merged trace. The extent of the first archive stays if it has
-// the events of all.
+// setClock sets the clock properties of a merged trace. The extent includes that of the first archive,
+// unless its times have changed.
 func (e *encoder) setClock(r *Record) {
 	first, clock, v := e.original.parts[0], e.defs.Clock, r.Values
 	begin, end := e.first, max(e.first, e.final)
@@ -473,14 +486,15 @@ func (e *encoder) setClock(r *Record) {
 	}
 }
 
-// definition is a definition by its table and id.
+// definition identifies a definition by its table and id.
 type definition struct {
 	table Table
 	id    uint64
 }
 
-// prune returns the records that an entry of the written trace refers to, and those that events may refer to and
-// the model has no table for. A record without an id stays if what it describes stays.
+// prune returns the records that must be written: those that an entry of the written trace refers to,
+// and those that events can refer to if the model has no table for them. A record without an id is
+// written if the definition that it describes is.
 func (p *source) prune(list []*Record) []*Record {
 	kept := map[definition]bool{}
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
@@ -503,7 +517,7 @@ func (p *source) prune(list []*Record) []*Record {
 			communicating[paradigm] = r.Values[0]
 		}
 	}
-	// stays reports whether a record stays, and keeps what it refers to.
+	// stays reports whether a record must be written, and marks the definitions to which it refers.
 	stays := func(r *Record) bool {
 		own, has := ownTables[r.ID]
 		table := definitionTypes[r.ID].fields[0].table
@@ -524,7 +538,8 @@ func (p *source) prune(list []*Record) []*Record {
 	}
 	for before := -1; before < len(kept); {
 		before = len(kept)
-		for _, r := range slices.Backward(list) { // most refer to what is defined before them
+		// for _, r := range slices.Backward(list) { // most records refer to earlier definitions
+		for _, r := range slices.Backward(list) {
 			stays(r)
 		}
 	}

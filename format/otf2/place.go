@@ -1,18 +1,19 @@
 package otf2
 
-// place is a place in the events of a location at which a scan can begin to read. A scan leaves one before its last
-// events if the same locations will be read again, so that the next scan need not begin at a chunk.
-type place struct {
+// scanPlace is a point between the events of a location at which a scan can begin. A scan saves one near
+// its last events if the same locations will be read again. The next scan then need not begin at the
+// begin of a chunk.
+type scanPlace struct {
 	last   int64 // no event before the place is later
 	chunk  int64
-	reader EventReader // without file
-	chunks chunkReader // without file and memory
-	at     int         // interval of clock offsets
+	reader EventReader // reader EventReader // without the open file
+	chunks chunkReader // chunks chunkReader // without the open file and its memory
+	at     int         // at     int         // index of the interval of clock offsets
 }
 
 // place returns the current place. last is the time of the latest event before it.
-func (r *EventReader) place(last int64) *place {
-	p := &place{last: last, chunk: r.c.chunkNumber(), reader: *r, chunks: *r.c}
+func (r *EventReader) place(last int64) *scanPlace {
+	p := &scanPlace{last: last, chunk: r.c.chunkNumber(), reader: *r, chunks: *r.c}
 	p.chunks.base, p.chunks.at, p.chunks.part, p.chunks.room, p.chunks.f = r.c.offset(), 0, nil, nil, nil
 	if r.clock != nil {
 		p.at = r.clock.at
@@ -22,7 +23,7 @@ func (r *EventReader) place(last int64) *place {
 }
 
 // resume moves to a place. The reader must not have read anything.
-func (r *EventReader) resume(p *place) {
+func (r *EventReader) resume(p *scanPlace) {
 	c, local, clock := r.c, r.local, r.clock
 	file, room := c.f, c.room
 	*r, *c = p.reader, p.chunks
@@ -32,7 +33,7 @@ func (r *EventReader) resume(p *place) {
 	}
 }
 
-// leavePlace notes where a later scan can begin, if the same locations will be read again.
+// leavePlace saves the current place, so that a later scan of the same locations can begin there.
 func (x *locationReader) leavePlace() {
 	end := x.sel.To
 	if x.sel.Enough != 0 {

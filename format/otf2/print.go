@@ -19,12 +19,13 @@ type printer struct {
 	*names
 	w    *bufio.Writer
 	line []byte
-	// Texts of events and definitions, split into parts, and the first columns of events.
+	// Texts of events and definitions, split into parts, and the beginnings of lines of events.
 	events, definitions [][]part
 	words               [len(eventTypes)]string
 }
 
-// part is a part of a text: literal words and the field that follows; -1 for no field.
+// part is a part of a text: literal words, and the number of the field that follows them. The number is
+// -1 if no field follows.
 type part struct {
 	words string
 	field int
@@ -54,7 +55,7 @@ func newPrinter(w io.Writer) *printer {
 	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: splitTexts(eventTypes[:]),
 		definitions: splitTexts(definitionTypes[:])}
 	for i, t := range eventTypes {
-		p.words[i] = string(append(pad([]byte(t.word), 0, eventColumn), ' '))
+		p.words[i] = string(append(padToColumn([]byte(t.word), 0, eventColumn), ' '))
 	}
 	return p
 }
@@ -203,8 +204,8 @@ func (p *printer) paradigm(v uint64) string {
 	return enumWord(paradigms, v)
 }
 
-// pad fills up to a column.
-func pad(b []byte, from, width int) []byte {
+// padToColumn fills a line with spaces up to a column.
+func padToColumn(b []byte, from, width int) []byte {
 	for len(b)-from < width {
 		b = append(b, ' ')
 	}
@@ -234,7 +235,7 @@ const (
 	timeColumn       = 20
 )
 
-// event writes an event of a location. column holds the number of the location.
+// event writes an event of a location. column is the text of the column with the location's number.
 func (p *printer) event(location uint64, column string, e *Event) error {
 	t := typeByID(eventTypes[:], e.ID)
 	if t == nil {
@@ -265,7 +266,7 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 
 // unknown writes an event of a kind that a later version defines.
 func (p *printer) unknown(column string, e *Event) error {
-	b := append(append(pad(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
+	b := append(append(padToColumn(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
 	p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
 	_, err := p.w.Write(p.line)
 	return err
@@ -286,7 +287,7 @@ func appendTime(b []byte, time uint64) []byte {
 func (p *printer) writeEvent(b []byte, attributes []Attribute) error {
 	b = append(b, '\n')
 	if len(attributes) > 0 {
-		b = pad(b, len(b), eventColumn+38)
+		b = padToColumn(b, len(b), eventColumn+38)
 		b = append(b, " ADDITIONAL ATTRIBUTES: "...)
 		for i, a := range attributes {
 			if i > 0 {
@@ -314,7 +315,7 @@ func (p *printer) snapshot(location uint64, column string, e *Event) error {
 		past.ID, past.Time, past.Values = t.event, e.Values[0], e.Values[1:]
 		return p.event(location, column, &past)
 	}
-	b := append(append(pad(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
+	b := append(append(padToColumn(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
 	words, _, _ := strings.Cut(t.text, "%")
 	return p.writeEvent(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
 }
@@ -326,7 +327,7 @@ func appendPlural(b []byte, n uint64) []byte {
 	return b
 }
 
-// appendRefs appends a list of references after the text before.
+// appendRefs appends a text and a list of references.
 func (p *printer) appendRefs(b []byte, before string, t Table, l []uint64) []byte {
 	for _, x := range l {
 		b = append(append(b, before...), p.shown(t, x)...)
@@ -374,12 +375,12 @@ func (p *printer) definition(r *Record) error {
 	}
 	p.define(r)
 	v := r.Values
-	b := pad(append(p.line[:0], t.word...), 0, definitionColumn)
+	b := padToColumn(append(p.line[:0], t.word...), 0, definitionColumn)
 	b = append(b, ' ')
 	if f := t.fields[0]; f.name == "self" || r.ID == defParadigm {
 		b = appendRight(b, v[0], idColumn)
 	} else {
-		b = pad(b, len(b), idColumn)
+		b = padToColumn(b, len(b), idColumn)
 	}
 	b = append(b, ' ', ' ')
 	switch r.ID {
@@ -499,7 +500,8 @@ func (p *printer) appendGroup(b []byte, v []uint64) []byte {
 	return b
 }
 
-// shown64 returns a reference of 64 bits as otf2-print shows it. Only all ones are undefined.
+// shown64 returns a 64-bit reference as otf2-print shows it. Only a reference with all bits set is
+// undefined.
 func (n *names) shown64(t Table, id uint64) string {
 	if id == undefined32 && t != Locations {
 		return fmt.Sprintf("INVALID <%d>", id)
@@ -555,7 +557,8 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	p := newPrinter(w)
 	p.anchor(&a.Anchor)
 	if a.Anchor.Thumbnails > 0 {
-		p.w.WriteString("\nThumbnail headers:\n") // otf2-print cannot read these
+		// p.w.WriteString("\nThumbnail headers:\n") // otf2-print cannot read thumbnails
+		p.w.WriteString("\nThumbnail headers:\n")
 	}
 	p.w.WriteString("\n=== Global Definitions =========================================================\n\n")
 	fmt.Fprintf(p.w, "%-27s %12s  Attributes\n", "Definition", "ID")
@@ -570,7 +573,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 		return p.definition(r)
 	})
-	if err := fail(opt, err); err != nil {
+	if err := reportDefect(opt, err); err != nil {
 		return err
 	}
 	p.w.WriteString("=== Events =====================================================================\n")
@@ -616,7 +619,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		p.w.WriteString(rule)
 		err = p.writeMerged(ctx, locations, opt, sel, p.snapshot, func(id uint64) (eventSource, error) {
 			s, err := a.Snapshots(id)
-			if err := fail(opt, err); s == nil || err != nil {
+			if err := reportDefect(opt, err); s == nil || err != nil {
 				return nil, err
 			}
 			return s, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// errLimit ends printing after the last selected event.
+// errLimit stops printing after the last selected event.
 var errLimit = errors.New("otf2: no more events are to be printed")
 
 // kindOf returns the kind of an event in the common model, or [trace.NoKind] if it is unknown.
@@ -54,7 +54,7 @@ func (p *printer) writeMerged(ctx context.Context, locations []uint64, opt *form
 		}
 	}
 	for i := len(m.list)/2 - 1; i >= 0; i-- {
-		m.down(i)
+		m.siftDown(i)
 	}
 	for n := 0; len(m.list) > 0; n++ {
 		if n&1023 == 0 {
@@ -92,7 +92,7 @@ func sortedIDs(ids []uint64) iter.Seq2[uint32, uint64] {
 	}
 }
 
-// mergeHeap is a heap of locations, ordered by the time of their next event and then by id.
+// mergeHeap is a heap of locations. They are ordered by the time of their next event, and then by id.
 type mergeHeap struct{ list []*mergedLocation }
 
 type mergedLocation struct {
@@ -102,7 +102,7 @@ type mergedLocation struct {
 	event    *Event
 }
 
-// read reads the next event. The event is nil at the end.
+// read reads the next event of the location. The event is nil at the end.
 func (x *mergedLocation) read(opt *format.ReadOptions) (err error) {
 	for {
 		x.event, err = x.r.Next()
@@ -112,7 +112,7 @@ func (x *mergedLocation) read(opt *format.ReadOptions) (err error) {
 		if x.event = nil; err == io.EOF {
 			return nil
 		}
-		if err := fail(opt, err); err != nil {
+		if err := reportDefect(opt, err); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (m *mergeHeap) advance(opt *format.ReadOptions) error {
 		m.list[0] = m.list[last]
 		m.list = m.list[:last]
 	}
-	m.down(0)
+	m.siftDown(0)
 	return nil
 }
 
@@ -151,8 +151,8 @@ func (m *mergeHeap) less(i, k int) bool {
 	return x.location < y.location
 }
 
-// down moves location i of the heap down to its position.
-func (m *mergeHeap) down(i int) {
+// siftDown moves location i of the heap down to its position.
+func (m *mergeHeap) siftDown(i int) {
 	for {
 		k := 2*i + 1
 		if k >= len(m.list) {

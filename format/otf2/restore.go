@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// restore builds the model from the definitions that the properties carry. It returns false if they
-// carry none.
+// restore builds the model from the definitions that weft has stored in the properties of the archive.
+// It returns false if there are none.
 func (m *model) restore() (bool, error) {
 	pairs, err := carrier.UnpackTexts(m.a.properties(), definitionKey)
 	if len(pairs) == 0 || err != nil {
@@ -49,8 +49,8 @@ func (m *model) restore() (bool, error) {
 	return true, nil
 }
 
-// restored adds the row that an event carries. It returns false if the event carries none.
-func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
+// addRestored adds the row that weft has stored in an event. It returns false if the event has none.
+func (x *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
 	r := x.d.restorer
 	last := len(e.Attributes) - 1
 	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
@@ -76,7 +76,7 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 		Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 
-// deliverLinks delivers the links that the strings carry while it reads them.
+// deliverLinks reads the strings and delivers the links that weft has stored in them.
 func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// If the id, length or time of a record is damaged, its bytes do not show where the next record
-// begins. The reader then tries possible meanings of the record and takes the first one after which
-// valid records follow. It examines few records, to be fast, and at most resyncBudget times the
-// bytes of the file, so that reading takes linear time whatever the file contains.
+// If the id, length or time of a record is damaged, its bytes do not show where the next record begins.
+// The reader then tries possible meanings of the record, and accepts the first one after which valid
+// records follow. It examines few records for each of them. In total it examines at most resyncBudget
+// times the bytes of the file. Reading therefore takes linear time, whatever the file contains.
 const (
 	timeSize      = 9       // size of a time record
 	resyncRecords = 6       // number of records that must be valid
@@ -22,9 +22,9 @@ const (
 	resyncBudget  = 16      // limit of examined bytes, as a multiple of the file's size
 )
 
-// resumePoint is where reading resumes.
+// resumePoint is an offset at which reading can resume.
 type resumePoint struct {
-	at    int64 // 0 if there is no such offset
+	at    int64 // at    int64 // 0 if there is no such offset
 	timed bool  // the damaged record is read as a time
 	time  uint64
 }
@@ -38,15 +38,15 @@ func (r *EventReader) atEnd(at int64, b []byte) bool {
 	return r.number >= r.c.last || padding(b) || b[0] == endOfFile && r.c.size-at <= 2
 }
 
-// padding reports whether all bytes are those that may follow the last record of a chunk.
+// padding reports whether all bytes are valid as padding after the last record of a chunk.
 func padding(b []byte) bool {
 	b = bytes.TrimRight(b, "\x00")
 	return len(b) == 0 || len(b) <= 2 && b[0] == endOfFile && b[len(b)-1] <= endOfFile
 }
 
-// recoverFrom resumes reading after an unreadable record at an offset. natural is the end of the
-// record by its length, or 0 if the length cannot be right. recoverFrom returns the error, which
-// names the offset at which reading resumes unless this is natural.
+// recoverFrom resumes reading after an unreadable record at an offset. natural is the end of the record
+// by its length, or 0 if the length cannot be right. recoverFrom returns err; if reading resumes
+// elsewhere than at natural, it adds the offset to the error.
 func (r *EventReader) recoverFrom(at, natural int64, err error) error {
 	var bad *FileError
 	if !errors.As(err, &bad) {
@@ -95,12 +95,13 @@ func (r *EventReader) setTime(t uint64) {
 	r.time = t
 }
 
-// deliver returns the current event. If its id is unknown or no writer produces its bytes, and the
-// following records show that it is something else, deliver returns an error and resumes after it.
+// deliver returns the current event. If its id is unknown, or if no writer produces its bytes, it can
+// be something else than an event. If the records that follow show this, deliver returns an error and
+// resumes after it.
 func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	e := &r.event
 	natural := r.c.offset()
-	if natural > r.trusted && (t == nil || r.loose || r.spare > 0 && !r.later) {
+	if natural > r.validUntil && (t == nil || r.loose || r.spare > 0 && !r.later) {
 		if to := r.resync(e.Offset, natural, natural); to.at != natural {
 			found := fmt.Sprintf("record %d", e.ID)
 			if t != nil {
@@ -115,7 +116,7 @@ func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	return e, nil
 }
 
-// recoverList is recoverFrom for a list of attributes, which does not count as an event.
+// recoverList does the same as recoverFrom for a list of attributes, which does not count as an event.
 func (r *EventReader) recoverList(at, natural int64, err error) error {
 	n := r.number
 	err = r.recoverFrom(at, natural, err)
@@ -123,10 +124,10 @@ func (r *EventReader) recoverList(at, natural int64, err error) error {
 	return err
 }
 
-// misreadTime examines a record that begins like an unusual time. If it is an event with a damaged
-// id, misreadTime returns where reading resumes.
+// misreadTime examines a record that begins like a time record with an unusual time. If it is an event
+// with a damaged id, misreadTime returns the offset at which reading resumes.
 func (r *EventReader) misreadTime(at int64) (to resumePoint) {
-	if at < r.trusted || r.validFrom(at+timeSize) {
+	if at < r.validUntil || r.validFrom(at+timeSize) {
 		return resumePoint{}
 	}
 	if to := r.endByLength(at); to > 0 && r.validFrom(to) {
@@ -135,9 +136,9 @@ func (r *EventReader) misreadTime(at int64) (to resumePoint) {
 	return resumePoint{}
 }
 
-// resync returns where reading resumes after an unusual record at an offset. natural is the end of
-// the record, or 0 if it has none. resync searches the next record up to most, or up to the end of
-// the chunk if natural is 0.
+// resync returns the offset at which reading resumes after an unusual record. at is the offset of that
+// record, and natural is its end, or 0 if its end is unknown. resync searches for the next record up to
+// offset most, or up to the end of the chunk if natural is 0.
 func (r *EventReader) resync(at, natural, most int64) resumePoint {
 	c := r.c
 	if b := r.peekAt(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
@@ -170,7 +171,8 @@ func (r *EventReader) resync(at, natural, most int64) resumePoint {
 	return resumePoint{at: natural}
 }
 
-// peekAt peeks at the file like [chunkReader.peekAt] and counts the bytes read against the budget.
+// peekAt returns bytes of the file like [chunkReader.peekAt], and subtracts their number from the
+// budget.
 func (r *EventReader) peekAt(at int64, n int) []byte {
 	c := r.c
 	was := c.base
@@ -231,10 +233,12 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 	pos, time := 0, r.began
 	defer func() { r.budget -= int64(pos) + 1 }()
 	good := func() bool {
-		r.trusted = max(r.trusted, at+int64(pos))
+		r.validUntil = max(r.validUntil, at+int64(pos))
 		return true
 	}
-	ends := func(n int) bool { return inside && n >= resyncFew && good() } // the window ends here
+	// ends := func(n int) bool { return inside && n >= resyncFew && good() } // enough records are
+	// valid at the window's end
+	ends := func(n int) bool { return inside && n >= resyncFew && good() }
 	for n := 0; n < resyncRecords; n++ {
 		if pos == len(b) {
 			return (!inside || n >= resyncFew) && good()
@@ -263,7 +267,7 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 		default:
 			t := typeByID(r.types, id)
 			if t != nil && t.noLength {
-				cur.compressed(t.size())
+				cur.compressed(t.maxNumberSize())
 				if cur.bad && len(b)-pos < 1+timeSize {
 					return ends(n)
 				}

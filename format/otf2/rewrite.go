@@ -11,16 +11,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original holds the archives from which a trace was read and which are written as OTF2 again.
-// Everything unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
-// archive"). An entry of the model's tables has the id that it has in the archive. Where the trace was
-// merged from several archives, or pruned, ids change (parts.go).
+// original holds the archives from which a trace was read, if they are written as OTF2 again. Whatever
+// is unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an archive"). An
+// entry of the model's tables has the same id as in the archive. If the trace was merged from several
+// archives, or pruned, ids change (parts.go).
 type original struct {
-	parts   []*source
-	partOf  []*source             // by location; empty if there is one part
-	shared  map[uint32]bool       // locations of several parts
-	names   *names                // of the definitions as they are written
-	records []*Record             // the definitions as they are written; nil if they are those of the only part
+	parts []*source
+	// partOf  []*source             // part of each location; empty if there is only one part
+	partOf []*source
+	shared map[uint32]bool // shared  map[uint32]bool       // locations that several parts have
+	names  *names          // names   *names                // names of the written definitions
+	// records []*Record             // written definitions; nil if they are the same as in the only
+	// part
+	records []*Record
 	ids     [tables][]uint64      // ids of entries that have been referred to, by index
 	added   [tables][]uint32      // entries that no archive defines
 	next    [tables]uint64        // next free ids
@@ -31,18 +34,18 @@ type original struct {
 	clocks  int64                 // number of clock offsets that are left out
 	seen    seenFrom              // the communicator used last, and its ranks
 	seeing  rankings
-	members [][2]uint64 // class or instance, and number of the member, by index of the metric
+	members [][2]uint64 // members [][2]uint64 // by index of the metric: its class or instance, and its position there
 	// marked holds the locations of markers, markers the ids of their definitions by index.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64
 	referred     map[uint64]bool // strings that events refer to, if the trace is pruned
-	unkeptBefore int64           // of all models when writing began
+	unkeptBefore int64           // unkeptBefore int64           // value of unkeptCount when writing began
 
-	// metric collects the values of one event, which arrive as separate rows. of is the location of that
-	// event; it is only valid if pending is set.
-	metric  Event
-	of      uint32
-	pending bool
+	// metric collects the values of one event, which arrive as separate rows. metricLocation is the
+	// location of that event; it is only valid if metricPending is set.
+	metric         Event
+	metricLocation uint32
+	metricPending  bool
 }
 
 // seenFrom is a communicator as seen by the members of one of its groups.
@@ -57,18 +60,18 @@ type rankings map[uint64]uint64
 // unknownID marks an entry that has not been referred to.
 const unknownID = undefined64 - 1
 
-// rewrite makes the encoder write the archives of parts, with the changes made since they were read.
+// rewrite makes the encoder write the archives of the parts again, including the changes to the trace.
 func (e *encoder) rewrite(parts []*source) error {
 	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
 		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
 		markers: map[uint32]uint64{}}
 	e.original = o
-	o.unkeptBefore = o.unkept()
+	o.unkeptBefore = o.unkeptCount()
 	first := parts[0].m.a
 	a := first.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
 	valid := map[string]bool{}
-	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool { // the decoder has reported them
+	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool { // already reported
 		bad := !propertyName.MatchString(p.Name) || valid[p.Name]
 		valid[p.Name] = true
 		return bad
@@ -139,13 +142,13 @@ func (o *original) definitions(do func(r *Record)) {
 	})
 }
 
-// defineMarkers writes the definitions of the markers of a part that no part before has.
+// defineMarkers writes those definitions of a part's markers that no earlier part has.
 func (e *encoder) defineMarkers(p *source) error {
 	o, index := e.original, map[string]uint32{}
 	for i, x := range p.m.defs.Markers.All() {
 		index[x.ID] = p.writtenIndex(&p.m.defs.Markers, uint32(i))
 	}
-	if at := p.writtenIndex(&p.m.defs.Locations, p.m.marked); len(p.m.markers) > 0 && at != trace.NoRef {
+	if at := p.writtenIndex(&p.m.defs.Locations, p.m.markerLocation); len(p.m.markers) > 0 && at != trace.NoRef {
 		o.marked[at] = p
 	}
 	used := map[uint64]bool{}
@@ -169,13 +172,13 @@ func (e *encoder) defineMarkers(p *source) error {
 		return e.w.Mark(r)
 	})
 	if bad := (*FileError)(nil); errors.As(err, &bad) {
-		return nil // the decoder has reported it
+		return nil // return nil // the decoder has reported the defect
 	}
 	return err
 }
 
-// unkept returns the number of references that the models do not keep.
-func (o *original) unkept() (n int64) {
+// unkeptCount returns the number of references that the models do not keep.
+func (o *original) unkeptCount() (n int64) {
 	for _, p := range o.parts {
 		n += p.m.unkept.Load()
 	}
@@ -204,8 +207,8 @@ func (o *original) eventCount(location uint64) uint64 {
 	return 0
 }
 
-// wordFields holds the fields of definitions that are not renamed: names of attributes and
-// properties, and units.
+// wordFields holds, by definition, the field that is not renamed: names of attributes and properties,
+// and units.
 var wordFields = map[uint8]int{defAttribute: 1, defMetricMember: 8,
 	defNodeProperty: 1, defGroupProperty: 1, defLocationProperty: 1, defContextProperty: 1, defIOFileProperty: 1}
 
@@ -228,7 +231,7 @@ func (e *encoder) renameDefinition(r *Record) {
 	}
 }
 
-// renameTexts does the same for the texts of a marker or a thumbnail.
+// renameTexts renames the texts of a marker or a thumbnail like renameDefinition.
 func (e *encoder) renameTexts(r *Record) {
 	if rename := e.defs.Rename; rename != nil {
 		for i := range r.Texts {
@@ -259,7 +262,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 		n = o.next[t]
 		o.next[t]++
 	}
-	// An undefined id stays undefined, except in definitions that are not those of the archive.
+	// An undefined id stays undefined, unless the definitions are not those of the archive.
 	if m := o.parts[0].m; added || e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
 		o.added[t] = append(o.added[t], i)
 	}
@@ -275,13 +278,13 @@ func (o *original) setID(t Table, i uint32, id uint64) {
 	o.ids[t][i] = id
 }
 
-// rank returns the rank of a location in a communicator, for an event of the location from. Both
-// are ids.
+// rank returns the rank of a location in a communicator. from is the location of the event that names
+// the rank. Both locations are given by their ids.
 func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
-	key := seenFrom{c, c.b != nil && c.a.has(from)}
+	key := seenFrom{c, c.b != nil && c.a.contains(from)}
 	side := c.a
 	if key.other {
 		side = c.b
@@ -354,11 +357,11 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	}
 	x := &e.event
 	if keys, _ := c.Attrs(); c.Kind() <= trace.Leave && c.Ref() != trace.NoRef && len(keys) == 0 {
-		// This is the most frequent case.
+		// Enters and leaves are the most frequent rows.
 		x.ID, x.Values = enter+uint8(c.Kind()-trace.Enter), append(x.Values[:0], e.id(Regions, c.Ref()))
 		return e.putEvent(c.Location(), x)
 	}
-	id := e.record(c.Kind())
+	id := e.recordID(c.Kind())
 	ok, all := id != 0, true
 	if c.Kind() == trace.Parameter {
 		ok = e.parameter(c)
@@ -380,7 +383,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	return e.putEvent(c.Location(), x)
 }
 
-// oldRecord returns the record of an old version from which an event was read, if there is one.
+// oldRecord returns the id of the old version's record from which an event was read, if there is one.
 func (p *source) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
 	if id < threadFork || id > taskComplete {
 		return id
@@ -412,7 +415,7 @@ var otherReferences = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// rawRanks holds the fields of events with ranks that are no locations in the model, such as roots.
+// rawRanks holds, by event, the fields with ranks that are not locations in the model, such as roots.
 var rawRanks = func() (l [len(eventTypes)][]int) {
 	for id := range l {
 		for i, f := range eventTypes[id].fields {
@@ -430,9 +433,9 @@ var rawRanks = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// fillOtherReferences replaces references of the event to definitions for which the model has no table by the
-// written ids. It also replaces ranks among the communicating locations of the event's archive by ranks among
-// the communicating locations of all archives.
+// fillOtherReferences replaces references of the event to definitions without a table in the model by
+// the written ids. It also replaces ranks among the communicating locations of the event's archive by
+// ranks among the communicating locations of all archives.
 func (e *encoder) fillOtherReferences(p *source) {
 	if p.index == nil {
 		return
@@ -462,7 +465,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	for i, k := range keys {
 		def, v := e.defs.Attributes.At(k), &values[i]
 		if def.ID == "" && (def.Name == rankName || def.Name == valueName || def.Name == textName) {
-			continue // a field of the record
+			continue // continue // this attribute is a field of the record
 		}
 		a := Attribute{uint32(e.id(Attributes, k)), uint8(v.Type), v.Num}
 		defined, known := e.original.types[uint64(a.ID)]
@@ -484,7 +487,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	}
 }
 
-// parameter makes the record of a parameter, whose value is an attribute of the row.
+// parameter fills in the record of a parameter. Its value is an attribute of the row.
 func (e *encoder) parameter(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
@@ -537,15 +540,15 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 		Texts: []string{text}})
 }
 
-// addMetricValue takes the value of one member of a metric. The values of an event come one after
-// another.
+// addMetricValue adds the value of one member of a metric to the current metric event. The values of an
+// event come one after another.
 func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	o, ops := e.original, c.Ops()
 	of := e.member(c.Ref())
 	class, member := of[0], of[1]
 	x := &o.metric
-	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same ||
-		member != x.Values[1] {
+	same := o.metricPending && o.metricLocation == c.Location() && x.Time == e.event.Time && x.Values[0] == class
+	if !same || member != x.Values[1] {
 		if err := e.flushMetric(); err != nil {
 			return err
 		}
@@ -554,7 +557,7 @@ func (e *encoder) addMetricValue(c *trace.Cursor) error {
 			return nil
 		}
 		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
-		o.of, o.pending = c.Location(), true
+		o.metricLocation, o.metricPending = c.Location(), true
 		e.setAttributes(c, x)
 	}
 	x.Values[1]++
@@ -562,7 +565,7 @@ func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	return nil
 }
 
-// member returns the class or the instance of a metric, and the number of its member.
+// member returns the class or the instance of a metric, and the position of the metric in it.
 func (e *encoder) member(metric uint32) [2]uint64 {
 	o := e.original
 	for uint32(len(o.members)) <= metric {
@@ -571,7 +574,8 @@ func (e *encoder) member(metric uint32) [2]uint64 {
 	return o.members[metric]
 }
 
-// memberOf returns the class or the instance that the id of a metric names, and the number of its member.
+// memberOf returns the class or the instance in the id of a metric, and the position of the metric in
+// it.
 func memberOf(x *trace.MetricDef) (of [2]uint64) {
 	class, member, ok := strings.Cut(x.ID, "/")
 	of[0], _ = strconv.ParseUint(class, 10, 64)
@@ -581,14 +585,14 @@ func memberOf(x *trace.MetricDef) (of [2]uint64) {
 	return of
 }
 
-// flushMetric writes the metric event that has been begun.
+// flushMetric writes the current metric event.
 func (e *encoder) flushMetric() error {
 	o := e.original
-	if !o.pending {
+	if !o.metricPending {
 		return nil
 	}
-	o.pending = false
-	return e.putEvent(o.of, &o.metric)
+	o.metricPending = false
+	return e.putEvent(o.metricLocation, &o.metric)
 }
 
 // putEvent writes an event of a location.
@@ -636,8 +640,8 @@ func (e *encoder) closeRewritten() error {
 			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)
 			return
 		case r.ID == defLocation:
-			// A number that differs from the number of events is kept if all events of the location
-			// are.
+			// A number that differs from the number of events is kept if all events of the location are
+			// kept.
 			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
@@ -651,7 +655,7 @@ func (e *encoder) closeRewritten() error {
 	})
 	e.loss.Add("event", "reference", format.Degraded,
 		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
-		o.unkept()-o.unkeptBefore)
+		o.unkeptCount()-o.unkeptBefore)
 	for _, i := range o.added[Attributes] {
 		a := d.Attributes.At(i)
 		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),

@@ -4,9 +4,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// writeSnapshotsAndThumbnails writes the parts of an archive that depend on its events: the
-// snapshots of locations with all of their events, and the thumbnails if all locations have all
-// events.
+// writeSnapshotsAndThumbnails writes those parts of an archive that depend on its events: the snapshots
+// of locations that have kept all events, and the thumbnails if all locations have.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
 	if o.partOf != nil {

@@ -14,26 +14,26 @@ const (
 	likeScoreP = "scorep"
 )
 
-// scorep lays out an archive as Score-P does, because Scalasca's analyser expects that
-// (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location group of kind
-// process, which begins with the master thread. The master threads are the communicating locations of MPI.
-// The roles of regions follow from their names.
+// scorep holds the layout of an archive that is like those of Score-P, because Scalasca's analyser
+// expects that (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location
+// group of kind process, which begins with the master thread. The master threads are the communicating
+// locations of MPI. The roles of regions follow from their names.
 type scorep struct {
 	process []int    // number of the process of each location, -1 for none
 	master  []bool   // by location
-	groups  []uint32 // the group of the model in which each process is; trace.NoRef for none
+	groups  []uint32 // groups  []uint32 // by process: its group in the model; trace.NoRef for none
 	// communicating holds the communicating locations of each paradigm. In MPI, master threads come first.
 	communicating map[uint64]*placeList
 }
 
-// placeList numbers locations in the order in which they are first asked for.
+// placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64
 	locations []uint32 // by place
 }
 
-// among returns the communicating locations of a paradigm.
-func (s *scorep) among(paradigm uint64) *placeList {
+// locationsOfParadigm returns the communicating locations of a paradigm.
+func (s *scorep) locationsOfParadigm(paradigm uint64) *placeList {
 	l := s.communicating[paradigm]
 	if l == nil {
 		l = &placeList{places: map[uint32]uint64{}}
@@ -69,7 +69,7 @@ func newScorep(d *trace.Definitions) *scorep {
 		}
 		s.process, s.master = append(s.process, process), append(s.master, first)
 		if first {
-			s.among(mpiParadigm).place(uint32(i))
+			s.locationsOfParadigm(mpiParadigm).place(uint32(i))
 		}
 	}
 	return s
@@ -86,8 +86,8 @@ func (l *placeList) place(loc uint32) uint64 {
 	return p
 }
 
-// tree writes the system tree, the location groups and the locations. node writes the node of a group, with
-// those above it, and returns its id.
+// tree writes the system tree, the location groups and the locations. Function node writes the node of
+// a group, with the nodes above it, and returns its id.
 func (s *scorep) tree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
 	node func(g uint32) uint64) {
 	for i, g := range s.groups {

@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 )
 
-// SnapshotReader reads the snapshots of a location, which describe its state at some times
-// (docs/formats/otf2.md, "Snapshots"). It holds 64 KiB of the file, or a record if one is longer.
+// SnapshotReader reads the snapshots of a location. They describe its state at certain times
+// (docs/formats/otf2.md, "Snapshots"). It holds 64 KiB of the file in memory, or a whole record if one
+// is longer.
 type SnapshotReader struct{ r EventReader }
 
 // Snapshots opens the snapshots of a location. An archive has snapshots if [Anchor].Snapshots is
@@ -24,8 +25,8 @@ func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 // Close closes the file.
 func (s *SnapshotReader) Close() { s.r.Close() }
 
-// Next returns the next record, which is valid until the next call, or io.EOF after the last one.
-// The time of a record is that of its snapshot; its first value is the time at which the event
+// Next returns the next record, which is valid until the next call, or io.EOF after the last one. The
+// time of a record is the time of its snapshot; its first value is the time at which the event
 // occurred. Unknown records have no values. After a [FileError], the next call resumes after the
 // damage.
 func (s *SnapshotReader) Next() (*Event, error) { return s.r.Next() }
@@ -44,7 +45,7 @@ func (w *Writer) Snapshots(location uint64) *SnapshotWriter {
 	s := w.snapshots[location]
 	if s == nil {
 		file := filepath.Join(w.folder, "locations", fmt.Sprint(location)+".snap")
-		s = &SnapshotWriter{e: EventWriter{c: chunkWriter{path: file, chunk: int64(w.Anchor.EventChunk), most: 4 << 10}}}
+		s = &SnapshotWriter{e: EventWriter{c: chunkWriter{path: file, chunk: int64(w.Anchor.EventChunk), bufSize: 4 << 10}}}
 		w.snapshots[location] = s
 	}
 	return s

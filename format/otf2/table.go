@@ -9,10 +9,10 @@ const (
 	enc64             // compressed, 64 bits
 	encFixed          // 64 bits, not compressed
 	encText           // text, ended by a zero byte
-	encTyped          // a value whose type is the field before
+	encTyped          // encTyped          // a value whose type is given by the field before it
 )
 
-// Table is the kind of definition that a reference refers to.
+// Table identifies a sort of definition. A reference refers to a definition in a table.
 type Table uint8
 
 // The tables. The first ones have the same numbers as in mapping tables.
@@ -47,24 +47,24 @@ const (
 	noTable Table = 255
 )
 
-// show is the way in which otf2-print shows a field.
-type show uint8
+// showMode is the way in which otf2-print shows a field.
+type showMode uint8
 
 const (
-	showNumber show = iota
+	showNumber showMode = iota
 	showSigned
-	showID       // a number; all ones are undefined
-	showSignedID // a signed number; all ones are undefined
+	showID       // showID       // a number; undefined if all bits are set
+	showSignedID // showSignedID // a signed number; undefined if all bits are set
 	showTime
 	showRef      // the name of the referenced definition
 	showEnum     // the word of an enumeration
 	showFlags    // the words of all flags that are set
 	showRank     // a rank in the communicator of another field
-	showRoot     // the same, or a special root's word
+	showRoot     // showRoot     // a rank in the communicator of another field, or a special root's word
 	showWinRank  // a rank in the communicator of the window in another field
-	showWinRoot  // the same, or a special root's word
+	showWinRoot  // showWinRoot  // a rank in the communicator of the window in another field, or a special root's word
 	showParadigm // the name of a paradigm, or its word
-	showTyped    // according to the value's type
+	showTyped    // showTyped    // a value, according to its type
 	showType     // the type of a metric's values
 	showScope    // the definition that a scope refers to; the field before holds the scope
 	showTopoRank // a rank in the communicator of a topology
@@ -74,14 +74,14 @@ const (
 type field struct {
 	name  string
 	enc   encoding
-	show  show
+	show  showMode
 	table Table    // table of a reference
 	words []string // words of an enumeration, by value, or of flags, by bit
 	other int      // index of the field that ranks, types and scopes depend on
 	none  uint64   // value if an old file does not have the field
 }
 
-// undefined32 and undefined64 are references to nothing.
+// undefined32 and undefined64 are references that refer to nothing.
 const (
 	undefined32 = 1<<32 - 1
 	undefined64 = 1<<64 - 1
@@ -114,7 +114,7 @@ func ref64(name string, to Table) field {
 func ref8(name string, to Table) field {
 	return field{name: name, enc: encByte, show: showRef, table: to}
 }
-func rank(name string, s show, of int) field {
+func rank(name string, s showMode, of int) field {
 	return field{name: name, enc: enc32, show: s, other: of, table: noTable}
 }
 func paradigm(name string) field {
@@ -123,10 +123,10 @@ func paradigm(name string) field {
 func typed(name string, by int) field {
 	return field{name: name, enc: encTyped, show: showTyped, other: by, table: noTable}
 }
-func (f field) as(s show) field      { f.show = s; return f }
+func (f field) as(s showMode) field  { f.show = s; return f }
 func (f field) since(n uint64) field { f.none = n; return f }
 
-// Words of enumerations, by value, and of flags, by bit.
+// Words of enumerations, by value, and words of flags, by bit.
 var (
 	typeNames = []string{"NONE", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FLOAT",
 		"DOUBLE", "STRING", "ATTRIBUTE", "LOCATION", "REGION", "GROUP", "METRIC", "COMM", "PARAMETER", "RMA_WIN",
@@ -193,11 +193,11 @@ type recordType struct {
 	fields []field
 	each   []field // repeated fields; the last one of fields holds their count
 	after  []field
-	// text is what otf2-print shows for the fields; %2 stands for the third one. print.go has the
-	// texts of records with repeated fields.
+	// text is the text with which otf2-print shows the fields; %2 stands for the third field. The texts
+	// of records with repeated fields are in print.go.
 	text     string
 	noLength bool // the record has one field and no length
-	// added is the number of last fields that later versions have added.
+	// added is the number of fields at the end that later versions have added.
 	added int
 	// event is the id of the event that a record of a snapshot repeats; 0 for none.
 	event uint8
@@ -223,8 +223,8 @@ func typeByID(types []recordType, id uint8) *recordType {
 	return nil
 }
 
-// size returns the maximum number of bytes of the number in a record without a length.
-func (t *recordType) size() int {
+// maxNumberSize returns the maximum number of bytes of the number in a record without a length.
+func (t *recordType) maxNumberSize() int {
 	if t.fields[0].enc == enc32 {
 		return 4
 	}
@@ -430,7 +430,7 @@ func snapshotOf(event uint8) recordType {
 	return t
 }
 
-// Ids of events with special treatment.
+// Ids of events that are treated specially.
 const (
 	bufferFlush     = 10
 	enter           = 12
@@ -552,7 +552,7 @@ var definitionTypes = [...]recordType{
 			ref("common", Comms), flags("flags", createDestroy)}},
 }
 
-// Ids of definitions with special treatment.
+// Ids of definitions that are treated specially.
 const (
 	defClock            = 5
 	defParadigm         = 6

@@ -22,8 +22,8 @@ type cursor struct {
 	at  int
 	big bool // byte order
 	bad bool
-	// loose reports a number with more bytes than needed. missing is the number of last fields that
-	// a record does not contain.
+	// loose is set if a number has more bytes than needed. missing is the number of fields at the end
+	// that a record does not contain.
 	loose   bool
 	missing int
 }
@@ -131,7 +131,7 @@ func tableOf(typ uint64) Table {
 	return noTable
 }
 
-// typed reads a value of a type.
+// typed reads a value of the given type.
 func (c *cursor) typed(typ uint64) uint64 {
 	switch typ {
 	case typeUint8:
@@ -181,7 +181,7 @@ func (c *cursor) record(t *recordType, r *Record) {
 		return
 	}
 	n := r.Values[len(r.Values)-1]
-	if n > uint64(len(c.b)-c.at) { // each has at least one byte
+	if n > uint64(len(c.b)-c.at) { // if n > uint64(len(c.b)-c.at) { // each element has at least one byte
 		c.fail()
 		return
 	}
@@ -196,7 +196,7 @@ func (c *cursor) fields(l []field, r *Record) {
 	for i := range l {
 		f := &l[i]
 		if c.at == len(c.b) && len(r.Values) > 0 && f.enc != encText && !c.bad {
-			// Later versions have added fields at the end.
+			// Later versions have added fields at the end of records.
 			r.Values = append(r.Values, f.none)
 			c.missing++
 			continue
@@ -286,8 +286,8 @@ func appendRecord(b []byte, t *recordType, r *Record) []byte {
 	return withLength(b, at)
 }
 
-// withLength inserts the length of the bytes after offset at into the byte there. The length of a
-// long record takes nine bytes.
+// withLength inserts the length of the bytes from offset at on before these bytes. The length of a long
+// record takes nine bytes.
 func withLength(b []byte, at int) []byte {
 	n := len(b) - at - 1
 	if n < 0xff {

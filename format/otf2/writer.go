@@ -52,8 +52,8 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	}
 	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{},
 		snapshots: map[uint64]*SnapshotWriter{}}
-	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
-	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
+	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), bufSize: 64 << 10}
+	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), bufSize: 64 << 10}
 	dst.BeforeCommit(func() error { return w.name(name) })
 	dst.AtEnd(w.Abort)
 	return w, os.Mkdir(filepath.Join(folder, "locations"), 0o777)
@@ -89,7 +89,7 @@ func checkReplaceable(name string) error {
 	return nil
 }
 
-// name gives the files their final names.
+// name renames the files to their final names.
 func (w *Writer) name(name string) error {
 	if err := checkReplaceable(name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (w *Writer) name(name string) error {
 	if _, err := os.Lstat(w.markers.path); err == nil {
 		w.dst.Rename(w.markers.path, name+".marker")
 	} else {
-		w.dst.Remove(name + ".marker") // from an archive that was replaced
+		w.dst.Remove(name + ".marker") // w.dst.Remove(name + ".marker") // a file of an archive that is replaced
 	}
 	made := map[string]bool{}
 	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
@@ -108,7 +108,7 @@ func (w *Writer) name(name string) error {
 		made[to] = true
 		w.dst.Rename(path, to)
 	}
-	// Thumbnails of a replaced archive would be taken for those of this one.
+	// Thumbnails of a replaced archive would be read as thumbnails of this one.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
 		if thumbnailFile.MatchString(path[len(name):]) && !made[path] {
@@ -143,7 +143,7 @@ func (w *Writer) Thumbnail(k int, r *Record) error {
 	defer w.mu.Unlock()
 	for i := len(w.thumbnails); i <= k; i++ {
 		path := filepath.Join(w.folder, fmt.Sprintf("%d.thumb", i))
-		w.thumbnails = append(w.thumbnails, &chunkWriter{path: path, chunk: thumbnailChunk, most: 4 << 10})
+		w.thumbnails = append(w.thumbnails, &chunkWriter{path: path, chunk: thumbnailChunk, bufSize: 4 << 10})
 	}
 	return w.thumbnails[k].record(thumbnailTypes[:], r)
 }
@@ -166,8 +166,8 @@ func (w *Writer) Location(id uint64) *EventWriter {
 	e := w.locations[id]
 	if e == nil {
 		file := filepath.Join(w.folder, "locations", fmt.Sprint(id))
-		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), most: 16 << 10},
-			local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), most: 4 << 10}}
+		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), bufSize: 16 << 10},
+			local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), bufSize: 4 << 10}}
 		w.locations[id] = e
 	}
 	return e
@@ -184,8 +184,8 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d, expected none before %d", e.Time, e.Before)
 }
 
-// Write writes an event. It returns an [OrderError] if the time of the event is less than that of
-// the event before. Write uses only the record, time and attributes of x.
+// Write writes an event. It returns an [OrderError] if the time of the event is less than that of the
+// event before it. Of x, Write uses only the record, the time and the attributes.
 func (e *EventWriter) Write(x *Event) error {
 	if e.any && x.Time < e.time {
 		return &OrderError{e.time, x.Time}
@@ -194,7 +194,7 @@ func (e *EventWriter) Write(x *Event) error {
 	const bare = 10 // maximum size of an event without a length
 	if c := &e.c; t.noLength && len(x.Attributes) == 0 && e.any &&
 		c.base+int64(len(c.buf))+stampSize+bare+endMarkSize <= c.start+c.chunk {
-		// This is the most frequent case.
+		// Most events are of this sort.
 		b := c.buf
 		if x.Time != e.time {
 			b = binary.LittleEndian.AppendUint64(append(b, timestampRecord), x.Time)
@@ -212,7 +212,7 @@ func (e *EventWriter) Write(x *Event) error {
 	return e.write(t, x)
 }
 
-// write writes a record with its attributes, and its time if that has changed.
+// write writes a record with its attributes. If the time has changed, it writes the time first.
 func (e *EventWriter) write(t *recordType, x *Event) error {
 	b := e.buf[:0]
 	if len(x.Attributes) > 0 {
@@ -302,7 +302,7 @@ func (w *Writer) Close() error {
 type chunkWriter struct {
 	path        string
 	chunk       int64 // size of a chunk
-	most        int   // maximum number of bytes in buf
+	bufSize     int   // maximum number of bytes in buf
 	buf         []byte
 	base        int64 // offset of buf in the file
 	start       int64 // offset of the current chunk
@@ -325,8 +325,10 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 			fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
 	}
 	if c.begun {
-		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zero bytes fill the rest of a chunk
-		if err := c.number(); err != nil {
+		// c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zero bytes fill the rest of the
+		// chunk
+		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...)
+		if err := c.writeEventNumbers(); err != nil {
 			return false, err
 		}
 		c.start += c.chunk
@@ -337,8 +339,8 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	return true, c.flushFull()
 }
 
-// number writes the numbers of a chunk's events into its header.
-func (c *chunkWriter) number() error {
+// writeEventNumbers writes the number of the first event and that of the last event of a chunk into its header.
+func (c *chunkWriter) writeEventNumbers() error {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], max(c.first, 1))
 	binary.LittleEndian.PutUint64(b[8:], c.last)
@@ -366,7 +368,7 @@ func (c *chunkWriter) record(types []recordType, r *Record) error {
 
 // flushFull writes the buffer to the file if it is full.
 func (c *chunkWriter) flushFull() error {
-	if len(c.buf) < c.most {
+	if len(c.buf) < c.bufSize {
 		return nil
 	}
 	return c.flush()
@@ -395,7 +397,7 @@ func (c *chunkWriter) close() error {
 		return err
 	}
 	c.buf = append(c.buf, endOfFile, endOfBuffer)
-	if err := c.number(); err != nil {
+	if err := c.writeEventNumbers(); err != nil {
 		return err
 	}
 	return c.flush()
