@@ -11,10 +11,10 @@ type pair struct{ sides [2]int32 }
 
 // shown returns the element of a pair that results describe: that of B, or that of A without a partner.
 func (p pair) shown() (Side, int32) {
-	if p.of[B] < 0 {
-		return A, p.of[A]
+	if p.sides[B] < 0 {
+		return A, p.sides[A]
 	}
-	return B, p.of[B]
+	return B, p.sides[B]
 }
 
 // The limits of the search for renamed and moved paths.

@@ -54,7 +54,7 @@ type table struct {
 
 // both returns the times of a pair on both sides.
 func (t *table) both(p pair) (both [2]times) {
-	for s, i := range p.of {
+	for s, i := range p.sides {
 		if i >= 0 {
 			both[s] = *t.times(Side(s), i)
 		}
@@ -67,7 +67,7 @@ func (c *Comparison) chosen(t *table, p pair) bool {
 	if c.opt.Regions == nil {
 		return true
 	}
-	for s, i := range p.of {
+	for s, i := range p.sides {
 		if i < 0 {
 			continue
 		}
@@ -205,13 +205,13 @@ func (r *Result) row(t *table, i int) (row Row, reported bool) {
 	row = Row{Exclusive: changeOf(both[A].exclusive, both[B].exclusive),
 		Inclusive: changeOf(both[A].inclusive, both[B].inclusive), Visits: changeOf(both[A].visits, both[B].visits),
 		PerVisit: changeOf(per(&both[A]), per(&both[B])), Test: t.tests[i]}
-	return row, r.reports(t.pairs[i], &row)
+	return row, r.setKind(t.pairs[i], &row)
 }
 
 // order compares reported rows: by class, then by difference, the largest first, then by name.
 func (r *Result) order(a, b *Row) int {
-	return cmp.Or(cmp.Compare(class(a), class(b)),
-		cmp.Compare(math.Abs(r.metric(b).Difference), math.Abs(r.metric(a).Difference)),
+	return cmp.Or(cmp.Compare(rowClass(a), rowClass(b)),
+		cmp.Compare(math.Abs(r.testedChange(b).Difference), math.Abs(r.testedChange(a).Difference)),
 		slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
 }
 
@@ -316,7 +316,7 @@ func (r *Result) path(p pair, row *Row) {
 	x := &c.sides[s]
 	n := c.names.list[x.nodes[i].key]
 	row.Region, row.File, row.Line, row.Path = x.display(x.nodes[i].key), n.file, n.line, x.path(i)
-	if p.of[A] < 0 || p.of[B] < 0 {
+	if p.sides[A] < 0 || p.sides[B] < 0 {
 		return
 	}
 	if !c.sameNames(p.sides[A], p.sides[B]) {
@@ -349,7 +349,7 @@ func (r *Result) region(p pair, row *Row) {
 	s, i := p.shown()
 	n := c.names.list[i]
 	row.Region, row.File, row.Line = c.sides[s].display(i), n.file, n.line
-	if a, b := p.of[A], p.of[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
+	if a, b := p.sides[A], p.sides[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
 		row.Was = []string{c.sides[A].display(a)}
 	}
 }

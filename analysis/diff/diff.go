@@ -254,7 +254,7 @@ func (r *Result) Region(name string) (c Change, ok bool) {
 	}
 	var t [2]float64
 	for _, p := range r.regions.pairs {
-		if !called(A, p.of[A]) && !called(B, p.of[B]) {
+		if !called(A, p.sides[A]) && !called(B, p.sides[B]) {
 			continue
 		}
 		ok = true

@@ -75,10 +75,10 @@ func (r *Result) Tree(most, deepest int) *Tree {
 		e := PathEntry{RegionEntry: r.entry(&r.paths, i), Parent: -1, Subtree: changeOf(subtree[i][A], subtree[i][B])}
 		around := int32(-1) // the path on side A of which the partner is the parent
 		if parents[i] >= 0 {
-			e.Parent, around = place[parents[i]], pairs[parents[i]].of[A]
+			e.Parent, around = place[parents[i]], pairs[parents[i]].sides[A]
 		}
-		if p := pairs[i]; p.of[A] >= 0 && p.of[B] >= 0 && (e.Was != nil || c.sides[A].nodes[p.of[A]].parent != around) {
-			e.Was = c.sides[A].path(p.of[A])
+		if p := pairs[i]; p.sides[A] >= 0 && p.sides[B] >= 0 && (e.Was != nil || c.sides[A].nodes[p.sides[A]].parent != around) {
+			e.Was = c.sides[A].path(p.sides[A])
 		}
 		x.Paths = append(x.Paths, e)
 	}
@@ -108,7 +108,7 @@ func (r *Result) parents() []int {
 	}
 	list := make([]int, len(r.paths.pairs))
 	for i, p := range r.paths.pairs {
-		for s, at := range p.of {
+		for s, at := range p.sides {
 			if at >= 0 {
 				index[s][at] = i
 			}
@@ -131,11 +131,11 @@ func (r *Result) entry(t *table, i int) (e RegionEntry) {
 	k := t.key(s, at)
 	n := c.names.list[k]
 	e.Name, e.Region, e.File, e.Line = n.name, c.sides[s].display(k), n.file, n.line
-	if p.of[A] < 0 || p.of[B] < 0 {
+	if p.sides[A] < 0 || p.sides[B] < 0 {
 		return e
 	}
-	if c.names.list[t.key(A, p.of[A])].name != n.name {
-		e.Was = []string{c.sides[A].display(t.key(A, p.of[A]))}
+	if c.names.list[t.key(A, p.sides[A])].name != n.name {
+		e.Was = []string{c.sides[A].display(t.key(A, p.sides[A]))}
 	}
 	return e
 }
@@ -157,7 +157,7 @@ func (r *Result) Entries() []RegionEntry {
 		case b.Reported:
 			return 1
 		}
-		x, y := r.metric(&a.Row), r.metric(&b.Row)
+		x, y := r.testedChange(&a.Row), r.testedChange(&b.Row)
 		return cmp.Or(cmp.Compare(math.Max(y.A, y.B), math.Max(x.A, x.B)), cmp.Compare(a.Region, b.Region))
 	})
 	return list
