@@ -180,6 +180,22 @@ var windowTests = []struct {
 		x.lock(1, 5, 21, 2, 0)
 		x.unlock(1, 30, 32, 2)
 	}, []string{"rma-lock-contention at 1 from 5 for 15, cause 0"}},
+	// Rank 0 notes the release at 24, when its call ends. Rank 1 has the lock before, at 21, and waits until then: 16,
+	// and not in the put from 22 on in which the event of the release lies.
+	{"lock before the release is recorded", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.call(0, "MPI_Win_unlock", 18, 25, func() { x.rec.Event(0, 24, trace.RMALockRelease, 0, []uint64{2, 0}) })
+		x.lock(1, 5, 21, 2, 0)
+		x.put(1, 22, 26, 2)
+		x.unlock(1, 30, 32, 2)
+	}, []string{"rma-lock-contention at 1 from 5 for 16, cause 0"}},
+	// Both unlock at the same time, so that neither waits in that call for the other one's later release.
+	{"overlapping releases", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.call(0, "MPI_Win_unlock", 18, 30, func() { x.rec.Event(0, 20, trace.RMALockRelease, 0, []uint64{2, 0}) })
+		x.lock(1, 5, 10, 2, 0)
+		x.call(1, "MPI_Win_unlock", 19, 31, func() { x.rec.Event(1, 25, trace.RMALockRelease, 0, []uint64{2, 0}) })
+	}, []string{"rma-lock-contention at 1 from 19 for 1, cause 0"}},
 	// Rank 0 releases at 31, in a call until 40. Rank 1, which waits from 20, has the lock from 33 to 35 meanwhile, so
 	// that rank 0 does not wait for it: 31 - 20.
 	{"epoch in another call", 3, func(x *windowTrace) {

@@ -15,8 +15,9 @@ func programsWithWindows() (list []simOptions) {
 	return list
 }
 
-// simMemory is the memory of a process: when its lock was released last, and when that call ended.
-type simMemory struct{ released, free int64 }
+// simMemory is the memory of a process: when the call that unlocks it began last, when that released the lock, and
+// when it ended.
+type simMemory struct{ unlocks, released, free int64 }
 
 // windowEvent records an event of window 0 in the open call of a process, at time t or later. It returns the time.
 func (s *sim) windowEvent(r *simRank, t int64, k trace.Kind, ops ...uint64) int64 {
@@ -126,9 +127,10 @@ func (s *sim) locksOf(target *simRank) {
 	const longest = 12 * residues // of a call that does not wait
 	remote := uint64(target.threads[0])
 	l := &s.memory[target.number]
-	// during returns the earliest end of a call that begins next: if it can have seen the release, it ends behind it.
+	// during returns the earliest end of a call that begins next: if it can see the call that unlocks, it ends behind
+	// that.
 	during := func(r *simRank) int64 {
-		if t := r.clock[0]; t < l.released && t+longest > l.released {
+		if t := r.clock[0]; t < l.released && t+longest > l.unlocks {
 			return l.free
 		}
 		return 0
@@ -146,7 +148,9 @@ func (s *sim) locksOf(target *simRank) {
 		}
 		s.maybeCompute(r)
 		s.enter(r, 0, s.mpi("MPI_Win_unlock"))
+		unlocks := r.clock[0]
 		l.released = s.windowEvent(r, l.free, trace.RMALockRelease, remote, 0)
 		l.free = s.leave(r, 0, s.mpi("MPI_Win_unlock"), 0)
+		l.unlocks = unlocks
 	}
 }

@@ -195,7 +195,27 @@ func commMatrix(t *testing.T, path string, x *commResult) map[[2]string]traffic 
 // this is not possible.
 func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 	t.Helper()
-	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
+	if _, err := exec.LookPath("eztrace"); err != nil {
+		t.Skip("eztrace is not installed (Debian package eztrace)")
+	}
+	if ranks == 0 {
+		dir = runProgram(t, name, "eztrace", "-t", "pthread", "./"+name)
+	} else {
+		dir = runProgram(t, name, "mpirun", "--oversubscribe", "-np", strconv.Itoa(ranks), "eztrace", "-t", "openmpi",
+			"./"+name)
+	}
+	anchors, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
+	if err != nil || len(anchors) != 1 {
+		t.Fatalf("found %v, %v, expected one trace", anchors, err)
+	}
+	return dir, anchors[0]
+}
+
+// runProgram compiles the program with a name in testdata/programs and runs it by a command, in a new folder, which it
+// returns. It skips the test if there is no MPI.
+func runProgram(t *testing.T, name string, launch ...string) (dir string) {
+	t.Helper()
+	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "mpirun": "openmpi-bin"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed (Debian package %s)", tool, pkg)
 		}
@@ -205,10 +225,6 @@ func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	launch := []string{"mpirun", "--oversubscribe", "-np", strconv.Itoa(ranks), "eztrace", "-t", "openmpi", "./" + name}
-	if ranks == 0 {
-		launch = []string{"eztrace", "-t", "pthread", "./" + name}
-	}
 	for _, args := range [][]string{{"mpicc", "-pthread", "-o", name, source}, launch} {
 		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
@@ -220,11 +236,7 @@ func tracedProgram(t *testing.T, name string, ranks int) (dir, anchor string) {
 			t.Skipf("%s does not run here: %v\n%s", args[0], err, out)
 		}
 	}
-	anchors, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
-	if err != nil || len(anchors) != 1 {
-		t.Fatalf("found %v, %v, expected one trace", anchors, err)
-	}
-	return dir, anchors[0]
+	return dir
 }
 
 // TestTruth compares a trace of EZTrace with what the traced ranks themselves recorded: the

@@ -13,21 +13,24 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
+// pythonOTF2 returns a Python that has the bindings of OTF2. It skips the test if there is none.
+func pythonOTF2(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c",
+			`import sys; sys.path.append("/usr/lib/python3/dist-packages"); import otf2`).Run() == nil {
+			return name
+		}
+	}
+	t.Skip("python3-otf2 is not installed")
+	return ""
+}
+
 // TestPythonReads checks that OTF2's Python bindings, which are stricter than the C library, read
 // all archives that weft writes, with the number of events that the archive states.
 func TestPythonReads(t *testing.T) {
 	effort.Long(t)
-	python := ""
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(name, "-c",
-			`import sys; sys.path.append("/usr/lib/python3/dist-packages"); import otf2`).Run() == nil {
-			python = name
-			break
-		}
-	}
-	if python == "" {
-		t.Skip("python3-otf2 is not installed")
-	}
+	python := pythonOTF2(t)
 	dir := t.TempDir()
 	var names, paths []string
 	write := func(args ...string) {

@@ -1,6 +1,7 @@
 package waitstate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -34,22 +35,35 @@ type windowLock struct {
 	exclusive, shared recentReleases
 }
 
+// windowRelease is a release of a lock. A recorder notes it at the end of the call that unlocks, but others can
+// have the lock as soon as that call has begun.
+type windowRelease struct {
+	release
+	begin int64 // the begin of the call in ticks
+}
+
+// ends reports whether a call can have ended because of the release.
+func (r *windowRelease) ends(a *access) bool {
+	return a.enter < r.time && (r.begin < a.leave || r.time <= a.leave)
+}
+
 // recentReleases are the latest releases.
 type recentReleases struct {
-	list   [4]release
+	list   [4]windowRelease
 	number int
 }
 
-func (r *recentReleases) add(x release) {
+func (r *recentReleases) add(x windowRelease) {
 	r.list[r.number%len(r.list)] = x
 	r.number++
 }
 
-// upTo sets last to the latest release by another location than own up to time t, if it is later.
-func (r *recentReleases) upTo(own uint32, t int64, last *release, any *bool) {
+// endingAt sets the previous release of an epoch to the latest one by another location that can have ended a call
+// of the epoch, if it is later.
+func (r *recentReleases) endingAt(x *lockEpoch, a *access) {
 	for i := range min(r.number, len(r.list)) {
-		if x := r.list[i]; x.place.Location != own && x.time <= t && (!*any || x.time > last.time) {
-			*last, *any = x, true
+		if y := &r.list[i]; y.place.Location != a.place.Location {
+			x.releasedDuring(a, y)
 		}
 	}
 }
@@ -70,8 +84,10 @@ type lockEpoch struct {
 	// waiting is the call in which the previous location has released the lock, and previous that release. They
 	// are valid if waits is set.
 	waiting  access
-	previous release
+	previous windowRelease
 	waits    bool
+	// released is the time in ticks of the epoch's own release, once it is known.
+	released int64
 }
 
 // windowLock processes the request, acquisition or release of a lock of a window.
@@ -90,7 +106,11 @@ func (e *engine) windowLock(c *synclog.Call, at Place, p *synclog.Point) {
 		g.open[own] = slices.Delete(g.open[own], i, i+1)
 		a.leave = min(a.leave, p.Time)
 		e.callInLock(x, &a)
-		e.releaseWindow(x, release{p.Time, at})
+		if x.waits && x.previous.time > p.Time {
+			x.waits = false // both unlock at the same time, so that this one was not the later one
+		}
+		x.released = p.Time
+		e.releaseWindow(x, windowRelease{release{p.Time, at}, c.Enter})
 		return
 	}
 	if i < 0 {
@@ -107,7 +127,7 @@ func (e *engine) windowLock(c *synclog.Call, at Place, p *synclog.Point) {
 		}
 		l.ended = slices.DeleteFunc(l.ended, func(y *lockEpoch) bool { return y.judged })
 		l.begun++
-		x := &lockEpoch{key: k, lock: l, first: a, number: l.begun}
+		x := &lockEpoch{key: k, lock: l, first: a, number: l.begun, released: math.MaxInt64}
 		l.open = append(l.open, x)
 		i = len(g.open[own])
 		g.open[own] = append(g.open[own], x)
@@ -128,14 +148,9 @@ func (e *engine) lockAccess(window uint64, target uint32, a *access) {
 
 // callInLock processes a call in an epoch that may have waited for the lock.
 func (e *engine) callInLock(x *lockEpoch, a *access) {
-	var last release
-	any := false
-	x.lock.exclusive.upTo(a.place.Location, a.leave, &last, &any)
+	x.lock.exclusive.endingAt(x, a)
 	if !x.shared {
-		x.lock.shared.upTo(a.place.Location, a.leave, &last, &any)
-	}
-	if any {
-		x.releasedDuring(a, last)
+		x.lock.shared.endingAt(x, a)
 	}
 	if n := len(x.recent); x.calls > 0 && x.recent[(x.calls-1)%n].place == a.place {
 		return
@@ -144,15 +159,24 @@ func (e *engine) callInLock(x *lockEpoch, a *access) {
 	x.calls++
 }
 
-// releasedDuring sets the previous release to one that lies in a call, if it is later.
-func (x *lockEpoch) releasedDuring(a *access, r release) {
-	if a.contains(r.time) && (!x.waits || r.time > x.previous.time) {
-		x.waiting, x.previous, x.waits = *a, r, true
+// releasedDuring sets the previous release to one that can have ended a call, if it is later. Of several calls that
+// one release can have ended, it keeps the one that has waited longest.
+func (x *lockEpoch) releasedDuring(a *access, r *windowRelease) {
+	if !r.ends(a) || r.time > x.released {
+		return
 	}
+	if x.waits && (r.time < x.previous.time ||
+		r.time == x.previous.time && r.waited(a) <= x.previous.waited(&x.waiting)) {
+		return
+	}
+	x.waiting, x.previous, x.waits = *a, *r, true
 }
 
+// waited returns the time that a call has waited for the release, in ticks.
+func (r *windowRelease) waited(a *access) int64 { return min(r.time, a.leave) - a.enter }
+
 // releaseWindow processes the release of a lock by an epoch.
-func (e *engine) releaseWindow(x *lockEpoch, r release) {
+func (e *engine) releaseWindow(x *lockEpoch, r windowRelease) {
 	l := x.lock
 	l.open = slices.DeleteFunc(l.open, func(y *lockEpoch) bool { return x == y })
 	for _, list := range [...][]*lockEpoch{l.open, l.ended} {
@@ -161,7 +185,7 @@ func (e *engine) releaseWindow(x *lockEpoch, r release) {
 				continue
 			}
 			for i := range min(y.calls, len(y.recent)) {
-				y.releasedDuring(&y.recent[i], r)
+				y.releasedDuring(&y.recent[i], &r)
 			}
 		}
 	}
@@ -192,9 +216,10 @@ func (e *engine) judgeLock(x *lockEpoch) {
 	}
 	a, h := &x.waiting, x.previous
 	c := e.windowCommunicator(x.key.window)
-	e.wait(Wait{WindowLock, a.place, a.path, a.enter, h.time - a.enter, h.place, h.time, c, c != trace.Undefined})
+	until := min(h.time, a.leave)
+	e.wait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
 	if e.hooks.Handover != nil {
-		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.leave})
+		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave})
 	}
 }
 

@@ -139,11 +139,18 @@ class OneSided:
                     x["release"], x["number"] = ev["time"], i
         for group in epochs.values():
             for x in group:
-                before = [(y["release"], y["loc"], y["number"], c) for y in group for c in x["calls"]
-                          if y["loc"] != x["loc"] and not (x["shared"] and y["shared"])
-                          and inside(c, y["release"]) and y["release"] <= x["release"]]
+                # Others can have the lock from the begin of the call that unlocks on.
+                before = []
+                for y in group:
+                    if y["loc"] == x["loc"] or x["shared"] and y["shared"] or y["release"] > x["release"]:
+                        continue
+                    for c in x["calls"]:
+                        end = min(c.x, x["release"])
+                        if c.e < y["release"] and (y["calls"][-1].e < end or y["release"] <= end):
+                            time = min(y["release"], end)
+                            before.append((y["release"], time - c.e, time, y["loc"], y["number"], c))
                 if before:
-                    time, loc, number, call = max(before, key=lambda b: b[0])
+                    _, _, time, loc, number, call = max(before, key=lambda b: b[:2])
                     self.waits.append(self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None))
                     # A call that unlocks has the lock before it releases it.
                     late = x["number"] if call is x["calls"][-1] else call.last
