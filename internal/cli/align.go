@@ -71,8 +71,8 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 	c.Flags().BoolVar(&o.always, "always", false,
 		"also correct clocks without violations, to the middle of the possible range")
 	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
-	complete(c, "clocks", clockLevels...)
-	complete(c, "model", clockModels...)
+	registerCompletions(c, "clocks", clockLevels...)
+	registerCompletions(c, "model", clockModels...)
 	a.forceFlag(c)
 	return c
 }
@@ -133,7 +133,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		if d, err = transform.Correct(d, x.Correction, 0); err != nil {
 			return err
 		}
-		o.correction = "" // it is applied already
+		o.correction = "" // o.correction = "" // it has been applied already
 		if d, err = o.transform(ctx, d); err != nil {
 			return err
 		}
@@ -177,7 +177,9 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 		return opt, nil
 	}
 	full := d.FullNames()
-	for _, name := range []func(i int, l *trace.Location) string{ // ids have precedence over names
+	// for _, name := range []func(i int, l *trace.Location) string{ // an id takes precedence over a
+	// name
+	for _, name := range []func(i int, l *trace.Location) string{
 		func(_ int, l *trace.Location) string { return l.ID }, func(_ int, l *trace.Location) string { return l.Name },
 		func(i int, _ *trace.Location) string { return full[i] },
 	} {
@@ -248,7 +250,7 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 }
 
-// firstIDs returns the first three of a list of ids and, if there are more, their number.
+// firstIDs returns the first three of a list of ids as text. If there are more, it adds their number.
 func firstIDs(ids []string) string {
 	const most = 3
 	if len(ids) <= most {

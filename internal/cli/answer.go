@@ -16,9 +16,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// answer runs a command that answers a question about the trace in. It returns err if that is not
-// nil, so that callers can pass the results of open on. f computes the answer, which answer prints
-// as JSON or with the function text. A message about defects follows. answer closes the trace.
+// answer runs a command that answers a question about the trace in. If err is not nil, answer returns
+// it; callers can therefore pass both results of open. f computes the answer. answer prints it as JSON
+// or with the function text, then reports defects, and closes the trace.
 func (a *app) answer(in *input, err error, asJSON bool, r *inputFlags,
 	f func(in *input) (answer any, text func() error, err error)) error {
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *app) answer(in *input, err error, asJSON bool, r *inputFlags,
 	defer in.Close()
 	x, text, err := f(in)
 	if err != nil {
-		return tooFar(in.src.Path, err)
+		return asTraceDefect(in.src.Path, err)
 	}
 	in.bar.done()
 	if asJSON {
@@ -53,7 +53,7 @@ func (in *input) heading() heading {
 	return heading{in.src.Path, in.format.About().Name, info.NewClock(in.Defs().Clock)}
 }
 
-// bounds are the bounds of a window in the JSON, in ticks. A bound that is not set is null.
+// bounds holds the bounds of a window for JSON, in ticks. A bound that is not set is null.
 type bounds struct {
 	From *int64 `json:"from"`
 	To   *int64 `json:"to"`
@@ -84,8 +84,8 @@ func wordIndex(flag, value string, words ...string) (int, error) {
 	return i, nil
 }
 
-// complete registers words as the completions of a flag's value.
-func complete(c *cobra.Command, flag string, words ...string) {
+// registerCompletions registers words as the completions of a flag's value.
+func registerCompletions(c *cobra.Command, flag string, words ...string) {
 	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -99,8 +99,9 @@ func someArgs(c *cobra.Command, args []string) error {
 }
 
 // answerPart opens a trace, cuts out the part that the flags select, and returns the answer of find.
-// found is that of find: whether the trace or the part has time in regions. If a trace has none, the
-// error ends with missing, which describes what is impossible. If a part has none, there is no error.
+// find also returns whether the trace or the part has time in regions, and answerPart returns that as
+// found. If a whole trace has no such time, answerPart returns an error. The error ends with missing,
+// which describes what is impossible then. If only the part has none, there is no error.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
 	find func(in *input) (answer T, ok bool, err error)) (answer T, found bool, err error) {
 	in, err := a.open(ctx, path, r)
@@ -113,7 +114,7 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 		return answer, false, err
 	}
 	if answer, found, err = find(in); err != nil {
-		return answer, false, tooFar(path, err)
+		return answer, false, asTraceDefect(path, err)
 	}
 	if !found && part {
 		in.notFound = efficiency.NoRegionTime + "; " + missing
@@ -126,8 +127,8 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	return answer, found, err
 }
 
-// tooFar makes analysis.ErrTimeRange a defect of the trace. It returns other errors as they are.
-func tooFar(path string, err error) error {
+// asTraceDefect turns analysis.ErrTimeRange into a defect of the trace. It returns other errors unchanged.
+func asTraceDefect(path string, err error) error {
 	if errors.Is(err, analysis.ErrTimeRange) {
 		return &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}

@@ -38,7 +38,7 @@ class with the least distance.`,
 		Example: "  weft behaviour --by id trace.etf\n  weft behaviour --iterations step trace.otf2\n" +
 			"  weft behaviour --locations --json trace.otf",
 		Args: func(c *cobra.Command, args []string) error {
-			if n := count(by != "", locations, len(iterations) > 0); n != 1 {
+			if n := countSet(by != "", locations, len(iterations) > 0); n != 1 {
 				return usageError("--by, --iterations, --locations: found %d of them, expected one", n)
 			}
 			return exactArgs(1, "one trace")(c, args)

@@ -111,7 +111,7 @@ exit code is the highest of all.`,
 				}
 				a.printCheck(res)
 			}
-			a.reports = nil // the printed rules contain these defects and determine the exit code
+			a.reports = nil // a.reports = nil // the printed rules contain these defects, and determine the exit code
 			if worst > exitGood {
 				return &exitError{code: worst}
 			}
@@ -205,7 +205,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 		in.report.Add(check.Unreadable(in.src.Path, err))
 		return in.checkResult(a.rules(), only), nil
 	}
-	if s.any() {
+	if s.anySet() {
 		sel, err := s.selection(ctx, in)
 		if err != nil {
 			return nil, err
@@ -233,8 +233,8 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 	return in.checkResult(a.rules(), only), nil
 }
 
-// checkResult returns the defects found so far. If only is not empty, it returns those of matching
-// rules only.
+// checkResult returns the defects found so far. If only is not empty, it returns only those of rules
+// that match it.
 func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.About().Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
@@ -254,8 +254,8 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	return res
 }
 
-// newCheckRule returns a broken rule for the JSON, with its sentence from rules. d is the trace; it
-// is nil if the trace could not be opened.
+// newCheckRule returns a broken rule for JSON, with its description from rules. d is the trace; it is
+// nil if the trace could not be opened.
 func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), severity: x.Severity, Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
@@ -286,8 +286,8 @@ func (a *app) printCheck(res *checkResult) {
 	printf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
 }
 
-// printRule prints the kept places of a rule. If the rule has more places than are kept, it prints
-// one line: the first place, the number of all places and the other kept places.
+// printRule prints the recorded places of a rule. If the rule has more places than were recorded, it
+// prints one line with the first place, the number of all places, and the other recorded places.
 func (a *app) printRule(x checkRule) {
 	kept := int64(0)
 	for _, p := range x.Places {
@@ -311,13 +311,14 @@ func (a *app) printRule(x checkRule) {
 	}
 }
 
-// shortPlace describes a place in few words, next to the first place of the same rule.
+// shortPlace describes a place in few words. The line already names first, the first place of the same
+// rule.
 func (p *checkPlace) shortPlace(first *trace.Defect) string {
 	where := p.defect.Position.String()
 	if p.seconds != "" {
 		where = "at " + p.seconds + " s"
 		if p.defect.Record == "" && p.Found != first.Found && strings.HasSuffix(p.Found, " "+where) {
-			where = p.Found // it contains the place
+			where = p.Found // where = p.Found // the text contains the place
 		}
 	} else if p.Line > 0 && p.File == first.Position.File {
 		where = fmt.Sprintf("in line %d", p.Line)

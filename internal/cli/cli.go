@@ -35,20 +35,21 @@ const (
 
 // app holds the state of a run of weft that all commands share.
 type app struct {
-	in           io.Reader
-	out          io.Writer
-	err          io.Writer
-	formats      []format.Format
-	garbage      *gcTuning
-	workers      int
-	progress     bool
-	incomplete   bool            // a file of a trace is missing
-	reports      []readerReport  // what reading found
-	printedLines map[string]bool // lines about defects that standard error has
-	force        bool            // files that weft did not write may be replaced
-	inputs       []inputFile     // what the command reads
-	outputs      []string        // the names of what it writes
-	ownFiles     *written.List   // the files that weft wrote
+	in         io.Reader
+	out        io.Writer
+	err        io.Writer
+	formats    []format.Format
+	garbage    *gcTuning
+	workers    int
+	progress   bool
+	incomplete bool           // a file of a trace is missing
+	reports    []readerReport // reports      []readerReport  // defects found by reading
+	// printedLines map[string]bool // lines about defects that have been printed to standard error
+	printedLines map[string]bool
+	force        bool          // force        bool            // files that weft did not write may be replaced, too
+	inputs       []inputFile   // inputs       []inputFile     // files that the command reads
+	outputs      []string      // outputs      []string        // names of the files that it writes
+	ownFiles     *written.List // ownFiles     *written.List   // list of all files that weft has written
 }
 
 // exitError ends the program with an exit code. An error without text prints nothing.
@@ -73,15 +74,16 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// Main runs a command line and returns the exit code.
+// Main runs a command line, and returns the exit code.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	garbage := tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// A closed output results in an error of the write, not in a signal that ends the process.
+	// If the output is closed, a write must return an error. Without this call, a signal would end the
+	// process.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
-		// A second signal ends the program at once.
+		// A second signal ends the program immediately.
 		<-ctx.Done()
 		stop()
 	}()
@@ -125,7 +127,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitCanceled
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return exitGood // the reader of the output has closed it
+		return exitGood // return exitGood // the program that reads the output has closed it
 	}
 	a.printError(err)
 	return codeOf(err)
@@ -191,7 +193,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")
 	defer func() {
-		// cobra adds the completion command, which lacks an example and an error for a wrong shell.
+		// cobra adds the completion command. That command has no example, and no error for an unknown
+		// shell.
 		root.InitDefaultCompletionCmd()
 		if c, _, err := root.Find([]string{"completion"}); err == nil {
 			c.Example = "  weft completion bash > weft.bash && source weft.bash\n  weft completion zsh > _weft"
@@ -275,7 +278,7 @@ func (a *app) completeFlags(root *cobra.Command) {
 			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
 				continue // in commands with --from, --to is a time
 			}
-			complete(c, flag, values...)
+			registerCompletions(c, flag, values...)
 		}
 	}
 }

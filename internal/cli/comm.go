@@ -55,8 +55,9 @@ const (
 	showRMA         = "rma"
 )
 
-// maxSizes is the number of message sizes above which the text sums them up by powers of 2.
-const maxSizes = 24
+// maxListedSizes is the greatest number of message sizes that the text lists separately. More sizes are
+// grouped by powers of 2.
+const maxListedSizes = 24
 
 var commTables = []string{showMatrix, showSizes, showCollectives, showRMA}
 
@@ -134,7 +135,7 @@ weft messages lists the messages one by one, and counts them over time.`,
 	s.stateFlags(c.Flags())
 	c.Flags().StringSliceVar(&show, "show", nil,
 		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
-	complete(c, "show", commTables...)
+	registerCompletions(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
 	c.Flags().Var(newInteger(&top, 50, 0, 0), "top",
@@ -155,7 +156,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	x.bounds, window = s.bounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window, Regions: sel.Region})
 	o := collectives.New(d, collectives.Options{Window: window, Regions: sel.Region, Locations: sel.Location})
-	// The partners of messages and operations in the window can be outside of it.
+	// Messages and operations in the window can have partners outside of it.
 	needs := kindsFor(&sel, messages.Needs, collectives.Needs, rma.Needs)
 	t := rma.New(d, rma.Options{Window: window, Regions: sel.Region})
 	err = in.inOrder(ctx, window, format.KindReduction(needs), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -168,7 +169,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	}}, func() bool { return m.Complete() && o.Complete() && t.Complete() })
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	x.Saturated = x.saturated()
-	if s.any() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
+	if s.anySet() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
 		in.notFound = "found no message, collective operation or transfer"
 	}
 	return x, err
@@ -222,7 +223,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	if wanted(showSizes) {
 		sizes := m.Sizes
-		if len(sizes) > maxSizes {
+		if len(sizes) > maxListedSizes {
 			sizes = messages.GroupByPowerOfTwo(sizes)
 		}
 		a.printSizes(sizes, top)

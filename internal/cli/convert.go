@@ -66,7 +66,7 @@ decodes the whole trace and writes nothing, to measure the time.`,
 	return c
 }
 
-// plainFlag defines --plain, which all commands that write a trace have.
+// plainFlag defines --plain for commands that write a trace.
 func plainFlag(f *pflag.FlagSet, plain *bool) {
 	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
 }
@@ -114,7 +114,7 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error
 		if err := in.openTrace(ctx, r); err != nil {
 			return err
 		}
-		// Decoding for timing does not include finding the ends of links.
+		// The measured time of decoding does not include finding the ends of links.
 		err = decodeAll(ctx, in.Events)
 		in.bar.done()
 		a.reportDefects(in, r.quiet)
@@ -126,8 +126,8 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error
 	}
 	defer w.out.Abort()
 	w.opt.Plain = x.plain
-	// Copy keeps times, order and weft's additions as they are, so it cannot be used when one of them
-	// must change.
+	// Copy leaves times, order and weft's additions unchanged. It cannot be used if one of them must
+	// change.
 	loss, err := (*format.Loss)(nil), format.ErrUnsupported
 	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted &&
 		!x.plain {
@@ -192,10 +192,10 @@ func (a *app) writer(values map[string]string, dst, to, flag string) (*traceWrit
 	return &traceWriter{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
-// manyFiles is the number of files above which commands say how many they are about to write.
+// manyFiles is a number of files. If a command is about to write more, it prints their number first.
 const manyFiles = 10000
 
-// encode writes the trace d. from are the files that its events come from.
+// encode writes the trace d. from lists the files from which its events come.
 func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
 	enc, err := w.format.Create(w.out, w.opt)
 	if err != nil {
@@ -222,8 +222,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 	return loss, nil
 }
 
-// commit makes the output visible. It does not if records were lost and allowLoss is false; refused
-// is the error for that. An empty file is an error, because it could not be read back.
+// commit makes the output visible, unless records were lost and allowLoss is false. In that case it
+// returns the error refused. An empty file is an error, because it could not be read back.
 func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
 		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes "+

@@ -18,7 +18,7 @@ func (a *app) cubeFlag(c *cobra.Command, file *string) {
 	a.forceFlag(c)
 }
 
-// checkCube returns an error if the value of --cube is standard output, which the text uses.
+// checkCube returns an error if --cube names standard output, because the text goes there.
 func checkCube(file string) error {
 	if file == "-" {
 		return usageError("--cube -: expected the name of a file, since the text goes to standard output")
@@ -29,7 +29,7 @@ func checkCube(file string) error {
 // writeCube writes the metrics of a trace to a Cube file. It returns an error if the whole trace is selected and
 // has no visits of regions.
 func (a *app) writeCube(file string, in *input, s *selectionFlags, f *tracecube.Builder) error {
-	if f.Empty() && !s.any() {
+	if f.Empty() && !s.anySet() {
 		return &exitError{exitDefects, fmt.Errorf("%s: found no visits of regions, expected some for --cube", in.src.Path)}
 	}
 	return a.writeFile(file, f.Cube().Write)

@@ -35,9 +35,9 @@ func (a *app) reportDefects(in *input, quiet bool) {
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
 }
 
-// reportDefectsBut is like reportDefects, for a command that has printed a part of its answer and ends
-// with the error err, which may be nil. If err is a defect at which --strict stops, it prints nothing,
-// since exitCode prints err.
+// reportDefectsBut is like reportDefects, for a command that has printed a part of its answer. err is
+// the error with which the command ends, or nil. If err is a defect at which --strict stops,
+// reportDefectsBut prints nothing, since exitCode prints err.
 func (a *app) reportDefectsBut(err error, in *input, quiet bool) {
 	if d := (*trace.Defect)(nil); !errors.As(err, &d) {
 		a.reportDefects(in, quiet)
@@ -47,7 +47,7 @@ func (a *app) reportDefectsBut(err error, in *input, quiet bool) {
 // readerReport holds the defects found by reading a trace.
 type readerReport struct {
 	report *format.Report
-	quiet  bool // do not print the defects
+	quiet  bool // quiet  bool // the defects are not printed
 }
 
 // newReport returns a report. Missing files in it set the exit code.
@@ -104,7 +104,7 @@ func (a *app) printOnce(line string) {
 	}
 }
 
-// reportFlagNames prints the names in flags that the trace does not have, and a message if the
+// reportFlagNames prints the names in flags that do not exist in the trace, and a message if the
 // selection is empty.
 func (a *app) reportFlagNames(in *input) {
 	if len(in.flagNames) > 0 {

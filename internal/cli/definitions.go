@@ -58,7 +58,9 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 		r := d.Regions.At(uint32(i))
 		return []any{r.ID, r.Name, r.Group, r.Role, r.File, r.Line, r.Attrs}
 	})
-	members := map[uint32]bool{} // sets of members of communicators, which are shown with these
+	// members := map[uint32]bool{} // sets of members of communicators; they are shown with the
+	// communicators
+	members := map[uint32]bool{}
 	add("communicators", "Communicators", "id name members attributes", d.Communicator.Len(), func(i int) []any {
 		c := d.Communicator.At(uint32(i))
 		var l []int64
@@ -147,7 +149,7 @@ func (t *definitionTable) objects() []map[string]any {
 	return out
 }
 
-// displayCell returns a value for a text table. Lists become one text; 0 becomes empty.
+// displayCell returns a value for a text table. Lists become one text, and 0 becomes empty.
 func displayCell(v any) any {
 	switch x := v.(type) {
 	case int64:

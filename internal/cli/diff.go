@@ -20,16 +20,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// diffResult is what weft diff --json prints.
+// diffResult holds the JSON output of weft diff.
 type diffResult struct {
 	A     []heading  `json:"a"`
 	B     []heading  `json:"b"`
-	Clock info.Clock `json:"clock"` // of all times
+	Clock info.Clock `json:"clock"` // Clock info.Clock `json:"clock"` // clock of all times
 	*diff.Result
 	Failed []failed `json:"failed"`
 }
 
-// failed is a condition of --fail-if that holds.
+// failed is a condition of --fail-if that is met.
 type failed struct {
 	Condition string `json:"condition"`
 	Sentence  string `json:"sentence"`
@@ -117,7 +117,7 @@ func (f *diffFlags) register(c *cobra.Command) {
 
 // validate returns a usage error if the flags contradict each other or have invalid values.
 func (f *diffFlags) validate() error {
-	if n := count(f.asJSON, f.asCSV, f.markdown, f.folded); n > 1 {
+	if n := countSet(f.asJSON, f.asCSV, f.markdown, f.folded); n > 1 {
 		return usageError("--json, --csv, --markdown and --folded: found %d of them, expected one", n)
 	}
 	if f.folded && len(f.regions) > 0 {
@@ -175,7 +175,7 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	if err := a.reportUnknownRegions(x, flags); err != nil {
 		return err
 	}
-	sentences, err := x.fail(wanted)
+	sentences, err := x.addFailed(wanted)
 	if err != nil {
 		return err
 	}
@@ -239,8 +239,8 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 	return nil
 }
 
-// fail adds the conditions that hold to x and returns a sentence for each of them.
-func (x *diffResult) fail(wanted []condition) (sentences []string, err error) {
+// addFailed adds the conditions that are met to x, and returns a sentence for each of them.
+func (x *diffResult) addFailed(wanted []condition) (sentences []string, err error) {
 	for _, w := range wanted {
 		sentence, err := w.check(x.Result)
 		if err != nil {
@@ -254,8 +254,8 @@ func (x *diffResult) fail(wanted []condition) (sentences []string, err error) {
 	return sentences, nil
 }
 
-// count is how many of some flags are set.
-func count(flags ...bool) (n int) {
+// countSet returns the number of flags that are set.
+func countSet(flags ...bool) (n int) {
 	for _, f := range flags {
 		if f {
 			n++
@@ -358,7 +358,7 @@ func (w *condition) check(x *diff.Result) (string, error) {
 // formatTicks writes a duration with fractions of ticks for people.
 func formatTicks(c trace.Clock, t float64) string { return trace.FormatFloatSeconds(t / c.PerSecond()) }
 
-// percentChange writes the ratio of a change less 1: "+5.2".
+// percentChange formats the change in percent: "+5.2".
 func percentChange(c diff.Change) string {
 	if c.Ratio == nil {
 		return "–"
@@ -366,7 +366,7 @@ func percentChange(c diff.Change) string {
 	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
 }
 
-// kindOf describes how a row differs.
+// kindOf returns a word for the sort of difference of a row.
 func kindOf(r *diff.Row) string {
 	if !r.Significant() {
 		return "not significant"
@@ -374,7 +374,7 @@ func kindOf(r *diff.Row) string {
 	return string(r.Kind)
 }
 
-// statisticsOf describes the observations of the statistics.
+// statisticsOf returns a description of the observations used for the statistics.
 func statisticsOf(x *diff.Result) string {
 	what := map[diff.Unit]string{diff.Runs: "runs", diff.Iterations: "iterations of the loop",
 		diff.Locations: "locations, matched by their order"}[x.Unit]
@@ -385,7 +385,7 @@ func statisticsOf(x *diff.Result) string {
 	return s
 }
 
-// diffRow is a line of a table of differences.
+// diffRow returns a line of a table of differences.
 func diffRow(x *diff.Result, r *diff.Row, name string) table.Row {
 	f := func(t float64) string { return formatTicks(x.Clock, t) }
 	m := &r.Exclusive
@@ -405,15 +405,15 @@ func diffRow(x *diff.Result, r *diff.Row, name string) table.Row {
 	return table.Row{kindOf(r), name, f(m.A), f(m.B), f(m.Difference), percentChange(*m), q, shift, visits}
 }
 
-// diffHead is the header of a table of differences.
+// diffHead returns the header of a table of differences.
 func diffHead(x *diff.Result, what string) table.Row {
 	return table.Row{"change", what, string(x.Metric) + " A", "B", "difference", "%", "Q", "shift", "visits"}
 }
 
-// regionOf is the name of a region, with the one that it had on side A.
+// regionOf returns the name of a region, and its name on side A if that differs.
 func regionOf(r *diff.Row) string { return withFormer(r.Region, r.Was) }
 
-// pathOf is the name of a call path, with the one that it had on side A.
+// pathOf returns the name of a call path, and its name on side A if that differs.
 func pathOf(r *diff.Row) string { return withFormer(strings.Join(r.Path, " > "), r.Was) }
 
 func withFormer(name string, was []string) string {
@@ -423,7 +423,7 @@ func withFormer(name string, was []string) string {
 	return name + " (was " + strings.Join(was, " > ") + ")"
 }
 
-// diffSummary are the lines above the tables.
+// diffSummary returns the lines above the tables.
 func diffSummary(x *diffResult) (list [][2]string) {
 	f := func(c diff.Change) string {
 		s := fmt.Sprintf("%s → %s", formatTicks(x.Result.Clock, c.A), formatTicks(x.Result.Clock, c.B))
@@ -466,7 +466,7 @@ func (a *app) printDiff(x *diffResult, top int) {
 	})
 }
 
-// diffMarkdown prints tables for pages of build pipelines.
+// diffMarkdown prints tables in Markdown, for pages of build pipelines.
 func (a *app) diffMarkdown(x *diffResult, top int) {
 	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`")
 	cell := func(v any) string { return escape.Replace(plain(fmt.Sprint(v))) }
@@ -508,7 +508,7 @@ func (a *app) diffMarkdown(x *diffResult, top int) {
 	list("call path", "call paths", x.Paths, pathOf)
 }
 
-// diffCSV prints a line a region, then a line a call path.
+// diffCSV prints a line for each region, and then a line for each call path.
 func (a *app) diffCSV(x *diff.Result) error {
 	w := csv.NewWriter(a.out)
 	head := []string{"kind", "name", "was", "change"}
@@ -562,7 +562,8 @@ func (a *app) diffCSV(x *diff.Result) error {
 	return w.Error()
 }
 
-// diffFolded writes a line a path, "main;solve 1234 1300", with its exclusive times on both sides in nanoseconds.
+// diffFolded prints a line for each path, such as "main;solve 1234 1300", with its exclusive times on
+// both sides in nanoseconds.
 func (a *app) diffFolded(x *diff.Result) error {
 	b := bufio.NewWriter(a.out)
 	ns := func(t float64) float64 { return math.Round(t / x.Clock.PerSecond() * 1e9) }

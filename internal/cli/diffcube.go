@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/cube/tracecube"
 )
 
-// isCube reports whether a file is an archive of the kind that Cube files are: a tar archive. No format of
-// traces is one.
+// isCube reports whether a file is a tar archive, like all Cube files. No trace format is a tar
+// archive.
 func isCube(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -25,9 +25,9 @@ func isCube(path string) bool {
 	return err == nil && string(head[257:262]) == "ustar"
 }
 
-// diffCube adds the profile in a file of Cube to a side.
+// diffCube adds the profile in a Cube file to a side.
 func (a *app) diffCube(cmp *diff.Comparison, side diff.Side, path string, s *selectionFlags) (*heading, error) {
-	if s.any() {
+	if s.anySet() {
 		return nil, usageError("%s: found a file of Cube, expected a trace with --window, --from, --to, --location and "+
 			"--group", path)
 	}

@@ -126,7 +126,7 @@ func (a *app) claimsOf(ctx context.Context, path string, flags *orderFlags, opt 
 	defer in.Close()
 	s, err := a.readClaims(ctx, in, flags, opt)
 	if err != nil {
-		return nil, heading{}, tooFar(path, err)
+		return nil, heading{}, asTraceDefect(path, err)
 	}
 	in.bar.done()
 	a.reportDefects(in, flags.input.quiet)

@@ -18,10 +18,11 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// efficiencyResult is the part of a trace in what weft efficiency --json prints.
+// efficiencyResult holds the factors of a trace, or of a part of it, in the JSON output of weft
+// efficiency.
 type efficiencyResult struct {
 	heading
-	// Missing says why a part of a trace has no factors.
+	// Missing is the reason for which a part of a trace has no factors.
 	Missing string `json:"missing,omitempty"`
 	*efficiency.Result
 	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
@@ -90,7 +91,7 @@ type efficiencyFlags struct {
 	loop                bool
 }
 
-// phased reports whether the factors of the phases of a run are wanted.
+// phased reports whether the factors of phases of a run are requested.
 func (f *efficiencyFlags) phased() bool { return f.phase != "" || f.loop }
 
 // runEfficiency computes and prints the factors of the traces in args.
@@ -137,7 +138,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	return nil
 }
 
-// efficiencyOf computes the factors of a trace or, with --phase or --loop, of its phases.
+// efficiencyOf computes the factors of a trace. With --phase or --loop it computes those of its phases.
 func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
 	var h heading
 	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
@@ -149,7 +150,7 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([
 				if err != nil {
 					return nil, false, err
 				}
-				return phases(c.Context(), in, h, windows, opt)
+				return phaseFactors(c.Context(), in, h, windows, opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
 			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
@@ -160,7 +161,8 @@ func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([
 	return list, err
 }
 
-// phaseWindows returns the windows of the visits of a region or, with --loop, of the iterations of a loop.
+// phaseWindows returns a window for each visit of a region, or with --loop for each iteration of a
+// loop.
 func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) ([]trace.Window, error) {
 	if err := in.Events.Prepare(ctx); err != nil {
 		return nil, err
@@ -190,8 +192,8 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 	return windows, err
 }
 
-// phases computes the factors of each of the windows.
-func phases(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
+// phaseFactors computes the factors of each window.
+func phaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
 	list []*efficiencyResult, ok bool, err error) {
 	for i, w := range windows {
 		e := transform.CutAt(in.Events, w, nil)
@@ -234,7 +236,7 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 	})
 }
 
-// efficiencyCSV prints the factors of traces or phases, a line each.
+// efficiencyCSV prints the factors, with a line for each trace or phase.
 func (a *app) efficiencyCSV(list []*efficiencyResult) error {
 	w := csv.NewWriter(a.out)
 	factors := efficiency.StandardFactors()

@@ -5,7 +5,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// filterFlags holds the flags that select what is kept.
+// filterFlags holds the flags that select the events that a filter keeps.
 type filterFlags struct {
 	locations, groups, regions, kinds, communicators                []string
 	notLocations, notGroups, notRegions, notKinds, notCommunicators []string
@@ -82,8 +82,8 @@ func (x *filterFlags) flagNames() []flagNames {
 	}
 }
 
-// chooseGroups returns a function that reports whether a location is below a group whose id or name
-// matches a pattern.
+// chooseGroups returns a function that reports whether a location is in a matching group, directly or
+// not. A group matches if its id or name matches a pattern.
 func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error) {
 	p, err := newPatterns(list)
 	if err != nil || len(list) == 0 {
@@ -94,7 +94,9 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 
 // matchGroup reports whether a pattern matches a group or one of its ancestors.
 func (p *patterns) matchGroup(groups []trace.LocationGroup, g uint32) bool {
-	for range groups { // bounds the loop: the groups of a damaged trace may form a cycle
+	// for range groups { // at most as many steps as groups: the parents in a damaged trace may form a
+	// cycle
+	for range groups {
 		if int64(g) >= int64(len(groups)) {
 			break
 		}

@@ -18,7 +18,7 @@ import (
 // flowResult is the JSON of weft flow (docs/json.md).
 type flowResult struct {
 	heading
-	Unit string `json:"unit"` // of the throughput, and of the latency: "s", …
+	Unit string `json:"unit"` // Unit string `json:"unit"` // unit of the throughput and of the latency: "s", …
 	*usage.LittleResult
 }
 
@@ -76,7 +76,7 @@ before it for these ends of claims.`,
 	f.BoolVar(&flags.shorten, "shorten", false,
 		"at the begin average over the time since the begin; default: as if nothing was in the system before")
 	f.StringVar(&flags.per, "per", "s", "time unit of throughput and latency: ns, us, ms, s, min or h")
-	complete(c, "per", timeUnits...)
+	registerCompletions(c, "per", timeUnits...)
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON, with all objects and signals")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
 	f.Var(newInteger(&flags.top, 10, 0, 0), "top", "how many of the objects that stay longest to list; 0 lists all")
@@ -115,10 +115,10 @@ func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
 
 // runFlow analyses the trace at path.
 func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error {
-	if n := count(flags.by != "", len(flags.visits) > 0); n != 1 {
+	if n := countSet(flags.by != "", len(flags.visits) > 0); n != 1 {
 		return usageError("--by, --visits: found %d of them, expected one", n)
 	}
-	if n := count(flags.asJSON, flags.asCSV); n > 1 {
+	if n := countSet(flags.asJSON, flags.asCSV); n > 1 {
 		return usageError("--json and --csv: found %d of them, expected one", n)
 	}
 	if _, err := wordIndex("--per", flags.per, timeUnits...); err != nil {
@@ -177,7 +177,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 	})
 }
 
-// printFlow prints the figures of objects as text.
+// printFlow prints the times and the throughput of objects as text.
 func (a *app) printFlow(x *flowResult, top int) {
 	clock, first, last := x.LittleResult.Clock, x.Objects[0].First, x.Objects[0].Last
 	for _, o := range x.Objects {
@@ -213,7 +213,9 @@ func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
 		s := list[i]
-		f, ok := s.signal.Statistics(s.name == "latency") // without work in progress there is none
+		// f, ok := s.signal.Statistics(s.name == "latency") // without work in progress there is no
+		// latency
+		f, ok := s.signal.Statistics(s.name == "latency")
 		mean := ""
 		if ok {
 			mean = number(f.Mean)

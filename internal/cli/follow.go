@@ -49,7 +49,7 @@ func (s *followFlags) flags(f *pflag.FlagSet) {
 		"follow: after how long without an event an object has left the system, such as 10ms; else at the end")
 }
 
-// check reports flags that do not go together.
+// check returns an error if flags are combined that exclude each other.
 func (s *followFlags) check(f *pflag.FlagSet) error {
 	others := []string{"late", "idle"}
 	if s.follow {
@@ -78,7 +78,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 // followedVerdict is the JSON of a verdict of weft verify --follow (docs/json.md).
 type followedVerdict struct {
 	heading
-	States int64 `json:"states"` // so far
+	States int64 `json:"states"` // States int64 `json:"states"` // number of states so far
 	Ended  bool  `json:"ended"`  // the trace has ended
 	verify.CheckResult
 }
@@ -92,9 +92,9 @@ type textPiece struct {
 	err  error
 }
 
-// pieces reads a text in a goroutine. It reads up to the end of the text, or until ctx is done if the text
+// readPieces reads a text in a goroutine. It reads up to the end of the text, or until ctx is done if the text
 // grows.
-func pieces(ctx context.Context, r io.Reader, grows bool) <-chan textPiece {
+func readPieces(ctx context.Context, r io.Reader, grows bool) <-chan textPiece {
 	c := make(chan textPiece, 4)
 	go func() {
 		defer close(c)
@@ -134,12 +134,12 @@ type follower struct {
 	*app
 	flags   *verifyFlags
 	spec    *verify.Spec
-	in      *input // for messages and headings; its file is nil
+	in      *input // in      *input // used for messages and headings; its file is nil
 	defs    *trace.Definitions
 	monitor *verify.Monitor
 
 	violated bool
-	late     int64 // lines that came too late
+	late     int64 // late     int64 // number of lines that came too late
 }
 
 // runFollow verifies the trace in args while it grows.
@@ -165,7 +165,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	defer r.Close()
 	f := &follower{app: a, flags: flags, spec: spec, in: &input{src: format.Source{Path: path, Name: path},
 		report: a.newReport(&flags.input)}}
-	err = f.run(ctx, pieces(ctx, r, grows), grows)
+	err = f.run(ctx, readPieces(ctx, r, grows), grows)
 	if whole := (*format.FollowError)(nil); errors.As(err, &whole) {
 		err = usageError("%w", err)
 	}
@@ -182,8 +182,8 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	return nil
 }
 
-// growingText opens a text. grows is set if the text can get longer, so that its present end is not the end of
-// the trace. path is set to the name of the text for messages.
+// growingText opens a text. grows is set if the text can get longer, so that its present end need not
+// be the end of the trace. growingText sets path to the name of the text for messages.
 func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error) {
 	if *path == "-" {
 		*path = "stdin"
@@ -235,7 +235,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				if grows {
 					break
 				}
-				continue // the program that writes the pipe goes on
+				continue // continue // the program that writes to the pipe goes on
 			}
 			if !yield(p.text, nil) {
 				return
@@ -266,7 +266,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 	return nil
 }
 
-// headLimit is the length of the beginning of a text from which its format must be clear.
+// headLimit is a length in bytes. The format of a text must be clear after that many bytes.
 const headLimit = 64 << 10
 
 // begin finds the format of a text, and returns the settings for it. It also returns the beginning of the text
@@ -290,7 +290,7 @@ func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *f
 	}
 	f.in.format = x
 	opt = &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
-		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.watch,
+		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.startMonitor,
 		Finer: func(factor int64) { f.monitor.Finer(factor) }}
 	if late := f.flags.follow.late; late != "" {
 		opt.Late = f.flags.follow.ticks("--late", late)
@@ -298,8 +298,8 @@ func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *f
 	return x, opt, head, nil
 }
 
-// watch returns a monitor for a trace with the definitions d.
-func (f *follower) watch(d *trace.Definitions) (format.Sink, error) {
+// startMonitor returns a sink that verifies a trace with the definitions d.
+func (f *follower) startMonitor(d *trace.Definitions) (format.Sink, error) {
 	f.defs = d
 	f.monitor = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics))
 	if f.flags.follow.idle != "" {
@@ -308,8 +308,8 @@ func (f *follower) watch(d *trace.Definitions) (format.Sink, error) {
 	return f.monitor, nil
 }
 
-// formatOf returns the format of a text from its beginning, or nil if it needs more of the text. ended is set if it
-// cannot have more.
+// formatOf finds the format of a text from its beginning. It returns nil if it needs more of the text.
+// ended is set if there is no more text.
 func (f *follower) formatOf(head []byte, ended bool) (format.Format, error) {
 	x, err := f.namedFormat(&f.flags.input)
 	if err != nil {
@@ -342,10 +342,11 @@ func (f *follower) formatOf(head []byte, ended bool) (format.Format, error) {
 		x.About().Title, strings.Join(titles, " or "))
 }
 
-// mostLate is the number of lines that are reported one by one as too late.
-const mostLate = 10
+// maxLateLines is the number of late lines that are reported one by one.
+const maxLateLines = 10
 
-// tooLate reports a line that came too late.
+// tooLate reports a line whose time is earlier than least, the time up to which the trace has been
+// verified.
 func (f *follower) tooLate(line, t, least int64) error {
 	f.late++
 	c := f.defs.Clock
@@ -354,13 +355,14 @@ func (f *follower) tooLate(line, t, least int64) error {
 	switch {
 	case f.flags.input.strict:
 		return &exitError{exitDefects, errors.New(text)}
-	case f.late <= mostLate && !f.flags.input.quiet:
+	case f.late <= maxLateLines && !f.flags.input.quiet:
 		fmt.Fprintln(f.app.err, plain(text))
 	}
 	return nil
 }
 
-// print prints verdicts at once, unless there is an error, which it returns as that of the trace.
+// print prints verdicts immediately. If err is not nil, it returns err as an error of the trace
+// instead.
 func (f *follower) print(list []verify.CheckResult, ended bool, err error) error {
 	if err != nil {
 		return &exitError{exitDefects, fmt.Errorf("%s: %w", f.in.src.Path, err)}

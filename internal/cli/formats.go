@@ -71,7 +71,8 @@ format in the documents states how its records are converted.`,
 				printTable(a.out, table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"}, len(list), 0,
 					func(i int) table.Row {
 						x := &list[i]
-						return table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)}
+						return table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), orDash(x.Reads),
+							orDash(x.Writes), orDash(x.Seeks)}
 					})
 				return nil
 			}
@@ -96,8 +97,8 @@ format in the documents states how its records are converted.`,
 	return c
 }
 
-// dash returns s, or "-" if s is empty.
-func dash(s string) string { return cmp.Or(s, "-") }
+// orDash returns s, or "-" if s is empty.
+func orDash(s string) string { return cmp.Or(s, "-") }
 
 // kindInfo is a kind of events in the JSON of weft formats --kinds (docs/json.md).
 type kindInfo struct {
@@ -133,7 +134,7 @@ func (a *app) listKinds(asJSON bool) error {
 		for _, o := range list[i].Operands {
 			ops = append(ops, o.Name)
 		}
-		return table.Row{list[i].Name, dash(list[i].Ref), strings.Join(ops, " "), list[i].Doc}
+		return table.Row{list[i].Name, orDash(list[i].Ref), strings.Join(ops, " "), list[i].Doc}
 	})
 	return nil
 }

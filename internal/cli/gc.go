@@ -9,16 +9,16 @@ import (
 // gcTuning adapts the garbage collector to the work of a command.
 type gcTuning struct{ first runtime.Cleanup }
 
-// tuneGC adapts the garbage collector to scans. Most memory of a scan is soon free, so early
-// collections are cheap and keep the memory of scans of large traces small. Short runs should end
-// before the first collection.
+// tuneGC adapts the garbage collector to scans. Most memory of a scan is free again after a short time.
+// Early collections are therefore fast, and keep the memory small when large traces are scanned. Short
+// runs should end before the first collection.
 func tuneGC() *gcTuning {
 	debug.SetGCPercent(300) // the first collection comes at 12 MB
 	return &gcTuning{runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 50)}
 }
 
-// forIndex adapts the garbage collector to building an index, whose memory grows and stays in use:
-// the less memory is in use, the rarer the collections.
+// forIndex adapts the garbage collector to building an index. The memory of an index grows and stays in
+// use. Collections are the rarer, the less memory is in use.
 func (g *gcTuning) forIndex() {
 	const room = 32 << 20
 	g.first.Stop()
@@ -27,14 +27,15 @@ func (g *gcTuning) forIndex() {
 	next = func(least int) {
 		metrics.Read(live)
 		debug.SetGCPercent(max(least, int(100*room/max(1<<20, live[0].Value.Uint64()))))
-		runtime.AddCleanup(new([16]byte), next, least) // runs after the next collection
+		// runtime.AddCleanup(new([16]byte), next, least) // calls next after the next collection
+		runtime.AddCleanup(new([16]byte), next, least)
 	}
 	next(50)
 }
 
-// forTiles lets the collector run less often while tiles are drawn. Each tile allocates some MiB,
-// so with the usual setting there would be a collection for every second tile. Above 1 GiB the
-// memory limit takes precedence.
+// forTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB; with the usual
+// setting there would be a collection for every second tile. Above 1 GiB the memory limit takes
+// precedence.
 func (g *gcTuning) forTiles() {
 	g.first.Stop()
 	debug.SetGCPercent(400)

@@ -102,7 +102,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	plainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
-	complete(c, "workload", names...)
+	registerCompletions(c, "workload", names...)
 	a.forceFlag(c)
 	return c
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problemsHelp describes what the flags of the workload phases plant.
+// problemsHelp describes the problems that the flags of the workload phases put into a trace.
 const problemsHelp = `
 Each iteration of phases is: MPI_Bcast, computing, MPI_Allreduce, a message to the next rank, MPI_Barrier.
 Without problems nobody waits. The flags --late-sender, --serial, --lock, --slowing and one of --imbalance,
@@ -26,7 +26,7 @@ task G ends, late to begin (--late), or without task E. The properties of the tr
 numbers, and as checks for weft verify what these objects violate.
 `
 
-// faultFlags are the flags of the workload cps.
+// faultFlags holds the flags of the workload cps.
 type faultFlags struct {
 	o            *generate.Options
 	period, late string
@@ -61,7 +61,7 @@ func (x *faultFlags) set() error {
 	return nil
 }
 
-// problemFlags are the flags of the workload phases.
+// problemFlags holds the flags of the workload phases.
 type problemFlags struct {
 	o                               *generate.Options
 	compute, late, serial, lock     string

@@ -143,8 +143,8 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 	return nil
 }
 
-// info returns the trace as the input of package info. part is set if the events are only a part of the
-// trace. by chooses whether regions are listed by name or by definition.
+// info returns the trace as input of package info. part describes the selected part if the events are
+// only a part of the trace. by determines whether regions are listed by name or by definition.
 func (in *input) info(by string, part *info.Part) *info.Trace {
 	return &info.Trace{
 		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,
@@ -196,7 +196,8 @@ func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
 	return w.Flush()
 }
 
-// printDetails prints the tables of what only the format has. They look like those of [printTable].
+// printDetails prints the tables of contents that only this format has. They look like the tables of
+// [printTable].
 func (a *app) printDetails(tables []*format.Table) error {
 	w := bufio.NewWriter(a.out)
 	for _, t := range tables {
@@ -352,7 +353,7 @@ func (a *app) printInfoTables(x *info.Info, d *trace.Definitions, by string, top
 			"highest /s"}, len(x.Metrics), func(i int) table.Row {
 			m := x.Metrics[i]
 			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, valueText(m.Min), valueText(m.Max), valueText(m.Last),
-				rate(m.AverageRate), rate(m.HighestRate)}
+				rateText(m.AverageRate), rateText(m.HighestRate)}
 		})
 	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent",
 		"received", "volume"}, len(x.Statistics), func(i int) table.Row {
@@ -373,15 +374,15 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// rate formats a rate; nil becomes "".
-func rate(r *trace.Real) string {
+// rateText formats a rate; nil becomes "".
+func rateText(r *trace.Real) string {
 	if r == nil {
 		return ""
 	}
 	return fmt.Sprintf("%.5g", float64(*r))
 }
 
-// unlessZero formats n, or returns "" if n is 0.
+// unlessZero formats n. It returns "" if n is 0.
 func unlessZero(n int64, format string) string {
 	if n == 0 {
 		return ""

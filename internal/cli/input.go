@@ -76,8 +76,8 @@ func (r *inputFlags) flags(f *pflag.FlagSet) {
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not mention defects")
 }
 
-// input is an open trace. Its Events are those of the file, with corrected clocks and restricted to
-// the selection where a command asks for that.
+// input is an open trace. Its Events are the events of the file, with corrected clocks. Some commands
+// restrict them to the selection.
 type input struct {
 	format.Events
 	file      format.File // the file itself
@@ -85,10 +85,10 @@ type input struct {
 	src       format.Source
 	opt       *format.ReadOptions
 	report    *format.Report
-	flagNames []flagNames // patterns of the flags, whose unknown names are reported
-	// notFound is a message if the selection is empty, such as "found no event".
+	flagNames []flagNames // flagNames []flagNames // patterns of the flags; unknown names in them are reported
+	// notFound is the message for an empty selection, such as "found no event".
 	notFound string
-	hidden   []uint32 // attributes that the selection has added
+	hidden   []uint32 // hidden   []uint32 // attributes that applying the selection has added
 	bar      *bar
 	close    []func() error
 }
@@ -183,7 +183,8 @@ func (a *app) open(ctx context.Context, arg string, r *inputFlags) (*input, erro
 	return in, nil
 }
 
-// openUnprepared opens a trace without preparing its events, for scans that prepare them.
+// openUnprepared opens a trace without preparing its events. It is used for scans that prepare the
+// events themselves.
 func (a *app) openUnprepared(ctx context.Context, arg string, r *inputFlags) (*input, error) {
 	in, err := a.source(ctx, arg, r)
 	if err != nil {
@@ -225,8 +226,7 @@ func (in *input) openFile(ctx context.Context, opt *format.ReadOptions) error {
 	return nil
 }
 
-// source finds the file named by an argument and its format. It does not open the file with the
-// format.
+// source finds the file that an argument names, and its format. It does not open the trace.
 func (a *app) source(ctx context.Context, arg string, r *inputFlags) (*input, error) {
 	values, err := a.parseOptions(r.options)
 	if err != nil {
@@ -245,8 +245,8 @@ func (a *app) source(ctx context.Context, arg string, r *inputFlags) (*input, er
 	return in, nil
 }
 
-// locate finds the file named by an argument. It copies standard input ("-"), pipes and devices to
-// a temporary file.
+// locate finds the file that an argument names. It copies standard input ("-"), pipes and devices to a
+// temporary file.
 func (a *app) locate(ctx context.Context, in *input, arg string) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
@@ -264,7 +264,7 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		}
 	}
 	if open != nil {
-		f, size, err := spill(ctx, open)
+		f, size, err := copyToTemporary(ctx, open)
 		if err != nil {
 			in.Close()
 			return err
@@ -301,7 +301,8 @@ func (a *app) namedFormat(r *inputFlags) (format.Format, error) {
 	return a.formatNamed("--format", r.format)
 }
 
-// formatOf returns the format of a trace: that of --format, or else the one that the content has.
+// formatOf returns the format of a trace: the one that --format names, or otherwise the one that the
+// content has.
 func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) {
 	if f, err := a.namedFormat(r); err != nil {
 		return nil, err

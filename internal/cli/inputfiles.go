@@ -68,8 +68,8 @@ func (a *app) addInputFlags(f *pflag.FlagSet) {
 	})
 }
 
-// roleAsInput describes the input that a file is, or that a folder contains. It returns "" if the
-// command does not read it.
+// roleAsInput returns a description of the input to which a file belongs, or of the input that a folder
+// contains. It returns "" if the command does not read it.
 func (a *app) roleAsInput(st os.FileInfo) string {
 	for _, r := range a.inputs {
 		if isOrHas(st, r.path) {
@@ -89,8 +89,8 @@ func (a *app) roleAsInput(st os.FileInfo) string {
 	return ""
 }
 
-// otherOutput returns an error if a path is an output of the command already, or a folder that
-// contains one. The path need not exist. The output named but does not count.
+// otherOutput returns an error if a path is already an output of the command, or a folder that contains
+// one. The path need not exist. It ignores the output with the name but.
 func (a *app) otherOutput(path, but string) error {
 	path = resolved(path)
 	for _, out := range a.outputs {

@@ -15,14 +15,14 @@ type integerValue[T int | int64] struct {
 	most  int64 // 0 for no upper bound
 }
 
-// newInteger returns the value of a flag that sets *to to an integer from least to most. It sets
-// *to to value first. If most is 0, there is no upper bound.
+// newInteger returns the value of a flag that sets *to to an integer from least to most. It first sets
+// *to to value. If most is 0, there is no upper bound.
 func newInteger[T int | int64](to *T, value T, least, most int64) pflag.Value {
 	*to = value
 	return &integerValue[T]{to, least, most}
 }
 
-// Set sets the number. It returns an error if s is no integer in the range.
+// Set sets the number. It returns an error if s is not an integer in the range.
 func (n *integerValue[T]) Set(s string) error {
 	v, err := strconv.ParseInt(s, 0, 64)
 	if err != nil || v < n.least || n.most > 0 && v > n.most || int64(T(v)) != v {

@@ -51,7 +51,7 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 		"simultaneous moments: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
 	c.Flags().BoolVar(&x.unify, "unify", false,
 		"make one of locations, groups, communicators and resources with the same id and name")
-	complete(c, "anchor", "wall", "first", "none")
+	registerCompletions(c, "anchor", "wall", "first", "none")
 	a.forceFlag(c)
 	return c
 }
@@ -73,7 +73,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 		ins = append(ins, in)
 		list = append(list, in.Events)
 	}
-	zero, wall, err := x.zero(ctx, args, list)
+	zero, wall, err := x.commonTimes(ctx, args, list)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	})
 }
 
-// zero returns the simultaneous times of the traces. wall is true if they are aligned by the time
-// of day instead.
-func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool,
+// commonTimes returns, for each trace, the time that all of them have in common. wall is true if they are
+// aligned by the time of day instead.
+func (x *mergeOptions) commonTimes(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool,
 	err error) {
 	switch x.anchor {
 	case "none":

@@ -117,12 +117,12 @@ func (a *app) noteNoMessage(in *input, s *selectionFlags, x *messages.Result, qu
 		return
 	}
 	a.noteMarks(in, quiet)
-	if s.any() {
+	if s.anySet() {
 		in.notFound = "found no message"
 	}
 }
 
-// noteMarks prints how marks of a trace without messages can be read as messages, if its marks can.
+// noteMarks prints a hint for a trace without messages whose marks can be read as messages.
 func (a *app) noteMarks(in *input, quiet bool) {
 	for _, r := range in.report.Rules() {
 		if strings.HasSuffix(r.Rule, ".mark-message") && len(r.First) > 0 && !quiet {
@@ -173,7 +173,7 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Defi
 	})
 }
 
-// printMatching prints how many messages have both ends and how many have one only.
+// printMatching prints the number of messages with both ends and the number of those with only one.
 func (a *app) printMatching(x *messages.Result) {
 	for _, l := range []struct {
 		what    string
@@ -226,14 +226,16 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 
 // listedMessage is a line of weft messages --list --json (docs/json.md).
 type listedMessage struct {
-	Source      string `json:"source,omitempty"` // the file's own ids
+	// Source      string `json:"source,omitempty"` // the file's own id of the location, like
+	// Destination
+	Source      string `json:"source,omitempty"`
 	Destination string `json:"destination,omitempty"`
 	// The names of the locations, if they have names.
 	SourceName      string `json:"sourceName,omitempty"`
 	DestinationName string `json:"destinationName,omitempty"`
 	Communicator    string `json:"communicator,omitempty"`
 	Tag             int64  `json:"tag"`
-	// Null where the trace has none; times are in ticks.
+	// Values that the trace does not have are null. Times are in ticks.
 	Bytes        *uint64 `json:"bytes"`
 	Send         *int64  `json:"send"`
 	SendComplete *int64  `json:"sendComplete"`

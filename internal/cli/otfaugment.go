@@ -160,7 +160,7 @@ func (a *app) otfSource(ctx context.Context, arg string, r *inputFlags) (*input,
 	return in, err
 }
 
-// points returns the break points that the flags set.
+// points returns the break points that the flags select.
 func (x *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 	var points []uint64
 	for _, s := range x.at {

@@ -20,7 +20,7 @@ type compatFlags struct {
 	noPairs, fullPairs bool
 }
 
-// omitFlags lists the flags that leave out parts of a trace, by otf.Part. what names the part.
+// omitFlags lists the flags that leave out parts of a trace, by otf.Part. what describes the part.
 var omitFlags = [5]struct{ flag, what string }{
 	otf.Definitions: {"nodef", "definitions"}, otf.Events: {"noevent", "events"}, otf.Snapshots: {"nosnap", "snapshots"},
 	otf.Statistics: {"nostat", "statistics"}, otf.Markers: {"nomarker", "markers"},
@@ -38,14 +38,14 @@ func (c *compatFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.fullPairs, "fullkeyvalue", true, "with --compat of OTF: print the bytes of arrays in key-value pairs")
 }
 
-// any reports whether a flag is set.
-func (c *compatFlags) any() bool {
+// anySet reports whether any of the flags is set.
+func (c *compatFlags) anySet() bool {
 	return c.num != "" || len(c.records) > 0 || slices.Contains(c.omit[:], true) || c.noPairs || !c.fullPairs
 }
 
-// printOptions returns the options that the flags set, or nil if no flag is set.
+// printOptions returns the options for the flags. It returns nil if no flag is set.
 func (c *compatFlags) printOptions() (any, error) {
-	if !c.any() {
+	if !c.anySet() {
 		return nil, nil
 	}
 	o := &otf.PrintOptions{Omit: c.omit}

@@ -154,8 +154,8 @@ func (s processSet) has(p uint64) bool {
 	return false
 }
 
-// chooseProcesses converts numbers, ranges of numbers and names into a set. It returns an error for
-// an unknown process, which the result would not show.
+// chooseProcesses converts numbers, ranges of numbers and names into a set. It returns an error for an
+// unknown process, since the result would not show that it is missing.
 func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
 	var s processSet
 	add := func(from, to uint64) { s = append(s, struct{ from, to uint64 }{from, to}) }

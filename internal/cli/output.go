@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// createOutput creates the output named by an argument; "-" is standard output. Without --force its
-// files replace only files that weft wrote and that have not changed since.
+// createOutput creates the output that an argument names; "-" is standard output. Without --force it
+// replaces only files that weft wrote and that have not changed since then.
 func (a *app) createOutput(arg string) (*format.Output, error) {
 	if err := a.otherOutput(arg, ""); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (a *app) forceFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
 }
 
-// target returns the format of an output: the one named by the value of a flag, or else that of the
-// output's name.
+// target returns the format of an output: the format that a flag names, or otherwise the one that
+// follows from the output's name.
 func (a *app) target(arg, name, flag string) (format.Format, error) {
 	f, ok := (format.Format)(nil), false
 	switch {

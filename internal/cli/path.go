@@ -19,11 +19,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pathResult is what weft path --json prints.
+// pathResult holds the JSON output of weft path.
 type pathResult struct {
 	heading
 	*criticalpath.Result
-	Factors []float64 `json:"curveFactors,omitempty"` // of the curves of gains
+	// Factors []float64 `json:"curveFactors,omitempty"` // factors for which the curves of gains have
+	// values
+	Factors []float64 `json:"curveFactors,omitempty"`
 }
 
 func (a *app) pathCommand() *cobra.Command {
@@ -86,7 +88,7 @@ func (f *pathFlags) register(c *cobra.Command) {
 	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
-	complete(c, "dependencies", constraints.Uses()...)
+	registerCompletions(c, "dependencies", constraints.Uses()...)
 	c.Flags().StringVar(&f.tolerance, "tolerance", "",
 		"greatest time between claims that follow one another without a dependency")
 	c.Flags().StringVar(&f.whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
@@ -111,7 +113,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		return err
 	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
-	var none error // the error for a trace without a critical path
+	var none error // var none error // set for a trace without a critical path
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
 		part, err := flags.selection.narrow(c.Context(), in)
 		if err != nil {
@@ -159,7 +161,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 	return err
 }
 
-// claimPathResult is what weft path --json prints of a trace of claims.
+// claimPathResult holds the JSON output of weft path for a trace of claims.
 type claimPathResult struct {
 	heading
 	*constraints.Result
@@ -226,12 +228,12 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	return list, nil
 }
 
-// outside stands for times in which no region is open.
-const outside = "(outside of all regions)"
+// outsideRegions stands for times in which no region is open.
+const outsideRegions = "(outside of all regions)"
 
 func orOutside(region string) string {
 	if region == "" {
-		return outside
+		return outsideRegions
 	}
 	return region
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// patterns are the names that a user gave: literal names, names with the wildcards * and ?, or
-// regular expressions after "re:".
+// patterns holds names that a user gave: literal names, names with the wildcards * and ?, or regular
+// expressions after "re:".
 type patterns struct {
 	globs   []string
 	regexps []*regexp.Regexp
@@ -121,9 +121,9 @@ type definitionKind struct {
 	len  func(d *trace.Definitions) int
 	// names returns the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
-	// shownNames returns a function for the names under which weft prints an entry that shares its
-	// name with others. It is nil for definitions without such names. The function may be used while
-	// definitions are added.
+	// shownNames returns a function for an entry whose name other entries have, too. The function
+	// returns the names under which weft prints the entry. It may be used while definitions are added.
+	// shownNames is nil for definitions without such names.
 	shownNames func(d *trace.Definitions) func(i uint32) []string
 }
 
@@ -152,8 +152,8 @@ var (
 		}}
 )
 
-// shownRegionNames returns the names under which weft prints a region that shares its name with
-// others: with its source place or its id.
+// shownRegionNames returns the names under which weft prints a region if other regions have the same
+// name: with its source place or its id.
 func shownRegionNames(r *trace.Region) []string {
 	if r.Name == "" {
 		return nil
@@ -175,8 +175,8 @@ func choose(d *trace.Definitions, what definitionKind, list []string) (func(uint
 	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
 }
 
-// mayBeShownName reports whether a pattern may be a name with a source place or id, as weft prints
-// it.
+// mayBeShownName reports whether a pattern can be a name with a source place or id, as weft prints
+// them.
 func mayBeShownName(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
 
 // flagNames holds the patterns of a flag.
@@ -186,9 +186,9 @@ type flagNames struct {
 	patterns []string
 }
 
-// reportUnknownNames prints, once in a command, the patterns that match no definition. where describes what has the
-// definitions, such as the trace. Events may add definitions, so callers call it after reading
-// them.
+// reportUnknownNames prints the patterns that match no definition, each only once in a command. where
+// describes the object in which definitions were searched, such as the trace. Since events may add
+// definitions, it must be called after the events have been read.
 func (a *app) reportUnknownNames(where string, d *trace.Definitions, list []flagNames) {
 	for _, n := range list {
 		for _, s := range n.patterns {

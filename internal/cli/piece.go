@@ -17,10 +17,12 @@ import (
 type pieceFlags struct {
 	from, to, window, percent string
 	around, event, occurrence string
-	flag                      string // name of the flag that set event or occurrence, if it is another one
-	each                      bool
-	margin                    string
-	borders                   string
+	// flag                      string // name of the flag that has set event or occurrence, if that
+	// was another one
+	flag    string
+	each    bool
+	margin  string
+	borders string
 }
 
 // borders lists the values of --borders.

@@ -13,11 +13,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// This file converts text of a trace into text for a terminal. Names may contain characters that
-// move the cursor, end a line or change the direction of writing.
+// This file converts text of a trace to text for a terminal. Names can contain characters that move the
+// cursor, end a line or change the writing direction.
 
-// plain returns s with such characters, and bytes that are not UTF-8, as Go's escape sequences: \n,
-// \x1b, \u202e.
+// plain returns s with the characters described above, and bytes that are not UTF-8, as Go's escape
+// sequences: \n, \x1b, \u202e.
 func plain(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -27,7 +27,7 @@ func plain(s string) string {
 	return s
 }
 
-// appendPlain appends plain text to b.
+// appendPlain appends text to b after converting it to plain text.
 func appendPlain(b, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -45,7 +45,7 @@ func appendPlain(b, text []byte) []byte {
 	return b
 }
 
-// plainLines returns plain text with its line ends, such as a message of several lines.
+// plainLines returns plain text, but keeps the ends of lines. It is used for messages of several lines.
 func plainLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {

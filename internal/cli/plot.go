@@ -38,13 +38,18 @@ type plotFlags struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	wholeTimes      bool               // the legend has the times of the whole trace, since regions are left out
-	origin          *int64             // time 0 of the axis; nil is that of the index
-	defs            *trace.Definitions // definitions for --location and --group; nil for those of the picture
-	quiet           bool
+	// wholeTimes      bool               // the legend shows times of the whole trace, since regions
+	// are left out
+	wholeTimes bool
+	// origin          *int64             // time 0 of the axis; nil means the time 0 of the index
+	origin *int64
+	// defs            *trace.Definitions // definitions for --location and --group; nil means those of
+	// the picture
+	defs  *trace.Definitions
+	quiet bool
 }
 
-// Values of --rows and --color that are no attributes.
+// Values of --rows and --color that are not attributes.
 const (
 	rowsByLocation = "location"
 	rowsByResource = "resource"
@@ -146,13 +151,13 @@ an index written by weft index.`,
 // cacheIndex is the value of --index given without a file.
 const cacheIndex = "cache"
 
-// Limits of a picture. The number of arrows is that of the viewer's page.
+// Bounds of a picture. The number of arrows is the same as on the viewer's page.
 const (
 	mostArrows = 2000
-	mostDepths = 16 // nesting of spans
+	mostDepths = 16 // mostDepths = 16 // greatest depth of nested spans that is drawn
 )
 
-// plotKept draws from a stored index of a trace, which is in the cache or in a file.
+// plotKept draws a picture from a stored index of a trace. The index is in the cache or in a file.
 func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags, s *selectionFlags,
 	p *plotFlags) error {
 	if _, err := p.imageFormat(out); err != nil {
@@ -160,7 +165,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags
 	}
 	draw := func(x *index.Index, path string) error {
 		if p.rows == rowsByResource {
-			if err := oneRowEach(x); err != nil {
+			if err := requireOneRowEach(x); err != nil {
 				return err
 			}
 		}
@@ -185,7 +190,8 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags
 	return draw(x, arg)
 }
 
-// withIndex calls f with the index of a trace in the cache. It builds a damaged index again.
+// withIndex calls f with the index of a trace in the cache. If the index is damaged, it builds the
+// index again.
 func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*index.Index) error) error {
 	call := func(anew bool) error {
 		x, err := a.indexOf(ctx, in, r, anew)
@@ -202,10 +208,10 @@ func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*i
 	return err
 }
 
-// plot draws an open trace from an index that it builds for this picture only.
+// plot draws an open trace. It builds an index for this picture only.
 func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags, p *plotFlags) error {
-	// The index selects window and locations: so spans that are open at the begin of the window are
-	// drawn, and messages end at their receivers.
+	// The window and the locations are selected in the index, and not in the trace. Spans that are open
+	// at the begin of the window are therefore drawn, and messages end at their receivers.
 	sel, err := (&selectionFlags{kinds: s.kinds, regions: s.regions}).selection(ctx, in)
 	if err != nil {
 		return err
@@ -269,8 +275,8 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
-// fewNames reports whether each name has a colour of its own. The colours do not depend on the
-// events then.
+// fewNames reports whether there are so few names that each has a colour of its own. The colours do not
+// depend on the events then.
 func fewNames(x *index.Index, p *plotFlags) bool {
 	names := map[string]bool{}
 	for _, r := range x.Regions() {
@@ -281,7 +287,7 @@ func fewNames(x *index.Index, p *plotFlags) bool {
 
 // checkRows returns an error if no event has the attribute name.
 func checkRows(x *index.Index, d *trace.Definitions, name string) error {
-	moved := 0 // tracks of values of the attribute, and of events without it
+	moved := 0 // moved := 0 // number of tracks of values of the attribute, and of events without it
 	for _, t := range x.Tracks() {
 		switch {
 		case t.Sort != string(trace.ValueLocation): // locations with counters stay
@@ -344,7 +350,7 @@ func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order f
 	})
 }
 
-// spans returns the spans that the events have.
+// spans returns the sort of spans to draw for the delivered events.
 func (e *visitsAndClaims) spans() draw.Spans {
 	switch {
 	case !e.visits:
@@ -355,8 +361,8 @@ func (e *visitsAndClaims) spans() draw.Spans {
 	return draw.OfVisits
 }
 
-// drawIndex draws the part of index x that the flags select. Colours are those of colors, the index
-// of the whole trace.
+// drawIndex draws the part of index x that the flags select. Colours come from colors, the index of the
+// whole trace.
 func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out string, s *selectionFlags,
 	p *plotFlags) error {
 	kind, err := p.imageFormat(out)
@@ -405,9 +411,9 @@ func (a *app) drawIndex(ctx context.Context, x, colors *index.Index, path, out s
 	})
 }
 
-// oneRowEach returns an error for an index in which the claims on a resource are in several rows,
-// one for each location with claims.
-func oneRowEach(x *index.Index) error {
+// requireOneRowEach returns an error for an index in which the claims on a resource are in several rows, with
+// one row for each location that has claims.
+func requireOneRowEach(x *index.Index) error {
 	type resource struct{ id, name string }
 	rows := map[resource]int{}
 	for _, t := range x.Tracks() {
@@ -450,9 +456,9 @@ func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) 
 	return x, err
 }
 
-// windowOf returns the window that the flags select, limited to the extent of the index. The ends are
-// equal if the flags select none. It is empty if the trace has no time in the window, which is then not
-// limited and at least a tick long, so that it can be drawn.
+// windowOf returns the window that the flags select, limited to the extent of the index. If the flags
+// select no window, both ends are equal. empty is set if the trace has no time in the window. The
+// window is then not limited, and it is at least a tick long so that it can be drawn.
 func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, err error) {
 	if err := s.splitWindow(); err != nil || s.from == "" && s.to == "" {
 		return 0, 0, false, err
@@ -477,7 +483,7 @@ func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, e
 		from = trace.Add(to, -1)
 	}
 	if to = max(to, trace.Add(from, 1)); from == to {
-		from-- // the latest possible tick
+		from-- // from-- // move back by a tick, to the latest possible window
 	}
 	return from, to, true, nil
 }
@@ -546,7 +552,7 @@ func (d *drawingFlags) imageFormat(path string) (string, error) {
 	return kind, nil
 }
 
-// writeFile writes a file, which becomes visible when it is complete.
+// writeFile writes a file. The file becomes visible when it is complete.
 func (a *app) writeFile(path string, f func(io.Writer) error) error {
 	out, err := a.createOutput(path)
 	if err != nil {

@@ -70,7 +70,7 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 	if flags.raw || flags.compat {
 		return a.printRecords(ctx, args[0], flags)
 	}
-	if flags.tool.any() {
+	if flags.tool.anySet() {
 		return usageError("expected --compat with flags of otfprint")
 	}
 	in, err := a.open(ctx, args[0], &flags.input)
@@ -93,17 +93,18 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 		err = nil
 	}
 	in.bar.done()
-	if err == nil && !p.found {
+	if err == nil && !p.anyRow {
 		in.notFound = noEventToPrint
 	}
 	a.reportDefectsBut(err, in, flags.input.quiet)
 	return err
 }
 
-// printRecords prints the records of a trace as the format's own text, or as the format's own tool prints them.
+// printRecords prints the records of a trace, as the text of the format itself or as the format's own
+// tool prints them.
 func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) error {
 	flag := map[bool]string{true: "--raw", false: "--compat"}[flags.raw]
-	filtered := flags.selection.any() || flags.limit > 0 || flags.tool.any()
+	filtered := flags.selection.anySet() || flags.limit > 0 || flags.tool.anySet()
 	takes := ""
 	switch {
 	case flags.raw && flags.compat:
@@ -146,7 +147,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 	return err
 }
 
-// noEvent and noEventToPrint are the messages for an empty result.
+// noEvent and noEventToPrint are messages for an empty result.
 const (
 	noEvent        = "found no event"
 	noEventToPrint = noEvent + " to print"
@@ -156,12 +157,12 @@ const (
 // s. Unless quiet is set, printCompat reports a text without events.
 func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p format.Printing, quiet bool) error {
 	p.Selection = trace.Everything()
-	if s.any() {
+	if s.anySet() {
 		values := in.opt.Values
 		if in.format.About().Name == (otf.Format{}).About().Name {
 			values = otf.OwnRecords(values)
 		}
-		// Printing reports the defects, so opening does not.
+		// Opening the trace reports no defects, since printing does.
 		err := in.openFile(ctx, &format.ReadOptions{Values: values})
 		if err != nil {
 			return err
@@ -175,7 +176,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 	if err := in.format.Compat(ctx, in.src, in.opt, p, out); err != nil || quiet {
 		return err
 	}
-	if !s.any() {
+	if !s.anySet() {
 		if p.Tool != nil && !out.found {
 			in.notFound = "found no record to print"
 		}
@@ -205,7 +206,7 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selectionFlags, p f
 	return err
 }
 
-// recordWriter writes a text of otfprint and records whether it contains a record, which begins
+// recordWriter writes a text of otfprint, and remembers whether it contains a record. A record begins
 // with its number.
 type recordWriter struct {
 	w     io.Writer
@@ -231,25 +232,25 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
-	// found records that there was an event or a link.
-	found bool
+	// anyRow is set once there was an event or a link.
+	anyRow bool
 	// location returns the full name of a location.
 	location func(loc uint32) string
 	// communicators holds the names of the communicators for text.
 	communicators []string
-	// A tick is factor × 10^-scale seconds, if finite.
+	// If finite is set, a tick is factor × 10^-scale seconds.
 	factor int64
 	scale  int
 	finite bool
-	seen   map[string]int // names of the attributes of a row with many
+	seen   map[string]int // seen   map[string]int // names of the attributes of the current row, if it has many
 	buf    []byte
 }
 
 // Batch prints the rows of a batch.
 func (p *printer) Batch(b *trace.Batch) error {
 	p.buf = p.buf[:0]
-	p.found = p.found || b.Len() > 0
-	c := b.Cursor() // outside the loop, which would copy it each time
+	p.anyRow = p.anyRow || b.Len() > 0
+	c := b.Cursor() // c := b.Cursor() // outside of the loop: inside, it would be copied for each row
 	for c.Next() {
 		if p.left == 0 {
 			p.out.Write(p.buf)
@@ -395,14 +396,14 @@ func (p *printer) textRow(c *trace.Cursor) {
 	line := len(b)
 	from := line
 	b = p.appendSeconds(b, c.Time())
-	b = pad(b, from, 14)
+	b = padColumn(b, from, 14)
 	from = len(b)
 	b = append(b, p.location(c.Location())...)
-	b = pad(b, from, 10)
+	b = padColumn(b, from, 10)
 	spec := p.defs.Spec(c.Kind())
 	from = len(b)
 	b = append(b, spec.Name...)
-	b = pad(b, from, 12)
+	b = padColumn(b, from, 12)
 	if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
 		b = append(b, s...)
 	}
@@ -438,8 +439,8 @@ func (p *printer) textRow(c *trace.Cursor) {
 	p.buf = append(plainTail(b, line), '\n')
 }
 
-// textOperand returns the name of an operand's value for text: that of an enumeration, communicator
-// or location. It returns false for other values.
+// textOperand returns the name of an operand's value for text. The value can be that of an enumeration,
+// a communicator or a location. It returns false for other values.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
 		name := p.communicator(int(v))
@@ -468,8 +469,9 @@ func (p *printer) appendSeconds(b []byte, t int64) []byte {
 	return append(b, p.defs.Clock.FormatSeconds(t)...)
 }
 
-// pad pads a column that begins at from to at least n characters and a gap.
-func pad(b []byte, from, n int) []byte {
+// padColumn fills a column with spaces. The column begins at offset from, and has at least n characters and a
+// gap.
+func padColumn(b []byte, from, n int) []byte {
 	for len(b)-from < n {
 		b = append(b, ' ')
 	}
@@ -479,7 +481,7 @@ func pad(b []byte, from, n int) []byte {
 // Links prints the links that the trace stores.
 func (p *printer) Links(links []trace.Link) error {
 	p.buf = p.buf[:0]
-	p.found = p.found || len(links) > 0
+	p.anyRow = p.anyRow || len(links) > 0
 	for i := range links {
 		if p.left == 0 {
 			p.out.Write(p.buf)
@@ -497,7 +499,7 @@ func (p *printer) Links(links []trace.Link) error {
 	return err
 }
 
-// locationID returns the id of a location, or false if it is undefined.
+// locationID returns the id of a location. It returns false if the location is undefined.
 func (p *printer) locationID(loc uint32) (string, bool) {
 	if !p.defs.Locations.Has(loc) {
 		return "", false

@@ -52,11 +52,11 @@ const (
 // byFlag defines --by for commands that list regions only.
 func byFlag(c *cobra.Command, by *string) {
 	c.Flags().StringVar(by, "by", byRegion, "what has a row of its own: region, those of one name, or definition")
-	complete(c, "by", byRegion, byDefinition)
+	registerCompletions(c, "by", byRegion, byDefinition)
 }
 
-// rowsBy returns the rows for regions: one for all regions of the same name, file and line, or one
-// for each definition.
+// rowsBy returns the rows for regions: one row for all regions with the same name, file and line, or
+// one row for each definition.
 func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	if by == byDefinition {
 		return nil
@@ -64,8 +64,8 @@ func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	return trace.NewRows(d)
 }
 
-// regionNames returns a function for the names of regions in text. It adds the source place or the
-// id to names that several regions have.
+// regionNames returns a function for the names of regions in text. If several regions have the same
+// name, it adds the source place or the id.
 func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) string {
 	names := d.RegionNames(rowsBy(d, by))
 	return func(ref uint32, name string) string {
@@ -138,13 +138,13 @@ func (f *profileFlags) register(a *app, c *cobra.Command) {
 	c.Flags().StringVar(&f.sortBy, "sort", "",
 		"what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
 			", or names from a to z (name); exclusive if not given, with --tree inclusive")
-	complete(c, "sort", sortKeys...)
+	registerCompletions(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&f.tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&f.pprof, "pprof", "", "write call paths to this file for go tool pprof")
 	c.Flags().Float64Var(&f.least, "least", 0.5,
 		"the least part of the time, in percent, that a path has to be shown by --tree")
-	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
+	registerCompletions(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().Var(newInteger(&f.top, 50, 0, 0), "top",
@@ -208,7 +208,7 @@ func (a *app) runProfile(c *cobra.Command, args []string, flags *profileFlags) e
 		if err := a.profileCube(c.Context(), flags.cubeFile, in, &flags.selection, flags.by); err != nil {
 			return nil, nil, err
 		}
-		x.limit(flags.top)
+		x.keepTop(flags.top)
 		return x, func() error {
 			if flags.asCSV {
 				return a.profileCSV(x, in.Defs())
@@ -243,7 +243,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *t
 	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
 	x := &profileResult{heading: in.heading(), by: by}
 	x.bounds, opt.Window = s.bounds(sel)
-	// Which regions are open depends on events before the window and on other regions.
+	// The regions that are open depend on events before the window, and on other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
 		return nil, err
@@ -293,7 +293,7 @@ func (x *profileResult) group(d *trace.Definitions) {
 	x.Locations = nil
 }
 
-// profilePart is the regions of a location, of a group, or of the whole trace.
+// profilePart holds the regions of a location, of a group, or of the whole trace.
 type profilePart struct {
 	what, id, name string
 	covered        trace.Ticks
@@ -335,13 +335,14 @@ func (g *groupProfile) add(l *profile.Location) {
 	}
 }
 
-// wantedRegions returns the regions for which wanted returns true, or all if wanted is nil.
+// wantedRegions returns the regions for which wanted returns true. It returns all regions if wanted is
+// nil.
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
 	return slices.DeleteFunc(l, func(r profile.Region) bool { return !wanted(r.Region) })
 }
 
-// limit shortens each list to the first top regions; 0 keeps all.
-func (x *profileResult) limit(top int) {
+// keepTop shortens each list to the first top regions; 0 keeps all.
+func (x *profileResult) keepTop(top int) {
 	if top == 0 {
 		return
 	}
@@ -352,14 +353,14 @@ func (x *profileResult) limit(top int) {
 	x.Activities = x.Activities[:min(top, len(x.Activities))]
 }
 
-// mean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, else
-// rounded to a picosecond.
+// mean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, and
+// otherwise rounded to a picosecond.
 func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return c.FormatSeconds(0)
 	}
 	if hi, lo := bits.Mul64(uint64(c.Num), uint64(n)); hi == 0 && lo < 1<<63 {
-		// A clock with n times as many ticks per second counts n-ths of ticks.
+		// The ticks of a clock with n times as many ticks per second are n-ths of the original ticks.
 		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSumSeconds(sum)
 	}
 	return c.FormatSumSeconds(sum.Over(n))

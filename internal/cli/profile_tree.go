@@ -24,16 +24,17 @@ import (
 type treeResult struct {
 	heading
 	bounds
-	By    string          `json:"by"`
-	Roots []string        `json:"roots"` // names of the locations or groups that have a tree, by tree number
+	By string `json:"by"`
+	// Roots []string        `json:"roots"` // by number of the tree: name of its location or group
+	Roots []string        `json:"roots"`
 	Paths []calltree.Node `json:"paths"`
 }
 
 // hasSeveralTrees reports whether there is a tree for each location or group.
 func (x *treeResult) hasSeveralTrees() bool { return x.By == byLocation || x.By == byGroup }
 
-// roots returns a function for the tree that contains the paths of a location, and a function for
-// the names of the trees.
+// roots returns two functions. The first returns the number of the tree with the call paths of a
+// location, and the second the name of a tree.
 func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
 	switch by {
 	case byLocation:
@@ -92,7 +93,7 @@ func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions
 	return nil
 }
 
-// nameRegions sets the names of the paths' regions to those for text.
+// nameRegions changes the names of the paths' regions to the names used in text.
 func (x *treeResult) nameRegions(d *trace.Definitions) {
 	name := regionNames(d, x.By)
 	for i := range x.Paths {
@@ -117,7 +118,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selectionFlags, rows *
 	x.bounds, opt.Window = s.bounds(sel)
 	var names func() []string
 	opt.Root, names = roots(d, by)
-	// Which regions are open depends on events before the window.
+	// The regions that are open depend on events before the window.
 	all, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 		if len(path) > maxStacks {
 			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
 		}
-		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"),
+		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(stackNames(path), ";"),
 			strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
 			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
@@ -187,15 +188,15 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	return w.Error()
 }
 
-// maxStacks is the greatest depth of calls with stacks of their own. The stacks of deeper
+// maxStacks is the greatest depth of calls whose stacks are written separately. The stacks of deeper
 // recursions would contain too many names.
 const maxStacks = 1000
 
-// deeperCalls is the name that stands for all deeper calls.
+// deeperCalls is the name that replaces all deeper calls in a stack.
 const deeperCalls = "[deeper calls]"
 
-// stacks calls f for each path with its calls, outermost first, its visits and its exclusive time.
-// For all paths deeper than the given depth it calls f once, with the path around them.
+// stacks calls f for each path, with its calls (outermost first), its visits and its exclusive time.
+// For all paths deeper than the given depth together it calls f once, with the path that contains them.
 func (x *treeResult) stacks(deepest int,
 	f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
@@ -226,9 +227,9 @@ func (x *treeResult) stacks(deepest int,
 	return rest()
 }
 
-// names returns the names of the calls of a path, without the characters that separate calls in a
+// stackNames returns the names of the calls of a path, without the characters that separate calls in a
 // line.
-func names(path []*calltree.Node) []string {
+func stackNames(path []*calltree.Node) []string {
 	list := make([]string, len(path))
 	for i, n := range path {
 		list[i] = strings.ReplaceAll(n.Name, ";", ":")
@@ -236,7 +237,7 @@ func names(path []*calltree.Node) []string {
 	return list
 }
 
-// noteDeeperCalls prints the number of paths too deep for stacks of their own.
+// noteDeeperCalls prints the number of paths that are too deep to have separate stacks.
 func (a *app) noteDeeperCalls(x *treeResult) {
 	n := 0
 	for i := range x.Paths {
@@ -262,7 +263,7 @@ func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 		if x.hasSeveralTrees() {
 			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
 		}
-		list := names(path)
+		list := stackNames(path)
 		if deeper {
 			list = append(list, deeperCalls)
 		}

@@ -21,7 +21,7 @@ type bar struct {
 	ended bool
 }
 
-// newBar returns a bar with a name, or nil if there is to be none.
+// newBar returns a bar with a name. It returns nil if no bar is wanted.
 func (a *app) newBar(name string) *bar {
 	f, ok := a.err.(*os.File)
 	if !a.progress || !ok || !term.IsTerminal(int(f.Fd())) {
@@ -30,7 +30,7 @@ func (a *app) newBar(name string) *bar {
 	return &bar{name: name, start: time.Now()}
 }
 
-// set sets how much of the work is done.
+// set sets the amount of work that is done.
 func (b *bar) set(done, total int64) {
 	if b == nil || total <= 0 {
 		return

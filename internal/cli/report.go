@@ -101,7 +101,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	if err != nil {
 		return nil, err
 	}
-	// Readers of the page have no use for the folders of this machine.
+	// The folders of this machine are of no use to readers of the page.
 	folder := filepath.Dir(base.src.Path) + string(filepath.Separator)
 	x.Info.Path = filepath.Base(base.src.Path)
 	for i := range x.Info.Files {
@@ -126,7 +126,9 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		if len(s.regions) == 0 {
 			return draw(all, all)
 		}
-		return with(func(in *input) error { // the stored index merges regions of the same name
+		// return with(func(in *input) error { // this needs separate rows for regions that the stored
+		// index merges by name
+		return with(func(in *input) error {
 			e, err := s.withoutOtherRegions(ctx, in)
 			if err != nil {
 				return err
@@ -159,7 +161,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	return x, nil
 }
 
-// chosen describes the selected locations, groups and regions.
+// chosen returns descriptions of the selected locations, groups and regions.
 func (s *selectionFlags) chosen() (list []string) {
 	for _, c := range []struct {
 		what string
@@ -277,14 +279,14 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by 
 // gainsShown is the number of regions whose gains weft path and weft report show.
 const gainsShown = 5
 
-// reportWhy adds the results of weft explain, weft waits, weft path and weft efficiency. There are none
+// reportWhy adds the results of weft explain, weft waits, weft path and weft efficiency. It adds none
 // if regions are selected, since these analyses need all regions.
 func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	if len(s.regions) > 0 {
 		return nil
 	}
 	rows := rowsBy(in.Defs(), by)
-	if s.any() {
+	if s.anySet() {
 		sel, err := s.selection(ctx, in)
 		if err != nil {
 			return err
@@ -312,7 +314,7 @@ func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by st
 	return nil
 }
 
-// reportPaths adds the call paths of the selected regions, as if there were no others.
+// reportPaths adds the call paths of the selected regions, as if the trace had no other regions.
 func (a *app) reportPaths(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows, by string,
 	x *report.Report) error {
 	rest, err := s.absolute(ctx, in)

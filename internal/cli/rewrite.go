@@ -12,22 +12,23 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// rewriteFlags holds the flags of the commands that write a changed trace. All of these commands
-// take all flags and apply them in one pass: correct clocks, cut, filter.
+// rewriteFlags holds the flags of the commands that write a changed trace. All of these commands take
+// all of these flags. They apply them in one pass: first the clock correction, then the cut, then the
+// filter.
 type rewriteFlags struct {
 	inputFlags
 	as        string
-	asFlag    string // the name of the flag that sets as
+	asFlag    string // asFlag    string // name of the flag that sets as
 	json      bool
 	allowLoss bool
 	plain     bool
 	prune     bool
 	piece     pieceFlags
 	filter    filterFlags
-	// definitions are the definitions that the filter's patterns refer to.
+	// definitions holds the definitions to which the filter's patterns refer.
 	definitions *trace.Definitions
 	lostBefore  func() *format.Loss // losses before encoding; may be nil
-	// listsDefects records that the command itself lists the reader's defects.
+	// listsDefects is set if the command itself lists the reader's defects.
 	listsDefects bool
 }
 
@@ -85,7 +86,7 @@ func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 		"leave out regions inside of so many others that are kept; 0 keeps all")
 }
 
-// changes reports whether the flags ask for a piece, a filter or pruning.
+// changes reports whether the flags request a piece, a filter or pruning.
 func (x *rewriteFlags) changes() bool {
 	_, filters, err := x.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
 	return x.piece.cuts() || filters || err != nil || x.prune
@@ -152,8 +153,8 @@ type rewriteResult struct {
 	Changes []checkRule `json:"changes,omitempty"`
 }
 
-// writeRewritten writes the trace d, which comes from the traces ins, and reports what was lost. If
-// finish is not nil, it may print more and returns the value for the JSON.
+// writeRewritten writes the trace d, which comes from the traces ins, and reports losses. If finish is
+// not nil, it may print more, and it returns the value for JSON.
 func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events, dst string, x *rewriteFlags,
 	finish func(*rewriteResult) (any, error)) error {
 	w, err := a.writer(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
@@ -177,7 +178,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 			return err
 		}
 		if signals -= definedSignals(d); x.prune {
-			signals = 0 // --prune asks for it, so it is no loss
+			signals = 0 // signals = 0 // --prune requests this, so nothing is lost
 		}
 	} else {
 		signals = 0
@@ -266,8 +267,8 @@ func (c *countingEvents) Scan(ctx context.Context, sel trace.Selection, order fo
 	})
 }
 
-// rewriteOne runs a command that changes one trace. more changes the trace further, finish is that
-// of writeRewritten; both may be nil.
+// rewriteOne runs a command that changes one trace. more changes the trace further. finish has the same
+// meaning as for writeRewritten. Both may be nil.
 func (a *app) rewriteOne(c *cobra.Command, args []string, x *rewriteFlags,
 	more func(ctx context.Context, d format.Events) (format.Events, error),
 	finish func(*rewriteResult) (any, error)) error {

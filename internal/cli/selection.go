@@ -21,7 +21,7 @@ import (
 // selectionFlags holds the flags that select events.
 type selectionFlags struct {
 	from, to  string
-	window    string // both ends in one flag
+	window    string // window    string // both ends of the window, given in one flag
 	locations []string
 	groups    []string
 	kinds     []string
@@ -43,7 +43,7 @@ func (s *selectionFlags) stateFlags(f *pflag.FlagSet) {
 }
 
 // partFlags defines the flags for commands that analyse a part of a trace like a whole trace. narrow
-// makes the part.
+// restricts the trace to that part.
 func (s *selectionFlags) partFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
@@ -55,14 +55,15 @@ func (s *selectionFlags) regionFlag(f *pflag.FlagSet) {
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
-// refuseRegion defines --region of a command for which it has no meaning. Setting the flag is an error that says why.
+// refuseRegion defines --region for a command in which it has no meaning. Setting the flag is an error
+// with the text why.
 func refuseRegion(f *pflag.FlagSet, why string) {
 	f.Func("region", "", func(string) error { return errors.New(why) })
 	f.Lookup("region").Hidden = true
 }
 
-// kindsFor returns a function that reports whether an analysis needs events of a kind: one of the functions wants
-// it, or visits of regions are selected.
+// kindsFor returns a function that reports whether an analysis needs events of a kind. It does if one
+// of the functions in wanted returns true, or if visits of regions are selected.
 func kindsFor(sel *trace.Selection, wanted ...func(trace.Kind) bool) func(trace.Kind) bool {
 	return func(k trace.Kind) bool {
 		return sel.Region != nil && (k == trace.Enter || k == trace.Leave) ||
@@ -77,12 +78,13 @@ func (s *selectionFlags) placeFlags(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
 }
 
-// filterFlags returns the flags as those of weft filter.
+// filterFlags returns the equivalent flags of weft filter.
 func (s *selectionFlags) filterFlags() filterFlags {
 	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
 }
 
-// locationFilter returns a function that reports whether a location is selected, or nil if all are.
+// locationFilter returns a function that reports whether a location is selected. It returns nil if all
+// locations are selected.
 func (s *selectionFlags) locationFilter(in *input) (func(loc uint32) bool, error) {
 	x := filterFlags{locations: s.locations, groups: s.groups}
 	w, _, err := x.wanted(in.Defs())
@@ -169,8 +171,8 @@ func (s *selectionFlags) windowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
 
-// any reports whether any flag of the selection is set.
-func (s *selectionFlags) any() bool {
+// anySet reports whether any flag of the selection is set.
+func (s *selectionFlags) anySet() bool {
 	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.groups)+len(s.kinds)+len(s.regions) > 0
 }
 
@@ -184,7 +186,7 @@ func (s *selectionFlags) splitWindow() error {
 	}
 	from, to, ok := strings.Cut(s.window, "..")
 	if !ok {
-		from, to, ok = cutRange(s.window)
+		from, to, ok = splitRange(s.window)
 	}
 	if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" && to == "" {
 		return usageError("--window %s: expected two times, such as 20%%..30%%", s.window)
@@ -193,8 +195,8 @@ func (s *selectionFlags) splitWindow() error {
 	return nil
 }
 
-// cutRange splits a range at the first minus that is no sign.
-func cutRange(s string) (from, to string, ok bool) {
+// splitRange splits a range at the first minus that is not a sign.
+func splitRange(s string) (from, to string, ok bool) {
 	for i := 1; i < len(s); i++ {
 		if s[i] == '-' && s[i-1] != '@' {
 			return s[:i], s[i+1:], true
@@ -239,7 +241,8 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 }
 
 // wantedRows returns a function that reports whether a row has a wanted region. It returns nil if all
-// are wanted. The function must not be called before the events have been read, which may add regions.
+// regions are wanted. The function must only be called after the events have been read, because they
+// may add regions.
 func wantedRows(rows *trace.Rows, wanted func(region uint32) bool) func(row uint32) bool {
 	if wanted == nil {
 		return nil
@@ -250,8 +253,8 @@ func wantedRows(rows *trace.Rows, wanted func(region uint32) bool) func(row uint
 	}
 }
 
-// absolute returns the flags with their times in ticks of the trace's clock. Callers must call it
-// before they filter events: percentages and times after the first event refer to the whole trace.
+// absolute returns the flags with their times in ticks of the trace's clock. It must be called before
+// events are filtered: percentages, and times relative to the first event, refer to the whole trace.
 func (s *selectionFlags) absolute(ctx context.Context, in *input) (*selectionFlags, error) {
 	times := selectionFlags{from: s.from, to: s.to, window: s.window}
 	sel, err := times.selection(ctx, in)
@@ -269,14 +272,14 @@ func (s *selectionFlags) absolute(ctx context.Context, in *input) (*selectionFla
 	return &x, nil
 }
 
-// timeFlag is the value of a flag for a time, "" if the flag is not set, and the variable for the
-// time.
+// timeFlag holds the value of a flag for a time, or "" if the flag is not set, and the address of the
+// variable for the time.
 type timeFlag struct {
 	flag, text string
 	to         *int64
 }
 
-// timesOf parses times. It looks at the trace only if a time refers to its first or last event.
+// timesOf parses times. It reads the trace only if a time refers to its first or last event.
 func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error) {
 	var first, last int64
 	if slices.ContainsFunc(list, func(t timeFlag) bool { return t.text != "" && !strings.HasPrefix(t.text, "@") }) {
@@ -299,10 +302,10 @@ func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error)
 	return nil
 }
 
-// isWhole reports whether the value of --to stands for a time behind the last event.
+// isWhole reports whether the value of --to stands for a time after the last event.
 func isWhole(text string) bool { return strings.TrimSpace(text) == "100%" }
 
-// parseTimes parses times. Those without @ count from first, the time of the first event.
+// parseTimes parses times. Times without @ are relative to first, the time of the first event.
 func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) {
 	for _, t := range list {
 		if t.text == "" {
@@ -325,9 +328,9 @@ const kindsHelp = "with all of their phases: enter, claim, send (also send-begin
 // messageKind stands for all sends and receives in lists of kinds.
 const messageKind = "message"
 
-// kindsNamed returns the names of the kinds for which a word stands: the kind with that name and
-// its phases, whose names begin with the word and a hyphen (send: send, send-begin and
-// send-complete). The word message stands for those of send and recv.
+// kindsNamed returns the names of the kinds for which a word stands. These are the kind with that name
+// and its phases, whose names begin with the word and a hyphen (send: send, send-begin and
+// send-complete). The word message stands for the kinds of send and recv.
 func kindsNamed(d *trace.Definitions, word string) (names []string) {
 	if word == messageKind {
 		return append(kindsNamed(d, trace.Send.Spec().Name), kindsNamed(d, trace.Recv.Spec().Name)...)

@@ -84,7 +84,7 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 	return c
 }
 
-// listenAt listens at a place. It returns the host names that requests may have.
+// listenAt listens at an address. It also returns the host names that requests may contain.
 func listenAt(place string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(place, "unix:"); ok {
 		if path == "" {
@@ -106,7 +106,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 	}
 	names := []string{host}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
-		// No web page of another origin has these names.
+		// Web pages of another origin never have these names.
 		names = nil
 		if name, err := os.Hostname(); err == nil {
 			names = append(names, name)
@@ -125,11 +125,11 @@ func listenAt(place string) (net.Listener, []string, error) {
 	return l, names, nil
 }
 
-// listenUnix listens at a socket that only this user can access. It replaces a socket that an ended
+// listenUnix listens at a socket that only this user can access. It replaces a socket that a former
 // server has left behind.
 func listenUnix(path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		// A server that is overloaded or belongs to another user refuses with another error.
+		// If a server is overloaded or belongs to another user, dialing returns another error.
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			c.Close()
@@ -182,8 +182,8 @@ func keptToken(c *cache.Cache, port int) string {
 	return serve.NewToken()
 }
 
-// token returns the secret in a file, to which it writes a new secret if the file does not exist. If file is "", it
-// returns a new secret; if none is set, it returns "".
+// token returns the secret in a file. If the file does not exist, it writes a new secret to it. If file
+// is "", it returns a new secret. If none is set, it returns "".
 func token(file string, none bool) (string, error) {
 	if none {
 		return "", nil

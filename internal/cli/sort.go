@@ -68,8 +68,8 @@ records may be in any order are not sorted.`,
 	return c
 }
 
-// sort writes a trace in time order, unless to is empty, and counts the records that were out of
-// order.
+// sort writes a trace in time order, and counts the records that were out of order. It only counts if
+// to is empty.
 func (a *app) sort(ctx context.Context, from, to string, r *inputFlags) (*sortResult, error) {
 	in, err := a.source(ctx, from, r)
 	if err != nil {
@@ -106,8 +106,8 @@ func (a *app) sort(ctx context.Context, from, to string, r *inputFlags) (*sortRe
 	return x, nil
 }
 
-// writeSorted writes a trace with the format's encoder, which writes in time order. OTF has a
-// method of its own, which changes only the order.
+// writeSorted writes a trace with the format's encoder, which writes in time order. For OTF it uses a
+// separate method, which changes nothing but the order.
 func (a *app) writeSorted(ctx context.Context, in *input, to string, r *inputFlags) error {
 	out, err := a.createOutput(to)
 	if err != nil {

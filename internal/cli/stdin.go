@@ -9,9 +9,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// spill copies a stream to a temporary file. It returns when the context is cancelled, even if the
+// copyToTemporary copies a stream to a temporary file. It returns when the context is cancelled, even if the
 // stream delivers nothing or if no process writes to the pipe.
-func spill(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, int64, error) {
+func copyToTemporary(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, int64, error) {
 	type result struct {
 		f    format.DataFile
 		size int64

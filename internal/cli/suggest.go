@@ -30,7 +30,7 @@ func (s *suggestFlags) flags(f *pflag.FlagSet) {
 	f.Var(newInteger(&s.most, 50, 1, 0), "most", "suggest: the greatest number of properties")
 }
 
-// check reports flags that do not go together.
+// check returns an error if flags are combined that exclude each other.
 func (s *suggestFlags) check(f *pflag.FlagSet) error {
 	others := []string{"by", "least", "most"}
 	if s.suggest {
@@ -50,7 +50,8 @@ func (s *suggestFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// maxInstances is the number of values of a parameter, times properties, that a specification can have.
+// maxInstances is the greatest number of values of a parameter, multiplied by the number of properties,
+// in a specification.
 const maxInstances = 50000
 
 // runSuggest prints a specification with properties that hold in the traces.
@@ -123,10 +124,11 @@ func specification(m *suggest.Miner, list []suggest.Property, traces []string, l
 
 // suggestions is the JSON of weft verify --suggest (docs/json.md).
 type suggestions struct {
-	Traces     []string            `json:"traces"`
-	By         string              `json:"by,omitempty"`
-	From       *int64              `json:"from,omitempty"` // least value of By
-	To         *int64              `json:"to,omitempty"`   // and the greatest one
+	Traces []string `json:"traces"`
+	By     string   `json:"by,omitempty"`
+	From   *int64   `json:"from,omitempty"` // least value of By
+	// To         *int64              `json:"to,omitempty"`   // greatest value of By
+	To         *int64              `json:"to,omitempty"`
 	Properties []suggestedProperty `json:"properties"`
 }
 
@@ -206,7 +208,7 @@ func checkName(p *suggest.Property) string {
 	return string(r[:min(len(r), 80)])
 }
 
-// eventName returns the name of events in the syntax of the flags for properties.
+// eventName returns the name of events in the syntax of the property flags.
 func eventName(n suggest.Name) string {
 	return [...]string{suggest.Plain: "", suggest.Start: "start ", suggest.End: "end "}[n.Event] + n.Name
 }
@@ -231,10 +233,10 @@ func suggestionComment(p *suggest.Property, by string) string {
 	if p.Kind == suggest.Period {
 		middle := new(big.Rat).Add(p.Min, p.Max)
 		middle.Quo(middle, big.NewRat(2, 1))
-		what = fmt.Sprintf("%s every %s ± %s", a, roughly(middle), roughly(new(big.Rat).Sub(p.Max, middle)))
+		what = fmt.Sprintf("%s every %s ± %s", a, fourDigits(middle), fourDigits(new(big.Rat).Sub(p.Max, middle)))
 	}
-	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, roughly(p.Min), roughly(mean),
-		roughly(p.Max))
+	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, fourDigits(p.Min), fourDigits(mean),
+		fourDigits(p.Max))
 	if p.Undecided > 0 {
 		s += fmt.Sprintf("; %d more are undecided at the end of a trace", p.Undecided)
 	}
@@ -264,7 +266,7 @@ func suggestionFormula(p *suggest.Property, by string) string {
 	}
 	unit := unitOf(p.Max)
 	low, high := decimalIn(p.Min, unit, false), decimalIn(p.Max, unit, true)
-	// The second operand of "or" holds at the last A, which no other A follows.
+	// The second operand of "or" is there for the last A, which no other A follows.
 	const pattern = "globally if %s then (globally within (0, %s) %s not %s\n" +
 		"\tand (finally within [%s, %s] %s %s or globally within (0, inf) not %s))"
 	return fmt.Sprintf(pattern, a, low, unit.name, a, low, high, unit.name, a, a)
@@ -273,10 +275,11 @@ func suggestionFormula(p *suggest.Property, by string) string {
 // timeUnit is a unit of times in specifications.
 type timeUnit struct {
 	name   string
-	digits int // 10^digits of it are a second
+	digits int // digits int // a second is 10^digits of the unit
 }
 
-// unitOf returns the unit in which people give a time in seconds: the greatest one that is not longer.
+// unitOf returns the unit in which people give a time in seconds: the greatest unit that does not
+// exceed the time.
 func unitOf(t *big.Rat) timeUnit {
 	units := [...]timeUnit{{"s", 0}, {"ms", 3}, {"us", 6}, {"ns", 9}}
 	for _, u := range units {
@@ -295,7 +298,8 @@ func powerOfTen(n int) *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))
 }
 
-// decimalIn returns a time in a unit: exactly, or if it takes more than 15 decimals, rounded up or down to 9.
+// decimalIn returns a time in a unit. It is exact, unless it has more than 15 decimals: then it is
+// rounded up or down to 9 decimals.
 func decimalIn(t *big.Rat, u timeUnit, up bool) string {
 	x := inUnit(t, u)
 	for n := range 16 {
@@ -311,8 +315,8 @@ func decimalIn(t *big.Rat, u timeUnit, up bool) string {
 	return new(big.Rat).Quo(new(big.Rat).SetInt(whole), powerOfTen(9)).FloatString(9)
 }
 
-// roughly returns a time for people, with four digits.
-func roughly(t *big.Rat) string {
+// fourDigits returns a time for people, with four digits.
+func fourDigits(t *big.Rat) string {
 	u := unitOf(t)
 	f, _ := inUnit(t, u).Float64()
 	return fmt.Sprintf("%.4g %s", f, u.name)

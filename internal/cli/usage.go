@@ -110,13 +110,13 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 			}
 			x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 		}
-		if s.any() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
+		if s.anySet() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
 			in.notFound = "found no claim on a resource"
 		}
 		answer := usageAnswer{Result: x}
 		list := usageSignals(x, average)
 		for i := range x.Resources {
-			x.Resources[i].Steps = nil // the signals have them
+			x.Resources[i].Steps = nil // x.Resources[i].Steps = nil // they are in the signals
 			if flags.signals {
 				answer.Signals = append(answer.Signals, resourceSignals{x.Resources[i].Resource, list[2*i].signal,
 					list[2*i+1].signal})
@@ -152,7 +152,7 @@ type usageAnswer struct {
 	Signals []resourceSignals `json:"signals,omitempty"`
 }
 
-// resourceSignals are the signals of a resource: the number of claims on it, and the amount in use.
+// resourceSignals holds the signals of a resource: the number of claims on it, and the amount in use.
 type resourceSignals struct {
 	Resource uint32       `json:"resource"`
 	Count    usage.Signal `json:"count"`
@@ -172,7 +172,7 @@ func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*us
 	return p.Result(), nil
 }
 
-// resourceNames returns the names of resources, with the id where another resource has the same name.
+// resourceNames returns the names of resources. It adds the id if another resource has the same name.
 func resourceNames(list []usage.Resource) []string {
 	names, several := make([]string, len(list)), map[string]int{}
 	for i := range list {
@@ -199,9 +199,9 @@ func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
 	return list
 }
 
-// addUsage writes a trace again, with the use of its resources as signals.
+// addUsage writes the trace again, and adds the use of its resources as signals.
 func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error {
-	if flags.selection.any() || flags.asCSV || flags.signals {
+	if flags.selection.anySet() || flags.asCSV || flags.signals {
 		return usageError("--csv, --signals, and flags for a part of the trace: found OUT, expected none")
 	}
 	to, err := a.target(args[1], flags.as, "--as")
@@ -238,8 +238,8 @@ func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error
 	}, nil)
 }
 
-// usageLevels is the greatest number of different amounts of a resource that the text lists. More
-// amounts are grouped into ranges.
+// usageLevels is the greatest number of different amounts of a resource that the text lists separately.
+// If there are more, they are grouped into ranges.
 const usageLevels = 20
 
 // printUsage prints the use of resources as text.

@@ -34,7 +34,7 @@ type verifyFlags struct {
 	follow         followFlags
 }
 
-// propertyFlags are the flags for properties in plain words, with what they mean.
+// propertyFlags lists the flags for properties in plain words, with their help.
 var propertyFlags = [...]struct{ name, help string }{
 	{"always", "P, or SIGNAL <= 5: holds at all events, or times; may be repeated"},
 	{"never", "P, or SIGNAL > 5: holds at no event, or time; may be repeated"},
@@ -116,7 +116,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	}
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
 		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
-	complete(c, "semantics", semantics...)
+	registerCompletions(c, "semantics", semantics...)
 	f.BoolVar(&flags.robust, "robust", false,
 		"also print how far the signals of checks are from the bounds that decide them")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
@@ -127,7 +127,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	return c
 }
 
-// semantics are the values of --semantics.
+// semantics lists the values of --semantics.
 var semantics = []string{string(verify.Compatible), string(verify.TwoValued), string(verify.ThreeValued),
 	string(verify.FourValued)}
 
@@ -143,15 +143,15 @@ type verified struct {
 	path    string
 	answer  *traceVerdicts
 	err     error
-	text    bytes.Buffer // for standard output
-	errors  bytes.Buffer // for standard error
+	text    bytes.Buffer // text    bytes.Buffer // text for standard output
+	errors  bytes.Buffer // errors  bytes.Buffer // text for standard error
 	reports []readerReport
 	missing bool
 }
 
 // runVerify verifies the traces in args.
 func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) error {
-	if n := count(flags.asJSON, flags.junit, flags.compat); n > 1 {
+	if n := countSet(flags.asJSON, flags.junit, flags.compat); n > 1 {
 		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
 	}
 	if flags.robust && (flags.junit || flags.compat) {
@@ -300,7 +300,8 @@ func (a *app) syntaxError(err error, flags *verifyFlags) error {
 	return usageError("%w", err)
 }
 
-// verifyTrace verifies one trace. If it is one of several, it runs beside others and prints nothing itself.
+// verifyTrace verifies one trace. If it is one of several, verifyTrace runs in parallel with others and
+// prints nothing itself.
 func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, flags *verifyFlags,
 	several bool) *verified {
 	v := &verified{path: path}
@@ -314,7 +315,7 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 	return v
 }
 
-// verifyInto verifies the trace of v.
+// verifyInto verifies the trace of v, and sets the results in v.
 func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
 	in, err := a.open(ctx, v.path, &flags.input)
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
@@ -334,7 +335,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		if opt.Window != nil {
 			v.answer.Window = &window
 		}
-		if x.States == 0 && flags.selection.any() {
+		if x.States == 0 && flags.selection.anySet() {
 			in.notFound = noEvent
 		}
 		if !flags.input.quiet {
@@ -421,7 +422,7 @@ func (a *app) printVerdictTable(list []*verified) {
 		})
 }
 
-// JUnit XML, as build pipelines read it.
+// Elements of JUnit XML, which build pipelines read.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`

@@ -14,8 +14,8 @@ const Version = "0.1.0-dev"
 
 // The linker sets these variables in a release (see tools/release). They are empty in other builds.
 var (
-	releaseVersion string // such as 0.1.0
-	releaseCommit  string // the full hash
+	releaseVersion string // releaseVersion string // for example 0.1.0
+	releaseCommit  string // releaseCommit  string // the full hash of the commit
 	releaseDate    string // time of the commit in the format of RFC 3339
 )
 
@@ -28,8 +28,8 @@ type buildVersion struct {
 	Version  string `json:"version"`
 }
 
-// readBuildVersion returns the version that the linker set. Without it, the version of the module
-// and the commit come from the build information, as far as that has them.
+// readBuildVersion returns the version that the linker set. If it set none, the version of the module
+// and the commit come from the build information, if that has them.
 func readBuildVersion() buildVersion {
 	v := buildVersion{
 		Version: releaseVersion, Commit: releaseCommit, Date: releaseDate,

@@ -86,7 +86,7 @@ func (a *app) serverReading(r *inputFlags) (serve.ReadSettings, error) {
 	return x, nil
 }
 
-// viewerReading is serverReading with the other flags of the viewer's commands.
+// viewerReading is like serverReading, but also uses the other flags of the viewer's commands.
 func (a *app) viewerReading(v *viewerFlags) (serve.ReadSettings, error) {
 	x, err := a.serverReading(&v.inputFlags)
 	x.Color = v.color
@@ -158,8 +158,8 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 	return c
 }
 
-// runServer prints the address, calls started, which may begin to index, and serves until the
-// context ends.
+// runServer prints the address, calls started, and serves until the context ends. started may begin to
+// index traces.
 func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, quiet bool,
 	started func(*serve.Server)) error {
 	bars := &bars{a: a, list: map[string]*bar{}}
@@ -192,7 +192,7 @@ type bars struct {
 	list map[string]*bar
 }
 
-// set sets how much of a trace is indexed.
+// set sets the share of a trace that is indexed.
 func (b *bars) set(name string, done, total int64) {
 	b.mu.Lock()
 	x, ok := b.list[name]

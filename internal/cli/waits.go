@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The ways to break down waits, as --by names them.
+// Values of --by: the ways to break down waits.
 const (
 	waitsByRegion       = "region"
 	waitsByPath         = "path"
@@ -28,7 +28,7 @@ const (
 
 var waitBreakdowns = []string{waitsByRegion, waitsByPath, waitsByLocation, waitsByCommunicator, waitsByPair}
 
-// waitsResult is what weft waits --json prints.
+// waitsResult holds the JSON output of weft waits.
 type waitsResult struct {
 	heading
 	bounds
@@ -92,7 +92,7 @@ func (f *waitsFlags) register(a *app, c *cobra.Command) {
 	f.input.rolesFlag(c.Flags())
 	f.selection.stateFlags(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
-	complete(c, "by", waitBreakdowns...)
+	registerCompletions(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
 	c.Flags().Var(newInteger(&f.worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
 	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
@@ -118,7 +118,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		return usageError("--region: expected neither --causes nor --cube with it, which need all regions")
 	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
-	var none error // the error for a trace whose waits cannot be computed
+	var none error // var none error // set for a trace whose waits cannot be computed
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
 		sel, err := flags.selection.selection(c.Context(), in)
 		if err != nil {
@@ -138,7 +138,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 			}
 		}
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
-		if x.Missing() == "" && flags.selection.any() && !any {
+		if x.Missing() == "" && flags.selection.anySet() && !any {
 			in.notFound = "found no wait"
 		}
 		if x.Missing() != "" {
@@ -179,7 +179,7 @@ func percentOf(part, whole trace.Ticks) string {
 	return fmt.Sprintf("%.1f", 100*part.Float()/whole.Float())
 }
 
-// shareName returns what a share belongs to.
+// shareName returns the name of the object to which a share belongs.
 func shareName(x *waits.Share, by string) string {
 	switch by {
 	case waitsByRegion:
