@@ -6,7 +6,7 @@ type point struct{ x, y float64 }
 // box is a rectangle; x and y are its upper left corner.
 type box struct{ x, y, w, h float64 }
 
-// anchor is the point of a text that is at its position.
+// anchor determines the point of a text to which its position refers.
 type anchor uint8
 
 const (

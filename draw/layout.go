@@ -258,9 +258,9 @@ func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 	return (top + s.Depth*l.strip) * scale, max(1, l.strip*scale-gap)
 }
 
-// arrange returns the indexes of tracks in the order in which the viewer's page shows them: tracks
-// of a group next to each other, counters below the tracks that they belong to, and communicators
-// last.
+// arrange returns the indexes of tracks in the order in which the viewer's page shows them: tracks of a
+// group are next to each other, counters are below the tracks to which they belong, and communicators
+// come last.
 func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 	var roots, resources, counters, communicators []int
 	of, below := make([][]int, len(groups)), map[int][]int{}

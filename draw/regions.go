@@ -59,9 +59,9 @@ func RegionColors(regions []index.Region, tracks []index.Track,
 	return out, nil
 }
 
-// Colors assigns to each region of index x the colour of the region with the same name in the index
-// of, which may hold other events of the same trace. A name that does not exist there gets a colour
-// that other names may have.
+// Colors assigns to each region of index x the colour that the region with the same name has in the
+// index of. That index may hold other events of the same trace. A name that does not exist there gets a
+// colour that other names may have, too.
 func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
 	regions := of.Regions()
 	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {

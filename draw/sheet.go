@@ -45,12 +45,12 @@ type Sheet struct {
 	// Links is the largest number of messages and dependencies, or of bundles of them, that are
 	// drawn; 0 draws none.
 	Links int
-	// Spans is the kind of the spans in rows of claims.
+	// Spans selects the sort of spans in rows of claims.
 	Spans Spans
 	Options
 }
 
-// Spans is the kind of the spans in rows of claims.
+// Spans selects the sort of spans in rows of claims.
 type Spans int
 
 // The values of Spans. Rows for the values of an attribute may contain visits of regions.
@@ -141,7 +141,7 @@ type rowStrips struct {
 	lanes  []index.Strip // strips of the lanes of a stack, drawn on top of single
 }
 
-// values returns the values that the lower and the upper edge of a curve stand for.
+// values returns the values for which the lower and the upper edge of a curve stand.
 func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high float64) {
 	x := &l.all[r.track]
 	if s.Kind == index.CurveStrip {
@@ -159,9 +159,9 @@ func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high flo
 	return 0, high
 }
 
-// curveColors returns the colours for the curve or amount in strip s. In a row with a stack, the
-// amount is drawn behind the stack in a pale colour, where lanes that are left out remain visible
-// as an amount.
+// curveColors returns the colours for the curve or amount in strip s. In a row with a stack, the amount
+// is drawn in a pale colour behind the stack, so that lanes that are left out remain visible as an
+// amount.
 func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 	c := l.colors
 	switch {

@@ -98,7 +98,7 @@ type measurement interface {
 	document() []byte
 }
 
-// result holds the common fields of the measurements of all parts.
+// result holds the fields that the measurements of all parts have in common.
 type result struct {
 	page
 	machine

@@ -105,7 +105,8 @@ func (r *runner) childNumber(args ...string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
 }
 
-// decodeArgs returns arguments with which weft decodes a trace on several cores and writes nothing.
+// decodeArgs returns the arguments for weft to decode a trace on several cores without writing
+// anything.
 func decodeArgs(workers int, path string) []string {
 	return []string{"convert", "-q", "--to", "null", "-j", strconv.Itoa(workers), path, "-"}
 }

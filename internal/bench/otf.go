@@ -66,7 +66,7 @@ func comparisons(shape otfShape) []toolComparison {
 	}
 }
 
-// otfPair is a run of weft and a run of the other program.
+// otfPair holds a run of weft and a run of the other program.
 type otfPair struct {
 	ours   usage
 	theirs usage // zero if the other program is missing
@@ -187,7 +187,7 @@ func (b *session) compare(c *otfComparison) (err error) {
 	return err
 }
 
-// packed measures decoding the compressed trace and the plain one.
+// packed measures how long weft decodes the compressed trace, and how long the plain one.
 func (b *session) packed(r *otfReport) (err error) {
 	r.compressed, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
 		t := sequence{runner: b.runner}
@@ -198,9 +198,9 @@ func (b *session) packed(r *otfReport) (err error) {
 	return err
 }
 
-// manyStreams measures commands that read the trace with many streams while they may have few open
-// files. If a command does not read all data, that is only a defect of the trace for it. The events
-// that print and convert write are therefore counted.
+// manyStreams measures commands that read the trace with many streams, while they may only have few
+// files open. A command that does not read all data may report that as a defect of the trace and still
+// end normally. The events written by print and convert are therefore counted.
 func (b *session) manyStreams(r *otfReport) error {
 	defer b.clearOutput()
 	shape := otfWide.withEvents(min(otfWideEvents, *b.events["otf"]))
@@ -220,7 +220,7 @@ func (b *session) manyStreams(r *otfReport) error {
 	return errors.Join(errs...)
 }
 
-// fewHandles runs a command of weft that may have few open files. It returns an error if the
+// fewHandles runs a command of weft that may only have few files open. It returns an error if the
 // command does not write the given number of events.
 func (b *session) fewHandles(command string, events int64) (usage, error) {
 	var lines lineCounter

@@ -38,8 +38,8 @@ func (p *page) table(header []string, rows [][]string) {
 	p.printf("\n")
 }
 
-// begin writes the beginning of the document of a part other than text. small says what is small in
-// a trial run.
+// begin writes the beginning of the document of a part other than text. small describes the files of a
+// trial run.
 func (r *result) begin(part, title, small, intro string) {
 	r.text.Reset()
 	r.printf("# Performance: %s\n\n`make bench` writes this page, "+
@@ -58,7 +58,7 @@ func (r *result) begin(part, title, small, intro string) {
 
 func (r *result) trial(what string) { r.printf("**A trial with %s.**\n\n", what) }
 
-// place writes where the measurements were made.
+// place writes a description of the machine that was measured.
 func (r *result) place() {
 	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
 	if r.load != "" {

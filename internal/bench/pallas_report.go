@@ -188,7 +188,7 @@ func (r *pallasReport) document() []byte {
 	return r.text.Bytes()
 }
 
-// sums writes the section about sums that the trace stores.
+// sums writes the section about sums stored in the trace.
 func (r *pallasReport) sums() {
 	r.printf("## Sums\n\nThe grammar has sums of times beside it: `info` needs no look at the times,\n" +
 		"`info --exact` reads all events.\n\n")

@@ -21,8 +21,10 @@ const (
 
 // readsFormat is a format with the options for writing a trace.
 type readsFormat struct {
-	name    string
-	options []string // of weft generate, so that each location has its own stream, file or folder
+	name string
+	// options []string // options of weft generate, so that each location has its own stream, file or
+	// folder
+	options []string
 	tools   [][]string
 }
 
@@ -38,16 +40,17 @@ type commands map[string]string
 // question is a question about a trace, as a command of weft and as commands of the formats' own
 // tools.
 type question struct {
-	command  string   // of weft, without the path of the trace
-	from, to int      // the part of the trace's time that it is about, in thousandths
+	command  string   // command  string   // command of weft, without the path of the trace
+	from, to int      // from, to int      // window of the question, in thousandths of the trace's time
 	location bool     // only events of readsLocation are needed
-	tools    commands // of the formats' own tools
+	tools    commands // tools    commands // commands of the formats' own tools
 }
 
 // whole reports whether the question is about the whole trace.
 func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
-// printTools print a whole trace, and windowTools a window of it.
+// printTools holds commands that print a whole trace, and windowTools commands that print a window of
+// it.
 var (
 	printTools  = commands{"otf": "otfprint TRACE", "otf2": "otf2-print TRACE", "pallas": "pallas_print TRACE"}
 	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
@@ -80,10 +83,11 @@ type answer struct {
 
 // readsTrace holds the measurements of a trace in one format.
 type readsTrace struct {
-	format  string
-	bytes   int64
-	start   []usage            // runs of `weft version`, which read no trace
-	tools   map[string][]usage // the same for the format's own tools, by name
+	format string
+	bytes  int64
+	start  []usage // runs of `weft version`, which read no trace
+	// tools   map[string][]usage // runs of the formats' own tools that read no trace, by name
+	tools   map[string][]usage
 	answers []*answer
 }
 

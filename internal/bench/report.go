@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// machine describes where the benchmark ran.
+// machine describes the computer on which the benchmark ran.
 type machine struct {
 	cpu       string
 	cores     int
@@ -91,7 +91,7 @@ func (q encodeRound) wholePerDecode() float64 {
 type orderResult struct {
 	events     int64
 	late       int64 // number of events out of order
-	lateSorted int64 // the same for the file before it was shuffled
+	lateSorted int64 // lateSorted int64 // number of events out of order for the file before it was shuffled
 	same       bool  // both outputs have the same lines
 }
 
@@ -249,7 +249,7 @@ func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open
 // good reports whether weft printed the events of the shuffled file in the right order.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
-// String describes what is wrong with the output, or says that nothing is.
+// String describes the defects of the output, or says that there are none.
 func (o *orderResult) String() string {
 	var bad []string
 	if o.late > 0 {
@@ -302,7 +302,7 @@ func seconds(s stat) string {
 	return fmt.Sprintf("%.2f s", s.median)
 }
 
-// cpu and wall return times in seconds, for use with statOver.
+// cpu and wall return the CPU time and the wall-clock time in seconds, for use with statOver.
 func cpu(u usage) float64  { return u.cpu.Seconds() }
 func wall(u usage) float64 { return u.wall.Seconds() }
 

@@ -11,17 +11,21 @@ import (
 // verifyReport holds the measurements of the part verify: properties of traces, and the order and the flow of claims.
 type verifyReport struct {
 	result
-	claims int64 // of each of the traces of claims
+	claims int64 // claims int64 // number of claims in each of the traces of claims
 	rows   []verifyRow
 }
 
 // verifyRow is a command that reads a trace.
 type verifyRow struct {
 	what, trace string
-	units       func(r *verifyReport) int64 // what the trace has that is counted: events, samples or claims
-	operators   int64                       // of the formula; 0 for commands that have none
-	args        []string
-	runs        []usage
+	// units       func(r *verifyReport) int64 // number of counted objects in the trace: events,
+	// samples or claims
+	units func(r *verifyReport) int64
+	// operators   int64                       // number of operators in the formula; 0 for commands
+	// without one
+	operators int64
+	args      []string
+	runs      []usage
 }
 
 // Numbers of rows in verifyRows.
@@ -41,7 +45,7 @@ const (
 	rowSide
 )
 
-// The traces of the part verify.
+// File names of the traces of the part verify.
 const (
 	eventsTrace = "events.etf"
 	signalTrace = "signal.etf"
@@ -172,7 +176,8 @@ func writeSideBySide(path string, all, n int64) (err error) {
 	return w.Flush()
 }
 
-// beyond returns the statistics of the CPU time of a row beyond that of another one, in ns per unit and operator.
+// beyond returns the additional CPU time of a row compared with another row, in ns per unit and
+// operator.
 func (r *verifyReport) beyond(row, decode int) stat {
 	x := &r.rows[row]
 	base := statOver(r.rows[decode].runs, cpu).median

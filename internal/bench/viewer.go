@@ -283,8 +283,8 @@ func quantile(l []float64, q float64) float64 {
 	return l[min(len(l)-1, int(q*float64(len(l))))]
 }
 
-// beyond returns the cost of the index in ns per event: the wall-clock time of building it, minus
-// that of decoding the trace.
+// beyond returns the cost of the index in ns per event: the wall-clock time of building it, minus the
+// time of decoding the trace.
 func (t *viewerTrace) beyond() float64 {
 	return (statOver(t.build, wall).median - statOver(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
 }

@@ -34,8 +34,8 @@ type Rewriter struct {
 	Skipped int64
 }
 
-// Record writes a converted line, which appendTo appends to its argument. number is that of the
-// original line.
+// Record writes a converted line. Function appendTo appends the line to its argument. number is the
+// number of the original line.
 func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
 	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
 	w.buf = append(appendTo(w.buf), '\n')
@@ -166,10 +166,11 @@ type Encoder struct {
 	Defs *trace.Definitions
 	Lost format.Loss
 	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
-	Plain   bool
-	Rows    carrier.Rows
-	Mapping func(format.Subject) format.Mapped // of the format, for the loss
-	Mul     int64                              // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
+	Plain bool
+	Rows  carrier.Rows
+	// Mapping func(format.Subject) format.Mapped // mapping of the format, for the loss
+	Mapping func(format.Subject) format.Mapped
+	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
 	Exact   bool
 	used    int // 1 + the largest index of an attribute that an event has
@@ -187,7 +188,7 @@ func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pai
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// uses records that an event has its attributes.
+// uses notes that an event has its attributes.
 func (e *Encoder) uses(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
@@ -195,8 +196,8 @@ func (e *Encoder) uses(c *trace.Cursor) {
 	}
 }
 
-// CarryDefinitions calls put with the texts that carry all definitions, unless Plain is set. It
-// adds to loss what other tools cannot read. It must be called after all rows have been written.
+// CarryDefinitions calls put with texts that hold all definitions, unless Plain is set. It adds to loss
+// the definitions that other tools cannot read. It must be called after all rows have been written.
 func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text string) error) error {
 	e.Rows.Report(loss, e.Defs, e.Mapping, e.Plain)
 	if e.Plain {
@@ -215,7 +216,7 @@ func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text stri
 // Order returns the global order, because events of all locations are in one text.
 func (e *Encoder) Order() format.Order { return format.GlobalOrder }
 
-// Loss returns what the written text does not keep.
+// Loss returns a list of the data that the written text does not keep.
 func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 
 // Begin sets the definitions. Times in the text are in seconds.

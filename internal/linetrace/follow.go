@@ -21,7 +21,7 @@ type Grower interface {
 	Grow(b *lines.Block) (*Times, error)
 	// SetClock is called when the number of digits of the times has changed.
 	SetClock()
-	// MostDigits returns the greatest number of digits of a time.
+	// MostDigits returns the greatest number of digits after the point of all times so far.
 	MostDigits() int32
 }
 
@@ -35,14 +35,14 @@ type following struct {
 	out  Block
 	sink format.Sink
 
-	rest      []byte        // the text behind the last whole line
-	seen      int           // bytes of it that have been searched for a line end
-	line      int64         // lines so far
-	low, high trace.Decimal // the limits of the times, and of 0
+	rest      []byte        // rest      []byte        // the text after the last whole line
+	seen      int           // seen      int           // number of bytes of rest that have been searched for a line end
+	line      int64         // line      int64         // number of lines so far
+	low, high trace.Decimal // low, high trace.Decimal // least and greatest of all times and 0
 	newest    int64         // greatest time of a line
-	any       bool          // there is one
+	any       bool          // any       bool          // set once a line had a time
 	held      heldLines
-	ready     []byte // lines to parse, with their numbers
+	ready     []byte // ready     []byte // lines that can be parsed, with their numbers
 	numbers   []int64
 }
 
@@ -125,7 +125,8 @@ func (f *following) add(text []byte) error {
 	return err
 }
 
-// lastLineEnd returns the length of the whole lines of a text. A backslash at the end of a line continues it.
+// lastLineEnd returns the length of the whole lines at the begin of a text. A backslash at the end of a
+// line continues the line.
 func lastLineEnd(text []byte) int {
 	end := len(text)
 	for {
@@ -200,7 +201,7 @@ func (f *following) order(w lines.Walker, late int64) error {
 	return f.deliver()
 }
 
-// least returns the least time that a line may have.
+// least returns the least time that further lines may have.
 func (f *following) least(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64

@@ -35,8 +35,8 @@ type Text struct {
 	Digits int32 // a tick is 10^-Digits of the text's time unit
 	// Clock is the clock of the times in the file.
 	Clock trace.Clock
-	// Restore restores the events of another format's trace that the text carries. It is nil if the
-	// text carries none.
+	// Restore restores the events of another format's trace from texts in this trace. It is nil if
+	// there are no such texts.
 	Restore *carrier.Restorer
 	Rescale bool       // the restored trace has another clock than the file
 	Scanned bool       // a scan has already reported the defects
@@ -85,7 +85,8 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	return first, last, ok1 && ok2, nil
 }
 
-// ReportSpan reports by the given rule a trace that is longer than durations can be. Order must precede it.
+// ReportSpan reports a trace that lasts longer than a duration can be. rule is the rule of the defect.
+// Order must have been called before.
 func (t *Text) ReportSpan(rule string) error {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range t.spans {
@@ -99,9 +100,9 @@ func (t *Text) ReportSpan(rule string) error {
 		Expected: "at most 2^63 - 1 ticks from the first to the last"})
 }
 
-// RestoreFrom reads the definitions of another format's trace that the text carries, if it carries
-// any. pieces maps the numbers of [carrier.Texts] to texts. It reports definitions that cannot be
-// read; where is the name of the records that carry them, for the messages.
+// RestoreFrom reads the definitions of another format's trace, if the text contains them. pieces maps
+// the numbers of [carrier.Texts] to texts. It reports definitions that cannot be read; where is the
+// name of the records with the definitions, for the messages.
 func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	if len(pieces) == 0 {
 		return nil
@@ -134,8 +135,8 @@ type Times struct {
 	more        bool  // set if not all of these places are in Breaks
 }
 
-// Add adds a line with the time t of its event and the time at which the event ends. l is the part
-// of the block's text that is the line.
+// Add adds a line. t is the time of its event, and end the time at which the event ends. l is the line,
+// as a part of the block's text.
 func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
 	if t.Scale > r.Scale {
 		r.Scale = max(r.Scale, t.Trim().Scale)
@@ -205,8 +206,8 @@ func LineStart(data, l []byte) (off int64, ok bool) {
 	return off, true
 }
 
-// Index reads the text once, and calls scan for each chunk, on several cores. done gets the results
-// in the order of the file, and the number that must be added to their line numbers.
+// Index reads the text once, and calls scan for each chunk, on several cores. It passes the results to
+// done in the order of the file, together with the number that must be added to their line numbers.
 func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 	done func(r R, shift int64) error) (err error) {
 	read := int64(0)
@@ -225,7 +226,7 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 // Order chooses the tick, which has at most the given number of digits, and finds the runs of the
 // file. It returns the number of places where time decreases, and the line of the first one.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
-	var least, most trace.Decimal // the limits of the times, and of 0
+	var least, most trace.Decimal // var least, most trace.Decimal // least and greatest of all times and 0
 	for _, r := range all {
 		if t.Digits = max(t.Digits, r.Scale); !r.Any {
 			continue
@@ -298,8 +299,8 @@ func (p Place) Wait() {
 	}
 }
 
-// Define returns the number of k in a table to which parsing adds entries. If k is new, it waits
-// for the blocks before and calls add for its number.
+// Define returns the number of k in a table to which parsing adds entries. If k is new, it waits until
+// the blocks before this one have been parsed, and then calls add with the number.
 func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func() (uint32, error)) (uint32, error) {
 	t.Growing.Lock()
 	x, ok := table[k]

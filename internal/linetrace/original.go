@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// Lines returns lines of a text by their numbers, for encoders that write unchanged lines as they
+// Lines returns lines of a text by their numbers. Encoders use it to write unchanged lines as they
 // were. It caches the pieces of the text that were used recently.
 type Lines struct {
 	text   *Text
@@ -32,8 +32,8 @@ type piece struct{ chunk, n int }
 
 type pieceText struct {
 	data      []byte
-	line, end int64 // number of its first line, and that of the line after its last one
-	// begin is the offset in data of line number at, which is the line that was requested last.
+	line, end int64 // line, end int64 // number of its first line, and number of the line after its last one
+	// begin is the offset in data of line number at. That line was requested last.
 	at    int64
 	begin int
 }

@@ -67,10 +67,10 @@ func Open(dir string, size int64) (*Cache, error) {
 	return c, nil
 }
 
-// Default opens the user's cache: the folder in the environment variable WEFT_CACHE, or weft in the
-// user's cache folder. If the latter cannot be created or written to, Default uses a temporary
-// folder that Close removes. The folder in WEFT_CACHE may be read-only: existing indexes can be
-// used without writing.
+// Default opens the user's cache. It is the folder in the environment variable WEFT_CACHE, or the
+// folder weft in the user's cache folder. If the latter cannot be created or written to, Default uses a
+// temporary folder that Close removes. The folder in WEFT_CACHE may be read-only: existing indexes can
+// be used without writing.
 func Default(size int64) (*Cache, error) {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -136,8 +136,8 @@ type Entry struct {
 	ReadDefects
 	TraceSize int64 // bytes of all files of the trace
 
-	files []string // of the trace
-	stamp string   // metadata hash of the files, "" if unknown
+	files []string // files []string // files of the trace
+	stamp string   // stamp string   // hash of the files' metadata, "" if unknown
 }
 
 // Changed reports whether the metadata of the trace's files has changed since e was found. It
@@ -165,8 +165,8 @@ type fileList struct {
 // maxList is the largest size of a list that is read, in bytes. Lists of real traces are smaller.
 const maxList = 256 << 20
 
-// Find returns the index of a trace. ok is false if the cache has none. The index then counts as
-// just used.
+// Find returns the index of a trace, and marks it as used now. ok is false if the cache has no index of
+// the trace.
 func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err error) {
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {

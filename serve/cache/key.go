@@ -44,10 +44,10 @@ func (s *Settings) write(h hash.Hash) {
 	}
 }
 
-// These constants limit how much of the files is hashed. Files of at most wholeSize bytes are
-// hashed completely. Of larger files, the first and the last block are hashed, and innerBlocks
-// blocks in between at equal distances. All files together contribute at most readBudget bytes; of
-// files beyond that, only name, length and time are hashed.
+// These constants limit the hashed part of the files. Files of at most wholeSize bytes are hashed
+// completely. Of larger files, the first and the last block are hashed, and innerBlocks blocks in
+// between at equal distances. All files together contribute at most readBudget bytes; of files beyond
+// that, only name, length and time are hashed.
 const (
 	wholeSize   = 4 << 20
 	blockSize   = 64 << 10
@@ -172,14 +172,15 @@ type Recorder struct {
 	names map[string]fileStamp
 }
 
-// fileStamp is the size and the modification time of a file when it was first opened.
+// fileStamp holds the size and the modification time of a file when it was first opened.
 type fileStamp struct {
 	size int64
 	time time.Time
 	file bool
 }
 
-// Record returns a source like src whose file system records what is opened, and its recorder.
+// Record returns a recorder, and a source like src whose file system notes each opened file in the
+// recorder.
 func Record(src format.Source) (format.Source, *Recorder) {
 	r := &Recorder{fs: src.FS, names: map[string]fileStamp{}}
 	src.FS = r
