@@ -48,7 +48,7 @@ type Metric struct {
 	Name        string // unique in the cube
 	Title       string // shown to people
 	Unit        string // "sec", "occ", "bytes"
-	Type        string // Type        string // type of the values
+	Type        string // type of the values
 	URL         string
 	Description string
 	// Values holds the values, indexed by call path and then by location. Lists may be shorter than

@@ -20,7 +20,7 @@ import (
 // Error reports a place at which a file violates the format.
 type Error struct {
 	Path            string
-	Member          string // Member          string // member of the archive; "" if the archive itself is wrong
+	Member          string // member of the archive; "" if the archive itself is wrong
 	Line            int    // in anchor.xml; 0 for other members
 	Offset          int64  // in bytes, in the member; used if Line is 0
 	Found, Expected string
@@ -45,7 +45,7 @@ type File struct {
 	Cube
 	name    string
 	members map[string]*io.SectionReader
-	ids     []string // ids     []string // ids of the metrics in the file
+	ids     []string // ids of the metrics in the file
 }
 
 // Read reads a cube with all values from r, which holds size bytes. Metrics whose values are not

@@ -9,7 +9,7 @@ import (
 
 // tick is a labelled time on the time axis.
 type tick struct {
-	at    float64 // at    float64 // position, as a share of the window's width
+	at    float64 // position, as a share of the window's width
 	label string
 }
 

@@ -12,8 +12,8 @@ import (
 type codePlan struct {
 	seed  uint64
 	n     int
-	share int64 // share int64 // number of rows of each location
-	more  int   // more  int   // number of locations that have grain more rows than share
+	share int64 // number of rows of each location
+	more  int   // number of locations that have grain more rows than share
 	grain int64
 	start func(p *codePlan, a *agenda, w *writer) program
 }
@@ -120,7 +120,7 @@ const (
 	loStep = 1 + iota
 	loSweep
 	loRow
-	loKernel // loKernel // the first of four kernels, which have consecutive numbers
+	loKernel // the first of four kernels, which have consecutive numbers
 )
 
 const (

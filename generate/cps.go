@@ -170,7 +170,7 @@ func deliverLinks(ctx context.Context, s *cps, step func() bool, sink format.Sin
 // an object arrives, or a fragment of the signal begins.
 type cps struct {
 	*cpsPlan
-	w     *writer      // w     *writer      // nil if only the links are needed
+	w     *writer      // nil if only the links are needed
 	links []trace.Link // nil if only the events are needed
 	now   int64
 	rows  []cpsRow // rows at the current time
@@ -180,13 +180,13 @@ type cps struct {
 	arrived   int64 // number of objects that have arrived
 	started   int64
 	next      int64 // time of the next arrival; never if the queue is full
-	exhausted bool  // exhausted bool  // set if no further objects will arrive
+	exhausted bool  // set if no further objects will arrive
 	waiting   [mostWaiting]data
 
 	objects [mostActive]object
 	active  uint16   // set of the objects in the pipeline, by bits
-	full    bool     // full    bool     // set if the first waiting object does not fit into the memories
-	at      [2]int64 // at      [2]int64 // places for the first waiting object in both memories, like object.at
+	full    bool     // set if the first waiting object does not fit into the memories
+	at      [2]int64 // places for the first waiting object in both memories, like object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState
@@ -201,7 +201,7 @@ type cps struct {
 
 // data is a data object that has arrived.
 type data struct {
-	text  string // text  string // number of the object in decimal
+	text  string // number of the object in decimal
 	class int
 	size  int64 // size of each of its buffers, in quarters
 	rng   rng   // random generator for its execution times

@@ -87,7 +87,7 @@ type linker interface {
 // definitions.
 type workloadMaker struct {
 	Workload
-	least int // least int // least number of locations
+	least int // least number of locations
 	fixed bool
 	plan  func(o Options, d *trace.Definitions) (source, error)
 }

@@ -9,8 +9,8 @@ import (
 
 // Profile holds a run of which only the sums by call path and location are known, such as a Cube file.
 type Profile struct {
-	Clock   trace.Clock    // Clock   trace.Clock    // clock of the times
-	Regions []trace.Region // Regions []trace.Region // only their names, files and lines are used
+	Clock   trace.Clock    // clock of the times
+	Regions []trace.Region // only their names, files and lines are used
 	Paths   []ProfilePath  // each after the path around it
 }
 

@@ -20,7 +20,7 @@ type Message struct {
 	Bytes        uint64 // size at the sender, else at the receiver; [trace.Undefined] if both are unknown
 	Send         int64
 	SendComplete int64 // completion of a non-blocking send
-	RecvBegin    int64 // RecvBegin    int64 // time at which a non-blocking receive was posted
+	RecvBegin    int64 // time at which a non-blocking receive was posted
 	Recv         int64 // receive, or completion of a non-blocking receive
 }
 
@@ -29,8 +29,8 @@ type openMessage struct {
 	Message
 	// number orders messages by their first record.
 	number int64
-	waits  bool // waits  bool // it is a non-blocking send that is not complete so far
-	wanted bool // wanted bool // its send or receive is in a visit of one of the wanted regions
+	waits  bool // it is a non-blocking send that is not complete so far
+	wanted bool // its send or receive is in a visit of one of the wanted regions
 	ended  bool // both ends are known, or the other end cannot be found
 }
 

@@ -29,7 +29,7 @@ type sizes struct {
 	exact  map[uint64]*cell
 	powers *[65]cell
 	last   uint64
-	latest *cell // latest *cell // counts of the size that was looked up last in exact; nil if there is none
+	latest *cell // counts of the size that was looked up last in exact; nil if there is none
 }
 
 // add counts a message.

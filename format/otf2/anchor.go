@@ -40,7 +40,7 @@ const (
 
 	minChunk  = 256 << 10
 	maxChunk  = 16 << 20
-	maxAnchor = 64 << 20 // maxAnchor = 64 << 20 // properties can be long
+	maxAnchor = 64 << 20 // properties can be long
 )
 
 // parseAnchor parses an anchor file. If this package cannot read the archive, it returns an error and

@@ -26,7 +26,7 @@ type Archive struct {
 	// files limits the number of files that are open at once, whatever the number of locations.
 	files *archive.FileManager
 	name  string // name of the anchor file without its extension; the other names begin with it
-	path  string // path  string // like name, but as the user wrote it
+	path  string // like name, but as the user wrote it
 	// defining holds the locations that have a definition file, once listing is done.
 	listing  sync.Once
 	defining map[uint64]bool
@@ -283,7 +283,7 @@ func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
 type clock struct {
 	offsets       []ClockOffset
 	at            int // index of the current interval
-	slopeInterval int // sloped  int // 1 plus the index of the interval to which slope belongs; 0 if slope is not set
+	slopeInterval int // 1 plus the index of the interval to which slope belongs; 0 if slope is not set
 	slope         float64
 }
 

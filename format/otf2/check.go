@@ -15,7 +15,7 @@ import (
 // checker checks the files of an archive: it compares what one file states about the contents of
 // another file with these contents.
 type checker struct {
-	format.SinkFuncs // format.SinkFuncs // no functions: locationReader checks events while it has their bytes
+	format.SinkFuncs // no functions: locationReader checks events while it has their bytes
 
 	*model
 	opt *format.ReadOptions

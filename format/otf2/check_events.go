@@ -17,8 +17,8 @@ type statedExtent struct{ begin, length uint64 }
 type outsideCounter struct {
 	statedExtent
 	n, out    uint64
-	far       uint64 // far    uint64 // number of events that are outside by more than the stated length
-	farOffset int64  // at     int64  // offset of the first of these events
+	far       uint64 // number of events that are outside by more than the stated length
+	farOffset int64  // offset of the first of these events
 	time      uint64
 }
 

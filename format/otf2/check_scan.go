@@ -9,7 +9,7 @@ import (
 // defects. A nil eventCheck checks nothing.
 type eventCheck struct {
 	*eventChecker
-	read   func(*eventChecker) // read   func(*eventChecker) // called after the last event
+	read   func(*eventChecker) // called after the last event
 	report *format.Report
 	defect bool
 }

@@ -87,7 +87,7 @@ const chunkRoom = 4 << 20
 // chunkJob holds a chunk and the result of reading it.
 type chunkJob struct {
 	number      int64
-	stop        int64         // stop        int64         // number of the chunk before which its reader stops
+	stop        int64         // number of the chunk before which its reader stops
 	turn, after chan struct{} // closed when all earlier chunks, and this chunk, have been delivered
 	begun       bool          // delivery of this chunk has begun
 	batches     []*trace.Batch

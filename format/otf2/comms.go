@@ -14,7 +14,7 @@ import (
 type commMembers struct {
 	locations []uint32
 	ranks     map[uint32]uint64
-	all       bool // all       bool // all locations are members, and the rank of each is its index
+	all       bool // all locations are members, and the rank of each is its index
 }
 
 // rank returns the rank of a location. A location that is not a member becomes one.

@@ -23,7 +23,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		return nil, err
 	}
 	if wo.Value(likeOption, likeWeft) != likeWeft {
-		return nil, format.ErrUnsupported // return nil, format.ErrUnsupported // the caller writes the archive anew
+		return nil, format.ErrUnsupported // the caller writes the archive anew
 	}
 	damaged, err := readAll(ctx, src, ro)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
 	baseKey       = "base"                // key of the time of tick 0 among the definitions
 
-	shortRow      = 0 // shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
-	longRow       = 1 // longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
+	shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
+	longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
 	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
 	allComm       = 0 // communicator of all locations
 	allLocations  = 0 // group of the communicating locations
@@ -96,7 +96,7 @@ type encoder struct {
 	original          *original         // the archive that the trace was read from; nil for other formats
 	// wantsScorep              bool              // option: the archive is to be like those of Score-P
 	wantsScorep bool
-	scorep      *scorep // scorep            *scorep           // layout of such an archive, or nil
+	scorep      *scorep // layout of such an archive, or nil
 }
 
 // Create returns an encoder.

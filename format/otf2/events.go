@@ -25,8 +25,8 @@ type Event struct {
 
 // EventOptions holds the settings of an [EventReader].
 type EventOptions struct {
-	RawClocks bool // RawClocks bool // times are not corrected
-	RawIDs    bool // RawIDs    bool // references are not mapped to those of the archive
+	RawClocks bool // times are not corrected
+	RawIDs    bool // references are not mapped to those of the archive
 }
 
 // EventReader reads the events of a location (docs/formats/otf2.md, "Event stream grammar"). It
@@ -41,7 +41,7 @@ type EventReader struct {
 	number uint64
 	event  Event
 	ended  bool
-	types  []recordType // types  []recordType // types of the records: of events or of snapshots
+	types  []recordType // types of the records: of events or of snapshots
 	what   string       // what the records are, for messages
 	// Properties of the current event. Writers produce none of them: bytes after the fields of the
 	// event or of its attributes, numbers with more bytes than needed, and missing fields.

@@ -34,7 +34,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 		return 0
 	}
 	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
-	if t.noLength { // if t.noLength { // its only field follows, without a length
+	if t.noLength { // its only field follows, without a length
 		if from--; size == 0xff {
 			size = 0
 		}

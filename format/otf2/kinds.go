@@ -21,7 +21,7 @@ const (
 // operand describes how an operand of an event is read from a record.
 type operand struct {
 	source       operandSource
-	field, other int // field, other int // fields of the record; other holds the communicator or the window
+	field, other int // fields of the record; other holds the communicator or the window
 	table        Table
 	value        uint64
 }

@@ -68,7 +68,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	}
 	x.check = x.newEventCheck()
 	for i := range x.recent {
-		x.recent[i].id = ^uint32(i) // x.recent[i].id = ^uint32(i) // an id that belongs to another slot
+		x.recent[i].id = ^uint32(i) // an id that belongs to another slot
 	}
 	x.recentComm, x.recentRanks, x.recentMetric = recentComm{}, [len(x.recentRanks)]recentRank{}, recentMetric{}
 	return x, nil
@@ -178,7 +178,7 @@ func (x *locationReader) fillFast() error {
 	if c.big || len(r.event.Attributes) > 0 {
 		return nil
 	}
-	const most = 16 // const most = 16 // maximum number of bytes read for a record, including the begin of the next one
+	const most = 16 // maximum number of bytes read for a record, including the begin of the next one
 	part, at := c.part, c.at
 	b := &x.b
 	time, number := r.time, r.number

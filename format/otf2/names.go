@@ -41,7 +41,7 @@ type entryName struct {
 type printGroup struct {
 	typ, flags, paradigm uint64
 	members              []uint64
-	locations            *printGroup // locations            *printGroup // the group in which the members are positions
+	locations            *printGroup // the group in which the members are positions
 }
 
 // printComm is a communicator, or an inter-communicator if it has two groups.

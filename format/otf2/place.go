@@ -6,9 +6,9 @@ package otf2
 type scanPlace struct {
 	last   int64 // no event before the place is later
 	chunk  int64
-	reader EventReader // reader EventReader // without the open file
-	chunks chunkReader // chunks chunkReader // without the open file and its memory
-	at     int         // at     int         // index of the interval of clock offsets
+	reader EventReader // without the open file
+	chunks chunkReader // without the open file and its memory
+	at     int         // index of the interval of clock offsets
 }
 
 // place returns the current place. last is the time of the latest event before it.

@@ -24,7 +24,7 @@ const (
 
 // resumePoint is an offset at which reading can resume.
 type resumePoint struct {
-	at    int64 // at    int64 // 0 if there is no such offset
+	at    int64 // 0 if there is no such offset
 	timed bool  // the damaged record is read as a time
 	time  uint64
 }

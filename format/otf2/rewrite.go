@@ -19,8 +19,8 @@ type original struct {
 	parts []*source
 	// partOf  []*source             // part of each location; empty if there is only one part
 	partOf []*source
-	shared map[uint32]bool // shared  map[uint32]bool       // locations that several parts have
-	names  *names          // names   *names                // names of the written definitions
+	shared map[uint32]bool // locations that several parts have
+	names  *names          // names of the written definitions
 	// records []*Record             // written definitions; nil if they are the same as in the only
 	// part
 	records []*Record
@@ -34,12 +34,12 @@ type original struct {
 	clocks  int64                 // number of clock offsets that are left out
 	seen    seenFrom              // the communicator used last, and its ranks
 	seeing  rankings
-	members [][2]uint64 // members [][2]uint64 // by index of the metric: its class or instance, and its position there
+	members [][2]uint64 // by index of the metric: its class or instance, and its position there
 	// marked holds the locations of markers, markers the ids of their definitions by index.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64
 	referred     map[uint64]bool // strings that events refer to, if the trace is pruned
-	unkeptBefore int64           // unkeptBefore int64           // value of unkeptCount when writing began
+	unkeptBefore int64           // value of unkeptCount when writing began
 
 	// metric collects the values of one event, which arrive as separate rows. metricLocation is the
 	// location of that event; it is only valid if metricPending is set.
@@ -172,7 +172,7 @@ func (e *encoder) defineMarkers(p *source) error {
 		return e.w.Mark(r)
 	})
 	if bad := (*FileError)(nil); errors.As(err, &bad) {
-		return nil // return nil // the decoder has reported the defect
+		return nil // the decoder has reported the defect
 	}
 	return err
 }
@@ -465,7 +465,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	for i, k := range keys {
 		def, v := e.defs.Attributes.At(k), &values[i]
 		if def.ID == "" && (def.Name == rankName || def.Name == valueName || def.Name == textName) {
-			continue // continue // this attribute is a field of the record
+			continue // this attribute is a field of the record
 		}
 		a := Attribute{uint32(e.id(Attributes, k)), uint8(v.Type), v.Num}
 		defined, known := e.original.types[uint64(a.ID)]

@@ -21,7 +21,7 @@ const (
 type scorep struct {
 	process []int    // number of the process of each location, -1 for none
 	master  []bool   // by location
-	groups  []uint32 // groups  []uint32 // by process: its group in the model; trace.NoRef for none
+	groups  []uint32 // by process: its group in the model; trace.NoRef for none
 	// communicating holds the communicating locations of each paradigm. In MPI, master threads come first.
 	communicating map[uint64]*placeList
 }

@@ -9,7 +9,7 @@ const (
 	enc64             // compressed, 64 bits
 	encFixed          // 64 bits, not compressed
 	encText           // text, ended by a zero byte
-	encTyped          // encTyped          // a value whose type is given by the field before it
+	encTyped          // a value whose type is given by the field before it
 )
 
 // Table identifies a sort of definition. A reference refers to a definition in a table.
@@ -53,18 +53,18 @@ type showMode uint8
 const (
 	showNumber showMode = iota
 	showSigned
-	showID       // showID       // a number; undefined if all bits are set
-	showSignedID // showSignedID // a signed number; undefined if all bits are set
+	showID       // a number; undefined if all bits are set
+	showSignedID // a signed number; undefined if all bits are set
 	showTime
 	showRef      // the name of the referenced definition
 	showEnum     // the word of an enumeration
 	showFlags    // the words of all flags that are set
 	showRank     // a rank in the communicator of another field
-	showRoot     // showRoot     // a rank in the communicator of another field, or a special root's word
+	showRoot     // a rank in the communicator of another field, or a special root's word
 	showWinRank  // a rank in the communicator of the window in another field
-	showWinRoot  // showWinRoot  // a rank in the communicator of the window in another field, or a special root's word
+	showWinRoot  // a rank in the communicator of the window in another field, or a special root's word
 	showParadigm // the name of a paradigm, or its word
-	showTyped    // showTyped    // a value, according to its type
+	showTyped    // a value, according to its type
 	showType     // the type of a metric's values
 	showScope    // the definition that a scope refers to; the field before holds the scope
 	showTopoRank // a rank in the communicator of a topology

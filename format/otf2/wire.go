@@ -181,7 +181,7 @@ func (c *cursor) record(t *recordType, r *Record) {
 		return
 	}
 	n := r.Values[len(r.Values)-1]
-	if n > uint64(len(c.b)-c.at) { // if n > uint64(len(c.b)-c.at) { // each element has at least one byte
+	if n > uint64(len(c.b)-c.at) { // each element has at least one byte
 		c.fail()
 		return
 	}

@@ -99,7 +99,7 @@ func (w *Writer) name(name string) error {
 	if _, err := os.Lstat(w.markers.path); err == nil {
 		w.dst.Rename(w.markers.path, name+".marker")
 	} else {
-		w.dst.Remove(name + ".marker") // w.dst.Remove(name + ".marker") // a file of an archive that is replaced
+		w.dst.Remove(name + ".marker") // a file of an archive that is replaced
 	}
 	made := map[string]bool{}
 	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))

@@ -40,10 +40,10 @@ type commands map[string]string
 // question is a question about a trace, as a command of weft and as commands of the formats' own
 // tools.
 type question struct {
-	command  string   // command  string   // command of weft, without the path of the trace
-	from, to int      // from, to int      // window of the question, in thousandths of the trace's time
+	command  string   // command of weft, without the path of the trace
+	from, to int      // window of the question, in thousandths of the trace's time
 	location bool     // only events of readsLocation are needed
-	tools    commands // tools    commands // commands of the formats' own tools
+	tools    commands // commands of the formats' own tools
 }
 
 // whole reports whether the question is about the whole trace.

@@ -91,7 +91,7 @@ func (q encodeRound) wholePerDecode() float64 {
 type orderResult struct {
 	events     int64
 	late       int64 // number of events out of order
-	lateSorted int64 // lateSorted int64 // number of events out of order for the file before it was shuffled
+	lateSorted int64 // number of events out of order for the file before it was shuffled
 	same       bool  // both outputs have the same lines
 }
 

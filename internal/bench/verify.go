@@ -11,7 +11,7 @@ import (
 // verifyReport holds the measurements of the part verify: properties of traces, and the order and the flow of claims.
 type verifyReport struct {
 	result
-	claims int64 // claims int64 // number of claims in each of the traces of claims
+	claims int64 // number of claims in each of the traces of claims
 	rows   []verifyRow
 }
 

@@ -133,7 +133,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		if d, err = transform.Correct(d, x.Correction, 0); err != nil {
 			return err
 		}
-		o.correction = "" // o.correction = "" // it has been applied already
+		o.correction = "" // it has been applied already
 		if d, err = o.transform(ctx, d); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ exit code is the highest of all.`,
 				}
 				a.printCheck(res)
 			}
-			a.reports = nil // a.reports = nil // the printed rules contain these defects, and determine the exit code
+			a.reports = nil // the printed rules contain these defects, and determine the exit code
 			if worst > exitGood {
 				return &exitError{code: worst}
 			}
@@ -318,7 +318,7 @@ func (p *checkPlace) shortPlace(first *trace.Defect) string {
 	if p.seconds != "" {
 		where = "at " + p.seconds + " s"
 		if p.defect.Record == "" && p.Found != first.Found && strings.HasSuffix(p.Found, " "+where) {
-			where = p.Found // where = p.Found // the text contains the place
+			where = p.Found // the text contains the place
 		}
 	} else if p.Line > 0 && p.File == first.Position.File {
 		where = fmt.Sprintf("in line %d", p.Line)

@@ -43,13 +43,13 @@ type app struct {
 	workers    int
 	progress   bool
 	incomplete bool           // a file of a trace is missing
-	reports    []readerReport // reports      []readerReport  // defects found by reading
+	reports    []readerReport // defects found by reading
 	// printedLines map[string]bool // lines about defects that have been printed to standard error
 	printedLines map[string]bool
-	force        bool          // force        bool            // files that weft did not write may be replaced, too
-	inputs       []inputFile   // inputs       []inputFile     // files that the command reads
-	outputs      []string      // outputs      []string        // names of the files that it writes
-	ownFiles     *written.List // ownFiles     *written.List   // list of all files that weft has written
+	force        bool          // files that weft did not write may be replaced, too
+	inputs       []inputFile   // files that the command reads
+	outputs      []string      // names of the files that it writes
+	ownFiles     *written.List // list of all files that weft has written
 }
 
 // exitError ends the program with an exit code. An error without text prints nothing.
@@ -127,7 +127,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitCanceled
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return exitGood // return exitGood // the program that reads the output has closed it
+		return exitGood // the program that reads the output has closed it
 	}
 	a.printError(err)
 	return codeOf(err)

@@ -47,7 +47,7 @@ func (a *app) reportDefectsBut(err error, in *input, quiet bool) {
 // readerReport holds the defects found by reading a trace.
 type readerReport struct {
 	report *format.Report
-	quiet  bool // quiet  bool // the defects are not printed
+	quiet  bool // the defects are not printed
 }
 
 // newReport returns a report. Missing files in it set the exit code.

@@ -24,7 +24,7 @@ import (
 type diffResult struct {
 	A     []heading  `json:"a"`
 	B     []heading  `json:"b"`
-	Clock info.Clock `json:"clock"` // Clock info.Clock `json:"clock"` // clock of all times
+	Clock info.Clock `json:"clock"` // clock of all times
 	*diff.Result
 	Failed []failed `json:"failed"`
 }

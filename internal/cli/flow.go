@@ -18,7 +18,7 @@ import (
 // flowResult is the JSON of weft flow (docs/json.md).
 type flowResult struct {
 	heading
-	Unit string `json:"unit"` // Unit string `json:"unit"` // unit of the throughput and of the latency: "s", …
+	Unit string `json:"unit"` // unit of the throughput and of the latency: "s", …
 	*usage.LittleResult
 }
 

@@ -78,7 +78,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 // followedVerdict is the JSON of a verdict of weft verify --follow (docs/json.md).
 type followedVerdict struct {
 	heading
-	States int64 `json:"states"` // States int64 `json:"states"` // number of states so far
+	States int64 `json:"states"` // number of states so far
 	Ended  bool  `json:"ended"`  // the trace has ended
 	verify.CheckResult
 }
@@ -134,12 +134,12 @@ type follower struct {
 	*app
 	flags   *verifyFlags
 	spec    *verify.Spec
-	in      *input // in      *input // used for messages and headings; its file is nil
+	in      *input // used for messages and headings; its file is nil
 	defs    *trace.Definitions
 	monitor *verify.Monitor
 
 	violated bool
-	late     int64 // late     int64 // number of lines that came too late
+	late     int64 // number of lines that came too late
 }
 
 // runFollow verifies the trace in args while it grows.
@@ -235,7 +235,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				if grows {
 					break
 				}
-				continue // continue // the program that writes to the pipe goes on
+				continue // the program that writes to the pipe goes on
 			}
 			if !yield(p.text, nil) {
 				return

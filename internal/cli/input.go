@@ -85,10 +85,10 @@ type input struct {
 	src       format.Source
 	opt       *format.ReadOptions
 	report    *format.Report
-	flagNames []flagNames // flagNames []flagNames // patterns of the flags; unknown names in them are reported
+	flagNames []flagNames // patterns of the flags; unknown names in them are reported
 	// notFound is the message for an empty selection, such as "found no event".
 	notFound string
-	hidden   []uint32 // hidden   []uint32 // attributes that applying the selection has added
+	hidden   []uint32 // attributes that applying the selection has added
 	bar      *bar
 	close    []func() error
 }

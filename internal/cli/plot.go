@@ -154,7 +154,7 @@ const cacheIndex = "cache"
 // Bounds of a picture. The number of arrows is the same as on the viewer's page.
 const (
 	mostArrows = 2000
-	mostDepths = 16 // mostDepths = 16 // greatest depth of nested spans that is drawn
+	mostDepths = 16 // greatest depth of nested spans that is drawn
 )
 
 // plotKept draws a picture from a stored index of a trace. The index is in the cache or in a file.
@@ -287,7 +287,7 @@ func fewNames(x *index.Index, p *plotFlags) bool {
 
 // checkRows returns an error if no event has the attribute name.
 func checkRows(x *index.Index, d *trace.Definitions, name string) error {
-	moved := 0 // moved := 0 // number of tracks of values of the attribute, and of events without it
+	moved := 0 // number of tracks of values of the attribute, and of events without it
 	for _, t := range x.Tracks() {
 		switch {
 		case t.Sort != string(trace.ValueLocation): // locations with counters stay
@@ -483,7 +483,7 @@ func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, e
 		from = trace.Add(to, -1)
 	}
 	if to = max(to, trace.Add(from, 1)); from == to {
-		from-- // from-- // move back by a tick, to the latest possible window
+		from-- // move back by a tick, to the latest possible window
 	}
 	return from, to, true, nil
 }

@@ -242,7 +242,7 @@ type printer struct {
 	factor int64
 	scale  int
 	finite bool
-	seen   map[string]int // seen   map[string]int // names of the attributes of the current row, if it has many
+	seen   map[string]int // names of the attributes of the current row, if it has many
 	buf    []byte
 }
 
@@ -250,7 +250,7 @@ type printer struct {
 func (p *printer) Batch(b *trace.Batch) error {
 	p.buf = p.buf[:0]
 	p.anyRow = p.anyRow || b.Len() > 0
-	c := b.Cursor() // c := b.Cursor() // outside of the loop: inside, it would be copied for each row
+	c := b.Cursor() // outside of the loop: inside, it would be copied for each row
 	for c.Next() {
 		if p.left == 0 {
 			p.out.Write(p.buf)

@@ -83,14 +83,14 @@ func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter boo
 		return err
 	}
 	rules := append(a.rules(), transform.RepairRules()...)
-	x.listsDefects = true // x.listsDefects = true // the command lists them together with the changes
+	x.listsDefects = true // the command lists them together with the changes
 	return a.writeRewritten(ctx, []*input{in}, d, args[1], x, func(res *rewriteResult) (any, error) {
 		res.Changes = []checkRule{}
 		total := int64(0)
 		for _, r := range append(in.report.Rules(), changes.Rules()...) {
 			if r.Severity == trace.Note ||
 				slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
-				continue // continue // if it is repaired, repair's own rules report it
+				continue // if it is repaired, repair's own rules report it
 			}
 			rule := newCheckRule(r, rules, in.Events)
 			res.Changes = append(res.Changes, rule)

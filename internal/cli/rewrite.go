@@ -18,7 +18,7 @@ import (
 type rewriteFlags struct {
 	inputFlags
 	as        string
-	asFlag    string // asFlag    string // name of the flag that sets as
+	asFlag    string // name of the flag that sets as
 	json      bool
 	allowLoss bool
 	plain     bool
@@ -178,7 +178,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 			return err
 		}
 		if signals -= definedSignals(d); x.prune {
-			signals = 0 // signals = 0 // --prune requests this, so nothing is lost
+			signals = 0 // --prune requests this, so nothing is lost
 		}
 	} else {
 		signals = 0

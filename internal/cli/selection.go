@@ -21,7 +21,7 @@ import (
 // selectionFlags holds the flags that select events.
 type selectionFlags struct {
 	from, to  string
-	window    string // window    string // both ends of the window, given in one flag
+	window    string // both ends of the window, given in one flag
 	locations []string
 	groups    []string
 	kinds     []string

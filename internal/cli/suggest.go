@@ -275,7 +275,7 @@ func suggestionFormula(p *suggest.Property, by string) string {
 // timeUnit is a unit of times in specifications.
 type timeUnit struct {
 	name   string
-	digits int // digits int // a second is 10^digits of the unit
+	digits int // a second is 10^digits of the unit
 }
 
 // unitOf returns the unit in which people give a time in seconds: the greatest unit that does not

@@ -116,7 +116,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 		answer := usageAnswer{Result: x}
 		list := usageSignals(x, average)
 		for i := range x.Resources {
-			x.Resources[i].Steps = nil // x.Resources[i].Steps = nil // they are in the signals
+			x.Resources[i].Steps = nil // they are in the signals
 			if flags.signals {
 				answer.Signals = append(answer.Signals, resourceSignals{x.Resources[i].Resource, list[2*i].signal,
 					list[2*i+1].signal})

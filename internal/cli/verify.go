@@ -143,8 +143,8 @@ type verified struct {
 	path    string
 	answer  *traceVerdicts
 	err     error
-	text    bytes.Buffer // text    bytes.Buffer // text for standard output
-	errors  bytes.Buffer // errors  bytes.Buffer // text for standard error
+	text    bytes.Buffer // text for standard output
+	errors  bytes.Buffer // text for standard error
 	reports []readerReport
 	missing bool
 }

@@ -14,8 +14,8 @@ const Version = "0.1.0-dev"
 
 // The linker sets these variables in a release (see tools/release). They are empty in other builds.
 var (
-	releaseVersion string // releaseVersion string // for example 0.1.0
-	releaseCommit  string // releaseCommit  string // the full hash of the commit
+	releaseVersion string // for example 0.1.0
+	releaseCommit  string // the full hash of the commit
 	releaseDate    string // time of the commit in the format of RFC 3339
 )
 

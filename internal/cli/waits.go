@@ -118,7 +118,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		return usageError("--region: expected neither --causes nor --cube with it, which need all regions")
 	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
-	var none error // var none error // set for a trace whose waits cannot be computed
+	var none error // set for a trace whose waits cannot be computed
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
 		sel, err := flags.selection.selection(c.Context(), in)
 		if err != nil {

@@ -35,14 +35,14 @@ type following struct {
 	out  Block
 	sink format.Sink
 
-	rest      []byte        // rest      []byte        // the text after the last whole line
-	seen      int           // seen      int           // number of bytes of rest that have been searched for a line end
-	line      int64         // line      int64         // number of lines so far
-	low, high trace.Decimal // low, high trace.Decimal // least and greatest of all times and 0
+	rest      []byte        // the text after the last whole line
+	seen      int           // number of bytes of rest that have been searched for a line end
+	line      int64         // number of lines so far
+	low, high trace.Decimal // least and greatest of all times and 0
 	newest    int64         // greatest time of a line
-	any       bool          // any       bool          // set once a line had a time
+	any       bool          // set once a line had a time
 	held      heldLines
-	ready     []byte // ready     []byte // lines that can be parsed, with their numbers
+	ready     []byte // lines that can be parsed, with their numbers
 	numbers   []int64
 }
 

@@ -226,7 +226,7 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 // Order chooses the tick, which has at most the given number of digits, and finds the runs of the
 // file. It returns the number of places where time decreases, and the line of the first one.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
-	var least, most trace.Decimal // var least, most trace.Decimal // least and greatest of all times and 0
+	var least, most trace.Decimal // least and greatest of all times and 0
 	for _, r := range all {
 		if t.Digits = max(t.Digits, r.Scale); !r.Any {
 			continue

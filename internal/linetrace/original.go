@@ -32,7 +32,7 @@ type piece struct{ chunk, n int }
 
 type pieceText struct {
 	data      []byte
-	line, end int64 // line, end int64 // number of its first line, and number of the line after its last one
+	line, end int64 // number of its first line, and number of the line after its last one
 	// begin is the offset in data of line number at. That line was requested last.
 	at    int64
 	begin int

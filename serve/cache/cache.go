@@ -136,8 +136,8 @@ type Entry struct {
 	ReadDefects
 	TraceSize int64 // bytes of all files of the trace
 
-	files []string // files []string // files of the trace
-	stamp string   // stamp string   // hash of the files' metadata, "" if unknown
+	files []string // files of the trace
+	stamp string   // hash of the files' metadata, "" if unknown
 }
 
 // Changed reports whether the metadata of the trace's files has changed since e was found. It
