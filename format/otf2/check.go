@@ -19,8 +19,7 @@ type checker struct {
 
 	*model
 	opt *format.ReadOptions
-	// read *sync.Map // *eventChecker by location id, for locations whose events have all been read and
-	// have no defects
+	// *eventChecker by location id, for locations whose events have all been read and have no defects
 	read *sync.Map
 }
 

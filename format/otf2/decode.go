@@ -311,8 +311,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	for loc, rows := range sorted {
 		list[places[loc]] = rows.Next
 	}
-	// list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // locations
-	// without readable events
+	// locations without readable events
 	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil })
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x.Next)

@@ -79,14 +79,12 @@ type encoder struct {
 	windows     []uint32          // communicators whose members' memory needs a window
 	windowComms map[uint64]uint32 // communicators of all windows, by id
 	memory      uint32            // communicator of the current transfer, if it has no window
-	// teams       map[uint32]uint64         // by communicator that is a team of threads: paradigm of
-	// the threads
+	// by communicator that is a team of threads: paradigm of the threads
 	teams  map[uint32]uint64
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
 	types  map[uint32]trace.Type // types of attributes that are defined without one
 	marked map[uint32]bool       // definitions of markers that have been written
-	// scopes      [tables]map[string]uint32 // entries to which markers may belong, by id; nil until
-	// used
+	// entries to which markers may belong, by id; nil until used
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
 	// groupIDs holds the ids of groups that are written as groups of locations, and nodeIDs the ids of
@@ -94,7 +92,7 @@ type encoder struct {
 	groupIDs, nodeIDs map[uint32]uint64
 	calls             *collective.Calls // operands for the ends of collective operations
 	original          *original         // the archive that the trace was read from; nil for other formats
-	// wantsScorep              bool              // option: the archive is to be like those of Score-P
+	// option: the archive is to be like those of Score-P
 	wantsScorep bool
 	scorep      *scorep // layout of such an archive, or nil
 }

@@ -11,8 +11,7 @@ const (
 	reference                      // the index of the definition that a field refers to
 	peer                           // the location of a rank in the communicator of another field
 	target                         // the location of a rank in the communicator of a window
-	// tag                            // a number; if it is unknown, all ones are written, which is a
-	// valid tag, too
+	// a number; if it is unknown, all ones are written, which is a valid tag, too
 	tag
 	root     // a rank; all ones mean none
 	optional // a number; all ones mean undefined

@@ -488,8 +488,7 @@ func (x *locationReader) addUnknown(e *Event, now int64) error {
 	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e),
 		Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
 	if e.ID < firstEvent {
-		// defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version defines events with
-		// such ids
+		// no version defines events with such ids
 		defect.Rule, defect.Severity = "otf2.damaged", trace.Error
 	}
 	if err := x.opt().Defect(&defect); err != nil {

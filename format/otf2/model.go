@@ -18,7 +18,7 @@ type model struct {
 	a    *Archive
 	opt  *format.ReadOptions
 	defs *trace.Definitions
-	// ranks     *names              // names and groups, used to find the locations of ranks
+	// names and groups, used to find the locations of ranks
 	ranks     *names
 	locations []uint64            // ids in file order
 	index     [tables]indexTable  // indexes of the definitions that events and attributes refer to
@@ -27,8 +27,7 @@ type model struct {
 	attributes map[attributeKey]uint32 // attributes that the model itself adds to events
 	kinds      map[uint8]trace.Kind    // kinds of unknown events
 	standIns   map[standIn]bool        // undefined ids that have a stand-in
-	// restorer   *carrier.Restorer       // restores definitions and rows of another format; nil if the
-	// archive has none
+	// restores definitions and rows of another format; nil if the archive has none
 	restorer       *carrier.Restorer
 	base           uint64   // time of tick 0
 	markers        []marker // in order of time

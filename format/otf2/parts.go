@@ -120,8 +120,7 @@ func (o *original) join(pruned bool) {
 			}
 		}
 		for id, written := range p.ids[Locations] {
-			// p.own[written] = id // needed for the events of a location that is shared by several
-			// parts
+			// needed for the events of a location that is shared by several parts
 			p.own[written] = id
 		}
 		for i := range p.m.defs.Metrics.Len() {
@@ -133,8 +132,7 @@ func (o *original) join(pruned bool) {
 				o.members = append(o.members, [2]uint64{unknownID})
 			}
 			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
-			// if o.members[at][0] == unknownID { // if several parts share a metric, the class of the
-			// first part is used
+			// if several parts share a metric, the class of the first part is used
 			if o.members[at][0] == unknownID {
 				o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
 			}
@@ -183,8 +181,7 @@ func (j *joiner) add(p *source) []*Record {
 		p.ids[t] = map[uint64]uint64{}
 	}
 	for _, r := range list {
-		// if r.ID == defLocation && r.Values[0] < undefined64-1 { // an id that is in use is not given
-		// to another one
+		// an id that is in use is not given to another one
 		if r.ID == defLocation && r.Values[0] < undefined64-1 {
 			j.o.next[Locations] = max(j.o.next[Locations], r.Values[0]+1)
 		}
@@ -217,7 +214,7 @@ func (j *joiner) add(p *source) []*Record {
 	each(communicating, j.communicatingGroup(p))
 	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
-	// each(is(defCartTopology), j.assignContent(p)) // topologies of one communicator
+	// topologies of one communicator
 	each(is(defCartTopology), j.assignContent(p))
 	each(func(r *Record) bool {
 		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
@@ -538,7 +535,7 @@ func (p *source) prune(list []*Record) []*Record {
 	}
 	for before := -1; before < len(kept); {
 		before = len(kept)
-		// for _, r := range slices.Backward(list) { // most records refer to earlier definitions
+		// most records refer to earlier definitions
 		for _, r := range slices.Backward(list) {
 			stays(r)
 		}

@@ -557,7 +557,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	p := newPrinter(w)
 	p.anchor(&a.Anchor)
 	if a.Anchor.Thumbnails > 0 {
-		// p.w.WriteString("\nThumbnail headers:\n") // otf2-print cannot read thumbnails
+		// otf2-print cannot read thumbnails
 		p.w.WriteString("\nThumbnail headers:\n")
 	}
 	p.w.WriteString("\n=== Global Definitions =========================================================\n\n")

@@ -236,8 +236,7 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 		r.validUntil = max(r.validUntil, at+int64(pos))
 		return true
 	}
-	// ends := func(n int) bool { return inside && n >= resyncFew && good() } // enough records are
-	// valid at the window's end
+	// enough records are valid at the window's end
 	ends := func(n int) bool { return inside && n >= resyncFew && good() }
 	for n := 0; n < resyncRecords; n++ {
 		if pos == len(b) {

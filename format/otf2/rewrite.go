@@ -17,12 +17,11 @@ import (
 // archives, or pruned, ids change (parts.go).
 type original struct {
 	parts []*source
-	// partOf  []*source             // part of each location; empty if there is only one part
+	// part of each location; empty if there is only one part
 	partOf []*source
 	shared map[uint32]bool // locations that several parts have
 	names  *names          // names of the written definitions
-	// records []*Record             // written definitions; nil if they are the same as in the only
-	// part
+	// written definitions; nil if they are the same as in the only part
 	records []*Record
 	ids     [tables][]uint64      // ids of entries that have been referred to, by index
 	added   [tables][]uint32      // entries that no archive defines

@@ -325,8 +325,7 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 			fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
 	}
 	if c.begun {
-		// c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...) // zero bytes fill the rest of the
-		// chunk
+		// zero bytes fill the rest of the chunk
 		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...)
 		if err := c.writeEventNumbers(); err != nil {
 			return false, err

@@ -22,8 +22,7 @@ const (
 // readsFormat is a format with the options for writing a trace.
 type readsFormat struct {
 	name string
-	// options []string // options of weft generate, so that each location has its own stream, file or
-	// folder
+	// options of weft generate, so that each location has its own stream, file or folder
 	options []string
 	tools   [][]string
 }
@@ -86,7 +85,7 @@ type readsTrace struct {
 	format string
 	bytes  int64
 	start  []usage // runs of `weft version`, which read no trace
-	// tools   map[string][]usage // runs of the formats' own tools that read no trace, by name
+	// runs of the formats' own tools that read no trace, by name
 	tools   map[string][]usage
 	answers []*answer
 }

@@ -18,11 +18,9 @@ type verifyReport struct {
 // verifyRow is a command that reads a trace.
 type verifyRow struct {
 	what, trace string
-	// units       func(r *verifyReport) int64 // number of counted objects in the trace: events,
-	// samples or claims
+	// number of counted objects in the trace: events, samples or claims
 	units func(r *verifyReport) int64
-	// operators   int64                       // number of operators in the formula; 0 for commands
-	// without one
+	// number of operators in the formula; 0 for commands without one
 	operators int64
 	args      []string
 	runs      []usage

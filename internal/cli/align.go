@@ -177,8 +177,7 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 		return opt, nil
 	}
 	full := d.FullNames()
-	// for _, name := range []func(i int, l *trace.Location) string{ // an id takes precedence over a
-	// name
+	// an id takes precedence over a name
 	for _, name := range []func(i int, l *trace.Location) string{
 		func(_ int, l *trace.Location) string { return l.ID }, func(_ int, l *trace.Location) string { return l.Name },
 		func(i int, _ *trace.Location) string { return full[i] },

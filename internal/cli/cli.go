@@ -44,7 +44,7 @@ type app struct {
 	progress   bool
 	incomplete bool           // a file of a trace is missing
 	reports    []readerReport // defects found by reading
-	// printedLines map[string]bool // lines about defects that have been printed to standard error
+	// lines about defects that have been printed to standard error
 	printedLines map[string]bool
 	force        bool          // files that weft did not write may be replaced, too
 	inputs       []inputFile   // files that the command reads

@@ -58,8 +58,7 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 		r := d.Regions.At(uint32(i))
 		return []any{r.ID, r.Name, r.Group, r.Role, r.File, r.Line, r.Attrs}
 	})
-	// members := map[uint32]bool{} // sets of members of communicators; they are shown with the
-	// communicators
+	// sets of members of communicators; they are shown with the communicators
 	members := map[uint32]bool{}
 	add("communicators", "Communicators", "id name members attributes", d.Communicator.Len(), func(i int) []any {
 		c := d.Communicator.At(uint32(i))

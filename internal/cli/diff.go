@@ -100,7 +100,7 @@ func (f *diffFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
 		"the time to test and to rank by: exclusive or inclusive")
-	complete(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
+	registerCompletions(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
 	c.Flags().Float64Var(&f.least, "least", 100*diff.DefaultLeast,
 		"the least difference to report, in percent of the time of A")
 	c.Flags().Float64Var(&f.change, "change", 100*diff.DefaultChange,
@@ -228,7 +228,7 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 				x.B = append(x.B, *h)
 			}
 		}
-		if part := flags.selection.any(); cmp.Empty(diff.Side(side)) && part {
+		if part := flags.selection.anySet(); cmp.Empty(diff.Side(side)) && part {
 			printf(a.err, "%s: found no calls of regions and no claims; nothing can be compared\n", strings.Join(paths, ", "))
 			return nil
 		} else if cmp.Empty(diff.Side(side)) {

@@ -94,8 +94,7 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 
 // matchGroup reports whether a pattern matches a group or one of its ancestors.
 func (p *patterns) matchGroup(groups []trace.LocationGroup, g uint32) bool {
-	// for range groups { // at most as many steps as groups: the parents in a damaged trace may form a
-	// cycle
+	// at most as many steps as groups: the parents in a damaged trace may form a cycle
 	for range groups {
 		if int64(g) >= int64(len(groups)) {
 			break

@@ -213,8 +213,7 @@ func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
 		s := list[i]
-		// f, ok := s.signal.Statistics(s.name == "latency") // without work in progress there is no
-		// latency
+		// without work in progress there is no latency
 		f, ok := s.signal.Statistics(s.name == "latency")
 		mean := ""
 		if ok {

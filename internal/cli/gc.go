@@ -27,7 +27,7 @@ func (g *gcTuning) forIndex() {
 	next = func(least int) {
 		metrics.Read(live)
 		debug.SetGCPercent(max(least, int(100*room/max(1<<20, live[0].Value.Uint64()))))
-		// runtime.AddCleanup(new([16]byte), next, least) // calls next after the next collection
+		// calls next after the next collection
 		runtime.AddCleanup(new([16]byte), next, least)
 	}
 	next(50)

@@ -226,8 +226,7 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 
 // listedMessage is a line of weft messages --list --json (docs/json.md).
 type listedMessage struct {
-	// Source      string `json:"source,omitempty"` // the file's own id of the location, like
-	// Destination
+	// the file's own id of the location, like Destination
 	Source      string `json:"source,omitempty"`
 	Destination string `json:"destination,omitempty"`
 	// The names of the locations, if they have names.

@@ -23,8 +23,7 @@ import (
 type pathResult struct {
 	heading
 	*criticalpath.Result
-	// Factors []float64 `json:"curveFactors,omitempty"` // factors for which the curves of gains have
-	// values
+	// factors for which the curves of gains have values
 	Factors []float64 `json:"curveFactors,omitempty"`
 }
 

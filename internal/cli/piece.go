@@ -17,8 +17,7 @@ import (
 type pieceFlags struct {
 	from, to, window, percent string
 	around, event, occurrence string
-	// flag                      string // name of the flag that has set event or occurrence, if that
-	// was another one
+	// name of the flag that has set event or occurrence, if that was another one
 	flag    string
 	each    bool
 	margin  string

@@ -38,13 +38,11 @@ type plotFlags struct {
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	// wholeTimes      bool               // the legend shows times of the whole trace, since regions
-	// are left out
+	// the legend shows times of the whole trace, since regions are left out
 	wholeTimes bool
-	// origin          *int64             // time 0 of the axis; nil means the time 0 of the index
+	// time 0 of the axis; nil means the time 0 of the index
 	origin *int64
-	// defs            *trace.Definitions // definitions for --location and --group; nil means those of
-	// the picture
+	// definitions for --location and --group; nil means those of the picture
 	defs  *trace.Definitions
 	quiet bool
 }

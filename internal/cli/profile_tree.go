@@ -25,7 +25,7 @@ type treeResult struct {
 	heading
 	bounds
 	By string `json:"by"`
-	// Roots []string        `json:"roots"` // by number of the tree: name of its location or group
+	// by number of the tree: name of its location or group
 	Roots []string        `json:"roots"`
 	Paths []calltree.Node `json:"paths"`
 }

@@ -126,8 +126,7 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 		if len(s.regions) == 0 {
 			return draw(all, all)
 		}
-		// return with(func(in *input) error { // this needs separate rows for regions that the stored
-		// index merges by name
+		// this needs separate rows for regions that the stored index merges by name
 		return with(func(in *input) error {
 			e, err := s.withoutOtherRegions(ctx, in)
 			if err != nil {

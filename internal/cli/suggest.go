@@ -127,7 +127,7 @@ type suggestions struct {
 	Traces []string `json:"traces"`
 	By     string   `json:"by,omitempty"`
 	From   *int64   `json:"from,omitempty"` // least value of By
-	// To         *int64              `json:"to,omitempty"`   // greatest value of By
+	// greatest value of By
 	To         *int64              `json:"to,omitempty"`
 	Properties []suggestedProperty `json:"properties"`
 }

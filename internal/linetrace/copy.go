@@ -168,7 +168,7 @@ type Encoder struct {
 	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
 	Plain bool
 	Rows  carrier.Rows
-	// Mapping func(format.Subject) format.Mapped // mapping of the format, for the loss
+	// mapping of the format, for the loss
 	Mapping func(format.Subject) format.Mapped
 	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
