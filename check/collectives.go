@@ -80,10 +80,10 @@ type operation struct {
 }
 
 // extend adds the times at which further locations began and left the operation.
-func (x *operation) extend(begun, left int64, leaver uint32) {
-	x.begun = max(x.begun, begun)
-	if left < x.left || left == x.left && leaver < x.leaver {
-		x.left, x.leaver = left, leaver
+func (o *operation) extend(begun, left int64, leaver uint32) {
+	o.begun = max(o.begun, begun)
+	if left < o.left || left == o.left && leaver < o.leaver {
+		o.left, o.leaver = left, leaver
 	}
 }
 

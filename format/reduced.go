@@ -172,16 +172,16 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 // has 8 to 256 rows, such that the batches of all streams together have about as many rows as the
 // parameter says, if possible. Streams must be called only once, since a stream frees the events
 // that it has delivered.
-func (x *Reduced) Streams(rows int) []Stream {
-	streams := make([]Stream, len(x.lanes))
-	for i, l := range x.lanes {
-		streams[i] = (&reducedReader{lane: l, store: x.store, rows: max(8, min(256, rows/len(x.lanes)))}).next
+func (r *Reduced) Streams(rows int) []Stream {
+	streams := make([]Stream, len(r.lanes))
+	for i, l := range r.lanes {
+		streams[i] = (&reducedReader{lane: l, store: r.store, rows: max(8, min(256, rows/len(r.lanes)))}).next
 	}
 	return streams
 }
 
 // Close removes the temporary file.
-func (x *Reduced) Close() { x.store.Close() }
+func (r *Reduced) Close() { r.store.Close() }
 
 // reducedBytes is the number of bytes of packed events that ScanReduced keeps in memory.
 const reducedBytes = 32 << 20

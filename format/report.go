@@ -32,7 +32,7 @@ type ruleDefects struct {
 }
 
 // total returns the number of different defects, as far as it is known.
-func (x *ruleDefects) total() int64 { return max(x.before+x.most, int64(len(x.first))) }
+func (r *ruleDefects) total() int64 { return max(r.before+r.most, int64(len(r.first))) }
 
 // NewReport returns an empty report.
 func NewReport() *Report {
@@ -89,9 +89,9 @@ func (r *Report) rule(name string) *ruleDefects {
 }
 
 // count adds n defects to the current pass.
-func (x *ruleDefects) count(n int64) {
-	x.pass += n
-	x.most = max(x.most, x.pass)
+func (r *ruleDefects) count(n int64) {
+	r.pass += n
+	r.most = max(r.most, r.pass)
 }
 
 // place keeps a defect if it belongs to the first ones of its rule.

@@ -242,31 +242,31 @@ func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls b
 }
 
 // of returns the claims of an object, as indexes into the claims of the set.
-func (x *claimPlaces) of(object string) []int32 { return x.byObject[x.objects[object]] }
+func (cp *claimPlaces) of(object string) []int32 { return cp.byObject[cp.objects[object]] }
 
 // claim converts a claim and gives it a name.
-func (x *claimPlaces) claim(i int32, name string) claimFact {
-	c := &x.set.Claims[i]
-	return claimFact{name, x.track(c.At), x.v.jsonTime(c.Start), x.v.jsonTime(c.End)}
+func (cp *claimPlaces) claim(i int32, name string) claimFact {
+	c := &cp.set.Claims[i]
+	return claimFact{name, cp.track(c.At), cp.v.jsonTime(c.Start), cp.v.jsonTime(c.End)}
 }
 
 // first returns the first claims of a list.
-func (x *claimPlaces) first(list []int32) []claimFact {
+func (cp *claimPlaces) first(list []int32) []claimFact {
 	out := []claimFact{}
 	for _, i := range list[:min(len(list), maxClaims)] {
-		out = append(out, x.claim(i, x.set.Labels[x.set.Claims[i].Label]))
+		out = append(out, cp.claim(i, cp.set.Labels[cp.set.Claims[i].Label]))
 	}
 	return out
 }
 
 // side converts the differences on one side. list holds the claims of that side.
-func (x *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
+func (cp *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
 	type key struct {
 		label      uint32
 		occurrence int
 	}
 	wanted := map[key]int32{}
-	node := func(n distance.Node) key { return key{x.labels[n.Label], n.Occurrence} }
+	node := func(n distance.Node) key { return key{cp.labels[n.Label], n.Occurrence} }
 	for _, n := range d.Nodes {
 		wanted[node(n)] = -1
 	}
@@ -276,14 +276,14 @@ func (x *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
 	if len(wanted) > 0 {
 		count := map[uint32]int{}
 		for _, i := range list {
-			k := key{x.set.Claims[i].Label, count[x.set.Claims[i].Label]}
+			k := key{cp.set.Claims[i].Label, count[cp.set.Claims[i].Label]}
 			count[k.label]++
 			if _, ok := wanted[k]; ok {
 				wanted[k] = i
 			}
 		}
 	}
-	fact := func(n distance.Node) claimFact { return x.claim(wanted[node(n)], n.String()) }
+	fact := func(n distance.Node) claimFact { return cp.claim(wanted[node(n)], n.String()) }
 	f := sideFact{d.NodeCount, d.EdgeCount, []claimFact{}, []edgeFact{}}
 	for _, n := range d.Nodes {
 		f.Nodes = append(f.Nodes, fact(n))

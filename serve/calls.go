@@ -198,14 +198,14 @@ func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 }
 
 // callsUpTo returns the number of calls of regions that start at or before the time at.
-func (x *traceIndex) callsUpTo(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
-	if at < x.first || len(tracks) == 0 {
+func (ti *traceIndex) callsUpTo(ctx context.Context, tracks []int, at int64, regions []uint32) (int64, error) {
+	if at < ti.first || len(tracks) == 0 {
 		return 0, nil
 	}
 	counts := make([]int64, len(tracks))
 	err := forEachParallel(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) error {
 		add := func(sign, from, to int64) error {
-			sums, err := x.Profile(tracks[i], from, to)
+			sums, err := ti.Profile(tracks[i], from, to)
 			for j := range sums {
 				if _, ok := slices.BinarySearch(regions, sums[j].Region); ok {
 					counts[i] += sign * sums[j].Count
@@ -214,7 +214,7 @@ func (x *traceIndex) callsUpTo(ctx context.Context, tracks []int, at int64, regi
 			return err
 		}
 		end := trace.Add(at, 1)
-		if err := add(1, x.first, end); err != nil || end < math.MaxInt64 || at == end {
+		if err := add(1, ti.first, end); err != nil || end < math.MaxInt64 || at == end {
 			return err
 		}
 		return add(-1, end, end) // end is math.MaxInt64, which stands for the open end of a window

@@ -191,7 +191,7 @@ func threadLinkEnd(k trace.Kind) endFinder {
 
 // dependencyEnd returns a finder for the claim or event at an end of a dependency. For a claim, it
 // describes the begin event, even if the dependency ends inside of the claim or at its end.
-func (x *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
+func (ti *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
 	if track < 0 || end.kind == trace.AtLocation {
 		return nil, nil
 	}
@@ -203,10 +203,10 @@ func (x *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (en
 		// The claim ends at this time. The spans that end there show the times at which the claim may
 		// have begun.
 		times = times[:0]
-		for _, t := range x.spanTracks(x.tracks[track].Location) {
-			for depth := range x.tracks[t].Depth {
+		for _, t := range ti.spanTracks(ti.tracks[track].Location) {
+			for depth := range ti.tracks[t].Depth {
 				for _, inside := range []int64{at, trace.Add(at, -1)} {
-					s, ok, err := x.SpanAt(t, depth, inside)
+					s, ok, err := ti.SpanAt(t, depth, inside)
 					if err != nil {
 						return nil, err
 					}

@@ -43,11 +43,11 @@ func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Sou
 }
 
 // Close closes the file of the trace.
-func (x *reader) Close() error { return x.file.Close() }
+func (rd *reader) Close() error { return rd.file.Close() }
 
 // found returns the defects that reading the trace has found so far.
-func (x *reader) found() (f cache.ReadDefects) {
-	for _, r := range x.opt.Report.Rules() {
+func (rd *reader) found() (f cache.ReadDefects) {
+	for _, r := range rd.opt.Report.Rules() {
 		if f.Defects += r.Count; format.IsMissing(r.Rule) {
 			for _, d := range r.First {
 				f.Missing = append(f.Missing, d.Error())
@@ -57,8 +57,8 @@ func (x *reader) found() (f cache.ReadDefects) {
 	return f
 }
 
-func (x *reader) info() *info.Trace {
-	return &info.Trace{Events: x.Events, File: x.file, Format: x.format, Source: x.src, Report: x.opt.Report}
+func (rd *reader) info() *info.Trace {
+	return &info.Trace{Events: rd.Events, File: rd.file, Format: rd.format, Source: rd.src, Report: rd.opt.Report}
 }
 
 // maxReaders is the largest number of open readers of a trace. readerIdleTime is the time without use

@@ -144,13 +144,13 @@ func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 
 // inner returns the number of visits of the same region inside of a span that end at the same time as
 // the span and the location. Leave events at that time first end these visits.
-func (x *traceIndex) inner(track int, s index.Span) (n int, err error) {
-	t := &x.tracks[track]
+func (ti *traceIndex) inner(track int, s index.Span) (n int, err error) {
+	t := &ti.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
 		return 0, nil
 	}
 	for d := int(s.Depth) + 1; d < t.Depth; d++ {
-		y, ok, err := x.SpanAt(track, d, s.End-1)
+		y, ok, err := ti.SpanAt(track, d, s.End-1)
 		if err != nil || !ok {
 			return n, err
 		}

@@ -150,15 +150,15 @@ func newOverviewRows(d *trace.Definitions, o *overview) overviewRows {
 	return overviewRows{rows, d.RegionNames(rows), map[uint32]int{}, o}
 }
 
-func (x overviewRows) add(region uint32, r overviewRegion) {
-	row := x.rows.Of(region)
-	i, ok := x.at[row]
+func (o overviewRows) add(region uint32, r overviewRegion) {
+	row := o.rows.Of(region)
+	i, ok := o.at[row]
 	if !ok {
-		x.at[row] = len(x.o.Regions)
-		x.o.Regions = append(x.o.Regions, r)
+		o.at[row] = len(o.o.Regions)
+		o.o.Regions = append(o.o.Regions, r)
 		return
 	}
-	y := &x.o.Regions[i]
+	y := &o.o.Regions[i]
 	y.Count = trace.Add(y.Count, r.Count)
 	y.Inclusive = ticks(trace.Add(int64(y.Inclusive), int64(r.Inclusive)))
 	y.Exclusive = ticks(trace.Add(int64(y.Exclusive), int64(r.Exclusive)))

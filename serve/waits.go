@@ -195,20 +195,20 @@ func (v *traceView) locationTracks() func(location uint32) int {
 // callDepth returns the depth of a call that is open on a track at a time, and that is the last call of
 // a path. That is the innermost call with the name at the end of the path. If there is none, it is the
 // innermost call. The result is -1 if no call is open.
-func (x *traceIndex) callDepth(track int, path []string, at int64) (int, error) {
+func (ti *traceIndex) callDepth(track int, path []string, at int64) (int, error) {
 	if track < 0 {
 		return -1, nil
 	}
 	found := -1
-	for depth := min(x.tracks[track].Depth, maxDepths) - 1; depth >= 0; depth-- {
-		s, ok, err := x.SpanAt(track, depth, at)
+	for depth := min(ti.tracks[track].Depth, maxDepths) - 1; depth >= 0; depth-- {
+		s, ok, err := ti.SpanAt(track, depth, at)
 		if err != nil {
 			return -1, err
 		}
 		if !ok {
 			continue
 		}
-		if len(path) > 0 && x.region(s.Region).Name == path[len(path)-1] {
+		if len(path) > 0 && ti.region(s.Region).Name == path[len(path)-1] {
 			return depth, nil
 		}
 		if found < 0 {

@@ -56,13 +56,13 @@ func load(t testing.TB, f format.Format, path string) files {
 }
 
 // with returns the source of the trace in which the file called name has the given text.
-func (x files) with(name string, text []byte) format.Source {
+func (f files) with(name string, text []byte) format.Source {
 	m := fstest.MapFS{}
-	for n, b := range x.data {
+	for n, b := range f.data {
 		m[n] = &fstest.MapFile{Data: b}
 	}
 	m[name] = &fstest.MapFile{Data: text}
-	return format.Source{FS: seekable{m}, Name: x.main, Path: x.main}
+	return format.Source{FS: seekable{m}, Name: f.main, Path: f.main}
 }
 
 // seekable is a MapFS whose files allow random access.

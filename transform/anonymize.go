@@ -65,18 +65,18 @@ func isRenamable(native any) bool {
 
 // rename returns the replacement of a text in the file's own form of the definitions. The text need
 // not be in trace.Definitions. word is set if it can be a keyword, which is kept.
-func (x *anonymizer) rename(text string, word bool) string {
+func (a *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
 	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
 		slices.Contains(ioParadigms, lower)
 	// A keyword stays, even if an equal text in another place was replaced.
-	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
+	if n, ok := a.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
 	if word {
 		return text
 	}
-	return x.text(trace.StringValue(text)).Str
+	return a.text(trace.StringValue(text)).Str
 }
 
 // anonymized is a trace with replaced names.
@@ -110,20 +110,20 @@ type anonymizer struct {
 
 // name returns the replacement of the name s of a definition. thing is the type of the definition, such
 // as "region".
-func (x *anonymizer) name(thing, s string) string {
-	if s == "" || x.Keep != nil && x.Keep(s) {
+func (a *anonymizer) name(thing, s string) string {
+	if s == "" || a.Keep != nil && a.Keep(s) {
 		return s
 	}
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
 	}
-	n, ok := x.names[s]
+	n, ok := a.names[s]
 	if !ok {
-		x.counts[thing]++
-		n = thing + " " + strconv.Itoa(x.counts[thing])
-		x.names[s] = n
-		if x.Replaced != nil {
-			x.Replaced(s, n)
+		a.counts[thing]++
+		n = thing + " " + strconv.Itoa(a.counts[thing])
+		a.names[s] = n
+		if a.Replaced != nil {
+			a.Replaced(s, n)
 		}
 	}
 	return n
@@ -133,13 +133,13 @@ func (x *anonymizer) name(thing, s string) string {
 const maxTexts = 1 << 16
 
 // text returns a value with its text replaced, and other values unchanged.
-func (x *anonymizer) text(v trace.Value) trace.Value {
+func (a *anonymizer) text(v trace.Value) trace.Value {
 	switch v.Type {
 	case trace.String:
-		if _, known := x.names[v.Str]; !known && x.counts["text"] >= maxTexts {
+		if _, known := a.names[v.Str]; !known && a.counts["text"] >= maxTexts {
 			v.Str = "text"
 		} else {
-			v.Str = x.name("text", strings.Clone(v.Str))
+			v.Str = a.name("text", strings.Clone(v.Str))
 		}
 	case trace.Bytes:
 		v.Str = ""
@@ -148,10 +148,10 @@ func (x *anonymizer) text(v trace.Value) trace.Value {
 }
 
 // values replaces the texts in a batch.
-func (x *anonymizer) values(b *trace.Batch) {
+func (a *anonymizer) values(b *trace.Batch) {
 	for i, v := range b.AttrVal {
 		if v.Str != "" && v.Str != laterText {
-			b.AttrVal[i] = x.text(v)
+			b.AttrVal[i] = a.text(v)
 		}
 	}
 }
@@ -162,10 +162,10 @@ var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder"
 	"scope", "role", "color", "unit", "class", "domain"}
 
 // attrs replaces the texts in attributes of a definition.
-func (x *anonymizer) attrs(l []trace.Attr) {
+func (a *anonymizer) attrs(l []trace.Attr) {
 	for i := range l { // definer has made this copy of l, so it can be changed
-		if !x.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
-			l[i].Value = x.text(l[i].Value)
+		if !a.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
+			l[i].Value = a.text(l[i].Value)
 		}
 	}
 }
@@ -183,62 +183,62 @@ var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket"
 	"group", "time series"}
 
 // links replaces the texts in links.
-func (x *anonymizer) links(l []trace.Link) {
+func (a *anonymizer) links(l []trace.Link) {
 	for i := range l {
 		for k := range l[i].Attrs {
-			l[i].Attrs[k].Value = x.text(l[i].Attrs[k].Value)
+			l[i].Attrs[k].Value = a.text(l[i].Attrs[k].Value)
 		}
 	}
 }
 
 // edit replaces the texts in an entry v of a table.
-func (x *anonymizer) edit(t table, v any) {
+func (a *anonymizer) edit(t table, v any) {
 	switch e := v.(type) {
 	case *string:
-		*e = x.rename(*e, false)
+		*e = a.rename(*e, false)
 	case *trace.Location:
-		e.Name = x.name(cmp.Or(string(e.Kind), "location"), e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name(cmp.Or(string(e.Kind), "location"), e.Name)
+		a.attrs(e.Attrs)
 	case *trace.LocationGroup:
 		if !slices.Contains(groupKinds, strings.ToLower(e.Kind)) {
 			e.Kind = "" // arbitrary text in OTF2
 		}
-		e.Name = x.name(cmp.Or(e.Kind, "group"), e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name(cmp.Or(e.Kind, "group"), e.Name)
+		a.attrs(e.Attrs)
 	case *trace.Region:
-		e.Name = x.name("region", e.Name)
+		e.Name = a.name("region", e.Name)
 		if !slices.Contains(paradigms, strings.ToLower(e.Group)) {
-			e.Group = x.name("region group", e.Group)
+			e.Group = a.name("region group", e.Group)
 		}
-		e.File = x.name("file", e.File)
+		e.File = a.name("file", e.File)
 		e.Line, e.End = 0, 0
-		x.id(&e.ID)
-		x.attrs(e.Attrs)
+		a.id(&e.ID)
+		a.attrs(e.Attrs)
 	case *trace.Communicator:
-		e.Name = x.name("communicator", e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name("communicator", e.Name)
+		a.attrs(e.Attrs)
 	case *trace.Set:
-		e.Name = x.name("set", e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name("set", e.Name)
+		a.attrs(e.Attrs)
 	case *trace.MetricDef:
-		e.Name = x.name("metric", e.Name)
-		e.Group = x.name("metric group", e.Group)
-		x.attrs(e.Attrs)
+		e.Name = a.name("metric", e.Name)
+		e.Group = a.name("metric group", e.Group)
+		a.attrs(e.Attrs)
 	case *trace.Resource:
-		e.Name = x.name("resource", e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name("resource", e.Name)
+		a.attrs(e.Attrs)
 	case *trace.AttributeDef:
 		e.Doc = ""
 	case *trace.Named:
 		thing := [...]string{parameters: "parameter", windows: "window", contexts: "context", files: "file",
 			handles: "handle", markers: "marker"}[t]
-		e.Name = x.name(thing, e.Name)
-		x.attrs(e.Attrs)
+		e.Name = a.name(thing, e.Name)
+		a.attrs(e.Attrs)
 	}
 }
 
 // id removes an id that is not a number, because such an id may be a name.
-func (x *anonymizer) id(id *string) {
+func (a *anonymizer) id(id *string) {
 	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
 		*id = ""
 	}

@@ -138,27 +138,27 @@ type correctScan struct {
 }
 
 // at returns the curve of a location.
-func (x *correctScan) at(loc uint32) Curve {
-	for int(loc) >= len(x.curves) {
-		x.curves = append(x.curves, x.curve(uint32(len(x.curves))))
+func (cs *correctScan) at(loc uint32) Curve {
+	for int(loc) >= len(cs.curves) {
+		cs.curves = append(cs.curves, cs.curve(uint32(len(cs.curves))))
 	}
-	return x.curves[loc]
+	return cs.curves[loc]
 }
 
 // change returns the batch with corrected times. It is valid until the next call.
-func (x *correctScan) change(b *trace.Batch) *trace.Batch {
-	o := &x.out
+func (cs *correctScan) change(b *trace.Batch) *trace.Batch {
+	o := &cs.out
 	*o = *b
-	x.times = append(x.times[:0], b.Time...)
-	o.Time = x.times
+	cs.times = append(cs.times[:0], b.Time...)
+	o.Time = cs.times
 	curve := Curve(nil)
 	if b.Loc != trace.MixedLoc {
-		curve = x.at(b.Loc)
+		curve = cs.at(b.Loc)
 	}
 	copied := false
 	for c := b.Cursor(); c.Next(); {
 		if b.Loc == trace.MixedLoc {
-			curve = x.at(b.Locs[c.Row])
+			curve = cs.at(b.Locs[c.Row])
 		}
 		if len(curve) == 0 {
 			continue
@@ -169,7 +169,7 @@ func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 		if list == nil {
 			continue
 		}
-		spec := x.Defs().Spec(c.Kind())
+		spec := cs.Defs().Spec(c.Kind())
 		for i := range min(len(list), len(spec.Operands)) {
 			typ := spec.Operands[i].Type
 			length := typ == trace.OpDuration && !c.Kind().IsState()
@@ -177,8 +177,8 @@ func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 				continue
 			}
 			if !copied {
-				x.ops = append(x.ops[:0], b.Op...)
-				o.Op, copied = x.ops, true
+				cs.ops = append(cs.ops[:0], b.Op...)
+				o.Op, copied = cs.ops, true
 			}
 			end, _ := slices.BinarySearch(b.OpRow, uint32(c.Row))
 			at := int(b.OpEnd[end]) - len(list) + i
@@ -192,7 +192,7 @@ func (x *correctScan) change(b *trace.Batch) *trace.Batch {
 	return o
 }
 
-func (x *correctScan) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
+func (cs *correctScan) batch(b *trace.Batch, out format.Sink) error { return out.Batch(cs.change(b)) }
 
 // resortScan is a scan whose rows are sorted by their corrected times.
 type resortScan struct {
@@ -200,10 +200,10 @@ type resortScan struct {
 	rows *rowsort.Sorter
 }
 
-func (x *resortScan) batch(b *trace.Batch, _ format.Sink) error { return x.rows.Add(x.change(b)) }
+func (r *resortScan) batch(b *trace.Batch, _ format.Sink) error { return r.rows.Add(r.change(b)) }
 
-func (x *resortScan) flush(ctx context.Context, out format.Sink) error {
-	rows, err := x.rows.Sort(ctx, trace.MixedLoc)
+func (r *resortScan) flush(ctx context.Context, out format.Sink) error {
+	rows, err := r.rows.Sort(ctx, trace.MixedLoc)
 	for err == nil {
 		var b *trace.Batch
 		if b, err = rows.Next(ctx); b == nil || err != nil {
@@ -215,12 +215,12 @@ func (x *resortScan) flush(ctx context.Context, out format.Sink) error {
 }
 
 // links returns the links with corrected times of their ends.
-func (x *correctScan) links(l []trace.Link) []trace.Link {
+func (cs *correctScan) links(l []trace.Link) []trace.Link {
 	l = slices.Clone(l)
 	for i := range l {
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {
 			if e.Location != trace.NoRef {
-				e.Time = x.at(e.Location).At(e.Time)
+				e.Time = cs.at(e.Location).At(e.Time)
 			}
 		}
 	}

@@ -145,14 +145,14 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 }
 
 // join sets the native form of the merged definitions, if the traces have forms that can be joined.
-func (x *MergedTrace) join(ctx context.Context) error {
-	if x.defs.Format == "" {
+func (mt *MergedTrace) join(ctx context.Context) error {
+	if mt.defs.Format == "" {
 		return nil
 	}
 	parts := &trace.SourceTraces{First: math.MaxInt64}
-	for _, p := range x.list {
+	for _, p := range mt.list {
 		native, ok := p.src.Native.(trace.Joinable)
-		if !ok || p.src.Mended || !native.Joinable() && x.shared() {
+		if !ok || p.src.Mended || !native.Joinable() && mt.shared() {
 			return nil
 		}
 		first, _, ok, err := format.Extent(ctx, p.inner)
@@ -169,7 +169,7 @@ func (x *MergedTrace) join(ctx context.Context) error {
 				return t, ok
 			}, Operation: p.operation})
 	}
-	x.defs.Native = parts
+	mt.defs.Native = parts
 	return nil
 }
 
@@ -192,40 +192,40 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 
 // copyGlobals copies the properties, the opaque definitions and the collective operations of all
 // traces.
-func (x *MergedTrace) copyGlobals() {
-	for i, p := range x.list {
+func (mt *MergedTrace) copyGlobals() {
+	for i, p := range mt.list {
 		src := p.src
 		p.definer.copyAll()
-		x.copyProperties(src, i+1)
+		mt.copyProperties(src, i+1)
 		switch {
-		case x.defs.Encoding == trace.UnknownEncoding:
-			x.defs.Encoding = src.Encoding
-		case src.Encoding != trace.UnknownEncoding && src.Encoding != x.defs.Encoding:
-			x.defs.Encoding = trace.UTF8 // UTF-8 has all characters
+		case mt.defs.Encoding == trace.UnknownEncoding:
+			mt.defs.Encoding = src.Encoding
+		case src.Encoding != trace.UnknownEncoding && src.Encoding != mt.defs.Encoding:
+			mt.defs.Encoding = trace.UTF8 // UTF-8 has all characters
 		}
 		for _, o := range src.Opaque.All() {
 			keep := true
-			if x.numbers != nil { // these refer to definitions by number, and to positions among the records
-				o.Data, keep = x.numbers[i].definition(o.Data)
+			if mt.numbers != nil { // these refer to definitions by number, and to positions among the records
+				o.Data, keep = mt.numbers[i].definition(o.Data)
 			}
 			if keep {
-				x.defs.Opaque.Add(o)
+				mt.defs.Opaque.Add(o)
 			}
 		}
-		x.copyOperations(p)
+		mt.copyOperations(p)
 	}
 }
 
 // copyOperations adds the collective operations of a trace that defines its own ones. If another
 // trace uses the number of an operation for a different one, the operation gets the next number.
-func (x *MergedTrace) copyOperations(p *mergeInput) {
+func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
 	for _, o := range p.src.Operations.All() {
-		if len(x.list) == 1 {
-			x.defs.Operations.Add(o)
+		if len(mt.list) == 1 {
+			mt.defs.Operations.Add(o)
 			continue
 		}
-		had := x.defs.Operations.All()
+		had := mt.defs.Operations.All()
 		number, err := strconv.ParseUint(o.ID, 10, 64)
 		if slices.ContainsFunc(had, func(h trace.Named) bool { return h.ID == o.ID && equal(h, o) }) {
 			continue
@@ -242,9 +242,9 @@ func (x *MergedTrace) copyOperations(p *mergeInput) {
 				}
 			}
 			o.ID = strconv.FormatUint(next, 10)
-			x.defs.Operations.Add(o)
+			mt.defs.Operations.Add(o)
 		default:
-			x.defs.Operations.Add(o)
+			mt.defs.Operations.Add(o)
 			continue
 		}
 		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
@@ -259,7 +259,7 @@ func (x *MergedTrace) copyOperations(p *mergeInput) {
 // copyProperties adds the properties of a trace that no other trace has. If another trace has other
 // values for a key, the key gets the number of the trace as a suffix, or the next number that makes
 // it unused. A trace can have a key several times.
-func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
+func (mt *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	valuesOf := func(d *trace.Definitions) map[string][]string {
 		values := map[string][]string{}
 		for _, a := range d.Properties.All() {
@@ -267,7 +267,7 @@ func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 		}
 		return values
 	}
-	had, own := valuesOf(&x.defs), valuesOf(src)
+	had, own := valuesOf(&mt.defs), valuesOf(src)
 	names := map[string]string{}
 	for _, a := range src.Properties.All() {
 		old, used := had[a.Key]
@@ -280,10 +280,10 @@ func (x *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 				name = fmt.Sprintf("%s (%d)", a.Key, n)
 			}
 			names[a.Key], had[name] = name, own[a.Key]
-			x.renamed++
+			mt.renamed++
 		}
 		a.Key = cmp.Or(names[a.Key], a.Key)
-		x.defs.Properties.Add(a)
+		mt.defs.Properties.Add(a)
 	}
 }
 
@@ -483,41 +483,41 @@ type mergeInput struct {
 }
 
 // time converts a time to the common clock. It counts the time if it was rounded.
-func (x *mergeInput) time(t int64) int64 {
-	s, exact, ok := x.onCommonClock(t)
+func (m *mergeInput) time(t int64) int64 {
+	s, exact, ok := m.onCommonClock(t)
 	switch {
-	case !ok && t < x.zero:
+	case !ok && t < m.zero:
 		s = math.MinInt64
 	case !ok:
 		s = math.MaxInt64
 	}
 	if !exact || !ok {
-		*x.rounded++
+		*m.rounded++
 	}
 	return s
 }
 
 // onCommonClock converts a time to the common clock. exact is false if the time was rounded, and ok
 // is false if it does not fit.
-func (x *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
-	d := t - x.zero
-	if (t < x.zero) != (d < 0) {
+func (m *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
+	d := t - m.zero
+	if (t < m.zero) != (d < 0) {
 		return 0, false, false
 	}
-	d, exact, ok = x.clock.Rescale(d, x.to)
-	s = d + x.base
-	return s, exact, ok && (s < d) == (x.base < 0)
+	d, exact, ok = m.clock.Rescale(d, m.to)
+	s = d + m.base
+	return s, exact, ok && (s < d) == (m.base < 0)
 }
 
 // id returns the id in the merged trace of a claim or mark.
-func (x *mergeInput) id(id int64) int64 {
-	if x.of == 1 {
+func (m *mergeInput) id(id int64) int64 {
+	if m.of == 1 {
 		return id
 	}
-	if n := int64(x.of); id > (math.MaxInt64-int64(x.number))/n || id < math.MinInt64/n {
-		*x.large++
+	if n := int64(m.of); id > (math.MaxInt64-int64(m.number))/n || id < math.MinInt64/n {
+		*m.large++
 	}
-	return id*int64(x.of) + int64(x.number)
+	return id*int64(m.of) + int64(m.number)
 }
 
 // nodePrefix begins the ids of nodes of OTF2's system tree, which is in one table with the groups of locations.
@@ -525,7 +525,7 @@ const nodePrefix = "node/"
 
 // scope converts the scope of an OTF2 marker, such as a location, to the number of the definition in
 // the merged trace. It returns Undefined if there is no such definition.
-func (x *mergeInput) scope(kind, number uint64) uint64 {
+func (m *mergeInput) scope(kind, number uint64) uint64 {
 	const node = 3
 	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}
 	if kind >= uint64(len(kinds)) || kinds[kind] == noTable {
@@ -535,17 +535,17 @@ func (x *mergeInput) scope(kind, number uint64) uint64 {
 	if kind == node {
 		id = nodePrefix + id
 	}
-	if x.scopes[t] == nil {
-		x.scopes[t] = map[string]uint32{}
-		for i := range x.length(t) {
-			x.scopes[t][idOf(x.src, t, uint32(i))] = uint32(i)
+	if m.scopes[t] == nil {
+		m.scopes[t] = map[string]uint32{}
+		for i := range m.length(t) {
+			m.scopes[t][idOf(m.src, t, uint32(i))] = uint32(i)
 		}
 	}
-	i, ok := x.scopes[t][id]
+	i, ok := m.scopes[t][id]
 	if !ok {
 		return trace.Undefined
 	}
-	id = strings.TrimPrefix(idOf(x.into.defs, t, x.lookup(t, i)), nodePrefix)
+	id = strings.TrimPrefix(idOf(m.into.defs, t, m.lookup(t, i)), nodePrefix)
 	if number, err := strconv.ParseUint(id, 10, 64); err == nil {
 		return number
 	}
@@ -566,8 +566,8 @@ func idOf(d *trace.Definitions, t table, i uint32) string {
 }
 
 // operation returns the number of a collective operation in the merged trace.
-func (x *mergeInput) operation(n uint64) uint64 {
-	if to, ok := x.operations[n]; ok {
+func (m *mergeInput) operation(n uint64) uint64 {
+	if to, ok := m.operations[n]; ok {
 		return to
 	}
 	return n
@@ -575,18 +575,18 @@ func (x *mergeInput) operation(n uint64) uint64 {
 
 // change returns a batch with the times and references of the merged trace. It is valid until the next
 // call.
-func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
-	x.rewrite(b, &x.out)
-	o := &x.out
-	if x.numbers != nil {
-		x.numbers.values(b, o, x.src)
+func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
+	m.rewrite(b, &m.out)
+	o := &m.out
+	if m.numbers != nil {
+		m.numbers.values(b, o, m.src)
 	}
 	o.Order = nil // an order that holds in one file does not hold in several
-	x.times = x.times[:0]
+	m.times = m.times[:0]
 	for _, t := range b.Time {
-		x.times = append(x.times, x.time(t))
+		m.times = append(m.times, m.time(t))
 	}
-	o.Time = x.times
+	o.Time = m.times
 	at := uint32(0)
 	for i, row := range b.OpRow {
 		k := b.Kind[row]
@@ -594,39 +594,39 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.Marker:
-			if len(ops) == 3 && x.of > 1 {
-				ops[2] = x.scope(ops[1], ops[2])
+			if len(ops) == 3 && m.of > 1 {
+				ops[2] = m.scope(ops[1], ops[2])
 			}
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
 			// in traces with signed ids, -1 is a valid id
-			if len(ops) > 0 && (ops[0] != trace.Undefined || x.src.Conventions.SignedIDs) {
-				ops[0] = uint64(x.id(int64(ops[0])))
+			if len(ops) > 0 && (ops[0] != trace.Undefined || m.src.Conventions.SignedIDs) {
+				ops[0] = uint64(m.id(int64(ops[0])))
 			}
 		case trace.Fragment:
-			if x.more != x.less {
-				for j, more, less := 2, x.more, x.less; j < min(4, len(ops)); j++ {
+			if m.more != m.less {
+				for j, more, less := 2, m.more, m.less; j < min(4, len(ops)); j++ {
 					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * more / less)
 					more, less = more*more, less*less
 				}
 			}
 		}
-		if len(ops) > 0 && x.operations != nil {
+		if len(ops) > 0 && m.operations != nil {
 			switch k {
 			case trace.Collective, trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete,
 				trace.CollectiveSnapshot, trace.CollectiveSummary:
-				ops[0] = x.operation(ops[0])
+				ops[0] = m.operation(ops[0])
 			}
 		}
-		spec := x.src.Spec(k)
+		spec := m.src.Spec(k)
 		for j := range min(len(ops), len(spec.Operands)) {
 			switch typ := spec.Operands[j].Type; {
 			case ops[j] == trace.Undefined:
 			case typ == trace.OpTime:
-				ops[j] = uint64(x.time(int64(ops[j])))
+				ops[j] = uint64(m.time(int64(ops[j])))
 			case typ == trace.OpDuration:
-				d, exact, ok := x.clock.Rescale(int64(ops[j]), x.to)
+				d, exact, ok := m.clock.Rescale(int64(ops[j]), m.to)
 				if !exact || !ok {
-					*x.rounded++
+					*m.rounded++
 				}
 				ops[j] = uint64(d)
 			}
@@ -636,16 +636,16 @@ func (x *mergeInput) change(b *trace.Batch) *trace.Batch {
 }
 
 // links returns links with times and references of the merged trace.
-func (x *mergeInput) links(l []trace.Link) []trace.Link {
-	l = x.definer.links(l)
+func (m *mergeInput) links(l []trace.Link) []trace.Link {
+	l = m.definer.links(l)
 	for i := range l {
-		l[i].ID = x.id(l[i].ID)
+		l[i].ID = m.id(l[i].ID)
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {
 			if e.Kind != trace.AtLocation {
-				e.ID = x.id(e.ID)
+				e.ID = m.id(e.ID)
 			}
-			e.Time = x.time(e.Time)
-			if x.of > 1 {
+			e.Time = m.time(e.Time)
+			if m.of > 1 {
 				e.Pos = 0 // positions in different files may be equal
 			}
 		}

@@ -29,7 +29,7 @@ func (s *span) continues(o *span) bool { return !s.any || !o.any || s.from == o.
 // chainSignals determines which signals with the same id and name become one. Their fragments must
 // continue each other, trace after trace, because the domain of a signal has no gaps and does not
 // overlap.
-func (x *MergedTrace) chainSignals(ctx context.Context) error {
+func (mt *MergedTrace) chainSignals(ctx context.Context) error {
 	type name struct{ id, name, unit string }
 	signals := func(d *trace.Definitions, f func(i uint32, n name, m *trace.MetricDef)) {
 		for i := range d.Metrics.Len() {
@@ -39,11 +39,11 @@ func (x *MergedTrace) chainSignals(ctx context.Context) error {
 		}
 	}
 	traces := map[name]int{} // the number of traces that have such a signal
-	for _, p := range x.list {
+	for _, p := range mt.list {
 		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { traces[n]++ })
 	}
 	chains := map[name][]span{}
-	for _, p := range x.list {
+	for _, p := range mt.list {
 		shared := false
 		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { shared = shared || traces[n] > 1 })
 		if !shared {
@@ -61,7 +61,7 @@ func (x *MergedTrace) chainSignals(ctx context.Context) error {
 			at := slices.IndexFunc(chains[n], func(s span) bool { return s.continues(&own) })
 			if at < 0 {
 				if at = len(chains[n]); at > 0 {
-					x.apart++
+					mt.apart++
 				}
 				chains[n] = append(chains[n], own)
 			} else if own.any {
@@ -76,14 +76,14 @@ func (x *MergedTrace) chainSignals(ctx context.Context) error {
 }
 
 // signalSpans returns the spans of all signals on the common clock, by index.
-func (x *mergeInput) signalSpans(ctx context.Context) (map[uint32]span, error) {
+func (m *mergeInput) signalSpans(ctx context.Context) (map[uint32]span, error) {
 	spans := map[uint32]span{}
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool { return k == trace.Fragment }
-	err := x.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err := m.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
-			from, _, ok := x.onCommonClock(c.Time())
-			to, _, fits := x.onCommonClock(int64(c.Op(0)))
+			from, _, ok := m.onCommonClock(c.Time())
+			to, _, fits := m.onCommonClock(int64(c.Op(0)))
 			if s := spans[c.Ref()]; ok && fits {
 				s.add(from, to)
 				spans[c.Ref()] = s

@@ -122,11 +122,11 @@ func newDataNumbers(d *trace.Definitions) *dataNumbers {
 }
 
 // batch adds the numbers in the data of a batch.
-func (x *dataNumbers) batch(b *trace.Batch) error {
+func (d *dataNumbers) batch(b *trace.Batch) error {
 	for i, k := range b.AttrKey {
 		if b.Kind[b.AttrRow[i]] == trace.Statistics {
-			if e, err := strconv.ParseInt(x.defs.Attributes.At(k).Name, 10, 64); err == nil {
-				x.events[e] = true
+			if e, err := strconv.ParseInt(d.defs.Attributes.At(k).Name, 10, 64); err == nil {
+				d.events[e] = true
 			}
 			continue
 		}
@@ -134,17 +134,17 @@ func (x *dataNumbers) batch(b *trace.Batch) error {
 		if !whole {
 			continue
 		}
-		switch x.fields.of(x.defs, k) {
+		switch d.fields.of(d.defs, k) {
 		case noField, dataField:
 		case processField, processSetField:
 			if n < -1 {
-				x.sets[setID{processSets, n}] = true
+				d.sets[setID{processSets, n}] = true
 			}
 		default:
 			if n >= 0 {
-				x.processors[n] = true
+				d.processors[n] = true
 			} else if n < -1 {
-				x.sets[setID{processorSets, n}] = true
+				d.sets[setID{processorSets, n}] = true
 			}
 		}
 	}
@@ -152,11 +152,11 @@ func (x *dataNumbers) batch(b *trace.Batch) error {
 }
 
 // addSets adds the event types that are members of subsets.
-func (x *dataNumbers) addSets() {
-	for _, s := range x.defs.Sets.All() {
+func (d *dataNumbers) addSets() {
+	for _, s := range d.defs.Sets.All() {
 		if s.Kind == eventSets {
 			for _, e := range s.Members {
-				x.events[e] = true
+				d.events[e] = true
 			}
 		}
 	}
@@ -200,9 +200,9 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 
 // collect collects the numbers that a trace uses. It sets apart if the trace belongs to another run
 // than the traces before it.
-func (x *ownNumbers) collect(unify bool) {
-	n, seen := x.numbering, map[int64]bool{}
-	for _, l := range x.src.Locations.All() {
+func (on *ownNumbers) collect(unify bool) {
+	n, seen := on.numbering, map[int64]bool{}
+	for _, l := range on.src.Locations.All() {
 		p, q, ok := placeOf(l.ID)
 		if !ok {
 			continue
@@ -214,24 +214,24 @@ func (x *ownNumbers) collect(unify bool) {
 		if p != hostNumber {
 			n.next = max(n.next, p+1)
 		}
-		x.own = append(x.own, p)
+		on.own = append(on.own, p)
 		seen[p], n.reserved[p] = true, true
 		n.apart = n.apart || n.recorded[p] && !unify
 		n.recorded[p] = true
 	}
-	for p := range x.named.processors {
+	for p := range on.named.processors {
 		n.reserved[p] = true
 	}
-	for e := range x.named.events {
+	for e := range on.named.events {
 		n.nextEvent, n.lowest = max(n.nextEvent, e+1), min(n.lowest, e)
 	}
-	for k := range x.named.sets {
+	for k := range on.named.sets {
 		n.lowest = min(n.lowest, k.id)
 	}
-	for _, r := range x.src.Regions.All() {
+	for _, r := range on.src.Regions.All() {
 		n.nextEvent, n.lowest = max(n.nextEvent, idNumber(r.ID)+1), min(n.lowest, idNumber(r.ID))
 	}
-	for _, s := range x.src.Sets.All() {
+	for _, s := range on.src.Sets.All() {
 		id := idNumber(s.ID)
 		n.nextEvent, n.lowest = max(n.nextEvent, id+1), min(n.lowest, id, slices.Min(append(slices.Clone(s.Members), 0)))
 		if s.Kind == processorSets {
@@ -241,14 +241,14 @@ func (x *ownNumbers) collect(unify bool) {
 		}
 	}
 	once := map[string]bool{}
-	x.texts = map[string]bool{}
-	for _, o := range x.src.Opaque.All() {
+	on.texts = map[string]bool{}
+	for _, o := range on.src.Opaque.All() {
 		if l, ok := parseDefinition(o.Data); ok && l.typ == labelRecord {
 			n.nextEvent, n.lowest = max(n.nextEvent, l.event+1), min(n.lowest, l.event, l.processor, l.process)
 			if l.processor >= 0 {
-				x.named.processors[l.processor], n.reserved[l.processor] = true, true
+				on.named.processors[l.processor], n.reserved[l.processor] = true, true
 			}
-			x.texts[l.text()] = true
+			on.texts[l.text()] = true
 			if key := l.key(); !once[key] {
 				once[key] = true
 				n.labels[key]++
@@ -293,10 +293,10 @@ func idNumber(id string) int64 {
 }
 
 // define assigns numbers to everything that the trace defines or to which its data refer.
-func (x *ownNumbers) define() {
-	d := x.src
-	for _, p := range x.own {
-		x.processor(p)
+func (on *ownNumbers) define() {
+	d := on.src
+	for _, p := range on.own {
+		on.processor(p)
 	}
 	names := map[int64][]string{}
 	for _, r := range d.Regions.All() {
@@ -317,38 +317,38 @@ func (x *ownNumbers) define() {
 		}
 	}
 	maps.Copy(names, labels)
-	for e := range x.named.events {
+	for e := range on.named.events {
 		if e >= 0 && names[e] == nil {
 			names[e] = []string{unlabelled(e)}
 		}
 	}
 	for _, e := range slices.Sorted(maps.Keys(names)) {
 		slices.Sort(names[e])
-		x.eventType(e, names[e])
+		on.eventType(e, names[e])
 	}
 	for _, s := range d.Sets.All() {
-		x.set(setID{s.Kind, idNumber(s.ID)})
+		on.set(setID{s.Kind, idNumber(s.ID)})
 	}
-	for _, p := range slices.Sorted(maps.Keys(x.named.processors)) {
-		if !x.has(setID{processorSets, p}) {
-			x.processor(p)
+	for _, p := range slices.Sorted(maps.Keys(on.named.processors)) {
+		if !on.has(setID{processorSets, p}) {
+			on.processor(p)
 		}
 	}
-	for _, e := range slices.Sorted(maps.Keys(x.named.events)) {
-		x.event(e)
+	for _, e := range slices.Sorted(maps.Keys(on.named.events)) {
+		on.event(e)
 	}
 	for _, r := range d.Regions.All() {
-		x.event(idNumber(r.ID))
+		on.event(idNumber(r.ID))
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(x.named.sets), func(a, b setID) int {
+	for _, k := range slices.SortedFunc(maps.Keys(on.named.sets), func(a, b setID) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), -cmp.Compare(a.id, b.id))
 	}) {
-		x.set(k)
+		on.set(k)
 	}
 	for _, l := range d.Locations.All() {
 		if p, q, ok := placeOf(l.ID); ok {
-			x.processor(p)
-			x.process(q)
+			on.processor(p)
+			on.process(q)
 		}
 	}
 }
@@ -357,149 +357,149 @@ func (x *ownNumbers) define() {
 func unlabelled(event int64) string { return "event " + strconv.FormatInt(event, 10) }
 
 // eventType returns the number in the merged trace of a user event type, with all of its names.
-func (x *ownNumbers) eventType(e int64, names []string) int64 {
+func (on *ownNumbers) eventType(e int64, names []string) int64 {
 	key, to := strings.Join(names, "\n"), e
-	had, taken := x.events[e]
+	had, taken := on.events[e]
 	single := len(names) == 1 && key != unlabelled(e)
-	same, labelled := x.byLabel[key]
+	same, labelled := on.byLabel[key]
 	switch {
-	case taken && (had == key || !x.apart && (had == unlabelled(e) || key == unlabelled(e))):
-	case single && labelled && !x.used[same]:
+	case taken && (had == key || !on.apart && (had == unlabelled(e) || key == unlabelled(e))):
+	case single && labelled && !on.used[same]:
 		to = same
 	case taken:
-		to = x.nextEvent
+		to = on.nextEvent
 	}
-	x.types[e], x.used[to] = to, true
-	x.changed = x.changed || to != e
-	x.nextEvent = max(x.nextEvent, to+1)
-	if had, taken := x.events[to]; !taken || had == unlabelled(to) {
-		x.events[to] = key
+	on.types[e], on.used[to] = to, true
+	on.changed = on.changed || to != e
+	on.nextEvent = max(on.nextEvent, to+1)
+	if had, taken := on.events[to]; !taken || had == unlabelled(to) {
+		on.events[to] = key
 	}
 	if single && !labelled {
-		x.byLabel[key] = to
+		on.byLabel[key] = to
 	}
 	return to
 }
 
 // processor returns the number in the merged trace of a processor, or of a subset of processors.
-func (x *ownNumbers) processor(p int64) int64 {
+func (on *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
-		return x.set(setID{processorSets, p})
+		return on.set(setID{processorSets, p})
 	}
-	if p == -1 || !x.apart {
+	if p == -1 || !on.apart {
 		return p
 	}
-	to, known := x.processors[p]
+	to, known := on.processors[p]
 	if known {
 		return to
 	}
 	to = p
-	if owner, taken := x.numbering.processors[p]; taken && owner != x.trace {
-		for x.next == hostNumber || x.reserved[x.next] {
-			x.next++
+	if owner, taken := on.numbering.processors[p]; taken && owner != on.trace {
+		for on.next == hostNumber || on.reserved[on.next] {
+			on.next++
 		}
-		to = x.next
-		x.next++
-		x.changed = true
+		to = on.next
+		on.next++
+		on.changed = true
 	}
-	x.processors[p], x.numbering.processors[to] = to, x.trace
+	on.processors[p], on.numbering.processors[to] = to, on.trace
 	return to
 }
 
 // everyone returns the subset of all processors with records in the trace, except for the host. If the
 // traces are parts of one run, it returns -1, which stands for all processors.
-func (x *ownNumbers) everyone() int64 {
-	if !x.apart {
+func (on *ownNumbers) everyone() int64 {
+	if !on.apart {
 		return -1
 	}
-	if x.all == 0 {
+	if on.all == 0 {
 		s := trace.Set{Kind: processorSets}
-		for _, p := range x.own {
+		for _, p := range on.own {
 			if p != hostNumber {
-				s.Members = append(s.Members, x.processor(p))
+				s.Members = append(s.Members, on.processor(p))
 			}
 		}
 		slices.Sort(s.Members)
-		x.lowest--
-		x.all = x.lowest
-		x.numbering.sets[setID{s.Kind, x.all}] = fmt.Sprint(s.Members)
-		s.ID = strconv.FormatInt(x.all, 10)
-		x.defs.Sets.Add(s)
+		on.lowest--
+		on.all = on.lowest
+		on.numbering.sets[setID{s.Kind, on.all}] = fmt.Sprint(s.Members)
+		s.ID = strconv.FormatInt(on.all, 10)
+		on.defs.Sets.Add(s)
 	}
-	return x.all
+	return on.all
 }
 
 // event returns the number in the merged trace of an event type, or of a subset of event types.
-func (x *ownNumbers) event(e int64) int64 {
-	if to, ok := x.types[e]; ok {
+func (on *ownNumbers) event(e int64) int64 {
+	if to, ok := on.types[e]; ok {
 		return to
 	}
 	if e >= 0 {
-		return x.eventType(e, []string{unlabelled(e)})
+		return on.eventType(e, []string{unlabelled(e)})
 	}
 	if e < -1000 && !slices.Contains(predefinedSets, e) {
-		return x.set(setID{eventSets, e}) // even if no record defines the subset
+		return on.set(setID{eventSets, e}) // even if no record defines the subset
 	}
-	if to, ok := x.sets[setID{eventSets, e}]; ok {
+	if to, ok := on.sets[setID{eventSets, e}]; ok {
 		return to
 	}
 	return e
 }
 
 // set returns the number in the merged trace of a subset.
-func (x *ownNumbers) set(k setID) int64 {
-	if to, ok := x.sets[k]; ok {
+func (on *ownNumbers) set(k setID) int64 {
+	if to, ok := on.sets[k]; ok {
 		return to
 	}
-	i := slices.IndexFunc(x.src.Sets.All(), func(s trace.Set) bool { return s.Kind == k.kind && idNumber(s.ID) == k.id })
-	members := fmt.Sprint("of trace ", x.trace)
+	i := slices.IndexFunc(on.src.Sets.All(), func(s trace.Set) bool { return s.Kind == k.kind && idNumber(s.ID) == k.id })
+	members := fmt.Sprint("of trace ", on.trace)
 	switch {
 	case k.kind == eventSets && k.id >= 0:
-		x.sets[k] = x.event(k.id)
-		return x.sets[k]
+		on.sets[k] = on.event(k.id)
+		return on.sets[k]
 	case i >= 0:
-		x.sets[k] = k.id // a subset may be a member of itself
-		members = fmt.Sprint(x.members(k.kind, x.src.Sets.At(uint32(i)).Members))
-	case !x.apart:
+		on.sets[k] = k.id // a subset may be a member of itself
+		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(uint32(i)).Members))
+	case !on.apart:
 		return k.id // another part of the run may define the subset
 	}
 	to := k.id
-	if had, taken := x.numbering.sets[k]; taken && had != members {
-		x.lowest--
-		to, x.changed = x.lowest, true
+	if had, taken := on.numbering.sets[k]; taken && had != members {
+		on.lowest--
+		to, on.changed = on.lowest, true
 	}
-	x.sets[k], x.numbering.sets[setID{k.kind, to}] = to, members
+	on.sets[k], on.numbering.sets[setID{k.kind, to}] = to, members
 	return to
 }
 
 // process returns the number in the merged trace of a process, or of a subset of processes.
-func (x *ownNumbers) process(q int64) int64 {
+func (on *ownNumbers) process(q int64) int64 {
 	if q < -1 {
-		return x.set(setID{processSets, q})
+		return on.set(setID{processSets, q})
 	}
 	return q
 }
 
 // members returns the members of a subset by their numbers in the merged trace.
-func (x *ownNumbers) members(kind string, list []int64) []int64 {
+func (on *ownNumbers) members(kind string, list []int64) []int64 {
 	out := slices.Clone(list)
 	for i, m := range list {
 		switch {
 		case kind == processorSets && m == -1:
-			out[i] = x.everyone()
+			out[i] = on.everyone()
 		case kind == processorSets:
-			out[i] = x.processor(m)
+			out[i] = on.processor(m)
 		case kind == eventSets:
-			out[i] = x.event(m)
+			out[i] = on.event(m)
 		case kind == processSets:
-			out[i] = x.process(m)
+			out[i] = on.process(m)
 		}
 	}
 	return out
 }
 
 // edit replaces the numbers in a definition by those of the merged trace.
-func (x *ownNumbers) edit(v any) {
+func (on *ownNumbers) edit(v any) {
 	format := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch v := v.(type) {
 	case *trace.Location:
@@ -507,13 +507,13 @@ func (x *ownNumbers) edit(v any) {
 		if !ok {
 			return
 		}
-		to := x.processor(p)
+		to := on.processor(p)
 		if p == -1 {
-			to = x.everyone()
+			to = on.everyone()
 		}
-		q = x.process(q)
+		q = on.process(q)
 		if p == hostNumber && to != p {
-			x.hosts++
+			on.hosts++
 		}
 		if p < 0 && to != p {
 			v.Name = "processor subset " + format(to)
@@ -521,23 +521,23 @@ func (x *ownNumbers) edit(v any) {
 		v.ID = format(to) + "/" + format(q)
 	case *trace.Region:
 		if e, err := strconv.ParseInt(v.ID, 10, 64); err == nil {
-			to := x.event(e)
-			v.ID, v.Name = format(to), x.newName(e, to, v.Name)
+			to := on.event(e)
+			v.ID, v.Name = format(to), on.newName(e, to, v.Name)
 		}
 	case *trace.Set:
-		v.ID, v.Members = format(x.set(setID{v.Kind, idNumber(v.ID)})), x.members(v.Kind, v.Members)
+		v.ID, v.Members = format(on.set(setID{v.Kind, idNumber(v.ID)})), on.members(v.Kind, v.Members)
 	case *trace.AttributeDef: // its values are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
-			to := x.event(e)
-			v.Name, v.Doc = format(to), x.newName(e, to, v.Doc)
+			to := on.event(e)
+			v.Name, v.Doc = format(to), on.newName(e, to, v.Doc)
 		}
 	}
 }
 
 // newName returns the name for an event type whose number changes. If the name contains the number,
 // because there is no label, the name changes, too.
-func (x *ownNumbers) newName(from, to int64, name string) string {
-	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !x.texts[name]) {
+func (on *ownNumbers) newName(from, to int64, name string) string {
+	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !on.texts[name]) {
 		return unlabelled(to)
 	}
 	return name
@@ -545,11 +545,11 @@ func (x *ownNumbers) newName(from, to int64, name string) string {
 
 // values replaces the numbers in attribute values by those of the merged trace. It reads the rows
 // of b, and writes to out.
-func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
+func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
-		f := x.fields.of(d, k)
+		f := on.fields.of(d, k)
 		n, whole := v.Whole()
 		if !whole || f == noField || f == dataField && v.Type != trace.Int32 && v.Type != trace.Int64 {
 			continue
@@ -557,19 +557,19 @@ func (x *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 		to := n
 		switch {
 		case f == dataField:
-			if row := b.AttrRow[i]; x.changed && row != last {
-				x.unknown++
+			if row := b.AttrRow[i]; on.changed && row != last {
+				on.unknown++
 				last = row
 			}
-		case f == processorSetField && x.has(setID{processorSets, n}):
-			to = x.set(setID{processorSets, n})
+		case f == processorSetField && on.has(setID{processorSets, n}):
+			to = on.set(setID{processorSets, n})
 		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
-			to = x.everyone()
+			to = on.everyone()
 		case f == processorField || f == receiverField || f == processorSetField:
-			to = x.processor(n)
-		case n < -1 || f == processSetField && x.has(setID{processSets, n}):
-			to = x.set(setID{processSets, n})
+			to = on.processor(n)
+		case n < -1 || f == processSetField && on.has(setID{processSets, n}):
+			to = on.set(setID{processSets, n})
 		}
 		if to != n {
 			*v = v.WithWhole(to)
@@ -594,8 +594,8 @@ func nothingKnown(b *trace.Batch, i int) bool {
 }
 
 // has reports whether the subset has a number in the merged trace.
-func (x *ownNumbers) has(k setID) bool {
-	_, ok := x.sets[k]
+func (on *ownNumbers) has(k setID) bool {
+	_, ok := on.sets[k]
 	return ok
 }
 
@@ -615,9 +615,9 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 }
 
 // lost counts the numbers that have lost their meaning as losses.
-func (x *ownNumbers) lost(loss *format.Loss) {
-	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", x.hosts)
-	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", x.unknown)
-	loss.Add("subset", "", format.Lost, "a definition that does not count", x.dropped)
-	loss.Add("descriptor", "", format.Degraded, "the form of data is chosen anew", x.described)
+func (on *ownNumbers) lost(loss *format.Loss) {
+	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", on.hosts)
+	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", on.unknown)
+	loss.Add("subset", "", format.Lost, "a definition that does not count", on.dropped)
+	loss.Add("descriptor", "", format.Degraded, "the form of data is chosen anew", on.described)
 }

@@ -89,55 +89,55 @@ func isEventSet(d *trace.Definitions, id int64) bool {
 // definition returns a definition record with the numbers of the merged trace. It returns false if the
 // merged definitions already contain the record, or if the record cannot be kept; in the latter case it
 // counts the record.
-func (x *ownNumbers) definition(text string) (string, bool) {
+func (on *ownNumbers) definition(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {
 	case !ok:
 		return "", false
 	case r.typ == descriptorRecord:
-		x.described++
+		on.described++
 		return "", false
 	case r.typ != labelRecord:
-		if !r.counts(x.src) {
-			x.dropped++
+		if !r.counts(on.src) {
+			on.dropped++
 		}
 		return "", false
 	}
-	everywhere := x.labels[r.key()] == x.traces
-	if r.event != -1 && !x.named.events[r.event] && !isEventSet(x.src, r.event) &&
-		slices.ContainsFunc(x.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
+	everywhere := on.labels[r.key()] == on.traces
+	if r.event != -1 && !on.named.events[r.event] && !isEventSet(on.src, r.event) &&
+		slices.ContainsFunc(on.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
 		return "", false // a region of the merged trace contains it
 	}
 	switch {
 	case r.processor != -1:
-		r.processor = x.processor(r.processor)
+		r.processor = on.processor(r.processor)
 	case r.event == -1 && r.process == -1 || r.event >= 0 || everywhere:
 	default:
-		r.processor = x.everyone()
+		r.processor = on.everyone()
 	}
 	if r.event != -1 {
-		r.event = x.event(r.event)
+		r.event = on.event(r.event)
 	}
-	r.process = x.process(r.process)
-	had := x.written[r.key()]
-	x.written[r.key()] = true
+	r.process = on.process(r.process)
+	had := on.written[r.key()]
+	on.written[r.key()] = true
 	return r.String(), !had
 }
 
 // needed returns a definition record of the trace without its position. It returns false for labels
 // that the definitions contain or that nothing refers to, for descriptors, and for subsets that the
 // definitions contain.
-func (x *dataNumbers) needed(text string) (string, bool) {
+func (d *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)
 	switch {
 	case !ok || r.typ == descriptorRecord:
 		return "", false
 	case r.typ != labelRecord:
-		ok = !r.counts(x.defs)
+		ok = !r.counts(d.defs)
 	case r.event == -1:
-		ok = r.processor < 0 || x.processors[r.processor]
+		ok = r.processor < 0 || d.processors[r.processor]
 	default:
-		ok = x.events[r.event] || isEventSet(x.defs, r.event)
+		ok = d.events[r.event] || isEventSet(d.defs, r.event)
 	}
 	return r.String(), ok
 }

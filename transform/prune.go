@@ -157,18 +157,18 @@ type rewriteScan struct {
 	editLinks func([]trace.Link)
 }
 
-func (x *rewriteScan) batch(b *trace.Batch, out format.Sink) error {
-	x.rewrite(b, &x.out)
-	if x.edit != nil {
-		x.edit(&x.out)
+func (r *rewriteScan) batch(b *trace.Batch, out format.Sink) error {
+	r.rewrite(b, &r.out)
+	if r.edit != nil {
+		r.edit(&r.out)
 	}
-	return out.Batch(&x.out)
+	return out.Batch(&r.out)
 }
 
-func (x *rewriteScan) links(l []trace.Link) []trace.Link {
-	l = x.definer.links(l)
-	if x.editLinks != nil {
-		x.editLinks(l)
+func (r *rewriteScan) links(l []trace.Link) []trace.Link {
+	l = r.definer.links(l)
+	if r.editLinks != nil {
+		r.editLinks(l)
 	}
 	return l
 }

@@ -172,16 +172,16 @@ type ids struct {
 
 // take adds an id to the set and returns it. If the id is in use, take adds and returns the number
 // after the greatest id instead.
-func (x *ids) take(id int64) int64 {
-	if x.words == nil {
-		x.words = map[int64]uint64{}
+func (i *ids) take(id int64) int64 {
+	if i.words == nil {
+		i.words = map[int64]uint64{}
 	}
-	if x.words[id>>6]>>(id&63)&1 == 1 {
-		x.most++
-		id = x.most
+	if i.words[id>>6]>>(id&63)&1 == 1 {
+		i.most++
+		id = i.most
 	}
-	x.most = max(x.most, id)
-	x.words[id>>6] |= 1 << (id & 63)
+	i.most = max(i.most, id)
+	i.words[id>>6] |= 1 << (id & 63)
 	return id
 }
 

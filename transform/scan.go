@@ -37,35 +37,35 @@ type transform interface {
 type transformed struct{ transform }
 
 // Scan delivers the events after the transform.
-func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	if err := x.Prepare(ctx); err != nil {
+func (tr transformed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := tr.Prepare(ctx); err != nil {
 		return err
 	}
-	sel, sink = format.ExactScan(x.Defs(), sel, sink)
-	s, inner, err := x.begin(sel, order, sink)
+	sel, sink = format.ExactScan(tr.Defs(), sel, sink)
+	s, inner, err := tr.begin(sel, order, sink)
 	if err != nil {
 		return err
 	}
-	return scanThrough(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
+	return scanThrough(ctx, s, sink, func(p format.Sink) error { return tr.events().Scan(ctx, inner, order, p) })
 }
 
 // ScanParallel delivers the events after the transform. If the transform is a [localTransform] and no
 // links are selected, it uses several goroutines, otherwise one.
-func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	t, ok := x.transform.(localTransform)
+func (tr transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	t, ok := tr.transform.(localTransform)
 	if !ok || sel.Links != trace.NoLinks {
-		return format.ScanInOne(ctx, x, sel, begin)
+		return format.ScanInOne(ctx, tr, sel, begin)
 	}
 	if err := t.prepareLocal(ctx); err != nil {
 		return err
 	}
-	asked, _ := format.ExactScan(x.Defs(), sel, nil)
+	asked, _ := format.ExactScan(tr.Defs(), sel, nil)
 	_, inner := t.beginLocal(asked, format.PerLocation)
-	return scanEach(ctx, x.events(), inner, func() func(int) (stage, format.Sink) {
+	return scanEach(ctx, tr.events(), inner, func() func(int) (stage, format.Sink) {
 		sinks := begin()
 		return func(w int) (stage, format.Sink) {
 			s, _ := t.beginLocal(asked, format.PerLocation)
-			return s, format.Trim(x.Defs(), sel, sinks(w))
+			return s, format.Trim(tr.Defs(), sel, sinks(w))
 		}
 	})
 }

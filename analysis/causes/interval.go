@@ -23,47 +23,47 @@ type interval struct {
 }
 
 // init prepares an empty interval.
-func (x *interval) init(h *history.History) {
-	x.h, x.times, x.added = h, make([]int64, len(h.Log.Paths)+1), make([]bool, len(h.Log.Paths)+1)
-	x.blocks = make([]*tree, len(h.Locations))
+func (iv *interval) init(h *history.History) {
+	iv.h, iv.times, iv.added = h, make([]int64, len(h.Log.Paths)+1), make([]bool, len(h.Log.Paths)+1)
+	iv.blocks = make([]*tree, len(h.Locations))
 }
 
 // add adds time to a path.
-func (x *interval) add(path uint32, time int64) {
+func (iv *interval) add(path uint32, time int64) {
 	at := path + 1
-	if !x.added[at] {
-		x.added[at] = true
-		x.paths = append(x.paths, at)
+	if !iv.added[at] {
+		iv.added[at] = true
+		iv.paths = append(iv.paths, at)
 	}
-	x.times[at] += time
+	iv.times[at] += time
 }
 
-func (x *interval) addAll(list []synclog.PathTime) {
+func (iv *interval) addAll(list []synclog.PathTime) {
 	for _, t := range list {
-		x.add(t.Path, t.Time)
+		iv.add(t.Path, t.Time)
 	}
 }
 
 // sum sums the work of a location from call from, in which it last synchronised with another
 // location (-1 if it never did), to the begin of call to.
-func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
-	l := x.h.Locations[to.Location]
+func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
+	l := iv.h.Locations[to.Location]
 	last := l.Call(to.Number)
 	if from < 0 {
-		x.add(synclog.NoPath, l.First-x.h.Log.First)
+		iv.add(synclog.NoPath, l.First-iv.h.Log.First)
 	} else {
 		c := l.Call(from)
-		x.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
+		iv.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}
-	x.location, x.from, x.to, x.lock = to.Location, from+1, to.Number, -1
+	iv.location, iv.from, iv.to, iv.lock = to.Location, from+1, to.Number, -1
 	// Calls that end after the begin of call last contain it.
-	if to.Number > x.from && l.Call(to.Number-1).Leave > last.Enter {
-		x.to = min(max(x.from, l.FirstAfter(last.Enter)), to.Number)
+	if to.Number > iv.from && l.Call(to.Number-1).Leave > last.Enter {
+		iv.to = min(max(iv.from, l.FirstAfter(last.Enter)), to.Number)
 	}
-	x.addCalls(l, x.from, x.to)
-	for _, t := range l.Before(x.to) {
-		if x.to == to.Number || t.Path != last.Path {
-			x.add(t.Path, t.Time)
+	iv.addCalls(l, iv.from, iv.to)
+	for _, t := range l.Before(iv.to) {
+		if iv.to == to.Number || t.Path != last.Path {
+			iv.add(t.Path, t.Time)
 		}
 	}
 }
@@ -72,66 +72,66 @@ func (x *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 const fewCalls = 64
 
 // addCalls adds the times in the calls [from, to), and before each of them.
-func (x *interval) addCalls(l *history.Location, from, to int32) {
+func (iv *interval) addCalls(l *history.Location, from, to int32) {
 	if to-from > 2*fewCalls {
-		if x.blocks[x.location] == nil {
-			x.blocks[x.location] = newTree(x.h, l)
+		if iv.blocks[iv.location] == nil {
+			iv.blocks[iv.location] = newTree(iv.h, l)
 		}
 		first, last := (from+fewCalls-1)/fewCalls, to/fewCalls
-		x.blocks[x.location].visit(first, last, func(b *block) {
-			x.addAll(b.times)
-			x.waited += b.waited
+		iv.blocks[iv.location].visit(first, last, func(b *block) {
+			iv.addAll(b.times)
+			iv.waited += b.waited
 		})
-		x.addCalls(l, from, first*fewCalls)
-		x.addCalls(l, last*fewCalls, to)
+		iv.addCalls(l, from, first*fewCalls)
+		iv.addCalls(l, last*fewCalls, to)
 		return
 	}
 	for n := from; n < to; n++ {
-		x.addAll(l.Before(n))
-		x.addAll(l.Inside(n))
-		x.waited += addWaits(l, n, x.add)
+		iv.addAll(l.Before(n))
+		iv.addAll(l.Inside(n))
+		iv.waited += addWaits(l, n, iv.add)
 	}
 }
 
 // addInside adds the times in a call up to its release of a lock.
-func (x *interval) addInside(at waitstate.Place, released int64) {
-	l := x.h.Locations[at.Location]
+func (iv *interval) addInside(at waitstate.Place, released int64) {
+	l := iv.h.Locations[at.Location]
 	c := l.Call(at.Number)
-	x.addAll(l.Inside(at.Number))
-	x.add(c.Path, released-c.Leave)
-	x.waited += addWaits(l, at.Number, x.add)
-	x.lock = at.Number
+	iv.addAll(l.Inside(at.Number))
+	iv.add(c.Path, released-c.Leave)
+	iv.waited += addWaits(l, at.Number, iv.add)
+	iv.lock = at.Number
 }
 
 // leaveOut removes from the interval the calls that [history.History.Backward] visits before call p,
 // and call p. passed is an empty interval that it uses as scratch. It returns the sum of the waits in
 // these calls. There are such calls only if calls contradict causality, or if locks are released in
 // calls that end later than p.
-func (x *interval) leaveOut(p waitstate.Place, passed *interval) (waited int64) {
-	l, t := x.h.Locations[x.location], x.h.At(p).Leave
+func (iv *interval) leaveOut(p waitstate.Place, passed *interval) (waited int64) {
+	l, t := iv.h.Locations[iv.location], iv.h.At(p).Leave
 	visited := func(n int32) bool {
 		switch leave := l.Call(n).Leave; {
-		case x.location == p.Location:
+		case iv.location == p.Location:
 			return n >= p.Number
 		case leave == t:
-			return x.location > p.Location
+			return iv.location > p.Location
 		default:
 			return leave > t
 		}
 	}
-	if x.lock >= 0 && visited(x.lock) {
-		waited = addWaits(l, x.lock, func(uint32, int64) {})
-		x.lock = -1
+	if iv.lock >= 0 && visited(iv.lock) {
+		waited = addWaits(l, iv.lock, func(uint32, int64) {})
+		iv.lock = -1
 	}
-	if x.to <= x.from || !visited(x.to-1) {
+	if iv.to <= iv.from || !visited(iv.to-1) {
 		return waited
 	}
-	to := x.from + int32(sort.Search(int(x.to-x.from), func(i int) bool { return visited(x.from + int32(i)) }))
-	passed.location = x.location
-	passed.addCalls(l, to, x.to)
+	to := iv.from + int32(sort.Search(int(iv.to-iv.from), func(i int) bool { return visited(iv.from + int32(i)) }))
+	passed.location = iv.location
+	passed.addCalls(l, to, iv.to)
 	waited += passed.waited
 	passed.clear()
-	x.to = to
+	iv.to = to
 	return waited
 }
 
@@ -149,11 +149,11 @@ func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (
 }
 
 // clear empties the interval.
-func (x *interval) clear() {
-	for _, p := range x.paths {
-		x.times[p], x.added[p] = 0, false
+func (iv *interval) clear() {
+	for _, p := range iv.paths {
+		iv.times[p], iv.added[p] = 0, false
 	}
-	x.paths, x.waited = x.paths[:0], 0
+	iv.paths, iv.waited = iv.paths[:0], 0
 }
 
 // block holds the sums of consecutive calls.

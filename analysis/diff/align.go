@@ -52,25 +52,25 @@ func align(c *Comparison) *alignment {
 }
 
 // match makes path a of side A and path b of side B partners.
-func (x *alignment) match(a, b int32) {
-	x.partner[A][a], x.partner[B][b] = b, a
-	x.pending = append(x.pending, pair{[2]int32{a, b}})
+func (al *alignment) match(a, b int32) {
+	al.partner[A][a], al.partner[B][b] = b, a
+	al.pending = append(al.pending, pair{[2]int32{a, b}})
 }
 
 // descend matches the paths directly inside of matched paths. A list holds the pending pairs
 // instead of the call stack, since recursive programs make very deep paths.
-func (x *alignment) descend() {
-	for len(x.pending) > 0 {
-		p := x.pending[len(x.pending)-1]
-		x.pending = x.pending[:len(x.pending)-1]
-		x.matchSiblings(x.unmatched(A, x.sides[A].children(p.sides[A])), x.unmatched(B, x.sides[B].children(p.sides[B])))
+func (al *alignment) descend() {
+	for len(al.pending) > 0 {
+		p := al.pending[len(al.pending)-1]
+		al.pending = al.pending[:len(al.pending)-1]
+		al.matchSiblings(al.unmatched(A, al.sides[A].children(p.sides[A])), al.unmatched(B, al.sides[B].children(p.sides[B])))
 	}
 }
 
 // unmatched returns the paths of a list that have no partner.
-func (x *alignment) unmatched(s Side, list []int32) (out []int32) {
+func (al *alignment) unmatched(s Side, list []int32) (out []int32) {
 	for _, i := range list {
-		if x.partner[s][i] < 0 {
+		if al.partner[s][i] < 0 {
 			out = append(out, i)
 		}
 	}
@@ -78,51 +78,52 @@ func (x *alignment) unmatched(s Side, list []int32) (out []int32) {
 }
 
 // name returns the name of the last region of a path.
-func (x *alignment) name(s Side, i int32) name { return x.names.list[x.sides[s].nodes[i].key] }
+func (al *alignment) name(s Side, i int32) name { return al.names.list[al.sides[s].nodes[i].key] }
 
 // matchSiblings matches the paths directly inside of two matched paths. It first matches paths with the
 // same name, file and line; then paths with the same name, in their order; and then, between paths
 // matched in the same order on both sides, the most similar ones.
-func (x *alignment) matchSiblings(as, bs []int32) {
+func (al *alignment) matchSiblings(as, bs []int32) {
 	if len(as) == 0 || len(bs) == 0 {
 		return
 	}
-	if len(as) == 1 && len(bs) == 1 && x.sides[A].nodes[as[0]].key == x.sides[B].nodes[bs[0]].key {
-		x.match(as[0], bs[0])
+	if len(as) == 1 && len(bs) == 1 && al.sides[A].nodes[as[0]].key == al.sides[B].nodes[bs[0]].key {
+		al.match(as[0], bs[0])
 		return
 	}
 	partner := make([]int, len(as)) // index in bs
 	byKey := map[int32]int{}
 	for j, b := range bs {
-		byKey[x.sides[B].nodes[b].key] = j
+		byKey[al.sides[B].nodes[b].key] = j
 	}
 	taken := make([]bool, len(bs))
 	for i, a := range as {
-		j, ok := byKey[x.sides[A].nodes[a].key]
+		j, ok := byKey[al.sides[A].nodes[a].key]
 		if partner[i] = -1; ok {
 			partner[i], taken[j] = j, true
 		}
 	}
 	byName := map[string][]int{}
 	for j, b := range bs {
-		if n := x.name(B, b).name; !taken[j] {
+		if n := al.name(B, b).name; !taken[j] {
 			byName[n] = append(byName[n], j)
 		}
 	}
 	for i, a := range as {
-		n := x.name(A, a).name
+		n := al.name(A, a).name
 		if l := byName[n]; partner[i] < 0 && len(l) > 0 {
 			partner[i], taken[l[0]], byName[n] = l[0], true, l[1:]
 		}
 	}
 	for i, j := range partner {
 		if j >= 0 {
-			x.match(as[i], bs[j])
+			al.match(as[i], bs[j])
 		}
 	}
 	from := pair{}
 	for _, anchor := range append(longestCommon(partner), pair{[2]int32{int32(len(as)), int32(len(bs))}}) {
-		x.matchRenamed(x.unmatched(A, as[from.sides[A]:anchor.sides[A]]), x.unmatched(B, bs[from.sides[B]:anchor.sides[B]]))
+		al.matchRenamed(al.unmatched(A, as[from.sides[A]:anchor.sides[A]]),
+			al.unmatched(B, bs[from.sides[B]:anchor.sides[B]]))
 		from = pair{[2]int32{anchor.sides[A] + 1, anchor.sides[B] + 1}}
 	}
 }
@@ -159,70 +160,70 @@ type candidate struct {
 }
 
 // matchRenamed matches paths that may have been renamed, the most similar pairs first.
-func (x *alignment) matchRenamed(as, bs []int32) {
+func (al *alignment) matchRenamed(as, bs []int32) {
 	var list []candidate
 	for _, a := range as {
 		for _, b := range bs {
-			if x.mayExamine <= 0 {
+			if al.mayExamine <= 0 {
 				break
 			}
 			least := minSimilarity
-			if len(x.sides[A].inside[a])+len(x.sides[B].inside[b]) == 0 {
+			if len(al.sides[A].inside[a])+len(al.sides[B].inside[b]) == 0 {
 				least = minLeafSimilarity
 			}
-			if s := x.similarity(a, b); s >= least {
+			if s := al.similarity(a, b); s >= least {
 				list = append(list, candidate{pair{[2]int32{a, b}}, s})
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(p, q candidate) int { return cmp.Compare(q.similarity, p.similarity) })
 	for _, p := range list {
-		if x.partner[A][p.sides[A]] < 0 && x.partner[B][p.sides[B]] < 0 {
-			x.match(p.sides[A], p.sides[B])
+		if al.partner[A][p.sides[A]] < 0 && al.partner[B][p.sides[B]] < 0 {
+			al.match(p.sides[A], p.sides[B])
 		}
 	}
 }
 
 // matchMoved matches each path without a partner to the most similar path of the same name anywhere on
 // the other side. Outer paths come first.
-func (x *alignment) matchMoved() {
+func (al *alignment) matchMoved() {
 	byName := map[string][]int32{}
-	for _, b := range x.preorder(B) {
-		if x.partner[B][b] < 0 {
-			n := x.name(B, b).name
+	for _, b := range al.preorder(B) {
+		if al.partner[B][b] < 0 {
+			n := al.name(B, b).name
 			byName[n] = append(byName[n], b)
 		}
 	}
 	if len(byName) == 0 {
 		return
 	}
-	for _, a := range x.preorder(A) {
-		if x.partner[A][a] >= 0 {
+	for _, a := range al.preorder(A) {
+		if al.partner[A][a] >= 0 {
 			continue
 		}
 		best, most := int32(-1), minSimilarity
-		for _, b := range byName[x.name(A, a).name] {
-			if x.partner[B][b] >= 0 {
+		for _, b := range byName[al.name(A, a).name] {
+			if al.partner[B][b] >= 0 {
 				continue
 			}
-			if s := x.similarity(a, b); s > most || s == most && best < 0 {
+			if s := al.similarity(a, b); s > most || s == most && best < 0 {
 				best, most = b, s
 			}
-			if x.mayExamine <= 0 {
+			if al.mayExamine <= 0 {
 				return
 			}
 		}
 		if best >= 0 {
-			x.match(a, best)
-			x.descend()
+			al.match(a, best)
+			al.descend()
 		}
 	}
 }
 
 // preorder returns the paths of a side, each before the paths inside of it.
-func (x *alignment) preorder(s Side) []int32 {
-	out := make([]int32, 0, len(x.sides[s].nodes))
-	x.sides[s].walk(func(i int32) { out = append(out, i) })
+func (al *alignment) preorder(s Side) []int32 {
+	out := make([]int32, 0, len(al.sides[s].nodes))
+	al.sides[s].walk(func(i int32) { out = append(out, i) })
 	return out
 }
 
@@ -244,21 +245,21 @@ func (s *side) walk(f func(i int32)) {
 // them. For each name, both sides are compared: the sum of the lesser values over all names is divided
 // by the sum of the greater values. This is done for exclusive times and for visits, and the lesser
 // result counts. The last names of the two paths count as equal.
-func (x *alignment) similarity(a, b int32) float64 {
+func (al *alignment) similarity(a, b int32) float64 {
 	type figures struct{ time, visits [2]float64 }
 	sum := map[string]*figures{}
 	for s, i := range [2]int32{a, b} {
-		side := &x.sides[s]
+		side := &al.sides[s]
 		wait := []int32{i}
 		for len(wait) > 0 {
-			if x.mayExamine--; x.mayExamine < 0 {
+			if al.mayExamine--; al.mayExamine < 0 {
 				return 0
 			}
 			k := wait[len(wait)-1]
 			wait = append(wait[:len(wait)-1], side.inside[k]...)
 			n := ""
 			if k != i {
-				n = x.name(Side(s), k).name
+				n = al.name(Side(s), k).name
 			}
 			if sum[n] == nil {
 				sum[n] = &figures{}

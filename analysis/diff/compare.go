@@ -81,10 +81,10 @@ func (c *Comparison) chosen(t *table, p pair) bool {
 
 // pairs returns all paths as pairs: the paths of B with their partners, outer paths first, then the
 // paths of A without a partner.
-func (x *alignment) pairs() (list []pair) {
-	x.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{x.partner[B][i], i}}) })
-	x.sides[A].walk(func(i int32) {
-		if x.partner[A][i] < 0 {
+func (al *alignment) pairs() (list []pair) {
+	al.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{al.partner[B][i], i}}) })
+	al.sides[A].walk(func(i int32) {
+		if al.partner[A][i] < 0 {
 			list = append(list, pair{[2]int32{i, -1}})
 		}
 	})
@@ -93,11 +93,11 @@ func (x *alignment) pairs() (list []pair) {
 
 // regions matches the regions of both sides: first by name, file and line; then by name; and then by
 // the matched paths that end in them, those with the most time first.
-func (x *alignment) regions(paths []pair) []pair {
+func (al *alignment) regions(paths []pair) []pair {
 	var left [2][]int32
 	var list []pair
-	for k := range int32(len(x.names.list)) {
-		a, b := x.sides[A].regions[k] != nil, x.sides[B].regions[k] != nil
+	for k := range int32(len(al.names.list)) {
+		a, b := al.sides[A].regions[k] != nil, al.sides[B].regions[k] != nil
 		switch {
 		case a && b:
 			list = append(list, pair{[2]int32{k, k}})
@@ -111,11 +111,11 @@ func (x *alignment) regions(paths []pair) []pair {
 	taken := map[int32]bool{}
 	byName := map[string][]int32{}
 	for _, k := range left[B] {
-		n := x.names.list[k].name
+		n := al.names.list[k].name
 		byName[n] = append(byName[n], k)
 	}
 	for _, k := range left[A] {
-		n := x.names.list[k].name
+		n := al.names.list[k].name
 		if l := byName[n]; len(l) > 0 {
 			partner[k], taken[l[0]], byName[n] = l[0], true, l[1:]
 		}
@@ -130,7 +130,7 @@ func (x *alignment) regions(paths []pair) []pair {
 		if p.sides[A] < 0 || p.sides[B] < 0 {
 			continue
 		}
-		k := pair{[2]int32{x.sides[A].nodes[p.sides[A]].key, x.sides[B].nodes[p.sides[B]].key}}
+		k := pair{[2]int32{al.sides[A].nodes[p.sides[A]].key, al.sides[B].nodes[p.sides[B]].key}}
 		if k.sides[A] == k.sides[B] {
 			continue
 		}
@@ -140,12 +140,12 @@ func (x *alignment) regions(paths []pair) []pair {
 			index[k] = i
 			together = append(together, votes{pair: k})
 		}
-		together[i].time += x.sides[A].nodes[p.sides[A]].exclusive + x.sides[B].nodes[p.sides[B]].exclusive
+		together[i].time += al.sides[A].nodes[p.sides[A]].exclusive + al.sides[B].nodes[p.sides[B]].exclusive
 	}
 	slices.SortStableFunc(together, func(p, q votes) int { return cmp.Compare(q.time, p.time) })
 	for _, v := range together {
 		a, b := v.sides[A], v.sides[B]
-		if _, ok := partner[a]; !ok && !taken[b] && x.sides[B].regions[a] == nil && x.sides[A].regions[b] == nil {
+		if _, ok := partner[a]; !ok && !taken[b] && al.sides[B].regions[a] == nil && al.sides[A].regions[b] == nil {
 			partner[a], taken[b] = b, true
 		}
 	}

@@ -186,11 +186,11 @@ func (t *tree) addTime(now int64) {
 
 // inIteration returns the times of a path in the latest iteration, which has the given number. It adds
 // them if needed.
-func (x *node) inIteration(number int32) *iteration {
-	if n := len(x.iterations); n == 0 || x.iterations[n-1].number != number {
-		x.iterations = append(x.iterations, iteration{number: number})
+func (nd *node) inIteration(number int32) *iteration {
+	if n := len(nd.iterations); n == 0 || nd.iterations[n-1].number != number {
+		nd.iterations = append(nd.iterations, iteration{number: number})
 	}
-	return &x.iterations[len(x.iterations)-1]
+	return &nd.iterations[len(nd.iterations)-1]
 }
 
 func (t *tree) enter(p *Part, now int64, region uint32) {

@@ -77,7 +77,8 @@ func (r *Result) Tree(most, deepest int) *Tree {
 		if parents[i] >= 0 {
 			e.Parent, around = place[parents[i]], pairs[parents[i]].sides[A]
 		}
-		if p := pairs[i]; p.sides[A] >= 0 && p.sides[B] >= 0 && (e.Was != nil || c.sides[A].nodes[p.sides[A]].parent != around) {
+		if p := pairs[i]; p.sides[A] >= 0 && p.sides[B] >= 0 &&
+			(e.Was != nil || c.sides[A].nodes[p.sides[A]].parent != around) {
 			e.Was = c.sides[A].path(p.sides[A])
 		}
 		x.Paths = append(x.Paths, e)

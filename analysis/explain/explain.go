@@ -193,56 +193,56 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 
 // listUnjudged lists the events that could not be judged, and sets the confidence of all findings
 // accordingly.
-func (x *explainer) listUnjudged() {
-	x.confidence = HighConfidence
-	for _, u := range x.waits.Unjudged {
-		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))
-		x.confidence = MediumConfidence
+func (ex *explainer) listUnjudged() {
+	ex.confidence = HighConfidence
+	for _, u := range ex.waits.Unjudged {
+		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))
+		ex.confidence = MediumConfidence
 	}
-	if v := x.waits.Violations; v.Messages+v.Operations > 0 {
-		x.page.Unjudged = append(x.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are "+
+	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
+		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are "+
 			"sent and %d "+
 			"operations left before all have come, by up to %s; weft align corrects them", v.Messages, v.Operations,
-			x.page.Clock.FormatDuration(v.Worst)))
-		x.confidence = LowConfidence
+			ex.page.Clock.FormatDuration(v.Worst)))
+		ex.confidence = LowConfidence
 	}
-	if x.waits.Judged == 0 {
-		x.page.Unjudged = append(x.page.Unjudged, "waits: the trace records no messages, collective operations, barriers or "+
-			"locks in calls that take time")
+	if ex.waits.Judged == 0 {
+		ex.page.Unjudged = append(ex.page.Unjudged,
+			"waits: the trace records no messages, collective operations, barriers or locks in calls that take time")
 	}
-	if x.h.Log.Defs.Metrics.Len() == 0 {
-		x.page.Unjudged = append(x.page.Unjudged, "instructions and cycles: the trace has no counters")
+	if ex.h.Log.Defs.Metrics.Len() == 0 {
+		ex.page.Unjudged = append(ex.page.Unjudged, "instructions and cycles: the trace has no counters")
 	}
 }
 
 // summarizeRegions sets the regions with the most time on the page.
-func (x *explainer) summarizeRegions() {
+func (ex *explainer) summarizeRegions() {
 	sums := map[uint32]trace.Ticks{}
-	for s, t := range x.own {
+	for s, t := range ex.own {
 		if s.Path != synclog.NoPath {
-			r := x.h.Log.Paths[s.Path].Region
+			r := ex.h.Log.Paths[s.Path].Region
 			sums[r] = sums[r].Plus(trace.TicksOf(t))
 		}
 	}
 	for r, t := range sums {
-		if int64(r) < int64(len(x.regions)) {
-			x.page.Ran.Regions = append(x.page.Ran.Regions, Region{x.regions[r], t, t.Float() / x.core})
+		if int64(r) < int64(len(ex.regions)) {
+			ex.page.Ran.Regions = append(ex.page.Ran.Regions, Region{ex.regions[r], t, t.Float() / ex.core})
 		}
 	}
-	slices.SortFunc(x.page.Ran.Regions, func(a, b Region) int {
+	slices.SortFunc(ex.page.Ran.Regions, func(a, b Region) int {
 		return cmp.Or(b.Time.Cmp(a.Time), cmp.Compare(a.Region, b.Region))
 	})
-	x.page.Ran.Regions = x.page.Ran.Regions[:min(5, len(x.page.Ran.Regions))]
+	ex.page.Ran.Regions = ex.page.Ran.Regions[:min(5, len(ex.page.Ran.Regions))]
 }
 
 // add adds a finding to the page if its loss is large enough.
-func (x *explainer) add(f Finding) {
-	f.LossShare, f.GainShare = f.Loss/x.core, float64(f.Gain)/float64(x.page.Ran.Runtime)
+func (ex *explainer) add(f Finding) {
+	f.LossShare, f.GainShare = f.Loss/ex.core, float64(f.Gain)/float64(ex.page.Ran.Runtime)
 	if f.LossShare < leastShare {
 		return
 	}
-	f.Confidence = x.confidence
-	x.page.Findings = append(x.page.Findings, f)
+	f.Confidence = ex.confidence
+	ex.page.Findings = append(ex.page.Findings, f)
 }
 
 // change is a change of durations whose effect decides on findings.
@@ -253,22 +253,22 @@ type change struct {
 }
 
 // plan lets carryOut call finish with the runtimes in ticks with each of several options.
-func (x *explainer) plan(finish func(times []int64), options ...retime.Options) {
-	x.changes = append(x.changes, change{options, finish})
+func (ex *explainer) plan(finish func(times []int64), options ...retime.Options) {
+	ex.changes = append(ex.changes, change{options, finish})
 }
 
 // carryOut computes the runtimes with all planned changes in one pass over the history, and finishes
 // the changes in order. The error is that of a temporary file, or of the context.
-func (x *explainer) carryOut(ctx context.Context) error {
+func (ex *explainer) carryOut(ctx context.Context) error {
 	var list []retime.Options
-	for _, c := range x.changes {
+	for _, c := range ex.changes {
 		list = append(list, c.options...)
 	}
-	times, err := retime.Makespans(ctx, x.h, list)
+	times, err := retime.Makespans(ctx, ex.h, list)
 	if err != nil {
 		return err
 	}
-	for _, c := range x.changes {
+	for _, c := range ex.changes {
 		c.finish(times[:len(c.options)])
 		times = times[len(c.options):]
 	}
@@ -276,23 +276,23 @@ func (x *explainer) carryOut(ctx context.Context) error {
 }
 
 // gain returns the ticks by which a run would be shorter with a runtime, or 0 if it would be longer.
-func (x *explainer) gain(time int64) int64 { return max(0, x.page.Ran.Runtime-time) }
+func (ex *explainer) gain(time int64) int64 { return max(0, ex.page.Ran.Runtime-time) }
 
 // duration formats a number of ticks, which may exceed 64 bits for sums over locations.
-func (x *explainer) duration(t float64) string {
+func (ex *explainer) duration(t float64) string {
 	const coarse = 1 << 20
 	if t >= 1<<62 {
-		return x.page.Clock.FormatSum(trace.TicksOf(int64(t / coarse)).Times(coarse))
+		return ex.page.Clock.FormatSum(trace.TicksOf(int64(t / coarse)).Times(coarse))
 	}
-	return x.page.Clock.FormatDuration(int64(t))
+	return ex.page.Clock.FormatDuration(int64(t))
 }
 
 // percent formats a share as a whole number of percent.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 // verdict sets the sentence on the efficiency and the largest loss.
-func (x *explainer) verdict() {
-	f := x.page.Efficiency.Factors
+func (ex *explainer) verdict() {
+	f := ex.page.Efficiency.Factors
 	text := percent(f.Parallel) + " of the time is useful."
 	name, lowest := "load balance", f.LoadBalance
 	if f.Serialisation < lowest {
@@ -302,21 +302,21 @@ func (x *explainer) verdict() {
 		name, lowest = "transfer", f.Transfer
 	}
 	waiting := 0.0
-	if x.waits != nil {
-		waiting = x.waits.Waiting.Float() / x.core
+	if ex.waits != nil {
+		waiting = ex.waits.Waiting.Float() / ex.core
 	}
 	switch {
-	case len(x.page.Findings) == 0 && waiting >= leastShare:
+	case len(ex.page.Findings) == 0 && waiting >= leastShare:
 		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
 			percent(waiting), percent(leastShare))
-	case len(x.page.Findings) == 0:
+	case len(ex.page.Findings) == 0:
 		text += " No loss exceeds " + percent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:
-		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(x.page.Findings[0].Title))
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(ex.page.Findings[0].Title))
 	default:
-		text += " The largest loss: " + lower(x.page.Findings[0].Title) + "."
+		text += " The largest loss: " + lower(ex.page.Findings[0].Title) + "."
 	}
-	x.page.Verdict = text
+	ex.page.Verdict = text
 }
 
 // lower returns the title with a small first letter, to continue a sentence with it, unless it

@@ -23,9 +23,9 @@ type delay struct {
 }
 
 // delays sums the costs of all wait patterns by call path, in descending order of cost.
-func (x *explainer) delays() []*delay {
+func (ex *explainer) delays() []*delay {
 	byPath := map[uint32]*delay{}
-	for _, p := range x.causes.Patterns {
+	for _, p := range ex.causes.Patterns {
 		for _, c := range p.Costs {
 			d := byPath[c.Number]
 			if d == nil {
@@ -59,24 +59,24 @@ func greatest[K cmp.Ordered](m map[K]float64) []K {
 }
 
 // late finds call paths in which some locations come late, so that others wait for them.
-func (x *explainer) late() {
-	for _, d := range x.delays() {
-		if d.cost < leastShare*x.core {
+func (ex *explainer) late() {
+	for _, d := range ex.delays() {
+		if d.cost < leastShare*ex.core {
 			break
 		}
-		if x.synchronises(d.path) {
+		if ex.synchronises(d.path) {
 			continue // the finding about transfer covers it
 		}
-		x.planLate(d)
+		ex.planLate(d)
 	}
 }
 
 // planLate plans a finding about the waits that a call path causes.
-func (x *explainer) planLate(d *delay) {
+func (ex *explainer) planLate(d *delay) {
 	late := greatest(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	spread := x.spread(d.path)
+	spread := ex.spread(d.path)
 	slow := spread.slowest()
 	share := 0.0
 	for _, t := range slow {
@@ -105,19 +105,19 @@ func (x *explainer) planLate(d *delay) {
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
-	x.plan(func(times []int64) {
-		f.Gain, times = x.gain(times[0]), times[1:]
+	ex.plan(func(times []int64) {
+		f.Gain, times = ex.gain(times[0]), times[1:]
 		noise, without := int64(0), int64(0)
 		if locked {
-			without, times = x.gain(times[0]), times[1:]
+			without, times = ex.gain(times[0]), times[1:]
 		}
 		for _, t := range times {
-			noise = max(noise, x.gain(t))
+			noise = max(noise, ex.gain(t))
 		}
 		byLocks := locks > causeShare*d.cost || without > max(f.Gain, noise)
-		x.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
-		x.add(f)
-	}, append(changes, x.withoutNoise(d.path)...)...)
+		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
+		ex.add(f)
+	}, append(changes, ex.withoutNoise(d.path)...)...)
 }
 
 // lateTimes holds the times on which the description of a finding about late locations is based, in
@@ -131,7 +131,7 @@ type lateTimes struct {
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
 // path causes.
-func (x *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
+func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	region := "The time outside of all regions"
 	if n := len(d.names); n > 0 {
 		region = d.names[n-1]
@@ -147,10 +147,10 @@ func (x *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
 			"for each other."
-		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
-			x.duration(t.all.mean())))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.duration(most),
+			ex.duration(t.all.mean())))
 	case t.slow != nil:
-		place := x.place(t.slow, t.all)
+		place := ex.place(t.slow, t.all)
 		f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
 		f.At = nil
 		for _, s := range t.slow[max(0, len(t.slow)-3):] {
@@ -160,19 +160,19 @@ func (x *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		if len(t.slow) > 1 {
 			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
 		}
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", x.duration(t.slow.mean()),
-			x.duration(t.wanted)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", ex.duration(t.slow.mean()),
+			ex.duration(t.wanted)))
 	default:
 		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
-		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", x.duration(most),
-			x.duration(t.wanted)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.duration(most),
+			ex.duration(t.wanted)))
 	}
 	for _, loc := range f.At {
-		f.Locations = append(f.Locations, x.location(loc))
+		f.Locations = append(f.Locations, ex.location(loc))
 	}
 	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", x.duration(d.patterns[p]), p))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.duration(d.patterns[p]), p))
 	}
 }
 
@@ -195,15 +195,15 @@ type locationTime struct {
 
 // spread returns the times of a path at the processors that could do its work. These are the first
 // threads of processes and, if any later thread spends time in the path, all threads.
-func (x *explainer) spread(path uint32) spread {
+func (ex *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
-	for _, loc := range x.h.Log.Locations() {
-		if d := x.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
+	for _, loc := range ex.h.Log.Locations() {
+		if d := ex.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
 			continue
 		}
-		t := locationTime{loc, x.own[history.PathLocation{Path: path, Location: loc}]}
-		if int64(loc) < int64(len(x.later)) && x.later[loc] {
+		t := locationTime{loc, ex.own[history.PathLocation{Path: path, Location: loc}]}
+		if int64(loc) < int64(len(ex.later)) && ex.later[loc] {
 			later, visited = append(later, t), visited || t.time > 0
 		} else {
 			first = append(first, t)
@@ -246,11 +246,11 @@ func (s spread) slowest() (slow spread) {
 
 // place names the locations of list: the location itself, or the group that contains exactly them
 // among all, or their number.
-func (x *explainer) place(list, all spread) string {
+func (ex *explainer) place(list, all spread) string {
 	if len(list) == 1 {
-		return x.location(list[0].location)
+		return ex.location(list[0].location)
 	}
-	d := x.h.Log.Defs
+	d := ex.h.Log.Defs
 	above := func(loc uint32, f func(group uint32) (goOn bool)) {
 		if !d.Locations.Has(loc) {
 			return
@@ -283,40 +283,40 @@ func (x *explainer) place(list, all spread) string {
 }
 
 // location returns the full name of a location.
-func (x *explainer) location(loc uint32) string {
-	if int64(loc) < int64(len(x.names)) {
-		return x.names[loc]
+func (ex *explainer) location(loc uint32) string {
+	if int64(loc) < int64(len(ex.names)) {
+		return ex.names[loc]
 	}
 	return "unknown"
 }
 
 // communicates reports whether a path ends in a call of a communication library.
-func (x *explainer) communicates(path uint32) bool {
-	return path != synclog.NoPath && x.h.Log.Defs.Communicates(x.h.Log.Paths[path].Region)
+func (ex *explainer) communicates(path uint32) bool {
+	return path != synclog.NoPath && ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region)
 }
 
 // synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads. The
 // threads of a runtime system may sleep in a barrier until there is work.
-func (x *explainer) synchronises(path uint32) bool {
+func (ex *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
 	}
-	role := x.h.Log.Defs.RoleOf(x.h.Log.Paths[path].Region)
+	role := ex.h.Log.Defs.RoleOf(ex.h.Log.Paths[path].Region)
 	return role >= trace.SendRole && role <= trace.CommunicationRole
 }
 
 // beginsOrEnds reports whether a path ends in a call that initialises or finalises MPI.
-func (x *explainer) beginsOrEnds(path uint32) bool {
-	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(x.h.Log.Defs, x.h.Log.Paths[path].Region)
+func (ex *explainer) beginsOrEnds(path uint32) bool {
+	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
 // communication returns the ticks of all calls of communication libraries, without waits: startup
 // in the calls that initialise or finalise MPI, and other in all others.
-func (x *explainer) communication() (startup, other float64) {
-	for s, t := range x.own {
+func (ex *explainer) communication() (startup, other float64) {
+	for s, t := range ex.own {
 		switch {
-		case !x.communicates(s.Path):
-		case x.beginsOrEnds(s.Path):
+		case !ex.communicates(s.Path):
+		case ex.beginsOrEnds(s.Path):
 			startup += float64(t)
 		default:
 			other += float64(t)
@@ -326,22 +326,22 @@ func (x *explainer) communication() (startup, other float64) {
 }
 
 // transfer adds a finding about the time of communication itself, without waits.
-func (x *explainer) transfer() {
-	_, loss := x.communication()
-	if loss < leastShare*x.core {
+func (ex *explainer) transfer() {
+	_, loss := ex.communication()
+	if loss < leastShare*ex.core {
 		return
 	}
-	f := Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/x.core) +
+	f := Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/ex.core) +
 		" of the time, waits left out",
 		Loss:     loss,
-		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", x.duration(loss))},
+		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.duration(loss))},
 		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
 			"latencies."}
-	x.plan(func(times []int64) {
-		f.Gain = x.gain(times[0])
-		x.add(f)
+	ex.plan(func(times []int64) {
+		f.Gain = ex.gain(times[0])
+		ex.add(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if x.communicates(path) && !x.beginsOrEnds(path) {
+		if ex.communicates(path) && !ex.beginsOrEnds(path) {
 			return 0
 		}
 		return 1
@@ -349,37 +349,37 @@ func (x *explainer) transfer() {
 }
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
-func (x *explainer) startup() {
-	loss, _ := x.communication()
-	if loss < 0.1*x.core {
+func (ex *explainer) startup() {
+	loss, _ := ex.communication()
+	if loss < 0.1*ex.core {
 		return
 	}
-	x.add(Finding{ID: "startup", Title: "MPI_Init and MPI_Finalize take " + percent(loss/x.core) + " of the time",
+	ex.add(Finding{ID: "startup", Title: "MPI_Init and MPI_Finalize take " + percent(loss/ex.core) + " of the time",
 		Loss:     loss,
-		Gain:     int64(loss / float64(max(1, x.page.Ran.Threads))),
-		Evidence: []string{fmt.Sprintf("%s in both", x.duration(loss))},
+		Gain:     int64(loss / float64(max(1, ex.page.Ran.Threads))),
+		Evidence: []string{fmt.Sprintf("%s in both", ex.duration(loss))},
 		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
 }
 
 // serial adds a finding about the time in which only one thread of each process works.
-func (x *explainer) serial() {
-	e := x.page.Efficiency
+func (ex *explainer) serial() {
+	e := ex.page.Efficiency
 	if e.Hybrid == nil {
 		return
 	}
-	loss := (1 - e.Hybrid.SerialRegion) * x.core
+	loss := (1 - e.Hybrid.SerialRegion) * ex.core
 	threads := float64(e.Threads) / float64(max(1, e.Processes))
-	x.add(Finding{ID: "serial", Title: "One thread of a process works alone for " + percent(1-e.Hybrid.SerialRegion) +
+	ex.add(Finding{ID: "serial", Title: "One thread of a process works alone for " + percent(1-e.Hybrid.SerialRegion) +
 		" of the time of all " +
-		"threads", Loss: loss, Gain: int64(loss / x.core * float64(x.page.Ran.Runtime) * (threads - 1) / threads),
+		"threads", Loss: loss, Gain: int64(loss / ex.core * float64(ex.page.Ran.Runtime) * (threads - 1) / threads),
 		Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
 		Advice:   "Let the other threads take part in what lies between the parallel regions."})
 }
 
 // wrongOrder adds a finding about messages that are received in another order than they were sent.
-func (x *explainer) wrongOrder() {
+func (ex *explainer) wrongOrder() {
 	var all, wrong trace.Ticks
-	for _, p := range x.waits.Patterns {
+	for _, p := range ex.waits.Patterns {
 		switch p.Pattern {
 		case waitstate.LateSender.String():
 			all = p.Time
@@ -390,9 +390,9 @@ func (x *explainer) wrongOrder() {
 	if wrong.Float() < 0.25*all.Float() {
 		return
 	}
-	x.add(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent",
+	ex.add(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent",
 		Loss: wrong.Float(),
-		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", x.duration(wrong.Float()),
-			x.duration(all.Float()))},
+		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", ex.duration(wrong.Float()),
+			ex.duration(all.Float()))},
 		Advice: "Receive in the order of arrival: MPI_ANY_SOURCE, or MPI_Waitany on posted receives."})
 }

@@ -30,22 +30,22 @@ type stretch struct {
 const fewestIterations = 10
 
 // findSeries returns the series with a sufficient share of the time, ordered by path.
-func (x *explainer) findSeries() []*series {
-	much := make([]float64, len(x.h.Log.Paths))
-	for s, t := range x.own {
-		if int64(s.Path) < int64(len(much)) && !x.synchronises(s.Path) {
+func (ex *explainer) findSeries() []*series {
+	much := make([]float64, len(ex.h.Log.Paths))
+	for s, t := range ex.own {
+		if int64(s.Path) < int64(len(much)) && !ex.synchronises(s.Path) {
 			much[s.Path] += float64(t)
 		}
 	}
 	type key struct{ path, next uint32 }
 	byKey := map[key]*series{}
-	for loc, l := range x.h.Locations {
+	for loc, l := range ex.h.Locations {
 		if l == nil {
 			continue
 		}
 		for n := range l.Count() {
 			for _, t := range l.Before(n) {
-				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*x.core {
+				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*ex.core {
 					continue
 				}
 				k := key{t.Path, l.Call(n).Path}
@@ -72,7 +72,7 @@ func (x *explainer) findSeries() []*series {
 				s.total += float64(t.time)
 			}
 		}
-		if s.total >= leastShare*x.core {
+		if s.total >= leastShare*ex.core {
 			list = append(list, s)
 		}
 	}
@@ -116,8 +116,8 @@ func (s *series) medians() []int64 {
 
 // withoutNoise returns options in which no time of a path exceeds the median of all locations in the
 // same iteration, for each series of the path.
-func (x *explainer) withoutNoise(path uint32) (list []retime.Options) {
-	for _, s := range x.series {
+func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
+	for _, s := range ex.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
 			list = append(list, s.changed(func(i int, t int64) int64 { return min(t, m[i]) }))
@@ -167,8 +167,8 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 }
 
 // slowing adds findings about series whose times grow from iteration to iteration.
-func (x *explainer) slowing() {
-	for _, s := range x.series {
+func (ex *explainer) slowing() {
+	for _, s := range ex.series {
 		if s.iterations < fewestIterations {
 			continue
 		}
@@ -183,20 +183,20 @@ func (x *explainer) slowing() {
 				loss += float64(grown(i, l[i].time))
 			}
 		}
-		if loss < leastShare*x.core {
+		if loss < leastShare*ex.core {
 			continue
 		}
-		names := x.h.Log.PathNames(s.path, x.regions)
+		names := ex.h.Log.PathNames(s.path, ex.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", x.duration(begin),
-				s.iterations, x.duration(begin+slope*float64(s.iterations-1)))},
+			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", ex.duration(begin),
+				s.iterations, ex.duration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
 				"frequency " +
 				"that falls."}
-		x.plan(func(times []int64) {
-			f.Gain = x.gain(times[0])
-			x.add(f)
+		ex.plan(func(times []int64) {
+			f.Gain = ex.gain(times[0])
+			ex.add(f)
 		}, s.changed(func(i int, t int64) int64 { return t - grown(i, t) }))
 	}
 }

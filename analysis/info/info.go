@@ -68,12 +68,12 @@ type Window struct {
 
 // Length returns the number of ticks of the window or, without one, from the first event to the end
 // of the last one. The use of resources is relative to it, as in package usage.
-func (x *Info) Length() int64 {
+func (i *Info) Length() int64 {
 	switch {
-	case x.Window != nil:
-		return x.Window.Last - x.Window.First
-	case x.First != nil:
-		return *x.Last - *x.First
+	case i.Window != nil:
+		return i.Window.Last - i.Window.First
+	case i.First != nil:
+		return *i.Last - *i.First
 	}
 	return 0
 }

@@ -40,52 +40,52 @@ func NewTimes(w Columns) *Times {
 }
 
 // Add adds the interval [a, b), in ticks, in which a processor was in state s.
-func (x *Times) Add(s State, a, b int64) { x.weigh(s, a, b, 1) }
+func (ts *Times) Add(s State, a, b int64) { ts.weigh(s, a, b, 1) }
 
 // Remove subtracts the interval [a, b). It must have been added, alone or as a part of other intervals.
-func (x *Times) Remove(s State, a, b int64) { x.weigh(s, a, b, -1) }
+func (ts *Times) Remove(s State, a, b int64) { ts.weigh(s, a, b, -1) }
 
 // weigh adds the interval [a, b) n times. n may be negative.
-func (x *Times) weigh(s State, a, b int64, times float64) {
-	a, b = max(a, x.w.From), min(b, x.w.To)
-	if x.w.Columns == 0 || a >= b {
+func (ts *Times) weigh(s State, a, b int64, times float64) {
+	a, b = max(a, ts.w.From), min(b, ts.w.To)
+	if ts.w.Columns == 0 || a >= b {
 		return
 	}
 	// Subtract before converting to float64: above 2^53, neighbouring floats are more than one tick
 	// apart. The difference of any two times fits a uint64.
-	since := func(t int64) float64 { return float64(uint64(t) - uint64(x.w.From)) }
-	scale := float64(x.w.Columns) / since(x.w.To)
+	since := func(t int64) float64 { return float64(uint64(t) - uint64(ts.w.From)) }
+	scale := float64(ts.w.Columns) / since(ts.w.To)
 	at := func(t int64) (int, float64) {
 		f := since(t) * scale
-		c := min(int(f), x.w.Columns-1)
+		c := min(int(f), ts.w.Columns-1)
 		return c, f - float64(c)
 	}
 	first, from := at(a)
 	last, to := at(b)
 	if first == last {
-		x.part[s][first] += times * (to - from)
+		ts.part[s][first] += times * (to - from)
 		return
 	}
-	x.part[s][first] += times * (1 - from)
-	x.part[s][last] += times * to
-	x.whole[s][first+1] += times
-	x.whole[s][last] -= times
+	ts.part[s][first] += times * (1 - from)
+	ts.part[s][last] += times * to
+	ts.whole[s][first+1] += times
+	ts.whole[s][last] -= times
 }
 
-// clone returns a copy that shares no memory with x.
-func (x *Times) clone() *Times {
-	y := NewTimes(x.w)
-	y.Merge(x)
+// clone returns a copy that shares no memory with ts.
+func (ts *Times) clone() *Times {
+	y := NewTimes(ts.w)
+	y.Merge(ts)
 	return y
 }
 
 // Series returns the shares of the states, for a number of processors.
-func (x *Times) Series(processors int) *Series {
+func (ts *Times) Series(processors int) *Series {
 	of := func(s State) []float64 {
-		out, whole := make([]float64, x.w.Columns), 0.0
+		out, whole := make([]float64, ts.w.Columns), 0.0
 		for c := range out {
-			whole += x.whole[s][c]
-			out[c] = min(1, max(0, (whole+x.part[s][c])/float64(max(1, processors))))
+			whole += ts.whole[s][c]
+			out[c] = min(1, max(0, (whole+ts.part[s][c])/float64(max(1, processors))))
 		}
 		return out
 	}
@@ -93,13 +93,13 @@ func (x *Times) Series(processors int) *Series {
 }
 
 // Merge adds the times in o, which must be for the same window.
-func (x *Times) Merge(o *Times) {
-	for s := range x.part {
+func (ts *Times) Merge(o *Times) {
+	for s := range ts.part {
 		for c, v := range o.part[s] {
-			x.part[s][c] += v
+			ts.part[s][c] += v
 		}
 		for c, v := range o.whole[s] {
-			x.whole[s][c] += v
+			ts.whole[s][c] += v
 		}
 	}
 }

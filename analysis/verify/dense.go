@@ -19,17 +19,17 @@ type interval struct {
 type times []interval
 
 // empty reports whether no time is in the interval.
-func (x interval) empty() bool {
-	return x.low > x.high || x.low == x.high && (x.lowOpen || x.highOpen)
+func (iv interval) empty() bool {
+	return iv.low > iv.high || iv.low == iv.high && (iv.lowOpen || iv.highOpen)
 }
 
 // intersect returns the times that are in both intervals.
-func (x interval) intersect(y interval) interval {
-	r := x
-	if y.low > x.low || y.low == x.low && y.lowOpen {
+func (iv interval) intersect(y interval) interval {
+	r := iv
+	if y.low > iv.low || y.low == iv.low && y.lowOpen {
 		r.low, r.lowOpen = y.low, y.lowOpen
 	}
-	if y.high < x.high || y.high == x.high && y.highOpen {
+	if y.high < iv.high || y.high == iv.high && y.highOpen {
 		r.high, r.highOpen = y.high, y.highOpen
 	}
 	return r

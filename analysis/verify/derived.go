@@ -387,19 +387,19 @@ type eventRate struct {
 }
 
 // event adds an event that is not earlier than the events before it.
-func (x *eventRate) event(g *signals.Growing, t int64) {
-	if x.count > 0 && t > x.t {
-		g.Set(x.t, float64(x.count)*x.unit/float64(t-x.t))
-		x.count = 0
+func (e *eventRate) event(g *signals.Growing, t int64) {
+	if e.count > 0 && t > e.t {
+		g.Set(e.t, float64(e.count)*e.unit/float64(t-e.t))
+		e.count = 0
 	}
-	x.t = t
-	x.count++
+	e.t = t
+	e.count++
 }
 
 // end adds the rate after the last event.
-func (x *eventRate) end(g *signals.Growing) {
-	if x.count > 0 {
-		g.Set(x.t, 0)
+func (e *eventRate) end(g *signals.Growing) {
+	if e.count > 0 {
+		g.Set(e.t, 0)
 	}
 }
 

@@ -140,8 +140,8 @@ func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 }
 
 // prefix returns the first events of the case's trace. states is the number of events.
-func (x *agreement) prefix(states int) format.Events {
-	r := rand.New(rand.NewPCG(uint64(x.number), 5))
+func (a *agreement) prefix(states int) format.Events {
+	r := rand.New(rand.NewPCG(uint64(a.number), 5))
 	rec := trace.NewRecorder(trace.Seconds(1))
 	loc, signal := rec.Location("main"), rec.Location("signal")
 	counter, at := rec.Counter("s", ""), int64(0)
@@ -152,7 +152,7 @@ func (x *agreement) prefix(states int) format.Events {
 				attrs = append(attrs, trace.Attr{Key: n, Value: trace.StringValue("1")})
 			}
 		}
-		if v := float64(r.IntN(4)); x.kind > 0 && r.IntN(2) == 0 {
+		if v := float64(r.IntN(4)); a.kind > 0 && r.IntN(2) == 0 {
 			rec.Value(signal, at, counter, v)
 		}
 		rec.Event(loc, at, trace.Mark, trace.NoRef, []uint64{0}, attrs...)
@@ -164,9 +164,9 @@ func (x *agreement) prefix(states int) format.Events {
 }
 
 // run returns the results of Run for a trace, by the name of the check.
-func (x *agreement) run(t *testing.T, e format.Events) map[string]CheckResult {
+func (a *agreement) run(t *testing.T, e format.Events) map[string]CheckResult {
 	t.Helper()
-	result, err := Run(context.Background(), e, x.spec, Options{Semantics: x.semantics})
+	result, err := Run(context.Background(), e, a.spec, Options{Semantics: a.semantics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +179,11 @@ func (x *agreement) run(t *testing.T, e format.Events) map[string]CheckResult {
 
 // compareOpen compares the checks that a monitor decided after a number of states with those of Run. open is the
 // number of checks that the monitor has not decided.
-func (x *agreement) compareOpen(t *testing.T, states int, list []CheckResult, open int) {
+func (a *agreement) compareOpen(t *testing.T, states int, list []CheckResult, open int) {
 	t.Helper()
-	now := x.run(t, x.prefixes[states-1])
+	now := a.run(t, a.prefixes[states-1])
 	for _, c := range list {
-		x.compare(t, fmt.Sprintf("after %d states", states), c, now[c.Name])
+		a.compare(t, fmt.Sprintf("after %d states", states), c, now[c.Name])
 	}
 	want := 0
 	for _, c := range now {
@@ -192,24 +192,24 @@ func (x *agreement) compareOpen(t *testing.T, states int, list []CheckResult, op
 		}
 	}
 	if open != want {
-		t.Fatalf("case %d, after %d states: %d checks are open, expected %d\n%s", x.number, states, open, want, x.text)
+		t.Fatalf("case %d, after %d states: %d checks are open, expected %d\n%s", a.number, states, open, want, a.text)
 	}
 }
 
 // compare compares a result of a monitor with that of Run.
-func (x *agreement) compare(t *testing.T, where string, got, want CheckResult) {
+func (a *agreement) compare(t *testing.T, where string, got, want CheckResult) {
 	t.Helper()
 	if got.Verdict != want.Verdict || got.Holds != want.Holds || got.Decided != want.Decided {
-		t.Fatalf("case %d, %s, semantics %s: %s, %s: got %s, Run has %s", x.number, where, x.semantics, got.Name, x.text,
+		t.Fatalf("case %d, %s, semantics %s: %s, %s: got %s, Run has %s", a.number, where, a.semantics, got.Name, a.text,
 			got.Verdict, want.Verdict)
 	}
 	// Run explains the verdicts of complete traces by the states at the end of the trace. A monitor explains them by
 	// the states that decided them.
-	f := x.spec.Checks[int(got.Name[1]-'0')].Formula
+	f := a.spec.Checks[int(got.Name[1]-'0')].Formula
 	single := f.Op == Globally || f.Op == Finally || f.Op == Until
-	comparable := !want.Decided || x.semantics != TwoValued && x.semantics != Compatible
+	comparable := !want.Decided || a.semantics != TwoValued && a.semantics != Compatible
 	if single && comparable && !reflect.DeepEqual(got.Reasons, want.Reasons) {
-		t.Fatalf("case %d, %s: %s\n%s\ngot  %v\nwant %v", x.number, where, got.Name, x.text, got.Reasons, want.Reasons)
+		t.Fatalf("case %d, %s: %s\n%s\ngot  %v\nwant %v", a.number, where, got.Name, a.text, got.Reasons, want.Reasons)
 	}
 }
 

@@ -72,101 +72,101 @@ func (r *Responses) most(c trace.Clock) int64 {
 func within(from, to, most int64) bool { return most >= 0 && uint64(to)-uint64(from) <= uint64(most) }
 
 // matched is called at a state with the propositions that hold there, and the objects of the event.
-func (x *grownResponses) matched(r *recorder, list []int32, objects []claimObject) {
-	from := slices.Contains(list, int32(x.responses.From.index))
-	to := slices.Contains(list, int32(x.responses.To.index))
+func (g *grownResponses) matched(r *recorder, list []int32, objects []claimObject) {
+	from := slices.Contains(list, int32(g.responses.From.index))
+	to := slices.Contains(list, int32(g.responses.To.index))
 	if !from && !to {
 		return
 	}
 	s := grownState{t: r.now, label: r.labels[len(r.labels)-1]}
-	most := x.responses.most(r.defs.Clock)
-	if x.responses.By == "" {
+	most := g.responses.most(r.defs.Clock)
+	if g.responses.By == "" {
 		if from {
-			x.waiting = append(x.waiting, s)
+			g.waiting = append(g.waiting, s)
 		}
 		if to {
-			x.answer(s, most)
+			g.answer(s, most)
 		}
 		return
 	}
 	for _, o := range objects {
-		if o.record.attribute != x.responses.By {
+		if o.record.attribute != g.responses.By {
 			continue
 		}
-		y := x.spans[o.object]
+		y := g.spans[o.object]
 		if s.object = o.object; from && !y.begun {
 			y = grownSpan{grownResponse{from: s}, true}
-			if x.responses.millionths == allMillionths {
-				x.begins = append(x.begins, grownBegin{o.object, s.t})
+			if g.responses.millionths == allMillionths {
+				g.begins = append(g.begins, grownBegin{o.object, s.t})
 			}
 		}
 		if to && y.begun {
 			y.to, y.answered = s, true
-			if x.responses.millionths == allMillionths && !within(y.from.t, s.t, most) {
-				x.exceed(y.grownResponse, s.t)
+			if g.responses.millionths == allMillionths && !within(y.from.t, s.t, most) {
+				g.exceed(y.grownResponse, s.t)
 			}
 		}
 		if y.begun {
-			x.spans[o.object] = y
+			g.spans[o.object] = y
 		}
 	}
 }
 
 // answer adds the response times of all states that wait for an answer.
-func (x *grownResponses) answer(to grownState, most int64) {
-	for _, from := range x.waiting {
-		x.add(grownResponse{from, to, true}, to.t, most)
+func (g *grownResponses) answer(to grownState, most int64) {
+	for _, from := range g.waiting {
+		g.add(grownResponse{from, to, true}, to.t, most)
 	}
-	for _, from := range x.late {
-		x.list(grownResponse{from, to, true}, to.t)
+	for _, from := range g.late {
+		g.list(grownResponse{from, to, true}, to.t)
 	}
-	x.waiting, x.late = x.waiting[:0], x.late[:0]
+	g.waiting, g.late = g.waiting[:0], g.late[:0]
 }
 
 // add counts a response time. last is the time of the last state.
-func (x *grownResponses) add(y grownResponse, last, most int64) {
-	x.total++
+func (g *grownResponses) add(y grownResponse, last, most int64) {
+	g.total++
 	if !within(y.from.t, y.end(last), most) {
-		x.exceeding++
+		g.exceeding++
 	}
-	if !x.exceeds { // otherwise it may already be in the list
-		x.list(y, last)
+	if !g.exceeds { // otherwise it may already be in the list
+		g.list(y, last)
 	}
 }
 
 // end returns the end of a response time. last is the time of the last state.
-func (y *grownResponse) end(last int64) int64 {
-	if y.answered {
-		return y.to.t
+func (g *grownResponse) end(last int64) int64 {
+	if g.answered {
+		return g.to.t
 	}
 	return last
 }
 
 // list adds a response time to the longest ones.
-func (x *grownResponses) list(y grownResponse, last int64) {
+func (g *grownResponses) list(y grownResponse, last int64) {
 	order := func(a, b grownResponse) int {
 		return cmp.Or(cmp.Compare(uint64(b.end(last))-uint64(b.from.t), uint64(a.end(last))-uint64(a.from.t)),
 			cmp.Compare(a.from.t, b.from.t), cmp.Compare(a.from.object, b.from.object))
 	}
-	i, _ := slices.BinarySearchFunc(x.longest, y, order)
-	if x.longest = slices.Insert(x.longest, i, y); len(x.longest) > maxWorst {
-		x.longest = x.longest[:maxWorst]
+	i, _ := slices.BinarySearchFunc(g.longest, y, order)
+	if g.longest = slices.Insert(g.longest, i, y); len(g.longest) > maxWorst {
+		g.longest = g.longest[:maxWorst]
 	}
 }
 
 // advance counts the states whose response time has come to exceed the limit.
-func (x *grownResponses) advance(r *recorder) {
-	most := x.responses.most(r.defs.Clock)
+func (g *grownResponses) advance(r *recorder) {
+	most := g.responses.most(r.defs.Clock)
 	tooLong := func(s grownState) bool { return !within(s.t, r.latest, most) }
 	count := func(s grownState) {
-		x.total++
-		x.exceeding++
-		if len(x.late) < maxWorst {
-			x.late = append(x.late, s)
+		g.total++
+		g.exceeding++
+		if len(g.late) < maxWorst {
+			g.late = append(g.late, s)
 		}
 	}
-	if x.responses.By != "" {
-		x.waiting = slices.DeleteFunc(x.waiting, func(s grownState) bool {
+	if g.responses.By != "" {
+		g.waiting = slices.DeleteFunc(g.waiting, func(s grownState) bool {
 			if tooLong(s) {
 				count(s)
 			}
@@ -174,84 +174,84 @@ func (x *grownResponses) advance(r *recorder) {
 		})
 	}
 	n := 0
-	for n < len(x.waiting) && tooLong(x.waiting[n]) {
-		count(x.waiting[n])
+	for n < len(g.waiting) && tooLong(g.waiting[n]) {
+		count(g.waiting[n])
 		n++
 	}
-	x.waiting = slices.Delete(x.waiting, 0, n)
-	for len(x.begins) > 0 {
-		y := x.spans[x.begins[0].object]
+	g.waiting = slices.Delete(g.waiting, 0, n)
+	for len(g.begins) > 0 {
+		y := g.spans[g.begins[0].object]
 		if y.begun && !y.answered {
 			if within(y.from.t, r.latest, most) {
 				return
 			}
-			x.exceed(y.grownResponse, r.latest)
+			g.exceed(y.grownResponse, r.latest)
 		}
-		x.begins = x.begins[1:]
+		g.begins = g.begins[1:]
 	}
 }
 
 // exceed records that the response time of an object certainly exceeds the limit.
-func (x *grownResponses) exceed(y grownResponse, last int64) {
-	if !x.exceeds {
-		x.list(y, last)
+func (g *grownResponses) exceed(y grownResponse, last int64) {
+	if !g.exceeds {
+		g.list(y, last)
 	}
-	x.exceeds = true
+	g.exceeds = true
 }
 
 // leave counts the response time of an object that has left the system.
-func (x *grownResponses) leave(r *recorder, object string) {
-	y := x.spans[object]
-	delete(x.spans, object)
+func (g *grownResponses) leave(r *recorder, object string) {
+	y := g.spans[object]
+	delete(g.spans, object)
 	switch {
 	case !y.begun:
 	case y.answered:
-		x.add(y.grownResponse, y.to.t, x.responses.most(r.defs.Clock))
+		g.add(y.grownResponse, y.to.t, g.responses.most(r.defs.Clock))
 	default:
-		x.waiting = append(x.waiting, y.from)
+		g.waiting = append(g.waiting, y.from)
 	}
 }
 
 // holds reports whether the percentile is within the limit, and whether it exceeds the limit for every
 // continuation of the trace.
-func (x *grownResponses) holds() (holds, impossible bool) {
-	if x.responses.millionths == allMillionths && (x.exceeds || x.exceeding > 0) {
+func (g *grownResponses) holds() (holds, impossible bool) {
+	if g.responses.millionths == allMillionths && (g.exceeds || g.exceeding > 0) {
 		return false, true
 	}
-	return x.total == 0 || x.exceeding <= x.allowed(), false
+	return g.total == 0 || g.exceeding <= g.allowed(), false
 }
 
 // allowed returns how many of the response times may exceed the limit.
-func (x *grownResponses) allowed() int64 {
-	return x.total - durations.Rank(x.total, x.responses.millionths, allMillionths)
+func (g *grownResponses) allowed() int64 {
+	return g.total - durations.Rank(g.total, g.responses.millionths, allMillionths)
 }
 
 // finer multiplies all times by a factor.
-func (x *grownResponses) finer(factor int64) {
-	for _, list := range [][]grownState{x.waiting, x.late} {
+func (g *grownResponses) finer(factor int64) {
+	for _, list := range [][]grownState{g.waiting, g.late} {
 		for i := range list {
 			list[i].t *= factor
 		}
 	}
-	for i := range x.longest {
-		x.longest[i].finer(factor)
+	for i := range g.longest {
+		g.longest[i].finer(factor)
 	}
-	for object, y := range x.spans {
+	for object, y := range g.spans {
 		y.finer(factor)
-		x.spans[object] = y
+		g.spans[object] = y
 	}
-	for i := range x.begins {
-		x.begins[i].t *= factor
+	for i := range g.begins {
+		g.begins[i].t *= factor
 	}
 }
 
-func (y *grownResponse) finer(factor int64) { y.from.t, y.to.t = y.from.t*factor, y.to.t*factor }
+func (g *grownResponse) finer(factor int64) { g.from.t, g.to.t = g.from.t*factor, g.to.t*factor }
 
 // grownReasons explains a percentile of a trace that grows: by the number of response times above the
 // limit, and by the longest ones.
-func (x *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, depth int) {
+func (e *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, depth int) {
 	r := f.Responses
-	last := x.latest
+	last := e.latest
 	for _, s := range g.late { // these have no answer yet
 		g.list(grownResponse{from: s}, last)
 	}
@@ -261,7 +261,7 @@ func (x *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, dept
 		if n := len(g.waiting); n > 0 {
 			text += fmt.Sprintf(" yet; %d wait at the end of the trace", n)
 		}
-		x.addAt(depth, f, holds, x.recorder.first, last, "%s", text)
+		e.addAt(depth, f, holds, e.recorder.first, last, "%s", text)
 		return
 	}
 	text := fmt.Sprintf("a response time from %s to %s is not %s %s", r.From, r.To, r.Op, r.Limit)
@@ -269,25 +269,25 @@ func (x *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, dept
 		text = fmt.Sprintf("%d of %d response times from %s to %s are not %s %s; the %s %% percentile allows %d",
 			g.exceeding, g.total, r.From, r.To, r.Op, r.Limit, r.Percent, g.allowed())
 	}
-	x.addAt(depth, f, holds, x.recorder.first, last, "%s", text)
+	e.addAt(depth, f, holds, e.recorder.first, last, "%s", text)
 	at := func(s grownState) string {
-		return x.names[s.label] + " at " + x.defs.Clock.FormatSeconds(s.t) + " s"
+		return e.names[s.label] + " at " + e.defs.Clock.FormatSeconds(s.t) + " s"
 	}
-	most := r.most(x.defs.Clock)
+	most := r.most(e.defs.Clock)
 	for i, y := range g.longest {
 		ok := within(y.from.t, y.end(last), most)
-		if len(x.list) >= maxReasons || i > 0 && ok {
+		if len(e.list) >= maxReasons || i > 0 && ok {
 			return
 		}
 		object := ""
 		if r.By != "" {
 			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.from.object))
 		}
-		long := x.duration(uint64(y.end(last)) - uint64(y.from.t))
+		long := e.duration(uint64(y.end(last)) - uint64(y.from.t))
 		if !y.answered {
-			x.addAt(depth+1, f, false, y.from.t, last, "%s has no answer%s, %s before the last event", at(y.from), object, long)
+			e.addAt(depth+1, f, false, y.from.t, last, "%s has no answer%s, %s before the last event", at(y.from), object, long)
 			continue
 		}
-		x.addAt(depth+1, f, ok, y.from.t, y.to.t, "%s is answered by %s%s, %s later", at(y.from), at(y.to), object, long)
+		e.addAt(depth+1, f, ok, y.from.t, y.to.t, "%s is answered by %s%s, %s later", at(y.from), at(y.to), object, long)
 	}
 }

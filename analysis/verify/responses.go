@@ -283,7 +283,7 @@ func (e *evaluator) responseTimes(r *Responses) *responseTimes {
 }
 
 // within reports whether a response time is within the limit.
-func (x *responseTimes) within(t uint64) bool { return x.most >= 0 && t <= uint64(x.most) }
+func (r *responseTimes) within(t uint64) bool { return r.most >= 0 && t <= uint64(r.most) }
 
 // percentile returns the states at which a comparison of a percentile holds. These are all states or
 // none. The value is decided only if all response times must be within the limit and one of them
@@ -313,29 +313,29 @@ func (e *evaluator) percentile(r *Responses) value {
 const maxWorst = 5
 
 // percentileReasons explains a percentile: by its value, and by the longest response times.
-func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
+func (e *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 	r := f.Responses
-	if x.growth != nil {
-		x.grownReasons(f, x.growth.responses[r], holds, depth)
+	if e.growth != nil {
+		e.grownReasons(f, e.growth.responses[r], holds, depth)
 		return
 	}
-	t := x.responseTimes(r)
+	t := e.responseTimes(r)
 	if len(t.list) == 0 {
 		text := fmt.Sprintf("there is no response time from %s to %s", r.From, r.To)
 		if t.open > 0 {
 			text += fmt.Sprintf(" yet; %d wait at the end of the trace", t.open)
 		}
-		x.add(depth, f, holds, 0, x.n-1, "%s", text)
+		e.add(depth, f, holds, 0, e.n-1, "%s", text)
 		return
 	}
 	text := fmt.Sprintf("the %s %% percentile of %d response times from %s to %s is %s, expected %s %s", r.Percent,
-		len(t.list), r.From, r.To, x.duration(t.value), r.Op, r.Limit)
+		len(t.list), r.From, r.To, e.duration(t.value), r.Op, r.Limit)
 	if t.open > 0 {
 		text += fmt.Sprintf("; %d more wait at the end of the trace, within the limit", t.open)
 	}
-	x.add(depth, f, holds, 0, x.n-1, "%s", text)
+	e.add(depth, f, holds, 0, e.n-1, "%s", text)
 	for i, y := range t.list {
-		if len(x.list) >= maxReasons || i >= maxWorst || i > 0 && t.within(y.ticks) {
+		if len(e.list) >= maxReasons || i >= maxWorst || i > 0 && t.within(y.ticks) {
 			return
 		}
 		object := ""
@@ -343,19 +343,19 @@ func (x *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.object))
 		}
 		if y.to < 0 {
-			x.add(depth+1, f, false, y.from, x.n-1, "%s has no answer%s, %s before the last event", x.state(y.from), object,
-				x.duration(y.ticks))
+			e.add(depth+1, f, false, y.from, e.n-1, "%s has no answer%s, %s before the last event", e.state(y.from), object,
+				e.duration(y.ticks))
 			continue
 		}
-		x.add(depth+1, f, t.within(y.ticks), y.from, y.to, "%s is answered by %s%s, %s later", x.state(y.from),
-			x.state(y.to), object, x.duration(y.ticks))
+		e.add(depth+1, f, t.within(y.ticks), y.from, y.to, "%s is answered by %s%s, %s later", e.state(y.from),
+			e.state(y.to), object, e.duration(y.ticks))
 	}
 }
 
 // duration formats a duration in ticks without rounding. Otherwise, a duration that exceeds a bound by
 // little could look equal to it.
-func (x *explainer) duration(ticks uint64) string {
-	c := x.defs.Clock
+func (e *explainer) duration(ticks uint64) string {
+	c := e.defs.Clock
 	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))
 	_, unit, _ := strings.Cut(text, " ")
 	length := units[strings.Replace(unit, "µ", "u", 1)]

@@ -119,82 +119,82 @@ type thresholdKey struct {
 }
 
 // holds answers the question for the robustness r.
-func (x *threshold) holds(r float64, negated bool) bool {
+func (t *threshold) holds(r float64, negated bool) bool {
 	if negated {
-		return r > -x.least
+		return r > -t.least
 	}
-	return r >= x.least
+	return r >= t.least
 }
 
 // statesOf returns the states at which a formula reaches the robustness.
-func (x *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
+func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 	key := thresholdKey{f, negated}
-	if s, ok := x.states[key]; ok {
+	if s, ok := t.states[key]; ok {
 		return s, nil
 	}
-	if err := x.ctx.Err(); err != nil {
+	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
 	var args []bitset
 	for i, a := range f.Args {
 		flips := f.Op == Not || f.Op == Implies && i == 0
-		s, err := x.statesOf(a, negated != flips)
+		s, err := t.statesOf(a, negated != flips)
 		if err != nil {
 			return nil, err
 		}
 		if flips {
-			s = s.complement(x.n)
+			s = s.complement(t.n)
 		}
 		args = append(args, s)
 	}
 	until := func(a, b bitset) bitset {
-		w, ok := x.ticks(f.Bound)
+		w, ok := t.ticks(f.Bound)
 		if !ok {
-			return x.none
+			return t.none
 		}
-		return untilStates(x.time[:x.n], a, b, w, false)
+		return untilStates(t.time[:t.n], a, b, w, false)
 	}
 	switch f.Op {
 	case True:
-		s = x.all
+		s = t.all
 	case False:
-		s = x.none
+		s = t.none
 	case Prop:
-		v, err := x.value(x.ctx, f)
+		v, err := t.value(t.ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		s = v.holds
 	case Compare:
-		s = newBitset(x.n)
-		number := x.number(f.Comparison)
-		x.eachValue(f.Comparison.Signal, 0, x.n, func(i int, v float64) {
-			if x.holds(distance(v, f.Comparison.Op, number), negated) {
+		s = newBitset(t.n)
+		number := t.number(f.Comparison)
+		t.eachValue(f.Comparison.Signal, 0, t.n, func(i int, v float64) {
+			if t.holds(distance(v, f.Comparison.Op, number), negated) {
 				s.set(i)
 			}
 		})
 	case Percentile:
-		if s = x.none; x.holds(x.percentileDistance(f.Responses), negated) {
-			s = x.all
+		if s = t.none; t.holds(t.percentileDistance(f.Responses), negated) {
+			s = t.all
 		}
 	case Not:
 		s = args[0]
 	case And, Or, Implies:
 		s = junctionStates(args, f.Op == And)
 	case Globally:
-		s = until(x.all, args[0].complement(x.n)).complement(x.n)
+		s = until(t.all, args[0].complement(t.n)).complement(t.n)
 	case Finally:
-		s = until(x.all, args[0])
+		s = until(t.all, args[0])
 	case Until:
 		s = until(args[0], args[1])
 	case Next:
-		s = nextStates(args[0], x.n, false)
+		s = nextStates(args[0], t.n, false)
 	}
-	if x.bytes += 8 * len(s); x.bytes > cacheBytes {
-		clear(x.states)
-		x.bytes = 0
+	if t.bytes += 8 * len(s); t.bytes > cacheBytes {
+		clear(t.states)
+		t.bytes = 0
 	}
-	x.states[key] = s
+	t.states[key] = s
 	return s, nil
 }
 
@@ -215,27 +215,27 @@ func junctionStates(list []bitset, all bool) bitset {
 }
 
 // times returns the times at which a formula of signals reaches the robustness.
-func (x *threshold) times(f *Formula, negated bool) times {
+func (t *threshold) times(f *Formula, negated bool) times {
 	key := thresholdKey{f, negated}
-	if s, ok := x.dense[key]; ok {
+	if s, ok := t.dense[key]; ok {
 		return s
 	}
 	var args []times
 	for i, a := range f.Args {
 		flips := f.Op == Not || f.Op == Implies && i == 0
-		s := x.times(a, negated != flips)
+		s := t.times(a, negated != flips)
 		if flips {
-			s = s.complement(x.domain)
+			s = s.complement(t.domain)
 		}
 		args = append(args, s)
 	}
-	all := times{x.domain}
+	all := times{t.domain}
 	var s times
 	switch f.Op {
 	case True:
 		s = all
 	case Compare:
-		s = x.compared(f.Comparison, negated).intersect(all)
+		s = t.compared(f.Comparison, negated).intersect(all)
 	case Not:
 		s = args[0]
 	case And:
@@ -250,13 +250,13 @@ func (x *threshold) times(f *Formula, negated bool) times {
 		}
 		s = union(list)
 	case Globally:
-		s = until(all, args[0].complement(x.domain), x.window(f.Bound), x.domain, false).complement(x.domain)
+		s = until(all, args[0].complement(t.domain), t.window(f.Bound), t.domain, false).complement(t.domain)
 	case Finally:
-		s = until(all, args[0], x.window(f.Bound), x.domain, false)
+		s = until(all, args[0], t.window(f.Bound), t.domain, false)
 	case Until:
-		s = until(args[0], args[1], x.window(f.Bound), x.domain, false)
+		s = until(args[0], args[1], t.window(f.Bound), t.domain, false)
 	}
-	x.dense[key] = s
+	t.dense[key] = s
 	return s
 }
 
@@ -275,22 +275,22 @@ func distance(v float64, op string, k float64) float64 {
 }
 
 // compared returns the times at which a comparison reaches the robustness.
-func (x *threshold) compared(c *Comparison, negated bool) times {
-	k, least, more, less := x.number(c), x.least, ">=", "<="
+func (t *threshold) compared(c *Comparison, negated bool) times {
+	k, least, more, less := t.number(c), t.least, ">=", "<="
 	if negated {
 		least, more, less = -least, ">", "<"
 	}
 	// Compare the distance from the bound, because the sum of the bound and a small number may be
 	// rounded to the bound.
 	signal := func(yield func(piece) bool) {
-		for p := range c.Signal.evaluate(x.signal, x.unit) {
+		for p := range c.Signal.evaluate(t.signal, t.unit) {
 			if p.c -= k; !yield(p) {
 				return
 			}
 		}
 	}
-	above, below := func() times { return compare(signal, x.domain, more, least) },
-		func() times { return compare(signal, x.domain, less, -least) }
+	above, below := func() times { return compare(signal, t.domain, more, least) },
+		func() times { return compare(signal, t.domain, less, -least) }
 	switch c.Op {
 	case ">=", ">":
 		return above()

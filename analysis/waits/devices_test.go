@@ -34,19 +34,19 @@ func newDeviceTrace(processes int, apart bool) *deviceTrace {
 	return x
 }
 
-func (x *deviceTrace) stream(group uint32) uint32 {
-	loc := x.Thread("stream", group)
-	x.Defs().Locations.At(loc).Kind = trace.StreamLocation
+func (d *deviceTrace) stream(group uint32) uint32 {
+	loc := d.Thread("stream", group)
+	d.Defs().Locations.At(loc).Kind = trace.StreamLocation
 	return loc
 }
 
-func (x *deviceTrace) visit(loc uint32, region string, enter, leave int64) {
-	x.Enter(loc, enter, x.Region(region))
-	x.Leave(loc, leave, x.Region(region))
+func (d *deviceTrace) visit(loc uint32, region string, enter, leave int64) {
+	d.Enter(loc, enter, d.Region(region))
+	d.Leave(loc, leave, d.Region(region))
 }
 
-func (x *deviceTrace) sync(loc uint32, enter, leave int64) {
-	x.visit(loc, "cudaDeviceSynchronize", enter, leave)
+func (d *deviceTrace) sync(loc uint32, enter, leave int64) {
+	d.visit(loc, "cudaDeviceSynchronize", enter, leave)
 }
 
 // TestDevices checks waits for devices. The comments have the calculations.

@@ -27,9 +27,9 @@ func newThreads(n int) *threadTrace {
 }
 
 // call adds a visit of a region. An attribute identifies its object, unless its name is "".
-func (x *threadTrace) call(thread uint32, name string, enter, leave int64, attribute string, object uint64) {
-	x.Enter(thread, enter, x.Region(name), attributesOf(attribute, object)...)
-	x.Leave(thread, leave, x.Region(name))
+func (tt *threadTrace) call(thread uint32, name string, enter, leave int64, attribute string, object uint64) {
+	tt.Enter(thread, enter, tt.Region(name), attributesOf(attribute, object)...)
+	tt.Leave(thread, leave, tt.Region(name))
 }
 
 func attributesOf(name string, object uint64) []trace.Attr {
@@ -40,14 +40,14 @@ func attributesOf(name string, object uint64) []trace.Attr {
 }
 
 // lock adds the acquisition or release of a lock of OpenMP as an event, with an order.
-func (x *threadTrace) lock(thread uint32, t int64, k trace.Kind, order uint64) {
+func (tt *threadTrace) lock(thread uint32, t int64, k trace.Kind, order uint64) {
 	const openMP = 3
-	x.Event(thread, t, k, trace.NoRef, []uint64{0, order, openMP})
+	tt.Event(thread, t, k, trace.NoRef, []uint64{0, order, openMP})
 }
 
 // end adds the end of a thread, whose number in a communicator is that of the location.
-func (x *threadTrace) end(thread uint32, t int64, communicator uint64) {
-	x.Event(thread, t, trace.ThreadEnd, trace.NoRef, []uint64{communicator, uint64(thread)})
+func (tt *threadTrace) end(thread uint32, t int64, communicator uint64) {
+	tt.Event(thread, t, trace.ThreadEnd, trace.NoRef, []uint64{communicator, uint64(thread)})
 }
 
 // TestCallsOfLocks checks waits for locks, conditions and barriers of threads that the trace records as calls. The

@@ -29,42 +29,42 @@ func newWindowTrace(n int) *windowTrace {
 }
 
 // group returns the index of a new set of ranks.
-func (x *windowTrace) group(ranks ...int64) uint64 {
-	d := x.rec.Defs()
+func (w *windowTrace) group(ranks ...int64) uint64 {
+	d := w.rec.Defs()
 	return uint64(d.Sets.Add(trace.Set{ID: strconv.Itoa(d.Sets.Len()), Kind: "ranks", Members: ranks,
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}}))
 }
 
 // one adds a call with an event of the window one tick before its end.
-func (x *windowTrace) one(loc uint32, region string, enter, leave int64, k trace.Kind, ops ...uint64) {
-	x.call(loc, region, enter, leave, func() { x.rec.Event(loc, leave-1, k, 0, ops) })
+func (w *windowTrace) one(loc uint32, region string, enter, leave int64, k trace.Kind, ops ...uint64) {
+	w.call(loc, region, enter, leave, func() { w.rec.Event(loc, leave-1, k, 0, ops) })
 }
 
 // all adds calls of a collective operation with a number, by rank.
-func (x *windowTrace) all(region string, number uint64, calls ...[2]int64) {
+func (w *windowTrace) all(region string, number uint64, calls ...[2]int64) {
 	for loc, c := range calls {
-		x.call(uint32(loc), region, c[0], c[1], func() {
-			x.rec.Event(uint32(loc), c[0], trace.RMACollectiveBegin, trace.NoRef, nil)
-			x.rec.Event(uint32(loc), c[1]-1, trace.RMACollectiveEnd, 0, []uint64{number, 3, trace.Undefined, 0, 0})
+		w.call(uint32(loc), region, c[0], c[1], func() {
+			w.rec.Event(uint32(loc), c[0], trace.RMACollectiveBegin, trace.NoRef, nil)
+			w.rec.Event(uint32(loc), c[1]-1, trace.RMACollectiveEnd, 0, []uint64{number, 3, trace.Undefined, 0, 0})
 		})
 	}
 }
 
-func (x *windowTrace) put(loc uint32, enter, leave int64, target uint64) {
-	x.one(loc, "MPI_Put", enter, leave, trace.RMAPut, target, 8, 1)
+func (w *windowTrace) put(loc uint32, enter, leave int64, target uint64) {
+	w.one(loc, "MPI_Put", enter, leave, trace.RMAPut, target, 8, 1)
 }
 
 // sync adds a call of general active target synchronisation.
-func (x *windowTrace) sync(loc uint32, region string, enter, leave int64, group uint64) {
-	x.one(loc, region, enter, leave, trace.RMAGroupSync, 1, group)
+func (w *windowTrace) sync(loc uint32, region string, enter, leave int64, group uint64) {
+	w.one(loc, region, enter, leave, trace.RMAGroupSync, 1, group)
 }
 
-func (x *windowTrace) lock(loc uint32, enter, leave int64, target, kind uint64) {
-	x.one(loc, "MPI_Win_lock", enter, leave, trace.RMALockAcquire, target, 0, kind)
+func (w *windowTrace) lock(loc uint32, enter, leave int64, target, kind uint64) {
+	w.one(loc, "MPI_Win_lock", enter, leave, trace.RMALockAcquire, target, 0, kind)
 }
 
-func (x *windowTrace) unlock(loc uint32, enter, leave int64, target uint64) {
-	x.one(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
+func (w *windowTrace) unlock(loc uint32, enter, leave int64, target uint64) {
+	w.one(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
 }
 
 // windowTests are traces of one-sided communication with their waits, sorted. The comments have the

@@ -121,8 +121,8 @@ func partialScans() []partialScan {
 }
 
 // countBytes scans the part and compares the number of bytes that were read with the greatest share.
-func (x *partialScan) countBytes(t *testing.T, src format.Source, size int64) {
-	name, _, _ := strings.Cut(x.format, " ")
+func (p *partialScan) countBytes(t *testing.T, src format.Source, size int64) {
+	name, _, _ := strings.Cut(p.format, " ")
 	var read atomic.Int64
 	src.FS = countedFS{src.FS, &read}
 	f, _ := format.ByName(Formats(), name)
@@ -139,23 +139,23 @@ func (x *partialScan) countBytes(t *testing.T, src format.Source, size int64) {
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if x.order == extent {
-		if part := float64(read.Load()) / float64(size); part > x.most {
-			t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+	if p.order == extent {
+		if part := float64(read.Load()) / float64(size); part > p.most {
+			t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, p.most)
 		}
 		return
 	}
 	read.Store(0)
-	x.choose(&sel, first, last)
+	p.choose(&sel, first, last)
 	var rows atomic.Int64
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error { rows.Add(int64(b.Len())); return nil }}
-	if x.order == parallel {
+	if p.order == parallel {
 		err = d.ScanParallel(context.Background(), sel, func() func(int) format.Sink {
 			rows.Store(0)
 			return func(int) format.Sink { return sink }
 		})
 	} else {
-		err = d.Scan(context.Background(), sel, x.order, sink)
+		err = d.Scan(context.Background(), sel, p.order, sink)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +163,8 @@ func (x *partialScan) countBytes(t *testing.T, src format.Source, size int64) {
 	if rows.Load() == 0 {
 		t.Error("found no event")
 	}
-	if part := float64(read.Load()) / float64(size); part > x.most {
-		t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+	if part := float64(read.Load()) / float64(size); part > p.most {
+		t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, p.most)
 	} else {
 		t.Logf("%.3f of %d bytes", part, size)
 	}

@@ -51,11 +51,11 @@ func parseText(t *testing.T, text string) parsedText {
 }
 
 // defectsAre compares the defects of a text with the wanted ones, which may be prefixes.
-func (x *parsedText) defectsAre(t *testing.T, want ...string) {
+func (p *parsedText) defectsAre(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	if !slices.EqualFunc(x.defects, want, strings.HasPrefix) {
-		t.Errorf("found defects\n%s\nexpected\n%s", strings.Join(x.defects, "\n"), strings.Join(want, "\n"))
+	if !slices.EqualFunc(p.defects, want, strings.HasPrefix) {
+		t.Errorf("found defects\n%s\nexpected\n%s", strings.Join(p.defects, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -183,12 +183,12 @@ func (k Keyword) isInterval(start, end trace.Decimal) bool {
 }
 
 // unit returns the time unit of a TU line. ok is false for other lines and for unknown units.
-func (x *defLine) unit() (name string, ok bool) {
-	k, i, _ := parseKeyword(x.text)
+func (d *defLine) unit() (name string, ok bool) {
+	k, i, _ := parseKeyword(d.text)
 	if k != TU {
 		return "", false
 	}
-	name = strings.TrimSpace(string(x.text[i:]))
+	name = strings.TrimSpace(string(d.text[i:]))
 	_, _, ok = unitOf(name)
 	return name, ok
 }

@@ -118,10 +118,10 @@ func (q *queue) append(x *queuedClaim, b []byte) []byte {
 
 // appendCarryKey appends the attribute from which a visit is restored: "region:order of the enter:order
 // of the leave". The last number is missing if the visit has no leave.
-func (x *queuedClaim) appendCarryKey(b []byte, leave int64) []byte {
+func (q *queuedClaim) appendCarryKey(b []byte, leave int64) []byte {
 	b = append(b, ", "+carryKey+"="...)
-	b = digits.AppendUint(b, uint64(x.region))
-	b = digits.AppendInt(append(b, ':'), x.order)
+	b = digits.AppendUint(b, uint64(q.region))
+	b = digits.AppendInt(append(b, ':'), q.order)
 	b = append(b, ':')
 	if leave >= 0 {
 		b = digits.AppendInt(b, leave)
@@ -143,22 +143,22 @@ type queuedClaim struct {
 }
 
 // append appends the complete line of the claim to b.
-func (x *queuedClaim) append(b []byte) []byte {
+func (q *queuedClaim) append(b []byte) []byte {
 	n := len(b)
-	if x.cut > 32 || len(x.end) > 32 || cap(x.end) < 32 || len(x.text)-x.cut > 64 || cap(x.text) < textRoom ||
+	if q.cut > 32 || len(q.end) > 32 || cap(q.end) < 32 || len(q.text)-q.cut > 64 || cap(q.text) < textRoom ||
 		cap(b)-n < textRoom {
-		b = append(append(append(b, x.text[:x.cut]...), x.end...), x.text[x.cut:]...)
+		b = append(append(append(b, q.text[:q.cut]...), q.end...), q.text[q.cut:]...)
 		return append(b, '\n')
 	}
 	// Copying a fixed number of bytes is faster.
-	from, to := x.text[:textRoom], b[n:n+textRoom]
+	from, to := q.text[:textRoom], b[n:n+textRoom]
 	copy32(to, from)
-	i := x.cut
-	copy32(to[i:], x.end[:32])
-	i += len(x.end)
-	copy32(to[i:], from[x.cut:])
-	copy32(to[i+32:], from[x.cut+32:])
-	i += len(x.text) - x.cut
+	i := q.cut
+	copy32(to[i:], q.end[:32])
+	i += len(q.end)
+	copy32(to[i:], from[q.cut:])
+	copy32(to[i+32:], from[q.cut+32:])
+	i += len(q.text) - q.cut
 	to[i] = '\n'
 	return b[:n+i+1]
 }

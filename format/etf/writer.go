@@ -311,11 +311,11 @@ type inserter struct {
 	at    int64
 }
 
-func (x inserter) Write(p []byte) (int, error) {
+func (i inserter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	return len(p), x.spool.Insert(x.at, p)
+	return len(p), i.spool.Insert(i.at, p)
 }
 
 // Discard deletes the writer's temporary files.

@@ -276,13 +276,13 @@ func (m *model) nameGroups(list []*Record) {
 // addSamplePoints adds the sample points in the definitions of the file, which m has read, to the
 // carried definitions. Sample points appear there if weft or another tool adds snapshots and summaries
 // later.
-func (x *model) addSamplePoints(m *model) {
+func (md *model) addSamplePoints(m *model) {
 	known := map[trace.Opaque]bool{}
-	for _, o := range x.defs.Opaque.All() {
+	for _, o := range md.defs.Opaque.All() {
 		known[o] = true
 	}
 	base := uint64(0) // of the times in carried definitions
-	for _, a := range x.defs.Properties.All() {
+	for _, a := range md.defs.Properties.All() {
 		if a.Key == baseName {
 			base = a.Value.Num
 		}
@@ -292,10 +292,10 @@ func (x *model) addSamplePoints(m *model) {
 		if !ok {
 			continue
 		}
-		r.SampleTime = uint64(x.clock.toModel(r.SampleTime)) + base
+		r.SampleTime = uint64(md.clock.toModel(r.SampleTime)) + base
 		if o.Data = string(r.appendLine(nil, false)); !known[o] {
 			known[o] = true
-			x.defs.Opaque.Add(o)
+			md.defs.Opaque.Add(o)
 		}
 	}
 }

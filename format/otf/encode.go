@@ -64,15 +64,15 @@ type extent struct {
 }
 
 // add adds the time of a record.
-func (x *extent) add(t uint64) {
-	if !x.any {
-		*x = extent{true, t, t}
+func (e *extent) add(t uint64) {
+	if !e.any {
+		*e = extent{true, t, t}
 	}
-	x.first, x.last = min(x.first, t), max(x.last, t)
+	e.first, e.last = min(e.first, t), max(e.last, t)
 }
 
 // has reports whether a time lies in the extent.
-func (x *extent) has(t uint64) bool { return x.any && x.first <= t && t <= x.last }
+func (e *extent) has(t uint64) bool { return e.any && e.first <= t && t <= e.last }
 
 // placeOfLocation is the process and stream that the events of a location are written to.
 type placeOfLocation struct {

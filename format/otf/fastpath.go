@@ -47,35 +47,37 @@ func newBulk(d *decoder, sink format.Sink) *bulkReader {
 }
 
 // begin prepares the reader for a file. It reuses lanes and buffers.
-func (x *bulkReader) begin(f *fileStream) {
-	if x.f != nil {
-		x.setWaiting(false)
-		x.free = append(x.free, x.lanes...)
-		x.lanes, x.oldest, x.farLanes = x.lanes[:0], 0, nil
-		clear(x.nearLanes)
+func (br *bulkReader) begin(f *fileStream) {
+	if br.f != nil {
+		br.setWaiting(false)
+		br.free = append(br.free, br.lanes...)
+		br.lanes, br.oldest, br.farLanes = br.lanes[:0], 0, nil
+		clear(br.nearLanes)
 	}
-	x.clearTables()
-	x.f, x.hasRows, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
+	br.clearTables()
+	br.f, br.hasRows, br.last, br.crowded, br.metric = f, false, 0, false, trace.NoRef
 	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has read some text
-		f.s.t.buf = x.text
+		f.s.t.buf = br.text
 	}
 }
 
 // clearTables empties the caches. An entry of zeros would match the text 0, which belongs in the first
 // entry. Therefore the first entry gets a text that never occurs.
-func (x *bulkReader) clearTables() {
-	clear(x.processes[:])
-	clear(x.visits[:])
-	clear(x.peers[:])
-	clear(x.tails[:])
-	x.visits[0].text, x.peers[0].text, x.tails[0].text = neverText, neverText, neverText
+func (br *bulkReader) clearTables() {
+	clear(br.processes[:])
+	clear(br.visits[:])
+	clear(br.peers[:])
+	clear(br.tails[:])
+	br.visits[0].text, br.peers[0].text, br.tails[0].text = neverText, neverText, neverText
 }
 
 // end keeps the buffer of the file for the next file.
-func (x *bulkReader) end() { x.text = x.f.s.t.buf[:0] }
+func (br *bulkReader) end() { br.text = br.f.s.t.buf[:0] }
 
 // needsSurvey reports whether the trace must be surveyed before it can be read.
-func (x *bulkReader) needsSurvey() bool { return x.d.trying && (x.unordered || x.d.needsDefinition) }
+func (br *bulkReader) needsSurvey() bool {
+	return br.d.trying && (br.unordered || br.d.needsDefinition)
+}
 
 // lane collects the rows of a process.
 type lane struct {
@@ -113,32 +115,32 @@ func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
 }
 
 // run delivers the events of a file.
-func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
-	x.begin(f)
-	defer x.end()
+func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
+	br.begin(f)
+	defer br.end()
 	to := f.to
 	if f.enough > 0 {
 		f.to = min(to, f.enough)
 	}
-	f.to = min(f.to, x.states.time())
+	f.to = min(f.to, br.states.time())
 	for patience := 1 << 12; ; {
-		if x.waiting > 0 && patience > 0 {
+		if br.waiting > 0 && patience > 0 {
 			patience--
 		} else if f.held {
 			// The held record comes before the lines that readFrequent would take.
-		} else if err := x.readFrequent(ctx); err != nil || x.needsSurvey() {
+		} else if err := br.readFrequent(ctx); err != nil || br.needsSurvey() {
 			return err
 		}
-		r, err := x.f.next(ctx)
+		r, err := br.f.next(ctx)
 		if err != nil {
 			return err
 		}
-		if r == nil && x.states.time() < to {
+		if r == nil && br.states.time() < to {
 			// Snapshots and statistics come before the events of their time.
-			if err := x.addStates(ctx); err != nil || x.needsSurvey() {
+			if err := br.addStates(ctx); err != nil || br.needsSurvey() {
 				return err
 			}
-			f.to = min(to, x.states.time())
+			f.to = min(to, br.states.time())
 			continue
 		}
 		if r == nil && f.held && f.to < to {
@@ -146,42 +148,42 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 			// has ended has no such record. Therefore run stops waiting after some records, and reads
 			// the rest.
 			f.to = to
-			x.setWaiting(!x.crowded)
+			br.setWaiting(!br.crowded)
 			continue
 		}
 		if r == nil {
 			break
 		}
-		if r.Time < x.last {
-			x.unordered = true
+		if r.Time < br.last {
+			br.unordered = true
 		}
-		if x.last = r.Time; !x.hasRows {
-			x.hasRows, x.first = true, r.Time // readFrequent does not read the first record
+		if br.last = r.Time; !br.hasRows {
+			br.hasRows, br.first = true, r.Time // readFrequent does not read the first record
 		}
-		l, err := x.lane(r)
+		l, err := br.lane(r)
 		if err != nil {
 			return err
 		}
-		if x.d.addRow(l.batch(), r); x.d.err != nil {
-			return x.d.err
+		if br.d.addRow(l.batch(), r); br.d.err != nil {
+			return br.d.err
 		}
 		goesOn := l.waits && l.rows.kind[l.n].IsEvent()
 		l.n++
 		if l.n == trace.BatchRows {
-			err = x.emit(l)
+			err = br.emit(l)
 		}
-		if err != nil || x.needsSurvey() {
+		if err != nil || br.needsSurvey() {
 			return err
 		}
 		if goesOn {
 			l.waits = false
-			if x.waiting--; x.waiting == 0 && patience > 0 {
+			if br.waiting--; br.waiting == 0 && patience > 0 {
 				break
 			}
 		}
 	}
-	for _, l := range x.lanes {
-		if err := x.emit(l); err != nil {
+	for _, l := range br.lanes {
+		if err := br.emit(l); err != nil {
 			return err
 		}
 	}
@@ -189,81 +191,81 @@ func (x *bulkReader) run(ctx context.Context, f *fileStream) error {
 }
 
 // setWaiting makes all lanes wait for a record, or none.
-func (x *bulkReader) setWaiting(on bool) {
-	for _, l := range x.lanes {
+func (br *bulkReader) setWaiting(on bool) {
+	for _, l := range br.lanes {
 		l.waits = on
 	}
-	if x.waiting = 0; on {
-		x.waiting = len(x.lanes)
+	if br.waiting = 0; on {
+		br.waiting = len(br.lanes)
 	}
 }
 
 // lane returns the lane of a record's process.
-func (x *bulkReader) lane(r *Record) (*lane, error) {
-	if l := x.laneOf(r.Process); l != nil {
+func (br *bulkReader) lane(r *Record) (*lane, error) {
+	if l := br.laneOf(r.Process); l != nil {
 		return l, nil
 	}
-	if x.d.trying {
-		home, ok := x.d.r.master.Stream(uint32(r.Process))
-		x.unordered = x.unordered || !ok || home != r.Stream
+	if br.d.trying {
+		home, ok := br.d.r.master.Stream(uint32(r.Process))
+		br.unordered = br.unordered || !ok || home != r.Stream
 	}
 	var l *lane
-	if len(x.lanes) < maxLanes {
-		if n := len(x.free) - 1; n >= 0 {
-			l, x.free = x.free[n], x.free[:n]
+	if len(br.lanes) < maxLanes {
+		if n := len(br.free) - 1; n >= 0 {
+			l, br.free = br.free[n], br.free[:n]
 		} else {
 			l = &lane{}
 		}
-		l.at = uint16(len(x.lanes))
-		x.lanes = append(x.lanes, l)
+		l.at = uint16(len(br.lanes))
+		br.lanes = append(br.lanes, l)
 	} else {
-		l = x.lanes[x.oldest]
-		x.oldest = (x.oldest + 1) % maxLanes
-		if err := x.emit(l); err != nil {
+		l = br.lanes[br.oldest]
+		br.oldest = (br.oldest + 1) % maxLanes
+		if err := br.emit(l); err != nil {
 			return nil, err
 		}
-		x.setLane(l.process, nil)
-		if clear(x.processes[:]); !x.crowded {
-			x.crowded = true
-			x.clearTables()
+		br.setLane(l.process, nil)
+		if clear(br.processes[:]); !br.crowded {
+			br.crowded = true
+			br.clearTables()
 		}
 	}
 	l.process = r.Process
-	l.b.Reset(x.d.locate(r))
-	if x.d.unnamedLeaves {
-		l.open = x.d.open(l.b.Loc)
+	l.b.Reset(br.d.locate(r))
+	if br.d.unnamedLeaves {
+		l.open = br.d.open(l.b.Loc)
 	}
-	x.setLane(r.Process, l)
+	br.setLane(r.Process, l)
 	return l, nil
 }
 
-func (x *bulkReader) setLane(process uint64, l *lane) {
+func (br *bulkReader) setLane(process uint64, l *lane) {
 	if process >= fewTokens {
-		if x.farLanes == nil {
-			x.farLanes = map[uint64]*lane{}
+		if br.farLanes == nil {
+			br.farLanes = map[uint64]*lane{}
 		}
-		x.farLanes[process] = l
+		br.farLanes[process] = l
 		return
 	}
-	for uint64(len(x.nearLanes)) <= process {
-		x.nearLanes = append(x.nearLanes, nil)
+	for uint64(len(br.nearLanes)) <= process {
+		br.nearLanes = append(br.nearLanes, nil)
 	}
-	x.nearLanes[process] = l
+	br.nearLanes[process] = l
 }
 
-func (x *bulkReader) laneOf(process uint64) *lane {
-	if process < uint64(len(x.nearLanes)) {
-		return x.nearLanes[process]
+func (br *bulkReader) laneOf(process uint64) *lane {
+	if process < uint64(len(br.nearLanes)) {
+		return br.nearLanes[process]
 	}
-	return x.farLanes[process]
+	return br.farLanes[process]
 }
 
 // emit delivers the rows of a lane.
-func (x *bulkReader) emit(l *lane) error {
+func (br *bulkReader) emit(l *lane) error {
 	if l.n == 0 {
 		return nil
 	}
-	err := x.sink.Batch(l.batch())
+	err := br.sink.Batch(l.batch())
 	l.b.Reset(l.b.Loc)
 	l.n = 0
 	return err
@@ -302,10 +304,10 @@ const (
 // readFrequent reads the lines in the buffer up to the first that is not a frequent line in libotf's
 // spelling: time, process, enter, leave, send, receive, counter. The result is the same as if next had
 // read them.
-func (x *bulkReader) readFrequent(ctx context.Context) error {
-	s, t := x.f.s, x.f.s.t
-	l := x.laneOf(s.process)
-	if !s.begun || s.skip || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
+func (br *bulkReader) readFrequent(ctx context.Context) error {
+	s, t := br.f.s, br.f.s.t
+	l := br.laneOf(s.process)
+	if !s.begun || s.skip || br.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < br.last || l == nil {
 		return nil
 	}
 	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
@@ -313,19 +315,19 @@ func (x *bulkReader) readFrequent(ctx context.Context) error {
 		return nil
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
-	x.base, x.to = x.d.clock.base, x.f.to
+	br.base, br.to = br.d.clock.base, br.f.to
 	end := t.from + n
 	for full := true; full; {
-		t.from, l, s.time = x.lines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
+		t.from, l, s.time = br.lines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
 		if full = l.n == trace.BatchRows; full {
-			if err := x.emit(l); err != nil {
+			if err := br.emit(l); err != nil {
 				return err
 			}
 		}
 	}
-	x.last, s.process, s.delivered = s.time, l.process, true
-	if x.d.err != nil {
-		return x.d.err
+	br.last, s.process, s.delivered = s.time, l.process, true
+	if br.d.err != nil {
+		return br.d.err
 	}
 	if t.from == end {
 		return ctx.Err()
@@ -338,12 +340,12 @@ func (x *bulkReader) readFrequent(ctx context.Context) error {
 // parse.
 //
 //go:noinline
-func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
+func (br *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
 	for pos < end {
 		w := word(text, pos)
 		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
-			v, n := x.form.read(text, pos, w)
-			if n == 0 || v < time || v >= x.to {
+			v, n := br.form.read(text, pos, w)
+			if n == 0 || v < time || v >= br.to {
 				break
 			}
 			time = v
@@ -355,10 +357,10 @@ func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint
 			second := marks & (marks - 1)
 			if second != 0 { // the line of the record also lies in the 8 bytes; it is mostly a visit
 				both := upTo(w, second)
-				known := &x.visits[both*hashFactor>>(64-visitBits)]
+				known := &br.visits[both*hashFactor>>(64-visitBits)]
 				if known.text == both {
-					l = x.lanes[known.lane]
-					if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
+					l = br.lanes[known.lane]
+					if l.visit(int64(time-br.base), known); br.d.unnamedLeaves {
 						l.nest()
 					}
 					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
@@ -368,12 +370,12 @@ func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint
 				}
 			}
 			star := upTo(w, marks)
-			known := &x.processes[star*hashFactor>>(64-processBits)]
-			if known.text != star && !x.cacheProcess(known, w, marks) {
+			known := &br.processes[star*hashFactor>>(64-processBits)]
+			if known.text != star && !br.cacheProcess(known, w, marks) {
 				break
 			}
 			if second != 0 {
-				x.cacheVisitWithProcess(w, marks, known.l)
+				br.cacheVisitWithProcess(w, marks, known.l)
 			}
 			l = known.l
 			pos += lineLength(marks) + 1
@@ -383,15 +385,15 @@ func (x *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint
 		next := 0 // position after the record's line
 		if w&(visitBit|0x20) == visitBit {
 			line := upTo(w, marks)
-			known := &x.visits[line*hashFactor>>(64-visitBits)]
-			if known.text == line || x.cacheVisit(known, w, marks) {
-				if l.visit(int64(time-x.base), known); x.d.unnamedLeaves {
+			known := &br.visits[line*hashFactor>>(64-visitBits)]
+			if known.text == line || br.cacheVisit(known, w, marks) {
+				if l.visit(int64(time-br.base), known); br.d.unnamedLeaves {
 					l.nest()
 				}
 				next = pos + lineLength(marks) + 1
 			}
 		} else {
-			next = x.addOther(l, text, pos, time)
+			next = br.addOther(l, text, pos, time)
 		}
 		if next == 0 {
 			break
@@ -445,12 +447,12 @@ func parseVisit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
 // cacheVisit caches the meaning of the line in w.
 //
 //go:noinline
-func (x *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
+func (br *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
 	kind, v, ok := parseVisit(w, lineLength(marks))
 	if !ok {
 		return false
 	}
-	ref, ok := x.visitedRegion(kind, v)
+	ref, ok := br.visitedRegion(kind, v)
 	if ok {
 		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
 	}
@@ -459,22 +461,22 @@ func (x *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
 
 // visitedRegion returns the region of an enter or leave. A leave without a function gets NoRef; ok is then
 // false unless such leaves are expected.
-func (x *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint32, ok bool) {
+func (br *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint32, ok bool) {
 	if kind == trace.Leave && function == 0 {
-		return trace.NoRef, x.d.unnamedLeaves
+		return trace.NoRef, br.d.unnamedLeaves
 	}
-	return x.d.region(x.f.s.reported, function), true
+	return br.d.region(br.f.s.reported, function), true
 }
 
 // cacheVisitWithProcess caches the meaning of the two lines in w, if the second one is an enter or leave.
 //
 //go:noinline
-func (x *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
+func (br *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
-	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
-		if ref, ok := x.visitedRegion(kind, v); ok {
+	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !br.crowded {
+		if ref, ok := br.visitedRegion(kind, v); ok {
 			text := upTo(w, second)
-			x.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
+			br.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
 		}
 	}
 }
@@ -482,13 +484,13 @@ func (x *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 // cacheProcess caches the process of the line in w.
 //
 //go:noinline
-func (x *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
+func (br *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
 	}
 	v, bad := hexWord(padDigits(w>>8, n-1))
-	l := x.laneOf(v)
+	l := br.laneOf(v)
 	if bad != 0 || l == nil {
 		return false
 	}
@@ -498,15 +500,15 @@ func (x *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
 
 // addOther reads the record at pos if it is a frequent one. It returns the position of the next line, or
 // 0 if it cannot read the record.
-func (x *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
-	switch t := int64(time - x.base); byteAt(text, pos) {
+func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
+	switch t := int64(time - br.base); byteAt(text, pos) {
 	case 'S', 'R':
-		return x.addMessage(l, text, pos, t)
+		return br.addMessage(l, text, pos, t)
 	case 'C':
-		return x.addCounterValue(l, text, pos, t)
+		return br.addCounterValue(l, text, pos, t)
 	case 'K':
-		if x.d.restorer != nil {
-			return x.addAmended(l, text, pos, t)
+		if br.d.restorer != nil {
+			return br.addAmended(l, text, pos, t)
 		}
 	}
 	if hexValue[byteAt(text, pos)] < 16 {
@@ -517,7 +519,7 @@ func (x *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64
 
 // addMessage adds the row of the message at pos and returns the position of the next line, or 0 if the
 // message is spelled in another way.
-func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	kind := messageKind[byteAt(text, pos)]
 	// Most lines end at this position. It is known early, so the processor can go on there without
 	// waiting for the end of parsing.
@@ -525,14 +527,14 @@ func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int6
 	w := word(text, pos+1)
 	marks := noDigits(w)
 	key := upTo(w, marks)
-	peer := &x.peers[key*hashFactor>>(64-peerBits)]
+	peer := &br.peers[key*hashFactor>>(64-peerBits)]
 	location, i := peer.location, pos+1+lineLength(marks)
 	if peer.text != key {
 		v, end := parseNumber(text, pos+1)
 		if byteAt(text, end) != 'L' || end == pos+1 {
 			return 0
 		}
-		location, i = uint64(x.d.location(v&noProcess)), end
+		location, i = uint64(br.d.location(v&noProcess)), end
 		if marks != 0 {
 			*peer = peerText{key, location}
 		}
@@ -541,7 +543,7 @@ func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int6
 	w = word(text, k)
 	marks = lineEnds(w)
 	key = upTo(w, marks)
-	tail := &x.tails[key*hashFactor>>(64-peerBits)]
+	tail := &br.tails[key*hashFactor>>(64-peerBits)]
 	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
 	if tail.text != key {
 		if byteAt(text, k) != 'T' {
@@ -560,7 +562,7 @@ func (x *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int6
 		if communicator &= noProcess; communicator == 0 {
 			communicator = trace.Undefined
 		} else {
-			communicator = uint64(x.d.communicator(x.f.s.reported, communicator))
+			communicator = uint64(br.d.communicator(br.f.s.reported, communicator))
 		}
 		if marks != 0 {
 			*tail = tailText{key, tag, communicator}
@@ -583,14 +585,14 @@ const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
 
 // addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
 // position of the next line, or 0 if the lines are spelled in another way.
-func (x *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	if word(text, pos)&(1<<40-1) != carriedPair {
 		return 0
 	}
 	var data [32]byte
 	i, n := pos+5, 0
 	for ; n < len(data); n++ {
-		v := x.form.pairs.at(text, i)
+		v := br.form.pairs.at(text, i)
 		if v&validPair == 0 {
 			break
 		}
@@ -614,14 +616,14 @@ func (x *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int6
 		l.n++
 		next = i + 2
 	case 'S', 'R':
-		if next = x.addMessage(l, text, i, time); next == 0 {
+		if next = br.addMessage(l, text, i, time); next == 0 {
 			return 0
 		}
 	default:
 		return 0
 	}
 	b := l.batch()
-	if x.d.restorer.Amend(b, data[:n]) != nil {
+	if br.d.restorer.Amend(b, data[:n]) != nil {
 		b.DropLast() // the slow path reports the defect
 		l.n--
 		return 0
@@ -631,7 +633,7 @@ func (x *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int6
 
 // addCounterValue adds the row of the counter value at pos and returns the position of the next line, or 0 if
 // it is spelled in another way.
-func (x *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+func (br *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	counter, i := parseNumber(text, pos+3)
 	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' {
 		return 0
@@ -640,10 +642,10 @@ func (x *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time
 	if byteAt(text, n) != '\n' || i == pos+3 || n == i+1 {
 		return 0
 	}
-	if counter &= noProcess; counter != x.counter || x.metric == trace.NoRef {
-		x.counter, x.metric = counter, x.d.metric(x.f.s.reported, counter)
+	if counter &= noProcess; counter != br.counter || br.metric == trace.NoRef {
+		br.counter, br.metric = counter, br.d.metric(br.f.s.reported, counter)
 	}
-	b := l.add(time, trace.Metric, x.metric)
+	b := l.add(time, trace.Metric, br.metric)
 	b.Op = append(b.Op, value)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	return n + 1

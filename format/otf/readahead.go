@@ -49,7 +49,7 @@ type aheadRecord struct {
 }
 
 // isVisit reports whether the record is an enter or a leave without a key-value pair.
-func (x *aheadRecord) isVisit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 && !x.hasPair }
+func (a *aheadRecord) isVisit() bool { return (1<<Enter|1<<Leave)>>a.typ&1 != 0 && !a.hasPair }
 
 // aheadProcess caches the meaning of a process line.
 type aheadProcess struct {

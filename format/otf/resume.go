@@ -62,8 +62,8 @@ type snapshotSink struct {
 
 // deliverOpen delivers the enters of the snapshots of a stream at time at. found is false if the
 // stream has no snapshots at that time.
-func (x *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) (found bool, err error) {
-	s, err := x.d.r.open(stream, Snapshots)
+func (br *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) (found bool, err error) {
+	s, err := br.d.r.open(stream, Snapshots)
 	if s == nil || err != nil {
 		return false, err
 	}
@@ -71,7 +71,7 @@ func (x *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) 
 	if err := s.t.search(at); err != nil {
 		return false, err
 	}
-	sink := x.sink.(*snapshotSink).whole
+	sink := br.sink.(*snapshotSink).whole
 	var b trace.Batch
 	for {
 		ok, err := s.next(ctx)
@@ -89,13 +89,13 @@ func (x *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64) 
 		if r.Type != EnterSnapshot {
 			continue
 		}
-		if l := x.d.location(r.Process); b.Len() == 0 || b.Loc != l {
+		if l := br.d.location(r.Process); b.Len() == 0 || b.Loc != l {
 			if err := deliver(sink, &b); err != nil {
 				return false, err
 			}
 			b.Reset(l)
 		}
-		b.Add(b.Loc, x.d.clock.toModel(r.OriginalTime), trace.Enter, x.d.region(s.reported, r.Function))
+		b.Add(b.Loc, br.d.clock.toModel(r.OriginalTime), trace.Enter, br.d.region(s.reported, r.Function))
 	}
 }
 

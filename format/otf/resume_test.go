@@ -283,16 +283,16 @@ type openStacks struct {
 	later int
 }
 
-func (x *openStacks) add(b *trace.Batch) {
+func (o *openStacks) add(b *trace.Batch) {
 	for c := b.Cursor(); c.Next(); {
-		s := x.open[b.Loc]
+		s := o.open[b.Loc]
 		switch {
-		case c.Time() >= x.from:
-			x.later++
+		case c.Time() >= o.from:
+			o.later++
 		case c.Kind() == trace.Enter:
-			x.open[b.Loc] = append(s, c.Ref())
+			o.open[b.Loc] = append(s, c.Ref())
 		case c.Kind() == trace.Leave && c.Ref() != trace.NoRef:
-			x.open[b.Loc] = s[:len(s)-1]
+			o.open[b.Loc] = s[:len(s)-1]
 		}
 	}
 }

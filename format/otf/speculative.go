@@ -353,17 +353,17 @@ func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 }
 
 // piece delivers the events of a piece. good is false if the trace must be surveyed first.
-func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+func (br *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
 	if p.from > 0 || p.to < math.MaxInt64 {
 		sel.From = math.MinInt64 // the scan begins at the position of the piece, without a search
 	}
-	if x.resume != nil {
-		if found, err := x.deliverOpen(ctx, p.stream, *x.resume); !found || err != nil {
+	if br.resume != nil {
+		if found, err := br.deliverOpen(ctx, p.stream, *br.resume); !found || err != nil {
 			return false, err
 		}
-		sel.From = x.d.clock.firstFrom(*x.resume)
+		sel.From = br.d.clock.firstFrom(*br.resume)
 	}
-	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
+	f, err := br.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
 	if f == nil || err != nil {
 		return false, err
 	}
@@ -373,17 +373,17 @@ func (x *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (g
 			return false, err
 		}
 	}
-	if x.withStates {
-		if good, err := x.openStates(ctx, p.stream, sel); !good || err != nil {
+	if br.withStates {
+		if good, err := br.openStates(ctx, p.stream, sel); !good || err != nil {
 			return false, err
 		}
-		defer x.states.close()
+		defer br.states.close()
 	}
-	if err := x.run(ctx, f); err != nil {
+	if err := br.run(ctx, f); err != nil {
 		return false, err
 	}
 	// Ticks of the model are signed, and their differences must fit.
-	return !x.needsSurvey() && f.s.begun && x.last <= math.MaxInt64/4, nil
+	return !br.needsSurvey() && f.s.begun && br.last <= math.MaxInt64/4, nil
 }
 
 // progress counts the bytes that have been read, and reports them. A nil *progress reports nothing.

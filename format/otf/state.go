@@ -419,23 +419,23 @@ func (s *State) Summary(t uint64, put func(*Record) error) error {
 	return o.err
 }
 
-func (x *transferSum) fill(r *Record) {
-	r.SentCount, r.ReceivedCount, r.Sent, r.Received = x.sentCount, x.receivedCount, x.sent, x.received
+func (t *transferSum) fill(r *Record) {
+	r.SentCount, r.ReceivedCount, r.Sent, r.Received = t.sentCount, t.receivedCount, t.sent, t.received
 }
 
-func (x *accessSum) fill(r *Record) {
-	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes,
-		x.seeks, x.bytesRead, x.bytesWritten
+func (a *accessSum) fill(r *Record) {
+	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = a.opens, a.closes, a.reads, a.writes,
+		a.seeks, a.bytesRead, a.bytesWritten
 }
 
-func (x *accessSum) add(y *accessSum) {
-	x.opens += y.opens
-	x.closes += y.closes
-	x.reads += y.reads
-	x.writes += y.writes
-	x.seeks += y.seeks
-	x.bytesRead += y.bytesRead
-	x.bytesWritten += y.bytesWritten
+func (a *accessSum) add(y *accessSum) {
+	a.opens += y.opens
+	a.closes += y.closes
+	a.reads += y.reads
+	a.writes += y.writes
+	a.seeks += y.seeks
+	a.bytesRead += y.bytesRead
+	a.bytesWritten += y.bytesWritten
 }
 
 // recordOutput passes records with the same time to a function until the function returns an error.

@@ -53,10 +53,10 @@ func (s *stateFiles) time() uint64 {
 
 // openStates opens the snapshots and statistics of a stream. good is false if one of them must be
 // surveyed first.
-func (x *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
-	x.states.close()
+func (br *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
+	br.states.close()
 	for _, part := range []Part{Snapshots, Statistics} {
-		f, err := x.d.stream(ctx, &survey{id: stream, part: part}, sel)
+		f, err := br.d.stream(ctx, &survey{id: stream, part: part}, sel)
 		if err != nil {
 			return false, err
 		}
@@ -64,7 +64,7 @@ func (x *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Se
 			continue
 		}
 		y := &stateFile{fileStream: f}
-		x.states.list = append(x.states.list, y)
+		br.states.list = append(br.states.list, y)
 		if err := y.advance(ctx); err != nil || !f.s.begun {
 			return false, err
 		}
@@ -73,27 +73,27 @@ func (x *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Se
 }
 
 // addStates adds the rows of all records that have the next time.
-func (x *bulkReader) addStates(ctx context.Context) error {
-	t := x.states.time()
-	x.unordered = x.unordered || t > math.MaxInt64/4
-	for f := x.states.first(); f != nil && f.s.rec.Time <= t; f = x.states.first() {
+func (br *bulkReader) addStates(ctx context.Context) error {
+	t := br.states.time()
+	br.unordered = br.unordered || t > math.MaxInt64/4
+	for f := br.states.first(); f != nil && f.s.rec.Time <= t; f = br.states.first() {
 		r := &f.s.rec
-		x.unordered = x.unordered || r.Time < f.last
+		br.unordered = br.unordered || r.Time < f.last
 		f.last = r.Time
-		l, err := x.lane(r)
+		l, err := br.lane(r)
 		if err != nil {
 			return err
 		}
-		if x.d.addRow(l.batch(), r); x.d.err != nil {
-			return x.d.err
+		if br.d.addRow(l.batch(), r); br.d.err != nil {
+			return br.d.err
 		}
 		if l.n++; l.n == trace.BatchRows {
-			err = x.emit(l)
+			err = br.emit(l)
 		}
 		if err == nil {
 			err = f.advance(ctx)
 		}
-		if err != nil || x.needsSurvey() {
+		if err != nil || br.needsSurvey() {
 			return err
 		}
 	}

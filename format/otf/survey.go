@@ -274,29 +274,29 @@ type surveyor struct {
 	}
 }
 
-func (x *surveyor) record(time, process uint64, off int64) {
-	f := x.f
+func (s *surveyor) record(time, process uint64, off int64) {
+	f := s.f
 	f.count++
-	if k := &x.known[process%uint64(len(x.known))]; !k.set || k.process != process {
+	if k := &s.known[process%uint64(len(s.known))]; !k.set || k.process != process {
 		k.process, k.set = process, true
 		f.process[process] = true
 	}
 	if !f.hasRecords {
 		f.first, f.last, f.hasRecords = time, time, true
 	}
-	if time == x.last {
-		if time < x.highest {
+	if time == s.last {
+		if time < s.highest {
 			f.unsorted++
 		}
 		return
 	}
 	f.first, f.last = min(f.first, time), max(f.last, time)
-	if time < x.highest {
+	if time < s.highest {
 		if f.unsorted++; f.unsorted == 1 {
 			f.unsortedAt = off
 		}
 	}
-	x.highest, x.last = max(x.highest, time), time
+	s.highest, s.last = max(s.highest, time), time
 }
 
 func isUnnamedLeave(l []byte) bool {

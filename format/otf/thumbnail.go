@@ -98,12 +98,12 @@ type thumbnailRow struct {
 	functions []uint32
 }
 
-func (x *thumbnailRow) sample() {
+func (t *thumbnailRow) sample() {
 	f := uint32(0)
-	if n := len(x.stack); n > 0 {
-		f = x.stack[n-1]
+	if n := len(t.stack); n > 0 {
+		f = t.stack[n-1]
 	}
-	x.functions = append(x.functions, f)
+	t.functions = append(t.functions, f)
 }
 
 // AppendTo appends the text of the thumbnail file to b.

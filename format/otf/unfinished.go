@@ -233,7 +233,7 @@ type renamedEntry struct {
 }
 
 // Name returns the other name.
-func (x renamedEntry) Name() string { return x.name }
+func (r renamedEntry) Name() string { return r.name }
 
 // memoryFile is a file whose content is in memory.
 type memoryFile struct {

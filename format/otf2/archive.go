@@ -321,17 +321,17 @@ func (c *clock) correctIn(i int, t uint64) uint64 {
 }
 
 // slope returns the change of the offset per tick between two clock offsets.
-func (x *ClockOffset) slope(y *ClockOffset) float64 {
-	return float64(y.Offset-x.Offset) / float64(y.Time-x.Time)
+func (c *ClockOffset) slope(y *ClockOffset) float64 {
+	return float64(y.Offset-c.Offset) / float64(y.Time-c.Time)
 }
 
 // apply returns a time corrected by an offset that changes with the given slope.
-func (x *ClockOffset) apply(slope float64, t uint64) uint64 {
-	diff := float64(t - x.Time)
-	if t < x.Time {
-		diff = -float64(x.Time - t)
+func (c *ClockOffset) apply(slope float64, t uint64) uint64 {
+	diff := float64(t - c.Time)
+	if t < c.Time {
+		diff = -float64(c.Time - t)
 	}
-	return t + uint64(x.Offset) + uint64(int64(math.RoundToEven(slope*diff)))
+	return t + uint64(c.Offset) + uint64(int64(math.RoundToEven(slope*diff)))
 }
 
 // LocationIDs returns the ids of all defined locations, in file order.

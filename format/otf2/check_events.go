@@ -23,25 +23,25 @@ type outsideCounter struct {
 }
 
 // add counts an event by its time. at is the offset of its record.
-func (x *outsideCounter) add(t uint64, at int64) {
-	x.n++
-	after := t - x.begin
-	if t >= x.begin && after <= x.length {
+func (o *outsideCounter) add(t uint64, at int64) {
+	o.n++
+	after := t - o.begin
+	if t >= o.begin && after <= o.length {
 		return
 	}
-	x.out++
-	if before := x.begin - t; t >= x.begin && after-x.length > x.length || t < x.begin && before > x.length {
-		if x.far == 0 {
-			x.farOffset, x.time = at, t
+	o.out++
+	if before := o.begin - t; t >= o.begin && after-o.length > o.length || t < o.begin && before > o.length {
+		if o.far == 0 {
+			o.farOffset, o.time = at, t
 		}
-		x.far++
+		o.far++
 	}
 }
 
 // fewFarOutside reports whether at most a tenth of the events are outside and at least one of them
 // is far outside. EZTrace states lengths that are too short: many events are outside then, but none
 // is far outside.
-func (x *outsideCounter) fewFarOutside() bool { return x.length > 0 && x.far > 0 && x.out*10 <= x.n }
+func (o *outsideCounter) fewFarOutside() bool { return o.length > 0 && o.far > 0 && o.out*10 <= o.n }
 
 // checkEvents counts the events of a location, compares their count with the numbers in the location's
 // chunks, and checks the bytes and values of each event. It reads the events unless a scan has checked
@@ -93,19 +93,19 @@ func newEventChecker(c *checker, r *EventReader, location uint64) *eventChecker 
 }
 
 // add checks the event that the reader has read last.
-func (x *eventChecker) add(e *Event) error {
-	c, r := x.plain.c, x.plain.r
-	x.count.n++
-	x.times.add(e.Time, e.Offset)
-	if err := c.checkEvent(r, x.plain.location, e); err != nil {
+func (ec *eventChecker) add(e *Event) error {
+	c, r := ec.plain.c, ec.plain.r
+	ec.count.n++
+	ec.times.add(e.Time, e.Offset)
+	if err := c.checkEvent(r, ec.plain.location, e); err != nil {
 		return err
 	}
-	return c.checkNumber(r.c, &x.count, e)
+	return c.checkNumber(r.c, &ec.count, e)
 }
 
 // end checks what can be checked only after all events of the location.
-func (x *eventChecker) end(c *checker, l locationDefinition) error {
-	k, times := x.plain.r.c, &x.times
+func (ec *eventChecker) end(c *checker, l locationDefinition) error {
+	k, times := ec.plain.r.c, &ec.times
 	if times.fewFarOutside() {
 		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.farOffset,
 			fmt.Sprintf("an event at %d", times.time),
@@ -114,12 +114,12 @@ func (x *eventChecker) end(c *checker, l locationDefinition) error {
 			return err
 		}
 	}
-	if err := c.checkLastNumber(k, &x.count); err != nil {
+	if err := c.checkLastNumber(k, &ec.count); err != nil {
 		return err
 	}
-	if x.count.n != l.events && !x.count.damaged {
+	if ec.count.n != l.events && !ec.count.damaged {
 		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
-			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.count.n))
+			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", ec.count.n))
 	}
 	return nil
 }

@@ -16,15 +16,15 @@ type eventCheck struct {
 
 // newEventCheck returns a check of the location's events. It returns nil if no checker wants them, or
 // if not all events are read.
-func (x *locationReader) newEventCheck() *eventCheck {
-	c, id := x.d.checker.Load(), x.id
-	if c == nil || x.r.start > 0 || x.r.c.end > 0 || x.d.opt.Value("otf2.raw-clocks", "false") == "true" {
+func (lr *locationReader) newEventCheck() *eventCheck {
+	c, id := lr.d.checker.Load(), lr.id
+	if c == nil || lr.r.start > 0 || lr.r.c.end > 0 || lr.d.opt.Value("otf2.raw-clocks", "false") == "true" {
 		return nil
 	}
 	quiet, opt := *c, *c.opt
 	opt.Report, opt.Strict = format.NewReport(), true
 	quiet.opt = &opt
-	return &eventCheck{eventChecker: newEventChecker(&quiet, x.r, id), report: opt.Report,
+	return &eventCheck{eventChecker: newEventChecker(&quiet, lr.r, id), report: opt.Report,
 		read: func(e *eventChecker) { c.read.Store(id, e) }}
 }
 
@@ -48,17 +48,17 @@ func (k *eventCheck) end(r *EventReader) {
 }
 
 // fillChecked calls fillFast and checks the events that it has added, the bytes of which are still in memory.
-func (x *locationReader) fillChecked() error {
-	if x.check == nil || x.check.defect {
-		return x.fillFast()
+func (lr *locationReader) fillChecked() error {
+	if lr.check == nil || lr.check.defect {
+		return lr.fillFast()
 	}
-	r := x.r
+	r := lr.r
 	at, time, number := r.c.offset(), r.time, r.number
 	var before, after clock
 	if r.clock != nil {
 		before = *r.clock
 	}
-	if err := x.fillFast(); err != nil {
+	if err := lr.fillFast(); err != nil {
 		return err
 	}
 	to, saved := r.c.offset(), *r
@@ -70,7 +70,7 @@ func (x *locationReader) fillChecked() error {
 	}
 	r.c.seek(at)
 	r.time, r.number = time, number
-	for k := x.check; !k.defect; {
+	for k := lr.check; !k.defect; {
 		k.plain.read(&k.count, &k.times, to)
 		if r.c.offset() >= to {
 			break

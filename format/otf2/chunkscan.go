@@ -101,19 +101,19 @@ type chunkJob struct {
 }
 
 // scanChunks delivers all events like scan, but several cores read the chunks.
-func (x *locationReader) scanChunks(ctx context.Context, workers int, sink format.Sink) error {
-	c := x.r.c
-	next, chunks := x.r.start, (c.size+c.chunk-1)/c.chunk
+func (lr *locationReader) scanChunks(ctx context.Context, workers int, sink format.Sink) error {
+	c := lr.r.c
+	next, chunks := lr.r.start, (c.size+c.chunk-1)/c.chunk
 	if workers = int(min(int64(workers), chunks-next)); workers < 2 {
-		return x.scan(ctx, sink)
+		return lr.scan(ctx, sink)
 	}
-	defer x.r.Close()
+	defer lr.r.Close()
 	s := &chunkScan{sink: sink, room: int64(workers) * chunkRoom, last: math.MinInt64}
-	if k := x.r.clock; k != nil {
+	if k := lr.r.clock; k != nil {
 		s.clock = &clock{offsets: k.offsets}
 	}
 	for range workers {
-		s.readers = append(s.readers, x.clone())
+		s.readers = append(s.readers, lr.clone())
 	}
 	// Cancelling this context also ends the waiting of other workers. It is separate from ctx so that
 	// the original error is returned.
@@ -158,8 +158,8 @@ func (x *locationReader) scanChunks(ctx context.Context, workers int, sink forma
 }
 
 // clone returns another reader of the same file.
-func (x *locationReader) clone() *locationReader {
-	y, r, c := *x, *x.r, *x.r.c
+func (lr *locationReader) clone() *locationReader {
+	y, r, c := *lr, *lr.r, *lr.r.c
 	y.r, r.c, y.check = &r, &c, nil
 	if r.clock != nil {
 		r.clock = &clock{offsets: r.clock.offsets}
@@ -169,13 +169,13 @@ func (x *locationReader) clone() *locationReader {
 
 // enterChunk moves to a chunk as if it were the first, and reads its first event. It returns nil if
 // the chunk has no events.
-func (x *locationReader) enterChunk(j *chunkJob) (*Event, error) {
-	r := x.r
+func (lr *locationReader) enterChunk(j *chunkJob) (*Event, error) {
+	r := lr.r
 	r.time, r.number, r.stop, r.ended = 0, 0, j.stop, false
 	if r.clock != nil {
 		r.clock.at = 0
 	}
-	x.last, x.end, x.sufficient = math.MinInt64, false, false
+	lr.last, lr.end, lr.sufficient = math.MinInt64, false, false
 	err := r.chunk(j.number)
 	var b []byte
 	if err == nil {
@@ -193,7 +193,7 @@ func (x *locationReader) enterChunk(j *chunkJob) (*Event, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cmp.Or(reportDefect(x.d.opt, err), errNeedsEarlier)
+		return nil, cmp.Or(reportDefect(lr.d.opt, err), errNeedsEarlier)
 	}
 	return e, nil
 }

@@ -111,8 +111,8 @@ type recentComm struct {
 
 // addPlain adds the row of an event with these values. It returns false if [locationReader.add]
 // must add the event.
-func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
-	b := &x.b
+func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
+	b := &lr.b
 	n := len(b.Op)
 	k := &eventKinds[id]
 	for i := range k.ops {
@@ -123,13 +123,13 @@ func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 		}
 		switch o.source {
 		case reference:
-			c := x.comm(value)
+			c := lr.comm(value)
 			if value = c.index; value == trace.Undefined {
 				b.Op = b.Op[:n]
 				return false
 			}
 		case peer:
-			if value = x.rankLocation(v[o.other], value); value == trace.Undefined {
+			if value = lr.rankLocation(v[o.other], value); value == trace.Undefined {
 				b.Op = b.Op[:n]
 				return false
 			}
@@ -148,12 +148,12 @@ func (x *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 }
 
 // comm looks up a communicator.
-func (x *locationReader) comm(id uint64) *recentComm {
-	c := &x.recentComm
+func (lr *locationReader) comm(id uint64) *recentComm {
+	c := &lr.recentComm
 	if !c.known || c.id != id {
-		global := x.r.mapped(Comms, id)
-		i := x.d.defined(Comms, global)
-		*c = recentComm{id: id, known: true, index: trace.Undefined, ranks: x.d.ranks.comm(global)}
+		global := lr.r.mapped(Comms, id)
+		i := lr.d.defined(Comms, global)
+		*c = recentComm{id: id, known: true, index: trace.Undefined, ranks: lr.d.ranks.comm(global)}
 		if i != trace.NoRef {
 			c.index = uint64(i)
 		}
@@ -163,17 +163,17 @@ func (x *locationReader) comm(id uint64) *recentComm {
 
 // rankLocation returns the location of a rank of a communicator. It returns Undefined if the rank
 // needs the full lookup.
-func (x *locationReader) rankLocation(comm, rank uint64) uint64 {
-	r := &x.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
+func (lr *locationReader) rankLocation(comm, rank uint64) uint64 {
+	r := &lr.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
 	if !r.known || uint64(r.comm) != comm || uint64(r.rank) != rank {
 		if comm > undefined32 || rank > undefined32 {
 			return trace.Undefined
 		}
-		l, ok := x.comm(comm).ranks.location(x.id, rank)
+		l, ok := lr.comm(comm).ranks.location(lr.id, rank)
 		if !ok {
 			return trace.Undefined
 		}
-		i := x.d.defined(Locations, l)
+		i := lr.d.defined(Locations, l)
 		if i == trace.NoRef {
 			return trace.Undefined
 		}
@@ -239,20 +239,20 @@ func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint6
 
 // addMetricFast adds the rows of the metric event at an offset and returns the offset of the next
 // record. It returns 0 and adds no row if [locationReader.add] must add the event.
-func (x *locationReader) addMetricFast(b []byte, at int, now int64) (next int) {
+func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) {
 	id, count, at, end := plainMetric(b, at)
 	if at == 0 {
 		return 0
 	}
-	m := &x.recentMetric
+	m := &lr.recentMetric
 	if !m.known || m.id != id {
-		x.lookupMetric(id)
+		lr.lookupMetric(id)
 	}
 	var values [fewValues]uint64
 	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
 		return 0
 	}
-	o := &x.b
+	o := &lr.b
 	for i := range count {
 		o.Time, o.Kind, o.Ref = append(o.Time, now), append(o.Kind, trace.Metric), append(o.Ref, m.list[i])
 		o.Op = append(o.Op, values[i], uint64(i))
@@ -263,10 +263,10 @@ func (x *locationReader) addMetricFast(b []byte, at int, now int64) (next int) {
 
 // lookupMetric looks up a metric by the location's id. The fast path does not accept a metric whose
 // values have other types in the file than in the model.
-func (x *locationReader) lookupMetric(id uint64) {
-	m := &x.recentMetric
-	*m = recentMetric{id: id, known: true, list: x.d.metrics[x.r.mapped(Metrics, id)]}
+func (lr *locationReader) lookupMetric(id uint64) {
+	m := &lr.recentMetric
+	*m = recentMetric{id: id, known: true, list: lr.d.metrics[lr.r.mapped(Metrics, id)]}
 	for _, i := range m.list {
-		m.types = append(m.types, uint8(metricType(x.d.defs.Metrics.At(i).Type)))
+		m.types = append(m.types, uint8(metricType(lr.d.defs.Metrics.At(i).Type)))
 	}
 }

@@ -99,39 +99,39 @@ func (m *idMap) inverse() map[uint64]uint64 {
 
 // localize returns an event as it is in the location's file. The result is valid until the next
 // call.
-func (x *localizer) localize(e *Event) *Event {
-	own := &x.event
-	own.ID, own.Time, own.Texts = e.ID, x.raw(e.Time), e.Texts
+func (l *localizer) localize(e *Event) *Event {
+	own := &l.event
+	own.ID, own.Time, own.Texts = e.ID, l.raw(e.Time), e.Texts
 	own.Values = append(own.Values[:0], e.Values...)
 	own.Attributes = append(own.Attributes[:0], e.Attributes...)
 	v, t := own.Values, &eventTypes[e.ID]
 	for i := range t.fields {
-		v[i] = x.id(t.fields[i].table, v[i])
+		v[i] = l.id(t.fields[i].table, v[i])
 	}
 	for i := len(t.fields); len(t.each) > 0 && i < len(v); i++ {
-		v[i] = x.id(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
+		v[i] = l.id(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
 	}
 	for i := range own.Attributes {
 		a := &own.Attributes[i]
-		a.ID, a.Value = uint32(x.id(Attributes, uint64(a.ID))), x.id(tableOf(uint64(a.Type)), a.Value)
+		a.ID, a.Value = uint32(l.id(Attributes, uint64(a.ID))), l.id(tableOf(uint64(a.Type)), a.Value)
 	}
 	if e.ID == bufferFlush {
-		v[0] = x.raw(v[0])
+		v[0] = l.raw(v[0])
 	}
 	return own
 }
 
 // id returns the location's reference for a reference of the archive. If a mapping table lacks the
 // reference, id adds an entry.
-func (x *localizer) id(t Table, v uint64) uint64 {
-	if t >= mappedTables || x.ids[t] == nil || t != Locations && v == undefined32 || v == undefined64 {
+func (l *localizer) id(t Table, v uint64) uint64 {
+	if t >= mappedTables || l.ids[t] == nil || t != Locations && v == undefined32 || v == undefined64 {
 		return v
 	}
-	own, ok := x.ids[t][v]
+	own, ok := l.ids[t][v]
 	if ok {
 		return own
 	}
-	m := x.local.maps[t]
+	m := l.local.maps[t]
 	if m.global(v) == v {
 		return v // an id without an entry maps to itself
 	}
@@ -146,13 +146,13 @@ func (x *localizer) id(t Table, v uint64) uint64 {
 		}
 		m.sparse[own] = v
 	}
-	x.ids[t][v] = own
+	l.ids[t][v] = own
 	return own
 }
 
 // raw returns the time of the location's clock whose corrected time is t.
-func (x *localizer) raw(t uint64) uint64 {
-	c := x.clock
+func (l *localizer) raw(t uint64) uint64 {
+	c := l.clock
 	if c == nil {
 		return t
 	}
@@ -165,11 +165,11 @@ func (x *localizer) raw(t uint64) uint64 {
 		if i > c.at && own <= c.offsets[i].Time {
 			own = c.offsets[i].Time + 1 // a reader enters this interval only after this time
 		}
-		x.last = max(x.last, own)
-		if c.correct(x.last) != t {
-			x.off++
+		l.last = max(l.last, own)
+		if c.correct(l.last) != t {
+			l.off++
 		}
-		return x.last
+		return l.last
 	}
 }
 
@@ -191,8 +191,8 @@ func (c *clock) inverse(i int, t uint64) uint64 {
 }
 
 // write writes the location's definitions.
-func (x *localizer) write(w *EventWriter) error {
-	for t, m := range x.local.maps {
+func (l *localizer) write(w *EventWriter) error {
+	for t, m := range l.local.maps {
 		var err error
 		switch {
 		case m == nil:
@@ -209,7 +209,7 @@ func (x *localizer) write(w *EventWriter) error {
 			return err
 		}
 	}
-	for _, c := range x.local.clocks {
+	for _, c := range l.local.clocks {
 		if err := w.Clock(c); err != nil {
 			return err
 		}

@@ -75,11 +75,11 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 }
 
 // addTo adds all events to a sorter and closes the file.
-func (x *locationReader) addTo(ctx context.Context, sorter *rowsort.Sorter) error {
-	defer x.r.Close()
+func (lr *locationReader) addTo(ctx context.Context, sorter *rowsort.Sorter) error {
+	defer lr.r.Close()
 	for {
-		x.b.Reset(x.loc)
-		b, err := x.fill(ctx)
+		lr.b.Reset(lr.loc)
+		b, err := lr.fill(ctx)
 		if b == nil || err != nil {
 			return err
 		}
@@ -90,14 +90,14 @@ func (x *locationReader) addTo(ctx context.Context, sorter *rowsort.Sorter) erro
 }
 
 // scan delivers all events and closes the file.
-func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
-	defer x.r.Close()
-	if x.mustSort {
-		x.sorter = rowsort.New(x.d.opt.SortMemory())
-		defer x.sorter.Close()
+func (lr *locationReader) scan(ctx context.Context, sink format.Sink) error {
+	defer lr.r.Close()
+	if lr.mustSort {
+		lr.sorter = rowsort.New(lr.d.opt.SortMemory())
+		defer lr.sorter.Close()
 	}
 	for {
-		b, err := x.Next(ctx)
+		b, err := lr.Next(ctx)
 		if b == nil || err != nil {
 			return err
 		}
@@ -108,88 +108,90 @@ func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
 }
 
 // Next returns the next batch, or nil at the end.
-func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
-	if x.sorter == nil {
-		x.b.Reset(x.loc)
-		return x.fill(ctx)
+func (lr *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
+	if lr.sorter == nil {
+		lr.b.Reset(lr.loc)
+		return lr.fill(ctx)
 	}
-	if x.sorted == nil {
-		if err := x.addTo(ctx, x.sorter); err != nil {
+	if lr.sorted == nil {
+		if err := lr.addTo(ctx, lr.sorter); err != nil {
 			return nil, err
 		}
 		var err error
-		if x.sorted, err = x.sorter.Sort(ctx, x.loc); err != nil {
+		if lr.sorted, err = lr.sorter.Sort(ctx, lr.loc); err != nil {
 			return nil, err
 		}
 	}
-	return x.sorted.Next(ctx)
+	return lr.sorted.Next(ctx)
 }
 
 // pastSelection reports whether the last event is at or after the end of the selected times.
-func (x *locationReader) pastSelection() bool { return x.last >= x.sel.To && x.sel.To != math.MaxInt64 }
+func (lr *locationReader) pastSelection() bool {
+	return lr.last >= lr.sel.To && lr.sel.To != math.MaxInt64
+}
 
 // fill adds events to the current batch until it is full.
-func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
+func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x.leavePlace()
-	for x.b.Len() < x.rows && !x.end {
-		if x.sufficient = x.sufficient || x.sel.ReachesEnough(&x.b); x.sufficient || x.pastSelection() {
-			x.end = true // the following events are not selected
+	lr.leavePlace()
+	for lr.b.Len() < lr.rows && !lr.end {
+		if lr.sufficient = lr.sufficient || lr.sel.ReachesEnough(&lr.b); lr.sufficient || lr.pastSelection() {
+			lr.end = true // the following events are not selected
 			break
 		}
-		if err := x.fillChecked(); err != nil {
+		if err := lr.fillChecked(); err != nil {
 			return nil, err
 		}
-		if x.b.Len() >= x.rows {
+		if lr.b.Len() >= lr.rows {
 			break
 		}
-		e, err := x.r.Next()
+		e, err := lr.r.Next()
 		if err == io.EOF {
-			if x.end = true; int(x.loc) < len(x.d.events) {
-				x.d.events[x.loc].Store(x.r.number)
+			if lr.end = true; int(lr.loc) < len(lr.d.events) {
+				lr.d.events[lr.loc].Store(lr.r.number)
 			}
-			x.check.end(x.r)
+			lr.check.end(lr.r)
 			break
 		}
-		x.check.add(e, err)
+		lr.check.add(e, err)
 		if err != nil {
-			if err := reportDefect(x.opt(), err); err != nil {
+			if err := reportDefect(lr.opt(), err); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := x.add(e); err != nil {
+		if err := lr.add(e); err != nil {
 			return nil, err
 		}
 	}
-	if x.b.Len() == 0 {
+	if lr.b.Len() == 0 {
 		return nil, nil
 	}
-	return &x.b, nil
+	return &lr.b, nil
 }
 
 // fillFast adds the times, enters, leaves, messages and metrics that follow, as long as they are in
 // the buffered part of the file and nothing about them is unusual. It leaves the rest to
 // [EventReader.Next].
-func (x *locationReader) fillFast() error {
-	r, c := x.r, x.r.c
+func (lr *locationReader) fillFast() error {
+	r, c := lr.r, lr.r.c
 	if c.big || len(r.event.Attributes) > 0 {
 		return nil
 	}
 	const most = 16 // maximum number of bytes read for a record, including the begin of the next one
 	part, at := c.part, c.at
-	b := &x.b
+	b := &lr.b
 	time, number := r.time, r.number
-	now, odd := x.modelTime(r.clock.correct(time))
+	now, odd := lr.modelTime(r.clock.correct(time))
 	var v plainValues
-	for !odd && at+most <= len(part) && b.Len() < x.rows {
+	for !odd && at+most <= len(part) && b.Len() < lr.rows {
 		p := part[at : at+most]
 		id := p[0]
 		if id == timestampRecord {
 			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = x.modelTime(r.clock.correct(t)); odd || unusualTime(t, time) {
+			if now, odd = lr.modelTime(r.clock.correct(t)); odd || unusualTime(t, time) {
 				break
 			}
 			time = t
@@ -198,11 +200,11 @@ func (x *locationReader) fillFast() error {
 		}
 		n := uint(p[1])
 		if id == metricEvent {
-			next := x.addMetricFast(part, at, now)
+			next := lr.addMetricFast(part, at, now)
 			if next == 0 {
 				break
 			}
-			at, x.last = next, now
+			at, lr.last = next, now
 			number++
 			continue
 		}
@@ -211,10 +213,10 @@ func (x *locationReader) fillFast() error {
 			if int(id) < len(plainKinds) && plainKinds[id] {
 				next = plainRecord(part, at, &v)
 			}
-			if next == 0 || !x.addPlain(id, &v, now) {
+			if next == 0 || !lr.addPlain(id, &v, now) {
 				break
 			}
-			at, x.last = next, now
+			at, lr.last = next, now
 			number++
 			continue
 		}
@@ -222,9 +224,9 @@ func (x *locationReader) fillFast() error {
 			break
 		}
 		ref := binary.LittleEndian.Uint32(p[2:]) & uint32(1<<(8*n)-1)
-		k := &x.recent[uint8(ref)]
+		k := &lr.recent[uint8(ref)]
 		if k.id != ref {
-			region, ok := x.region(ref)
+			region, ok := lr.region(ref)
 			if !ok {
 				break
 			}
@@ -232,7 +234,7 @@ func (x *locationReader) fillFast() error {
 		}
 		at += 2 + int(n)
 		number++
-		x.last = now
+		lr.last = now
 		b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, trace.Enter+trace.Kind(id-enter)), append(b.Ref, k.region)
 	}
 	c.at, r.time, r.number = at, time, number
@@ -241,124 +243,124 @@ func (x *locationReader) fillFast() error {
 
 // modelTime returns the time in the model. odd is set if the time is out of range or before the last
 // one.
-func (x *locationReader) modelTime(t uint64) (now int64, odd bool) {
-	now = int64(t - x.d.base)
-	return now, t > math.MaxInt64 || now < x.last
+func (lr *locationReader) modelTime(t uint64) (now int64, odd bool) {
+	now = int64(t - lr.d.base)
+	return now, t > math.MaxInt64 || now < lr.last
 }
 
 // region returns the index of the region for a location's own reference. ok is false if it is not
 // defined.
-func (x *locationReader) region(ref uint32) (uint32, bool) {
-	i := x.d.lookup(Regions, x.r.mapped(Regions, uint64(ref)))
+func (lr *locationReader) region(ref uint32) (uint32, bool) {
+	i := lr.d.lookup(Regions, lr.r.mapped(Regions, uint64(ref)))
 	return i, i != trace.NoRef
 }
 
 // add adds an event to the batch.
-func (x *locationReader) add(e *Event) error {
-	d := x.d
+func (lr *locationReader) add(e *Event) error {
+	d := lr.d
 	if e.Time > math.MaxInt64 {
-		return x.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e),
+		return lr.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: lr.position(e),
 			Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
 	}
 	now := int64(e.Time - d.base)
-	if now < x.last {
+	if now < lr.last {
 		expected := "times that do not decrease; the later one is taken"
-		if x.mustSort {
+		if lr.mustSort {
 			expected = "times that do not decrease; the events are sorted"
 		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e),
-			Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
+		if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: lr.position(e),
+			Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, lr.last), Expected: expected}); err != nil {
 			return err
 		}
-		if !x.mustSort {
-			now = x.last
+		if !lr.mustSort {
+			now = lr.last
 		}
 	}
-	x.last = max(x.last, now)
-	if ok, err := x.addRestored(e, now); ok || err != nil {
+	lr.last = max(lr.last, now)
+	if ok, err := lr.addRestored(e, now); ok || err != nil {
 		return err
 	}
 	if int(e.ID) >= len(eventKinds) || eventKinds[e.ID].kind == trace.NoKind {
-		return x.addUnknown(e, now)
+		return lr.addUnknown(e, now)
 	}
 	k := &eventKinds[e.ID]
 	v := e.Values
 	if e.ID == metricEvent {
-		return x.addMetric(e, now)
+		return lr.addMetric(e, now)
 	}
 	ref := trace.NoRef
 	if k.ref >= 0 {
 		var err error
-		if ref, err = x.resolveRef(e, k.table, v[k.ref]); err != nil {
+		if ref, err = lr.resolveRef(e, k.table, v[k.ref]); err != nil {
 			return err
 		}
 	}
 	if e.ID >= ompFork && e.ID <= ompTaskComplete {
 		d.oldOpenMP[e.ID-ompFork].Store(true)
 	}
-	x.b.Add(x.loc, now, k.kind, ref)
+	lr.b.Add(lr.loc, now, k.kind, ref)
 	var arguments []uint64
 	if e.ID == programBegin {
 		arguments = v[len(eventTypes[programBegin].fields):]
 	}
 	if len(k.ops) > 0 || len(arguments) > 0 {
-		b := &x.b
+		b := &lr.b
 		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
 		for _, o := range k.ops {
-			b.Op = append(b.Op, x.operand(o, v))
+			b.Op = append(b.Op, lr.operand(o, v))
 		}
 		if e.ID == bufferFlush {
 			b.Op[len(b.Op)-1] -= d.base
 		}
 		for _, text := range arguments {
-			b.Op = append(b.Op, x.index(Strings, text))
+			b.Op = append(b.Op, lr.index(Strings, text))
 		}
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
 	for _, o := range k.ops {
-		if o.source != peer && o.source != target || x.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
+		if o.source != peer && o.source != target || lr.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
 			continue
 		}
-		if err := x.addAttribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
+		if err := lr.addAttribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
 			return err
 		}
 	}
 	if k.kind == trace.Parameter {
-		if err := x.addParameter(e); err != nil {
+		if err := lr.addParameter(e); err != nil {
 			return err
 		}
 	}
-	return x.addAttributes(e)
+	return lr.addAttributes(e)
 }
 
 // addAttribute adds an attribute that the model defines to the last row.
-func (x *locationReader) addAttribute(name string, v trace.Value) error {
-	if _, ok := x.d.model.attributes[attributeKey{name, v.Type}]; !ok && x.speculative {
+func (lr *locationReader) addAttribute(name string, v trace.Value) error {
+	if _, ok := lr.d.model.attributes[attributeKey{name, v.Type}]; !ok && lr.speculative {
 		return errStandIn
 	}
-	x.b.AddAttr(x.d.attribute(name, v.Type), v)
+	lr.b.AddAttr(lr.d.attribute(name, v.Type), v)
 	return nil
 }
 
 // opt returns the options for reporting defects of the location.
-func (x *locationReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
+func (lr *locationReader) opt() *format.ReadOptions { return lr.d.opt.At(lr.loc) }
 
 // position returns the position of an event's record.
-func (x *locationReader) position(e *Event) trace.Position {
-	return trace.Position{File: x.r.c.path, Offset: e.Offset, Binary: true}
+func (lr *locationReader) position(e *Event) trace.Position {
+	return trace.Position{File: lr.r.c.path, Offset: e.Offset, Binary: true}
 }
 
 // resolveRef returns the index of a reference. It adds a stand-in for an undefined id.
-func (x *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error) {
-	d := x.d
+func (lr *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error) {
+	d := lr.d
 	if i := d.lookup(t, v); i != trace.NoRef || v == undefined32 && t != Regions {
 		return i, nil
 	}
-	if x.speculative {
+	if lr.speculative {
 		return 0, errStandIn
 	}
 	what := tableNames[t]
-	if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e),
+	if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: lr.position(e),
 		Found:    fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v),
 		Expected: "a defined one; a stand-in takes its place"}); err != nil {
 		return 0, err
@@ -389,27 +391,27 @@ func (x *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error)
 }
 
 // index returns the operand for a reference.
-func (x *locationReader) index(t Table, v uint64) uint64 {
-	if i := x.d.defined(t, v); i != trace.NoRef {
+func (lr *locationReader) index(t Table, v uint64) uint64 {
+	if i := lr.d.defined(t, v); i != trace.NoRef {
 		return uint64(i)
 	}
 	if v != undefined32 && t != Locations {
-		x.d.unkept.Add(1)
+		lr.d.unkept.Add(1)
 	}
 	return trace.Undefined
 }
 
 // operand returns the value of an operand of an event with the values v.
-func (x *locationReader) operand(o operand, v []uint64) uint64 {
+func (lr *locationReader) operand(o operand, v []uint64) uint64 {
 	switch o.source {
 	case constant:
 		return o.value
 	case reference:
-		return x.index(o.table, v[o.field])
+		return lr.index(o.table, v[o.field])
 	case peer:
-		return x.peer(v[o.field], x.d.ranks.comm(v[o.other]))
+		return lr.peer(v[o.field], lr.d.ranks.comm(v[o.other]))
 	case target:
-		return x.peer(v[o.field], x.d.ranks.communicators[Windows][v[o.other]])
+		return lr.peer(v[o.field], lr.d.ranks.communicators[Windows][v[o.other]])
 	case root, optional:
 		if v[o.field] == undefined32 {
 			return trace.Undefined
@@ -419,22 +421,22 @@ func (x *locationReader) operand(o operand, v []uint64) uint64 {
 }
 
 // peer returns the location of a rank.
-func (x *locationReader) peer(rank uint64, comm *printComm) uint64 {
-	if l, ok := comm.location(x.id, rank); ok {
-		return x.index(Locations, l)
+func (lr *locationReader) peer(rank uint64, comm *printComm) uint64 {
+	if l, ok := comm.location(lr.id, rank); ok {
+		return lr.index(Locations, l)
 	}
 	return trace.Undefined
 }
 
 // addMetric adds a row for each value of a metric event.
-func (x *locationReader) addMetric(e *Event, now int64) error {
+func (lr *locationReader) addMetric(e *Event, now int64) error {
 	v := e.Values
-	metrics := x.d.metrics[v[0]]
+	metrics := lr.d.metrics[v[0]]
 	if n := int(v[1]); n > len(metrics) {
-		if x.speculative {
+		if lr.speculative {
 			return errStandIn
 		}
-		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e),
+		if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: lr.position(e),
 			Found:    fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)),
 			Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
 			return err
@@ -442,21 +444,21 @@ func (x *locationReader) addMetric(e *Event, now int64) error {
 		for i := len(metrics); i < n; i++ {
 			typ := trace.Type(min(v[2+2*i], typeLocationGroup))
 			metrics = append(metrics,
-				x.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d",
+				lr.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d",
 					v[0], i), Kind: trace.CounterMetric, Type: typ, Location: trace.NoRef, Undefined: true}))
 		}
-		x.d.metrics[v[0]] = metrics
+		lr.d.metrics[v[0]] = metrics
 	}
 	for i := range int(v[1]) {
-		x.b.Add(x.loc, now, trace.Metric, metrics[i])
-		if typ := v[2+2*i]; typ != metricType(x.d.defs.Metrics.At(metrics[i]).Type) {
-			x.d.unkept.Add(1)
+		lr.b.Add(lr.loc, now, trace.Metric, metrics[i])
+		if typ := v[2+2*i]; typ != metricType(lr.d.defs.Metrics.At(metrics[i]).Type) {
+			lr.d.unkept.Add(1)
 		}
-		x.b.AddOps(v[3+2*i], uint64(i))
+		lr.b.AddOps(v[3+2*i], uint64(i))
 		if i > 0 {
 			continue
 		}
-		if err := x.addAttributes(e); err != nil {
+		if err := lr.addAttributes(e); err != nil {
 			return err
 		}
 	}
@@ -464,34 +466,34 @@ func (x *locationReader) addMetric(e *Event, now int64) error {
 }
 
 // addParameter adds the value of a parameter event to the current row, as an attribute.
-func (x *locationReader) addParameter(e *Event) error {
+func (lr *locationReader) addParameter(e *Event) error {
 	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
 	switch e.ID {
 	case parameterString:
-		s, ok := x.d.ranks.text(e.Values[1])
+		s, ok := lr.d.ranks.text(e.Values[1])
 		if !ok {
-			x.d.unkept.Add(1)
+			lr.d.unkept.Add(1)
 		}
 		value = trace.StringValue(s)
 	case parameterUnsigned:
 		value.Type = trace.Uint64
 	}
-	return x.addAttribute(valueName, value)
+	return lr.addAttribute(valueName, value)
 }
 
 // addUnknown adds an event of a later version of OTF2.
-func (x *locationReader) addUnknown(e *Event, now int64) error {
-	d := x.d
-	if x.speculative {
+func (lr *locationReader) addUnknown(e *Event, now int64) error {
+	d := lr.d
+	if lr.speculative {
 		return errStandIn
 	}
-	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e),
+	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: lr.position(e),
 		Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
 	if e.ID < firstEvent {
 		// no version defines events with such ids
 		defect.Rule, defect.Severity = "otf2.damaged", trace.Error
 	}
-	if err := x.opt().Defect(&defect); err != nil {
+	if err := lr.opt().Defect(&defect); err != nil {
 		return err
 	}
 	k, ok := d.kinds[e.ID]
@@ -500,17 +502,17 @@ func (x *locationReader) addUnknown(e *Event, now int64) error {
 			KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
 		d.kinds[e.ID] = k
 	}
-	x.b.Add(x.loc, now, k, trace.NoRef)
-	return x.addAttributes(e)
+	lr.b.Add(lr.loc, now, k, trace.NoRef)
+	return lr.addAttributes(e)
 }
 
 // addAttributes adds the attributes of an event to its row.
-func (x *locationReader) addAttributes(e *Event) error {
-	d := x.d
+func (lr *locationReader) addAttributes(e *Event) error {
+	d := lr.d
 	for _, a := range e.Attributes {
 		key := d.lookup(Attributes, uint64(a.ID))
 		typ := trace.Type(min(a.Type, typeLocationGroup))
-		if key == trace.NoRef && x.speculative {
+		if key == trace.NoRef && lr.speculative {
 			return errStandIn
 		} else if key == trace.NoRef {
 			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
@@ -536,7 +538,7 @@ func (x *locationReader) addAttributes(e *Event) error {
 				}
 			}
 		}
-		x.b.AddAttr(key, value)
+		lr.b.AddAttr(key, value)
 	}
 	return nil
 }

@@ -34,12 +34,12 @@ func (r *EventReader) resume(p *scanPlace) {
 }
 
 // leavePlace saves the current place, so that a later scan of the same locations can begin there.
-func (x *locationReader) leavePlace() {
-	end := x.sel.To
-	if x.sel.Enough != 0 {
-		end = min(end, x.sel.Enough)
+func (lr *locationReader) leavePlace() {
+	end := lr.sel.To
+	if lr.sel.Enough != 0 {
+		end = min(end, lr.sel.Enough)
 	}
-	if x.sel.Again && x.last < end && x.r.c.end > 0 && !x.mustSort {
-		x.d.places.Store(x.id, x.r.place(x.last))
+	if lr.sel.Again && lr.last < end && lr.r.c.end > 0 && !lr.mustSort {
+		lr.d.places.Store(lr.id, lr.r.place(lr.last))
 	}
 }

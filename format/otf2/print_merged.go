@@ -103,13 +103,13 @@ type mergedLocation struct {
 }
 
 // read reads the next event of the location. The event is nil at the end.
-func (x *mergedLocation) read(opt *format.ReadOptions) (err error) {
+func (m *mergedLocation) read(opt *format.ReadOptions) (err error) {
 	for {
-		x.event, err = x.r.Next()
+		m.event, err = m.r.Next()
 		if err == nil {
 			return nil
 		}
-		if x.event = nil; err == io.EOF {
+		if m.event = nil; err == io.EOF {
 			return nil
 		}
 		if err := reportDefect(opt, err); err != nil {

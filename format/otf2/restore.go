@@ -50,8 +50,8 @@ func (m *model) restore() (bool, error) {
 }
 
 // addRestored adds the row that weft has stored in an event. It returns false if the event has none.
-func (x *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
-	r := x.d.restorer
+func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
+	r := lr.d.restorer
 	last := len(e.Attributes) - 1
 	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
 		return false, nil
@@ -62,17 +62,17 @@ func (x *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
 	if a.ID == shortRow {
 		binary.LittleEndian.PutUint64(packed, a.Value)
 	} else {
-		text, _ := x.d.ranks.text(a.Value)
+		text, _ := lr.d.ranks.text(a.Value)
 		packed, err = carrier.FromText(text)
 	}
 	if err == nil {
-		err = r.AddWhole(&x.b, x.loc, now, packed)
+		err = r.AddWhole(&lr.b, lr.loc, now, packed)
 	}
 	if err == nil {
 		return true, nil
 	}
 	e.Attributes = e.Attributes[:last]
-	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e),
+	return false, lr.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: lr.position(e),
 		Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 

@@ -149,9 +149,9 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 
 // openShort loads the events in the wanted times, for a thread of which only the list of events is
 // loaded. It returns false if times alone do not determine their order, or if a block cannot be read.
-func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
-	x.start(id, t)
-	if err := x.describe(); err != nil {
+func (tr *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
+	tr.start(id, t)
+	if err := tr.describe(); err != nil {
 		return false, err
 	}
 	s := &sortedThread{lists: map[occurrence]attributeList{}}
@@ -164,15 +164,15 @@ func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 		if len(s.events) > mostShort {
 			return false, nil
 		}
-		block, before := v.blocksBefore(x.from)
+		block, before := v.blocksBefore(tr.from)
 		first := len(s.events)
-		for ; block < len(v.Blocks) && v.Blocks[block].First < x.to; block++ {
+		for ; block < len(v.Blocks) && v.Blocks[block].First < tr.to; block++ {
 			b := &v.Blocks[block]
-			if values, err = x.r.read(values[:0], t.times, v, b); err != nil || !slices.IsSorted(values) {
+			if values, err = tr.r.read(values[:0], t.times, v, b); err != nil || !slices.IsSorted(values) {
 				return false, nil
 			}
-			i := sort.Search(len(values), func(i int) bool { return values[i] >= x.from })
-			for ; i < len(values) && values[i] < x.to; i++ {
+			i := sort.Search(len(values), func(i int) bool { return values[i] >= tr.from })
+			for ; i < len(values) && values[i] < tr.to; i++ {
 				s.events, s.times = append(s.events, uint32(e)), append(s.times, values[i])
 				s.occurrences = append(s.occurrences, int64(before)+int64(i))
 			}
@@ -181,7 +181,7 @@ func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 		if !t.Events[e].HasAttributes() || len(s.events) == first {
 			continue
 		}
-		l := x.lists[e]
+		l := tr.lists[e]
 		l.skip(uint64(s.occurrences[first]))
 		for last := s.occurrences[len(s.occurrences)-1]; l.ok && l.list.occurrence <= last; l.advance() {
 			s.lists[occurrence{uint32(e), l.list.occurrence}] = l.list
@@ -193,6 +193,6 @@ func (x *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 			return false, nil
 		}
 	}
-	x.sorted = s
+	tr.sorted = s
 	return true, nil
 }

@@ -312,19 +312,19 @@ type sumCursor struct {
 	values    []uint64
 }
 
-func (x *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err error) {
-	for x.at == len(x.values) {
-		if x.block == len(v.Blocks) {
+func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err error) {
+	for s.at == len(s.values) {
+		if s.block == len(v.Blocks) {
 			return 0, &RangeError{v.Size, v.Size}
 		}
-		x.at = 0
-		if x.values, err = r.read(x.values[:0], t.durations, v, &v.Blocks[x.block]); err != nil {
+		s.at = 0
+		if s.values, err = r.read(s.values[:0], t.durations, v, &v.Blocks[s.block]); err != nil {
 			return 0, err
 		}
-		x.block++
+		s.block++
 	}
-	x.at++
-	return x.values[x.at-1], nil
+	s.at++
+	return s.values[s.at-1], nil
 }
 
 // firstTimeTime returns the time of the first event, as the heads of the blocks state it, or 2⁶⁴−1 if there

@@ -62,15 +62,15 @@ func (s *script) enter(sequence uint32, times uint64) position {
 }
 
 // begin moves to the first event of the thread.
-func (x *replay) begin() {
-	x.where, x.above, x.again = x.enter(x.root, 1), x.above[:0], 0
+func (r *replay) begin() {
+	r.where, r.above, r.again = r.enter(r.root, 1), r.above[:0], 0
 }
 
 // skip moves past the given number of occurrences of each event. The caller has already moved the times
 // with seek. skip follows the grammar once. It returns false if the grammar has other events there,
 // because times go back.
-func (x *replay) skip(before []uint64) (ok bool) {
-	x.begin()
+func (r *replay) skip(before []uint64) (ok bool) {
+	r.begin()
 	left := uint64(0)
 	for _, n := range before {
 		left = saturatingAdd(left, n)
@@ -78,18 +78,18 @@ func (x *replay) skip(before []uint64) (ok bool) {
 	if left == 0 {
 		return true
 	}
-	events, sequences := make([]uint64, len(before)), make([]uint64, len(x.sequences)) // numbers of skipped occurrences
+	events, sequences := make([]uint64, len(before)), make([]uint64, len(r.sequences)) // numbers of skipped occurrences
 	for left > 0 {
-		w := &x.where
+		w := &r.where
 		if w.next == w.end {
 			// Sequences are skipped as a whole, so no loop ends here.
-			if len(x.above) == 0 {
+			if len(r.above) == 0 {
 				return false
 			}
-			*w, x.above = x.above[len(x.above)-1], x.above[:len(x.above)-1]
+			*w, r.above = r.above[len(r.above)-1], r.above[:len(r.above)-1]
 			continue
 		}
-		k := x.lists.tokens[w.next]
+		k := r.lists.tokens[w.next]
 		w.next++
 		l := scriptLoop{k.ID(), notListed, 1}
 		switch k.Type() {
@@ -98,19 +98,19 @@ func (x *replay) skip(before []uint64) (ok bool) {
 			left--
 			continue
 		case listedEvents:
-			list := x.eventList(k.ID())
+			list := r.eventList(k.ID())
 			n := min(left, uint64(len(list)))
 			for _, e := range list[:n] {
 				events[e]++
 			}
 			if left -= n; n < uint64(len(list)) {
-				x.body, x.again = list[n:], 1
+				r.body, r.again = list[n:], 1
 			}
 			continue
 		case LoopToken:
-			l = x.loops[k.ID()]
+			l = r.loops[k.ID()]
 		}
-		size := x.sequences[l.sequence].size
+		size := r.sequences[l.sequence].size
 		if size == 0 {
 			continue
 		}
@@ -118,27 +118,27 @@ func (x *replay) skip(before []uint64) (ok bool) {
 		left -= n * size
 		sequences[l.sequence] += n
 		if l.times -= n; l.times > 0 {
-			x.above = append(x.above, *w)
-			*w = x.enter(l.sequence, l.times)
+			r.above = append(r.above, *w)
+			*w = r.enter(l.sequence, l.times)
 		}
 	}
-	x.countEvents(sequences, events)
+	r.countEvents(sequences, events)
 	return slices.Equal(events, before)
 }
 
 // next returns the next events in the order of the grammar, and their times. At the end, it returns
 // none. The slices are valid until the next call. next may return an error together with events.
-func (x *replay) next() (events []uint32, times []uint64, err error) {
-	if x.heap != nil {
-		x.list = x.list[:0]
-		err := x.nextByTime()
-		return x.list, x.at[:len(x.list)], err
+func (r *replay) next() (events []uint32, times []uint64, err error) {
+	if r.heap != nil {
+		r.list = r.list[:0]
+		err := r.nextByTime()
+		return r.list, r.at[:len(r.list)], err
 	}
-	list, n := x.list[:cap(x.list)], 0
-	if x.again > 0 {
-		n = x.repeat(list, 0)
+	list, n := r.list[:cap(r.list)], 0
+	if r.again > 0 {
+		n = r.repeat(list, 0)
 	}
-	w, tokens, from := x.where, x.lists.tokens, x.lists.from
+	w, tokens, from := r.where, r.lists.tokens, r.lists.from
 	for n < replayRows {
 		if w.next == w.end {
 			if w.again > 0 {
@@ -146,12 +146,12 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 				w.next = w.from
 				continue
 			}
-			top := len(x.above) - 1
+			top := len(r.above) - 1
 			if top < 0 {
 				break
 			}
-			w = x.above[top]
-			x.above = x.above[:top]
+			w = r.above[top]
+			r.above = r.above[:top]
 			continue
 		}
 		k := tokens[w.next]
@@ -162,8 +162,8 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 			list[n] = id
 			n++
 		case listedEvents:
-			events := x.events[id+1:]
-			size := int(x.events[id])
+			events := r.events[id+1:]
+			size := int(r.events[id])
 			if size > copyWidth {
 				n += copy(list[n:], events[:size])
 				continue
@@ -171,36 +171,36 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 			*(*[copyWidth]uint32)(list[n:]) = *(*[copyWidth]uint32)(events)
 			n += size
 		case SequenceToken:
-			x.above = append(x.above, w)
+			r.above = append(r.above, w)
 			w = position{from[id], from[id], from[id+1], 0}
 		default:
-			l := x.loops[id]
+			l := r.loops[id]
 			if l.listed != notListed {
-				if x.body, x.again = x.eventList(l.listed), l.times; len(x.body) == 0 {
-					x.again = 0
+				if r.body, r.again = r.eventList(l.listed), l.times; len(r.body) == 0 {
+					r.again = 0
 				}
-				n = x.repeat(list, n)
+				n = r.repeat(list, n)
 			} else if l.times > 0 {
-				x.above = append(x.above, w)
-				w = x.enter(l.sequence, l.times)
+				r.above = append(r.above, w)
+				w = r.enter(l.sequence, l.times)
 			}
 		}
 	}
-	x.where, x.list = w, list[:n]
-	return x.gather()
+	r.where, r.list = w, list[:n]
+	return r.gather()
 }
 
 // repeat appends the events of the body to list, which holds n events, as often as there is room. It
 // returns the new number of events.
-func (x *replay) repeat(list []uint32, n int) int {
-	size := len(x.body)
-	if x.again == 0 {
+func (r *replay) repeat(list []uint32, n int) int {
+	size := len(r.body)
+	if r.again == 0 {
 		return n
 	}
-	k := int(min(x.again, uint64((replayRows-n+size-1)/size)))
-	x.again -= uint64(k)
+	k := int(min(r.again, uint64((replayRows-n+size-1)/size)))
+	r.again -= uint64(k)
 	from, end := n, n+k*size
-	n += copy(list[n:], x.body)
+	n += copy(list[n:], r.body)
 	for n < end { // each step doubles the number of events
 		n += copy(list[n:end], list[from:n])
 	}
@@ -208,30 +208,30 @@ func (x *replay) repeat(list []uint32, n int) int {
 }
 
 // gather looks up the times of the events in list.
-func (x *replay) gather() ([]uint32, []uint64, error) {
-	if cap(x.at) < len(x.list) {
-		x.at = make([]uint64, len(x.list)+maxListed)
+func (r *replay) gather() ([]uint32, []uint64, error) {
+	if cap(r.at) < len(r.list) {
+		r.at = make([]uint64, len(r.list)+maxListed)
 	}
-	at := x.at[:len(x.list)]
-	for i, e := range x.list {
-		t := &x.times[e]
+	at := r.at[:len(r.list)]
+	for i, e := range r.list {
+		t := &r.times[e]
 		if t.next == len(t.values) {
-			return x.gatherLoading(i, at)
+			return r.gatherLoading(i, at)
 		}
 		at[i] = t.values[t.next]
 		t.next++
 	}
-	return x.list, at, nil
+	return r.list, at, nil
 }
 
 // gatherLoading continues gather at index i of list, where it must load a block. It leaves out events
 // whose times cannot be read.
-func (x *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
+func (r *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
 	n := i
-	for _, e := range x.list[i:] {
-		t := &x.times[e]
+	for _, e := range r.list[i:] {
+		t := &r.times[e]
 		for t.next == len(t.values) && t.lost == 0 {
-			if err := x.fill(int(e)); err != nil {
+			if err := r.fill(int(e)); err != nil {
 				first = cmp.Or(first, err)
 				if t.lost == 0 {
 					break // the event has no more times
@@ -242,22 +242,22 @@ func (x *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, firs
 			t.lost = max(t.lost, 1) - 1
 			continue
 		}
-		x.list[n], at[n] = e, t.values[t.next]
+		r.list[n], at[n] = e, t.values[t.next]
 		t.next++
 		n++
 	}
-	return x.list[:n], at[:n], first
+	return r.list[:n], at[:n], first
 }
 
 // fill loads the next block of an event's times that is not empty. After an error, the next call
 // continues with the block after the unreadable one.
-func (x *replay) fill(e int) error {
-	t, v := &x.times[e], &x.t.Events[e].Timestamps
+func (r *replay) fill(e int) error {
+	t, v := &r.times[e], &r.t.Events[e].Timestamps
 	for t.next == len(t.values) {
 		if t.block == len(v.Blocks) {
 			return &RangeError{v.Size, v.Size}
 		}
-		err := x.load(t, v)
+		err := r.load(t, v)
 		t.next = 0
 		t.block++
 		if err != nil {
@@ -270,25 +270,25 @@ func (x *replay) fill(e int) error {
 }
 
 // load reads the next block, and requests the one after it from the prefetcher.
-func (x *replay) load(t *timeIterator, v *Vector) (err error) {
-	if x.prefetch == nil {
-		t.values, err = x.r.read(t.values[:0], x.t.times, v, &v.Blocks[t.block])
+func (r *replay) load(t *timeIterator, v *Vector) (err error) {
+	if r.prefetch == nil {
+		t.values, err = r.r.read(t.values[:0], r.t.times, v, &v.Blocks[t.block])
 		return err
 	}
 	old := t.values
 	if t.coming == nil {
-		t.values, err = x.r.read(nil, x.t.times, v, &v.Blocks[t.block])
+		t.values, err = r.r.read(nil, r.t.times, v, &v.Blocks[t.block])
 		t.coming = make(chan loadedBlock, 1)
 	} else {
 		l := <-t.coming
 		t.values, err = l.values, l.err
 	}
 	if next := t.block + 1; next < len(v.Blocks) {
-		if b := &v.Blocks[next]; x.r.isKept(x.t.times, b) {
-			values, err := x.r.read(old[:0], x.t.times, v, b)
+		if b := &v.Blocks[next]; r.r.isKept(r.t.times, b) {
+			values, err := r.r.read(old[:0], r.t.times, v, b)
 			t.coming <- loadedBlock{values, err}
 		} else {
-			x.prefetch.jobs <- prefetchJob{v, b, old[:0], t.coming}
+			r.prefetch.jobs <- prefetchJob{v, b, old[:0], t.coming}
 		}
 	}
 	return err
@@ -296,25 +296,25 @@ func (x *replay) load(t *timeIterator, v *Vector) (err error) {
 
 // fillReadable loads the next block of an event's times that can be read, if there is one. It returns
 // the first error.
-func (x *replay) fillReadable(e int) (first error) {
-	t := &x.times[e]
-	for t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
-		first = cmp.Or(first, x.fill(e))
+func (r *replay) fillReadable(e int) (first error) {
+	t := &r.times[e]
+	for t.next == len(t.values) && t.block < len(r.t.Events[e].Timestamps.Blocks) {
+		first = cmp.Or(first, r.fill(e))
 	}
 	return first
 }
 
 // seek moves each event to its first time from the time from on. It returns the number of earlier
 // occurrences of each event. It loads at most one block of each event.
-func (x *replay) seek(from uint64) (before []uint64, err error) {
-	before = make([]uint64, len(x.times))
-	for e := range x.times {
-		v := &x.t.Events[e].Timestamps
-		t := &x.times[e]
+func (r *replay) seek(from uint64) (before []uint64, err error) {
+	before = make([]uint64, len(r.times))
+	for e := range r.times {
+		v := &r.t.Events[e].Timestamps
+		t := &r.times[e]
 		if t.block, before[e] = v.blocksBefore(from); t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
 			continue
 		}
-		if err := x.fill(e); err != nil {
+		if err := r.fill(e); err != nil {
 			return nil, err
 		}
 		t.next = sort.Search(len(t.values), func(i int) bool { return t.values[i] >= from })
@@ -334,16 +334,16 @@ func (v *Vector) blocksBefore(to uint64) (block int, before uint64) {
 }
 
 // countBefore returns the number of events before a time. It loads at most one block of each event.
-func (x *replay) countBefore(to uint64) (n uint64, err error) {
+func (r *replay) countBefore(to uint64) (n uint64, err error) {
 	var values []uint64
-	for e := range x.times {
-		v := &x.t.Events[e].Timestamps
+	for e := range r.times {
+		v := &r.t.Events[e].Timestamps
 		block, before := v.blocksBefore(to)
 		n = saturatingAdd(n, before)
 		if block == len(v.Blocks) || v.Blocks[block].First >= to {
 			continue
 		}
-		if values, err = x.r.read(values[:0], x.t.times, v, &v.Blocks[block]); err != nil {
+		if values, err = r.r.read(values[:0], r.t.times, v, &v.Blocks[block]); err != nil {
 			return 0, err
 		}
 		n += uint64(sort.Search(len(values), func(i int) bool { return values[i] >= to }))
@@ -353,11 +353,11 @@ func (x *replay) countBefore(to uint64) (n uint64, err error) {
 
 // firstFrom returns the time of the first occurrence, from the time from on, of the events for which
 // wanted returns true. It returns 2⁶⁴−1 if there is none. It loads at most one block of each event.
-func (x *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, err error) {
+func (r *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, err error) {
 	first = math.MaxUint64
 	var values []uint64
-	for e := range x.times {
-		v := &x.t.Events[e].Timestamps
+	for e := range r.times {
+		v := &r.t.Events[e].Timestamps
 		block, _ := v.blocksBefore(from)
 		if block == len(v.Blocks) || v.Blocks[block].First >= first || !wanted(e) {
 			continue
@@ -366,7 +366,7 @@ func (x *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, 
 			first = v.Blocks[block].First
 			continue
 		}
-		if values, err = x.r.read(values[:0], x.t.times, v, &v.Blocks[block]); err != nil {
+		if values, err = r.r.read(values[:0], r.t.times, v, &v.Blocks[block]); err != nil {
 			return 0, err
 		}
 		if i := sort.Search(len(values), func(i int) bool { return values[i] >= from }); i < len(values) {
@@ -393,34 +393,34 @@ func (t *Thread) ascending() bool {
 // orderByTime makes next deliver all events in the order of time, without the grammar. It serves
 // threads whose grammar lacks events. Among events with the same time, records that end something come
 // first, and then the order of the thread's list counts. It returns the first error of loading a block.
-func (x *replay) orderByTime() error {
+func (r *replay) orderByTime() error {
 	var first error
-	x.heap = &byTime{x: x}
-	for e := range x.times {
-		if x.t.Events[e].Timestamps.Size == 0 || x.t.Events[e].Record == maxRecord {
+	r.heap = &byTime{x: r}
+	for e := range r.times {
+		if r.t.Events[e].Timestamps.Size == 0 || r.t.Events[e].Record == maxRecord {
 			continue
 		}
-		first = cmp.Or(first, x.fillReadable(e))
-		if x.times[e].next == len(x.times[e].values) {
+		first = cmp.Or(first, r.fillReadable(e))
+		if r.times[e].next == len(r.times[e].values) {
 			continue
 		}
-		x.heap.list = append(x.heap.list, uint32(e))
+		r.heap.list = append(r.heap.list, uint32(e))
 	}
-	heap.Init(x.heap)
+	heap.Init(r.heap)
 	return first
 }
 
 // nextByTime does the work of next for events in the order of time. It leaves out events whose times
 // cannot be read.
-func (x *replay) nextByTime() (first error) {
-	h := x.heap
-	x.at = x.at[:0]
-	for len(h.list) > 0 && len(x.list) < replayRows {
+func (r *replay) nextByTime() (first error) {
+	h := r.heap
+	r.at = r.at[:0]
+	for len(h.list) > 0 && len(r.list) < replayRows {
 		e := h.list[0]
-		t := &x.times[e]
-		x.list, x.at = append(x.list, e), append(x.at, t.values[t.next])
+		t := &r.times[e]
+		r.list, r.at = append(r.list, e), append(r.at, t.values[t.next])
 		if t.next++; t.next == len(t.values) {
-			first = cmp.Or(first, x.fillReadable(int(e)))
+			first = cmp.Or(first, r.fillReadable(int(e)))
 		}
 		if t.next < len(t.values) {
 			heap.Fix(h, 0)

@@ -88,24 +88,24 @@ func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 }
 
 // carriedRows adds rows for events with attributes, in a trace that weft wrote.
-func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
-	b := &x.b
+func (tr *threadReader) carriedRows(events []uint32, times []uint64) error {
+	b := &tr.b
 	for i, e := range events {
-		in := &x.info[e]
-		t := x.d.ticks.model(times[i])
+		in := &tr.info[e]
+		t := tr.d.ticks.model(times[i])
 		row := ""
-		if x.t.Events[e].HasAttributes() {
-			list, ok := x.currentList(i, e)
+		if tr.t.Events[e].HasAttributes() {
+			list, ok := tr.currentList(i, e)
 			if ok {
 				var err error
-				if x.values, err = list.values(x.values[:0]); err != nil {
-					if err := x.reportAttributes(err); err != nil {
+				if tr.values, err = list.values(tr.values[:0]); err != nil {
+					if err := tr.reportAttributes(err); err != nil {
 						return err
 					}
 				}
-				for _, v := range x.values {
+				for _, v := range tr.values {
 					if v.Attribute == rowAttribute {
-						row, _ = x.t.Archive.Definitions.Text(Ref(v.Uint()))
+						row, _ = tr.t.Archive.Definitions.Text(Ref(v.Uint()))
 					}
 				}
 			}
@@ -113,19 +113,19 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 		if row != "" {
 			packed, err := carrier.FromText(row)
 			if err == nil {
-				err = x.d.restorer.AddWhole(b, x.loc, t, packed)
+				err = tr.d.restorer.AddWhole(b, tr.loc, t, packed)
 			}
 			if err == nil {
 				continue
 			}
-			if err := x.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
-				Position: trace.Position{File: x.t.path},
-				Record:   fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(),
+			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: tr.t.path},
+				Record:   fmt.Sprintf("%s at %d", tr.t.Events[e].Record, times[i]), Found: err.Error(),
 				Expected: "what weft wrote; the event is read without it"}); err != nil {
 				return err
 			}
 		}
-		b.Add(x.loc, t, in.kind, in.ref)
+		b.Add(tr.loc, t, in.kind, in.ref)
 		if len(in.ops) > 0 {
 			b.AddOps(in.ops...)
 		}

@@ -70,12 +70,12 @@ func (d *decoder) newSummaryBuilder() *summaryBuilder {
 
 // addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed
 // up. In that case, the caller must read the events.
-func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
-	for _, id := range x.d.threads {
+func (sb *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
+	for _, id := range sb.d.threads {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		t, err := x.d.thread(id, threadSums)
+		t, err := sb.d.thread(id, threadSums)
 		if err != nil {
 			return false, err
 		}
@@ -83,12 +83,12 @@ func (x *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 			continue
 		}
 		t.Close()
-		ok, err := x.addThread(t, x.d.location[id])
+		ok, err := sb.addThread(t, sb.d.location[id])
 		if !ok || err != nil {
 			return false, err
 		}
 	}
-	return len(x.d.opt.Report.Rules()) == 0, nil
+	return len(sb.d.opt.Report.Rules()) == 0, nil
 }
 
 // summaryBuilder computes a summary or a preview.
@@ -155,7 +155,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 }
 
 // addThread adds the events of a thread at the location loc. ok is false if they cannot be summed up.
-func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
+func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
 	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
 		return false, nil
@@ -165,25 +165,25 @@ func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 			return false, nil
 		}
 	}
-	s := x.d.scopes[t.Archive.ID]
+	s := sb.d.scopes[t.Archive.ID]
 	first, last, events := uint64(math.MaxUint64), uint64(0), uint64(0)
 	begun := format.LocationSums{Location: loc}
-	x.info = x.info[:0]
+	sb.info = sb.info[:0]
 	for i := range t.Events {
 		e := &t.Events[i]
-		in, err := x.d.event(s, e, t)
-		if err != nil || !x.forPreview && (in.payload != nil || in.rank != uint64(NoRef)) {
+		in, err := sb.d.event(s, e, t)
+		if err != nil || !sb.forPreview && (in.payload != nil || in.rank != uint64(NoRef)) {
 			return false, err
 		}
-		x.info = append(x.info, in)
+		sb.info = append(sb.info, in)
 		v := &e.Timestamps
 		if v.Size == 0 {
 			continue
 		}
 		first, last = min(first, v.Blocks[0].First), max(last, v.Blocks[len(v.Blocks)-1].Last)
 		events += v.Size
-		x.count(in.kind, int64(v.Size))
-		if !x.forPreview && e.HasAttributes() && !x.recountCarried(t, e, in.kind) {
+		sb.count(in.kind, int64(v.Size))
+		if !sb.forPreview && e.HasAttributes() && !sb.recountCarried(t, e, in.kind) {
 			return false, nil
 		}
 		switch in.kind {
@@ -201,31 +201,31 @@ func (x *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	if last > math.MaxInt64 {
 		return false, nil
 	}
-	k := x.d.ticks
-	x.locations = append(x.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first),
+	k := sb.d.ticks
+	sb.locations = append(sb.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first),
 		Last: k.model(last)})
-	x.locationSums = append(x.locationSums, begun)
-	return x.addSequences(t, g, last-first), nil
+	sb.locationSums = append(sb.locationSums, begun)
+	return sb.addSequences(t, g, last-first), nil
 }
 
 // count adds n to the number of events of a kind; n may be negative.
-func (x *summaryBuilder) count(k trace.Kind, n int64) {
-	if n := int(k) + 1; n > len(x.kinds) {
-		x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
+func (sb *summaryBuilder) count(k trace.Kind, n int64) {
+	if n := int(k) + 1; n > len(sb.kinds) {
+		sb.kinds = append(sb.kinds, make([]int64, n-len(sb.kinds))...)
 	}
-	x.kinds[k] += n
+	sb.kinds[k] += n
 }
 
 // recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a
 // trace that weft wrote. These occurrences have been counted for a single kind, and belong to the kinds
 // that their attributes state. It returns false if there are other attributes, or if counting such an
 // event is not enough.
-func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bool {
-	if x.d.restorer == nil {
+func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bool {
+	if sb.d.restorer == nil {
 		return false
 	}
-	if x.rowsOf != t.Archive {
-		x.rowsOf, x.rows = t.Archive, map[Ref]trace.Kind{}
+	if sb.rowsOf != t.Archive {
+		sb.rowsOf, sb.rows = t.Archive, map[Ref]trace.Kind{}
 	}
 	before := int64(-1)
 	for rest := e.attributes; len(rest) > 0; {
@@ -240,16 +240,16 @@ func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bo
 			return false
 		}
 		row := Ref(values[0].Uint())
-		k, known := x.rows[row]
+		k, known := sb.rows[row]
 		if !known {
-			k = x.rowKind(t, row)
-			x.rows[row] = k
+			k = sb.rowKind(t, row)
+			sb.rows[row] = k
 		}
 		if k == trace.NoKind {
 			return false
 		}
-		x.count(kind, -1)
-		x.count(k, 1)
+		sb.count(kind, -1)
+		sb.count(k, 1)
 	}
 	return true
 }
@@ -257,11 +257,11 @@ func (x *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bo
 // rowKind returns the kind of the event in a text. It returns NoKind if the text is damaged, or if
 // counting the event is not enough: because the event begins or ends something, or has values or
 // attributes.
-func (x *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
+func (sb *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	text, ok := t.Archive.Definitions.Text(row)
 	packed, err := carrier.FromText(text)
 	var b trace.Batch
-	if !ok || err != nil || x.d.restorer.AddWhole(&b, 0, 0, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
+	if !ok || err != nil || sb.d.restorer.AddWhole(&b, 0, 0, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
 		return trace.NoKind
 	}
 	switch k := b.Kind[0]; k {
@@ -278,7 +278,7 @@ func (x *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 
 // addSequences adds the visits in a thread. It returns false if they are not all nested calls, or if a
 // sum is too large. A preview leaves out calls that do not nest.
-func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool {
+func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool {
 	// for each sequence that is no call: the regions visited directly inside it
 	within := make([][]uint32, len(t.Sequences))
 	region := make([]uint32, len(t.Sequences))
@@ -300,16 +300,16 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 				}
 				continue
 			}
-			in := &x.info[st.event]
+			in := &sb.info[st.event]
 			switch {
 			case in.kind == trace.Enter && (i > 0 || s.Type != BlockSequence || at == g.root):
-				if !x.forPreview {
+				if !sb.forPreview {
 					return false
 				}
 			case in.kind == trace.Enter:
 				region[at] = in.ref
 			case in.kind == trace.Leave && (i < len(s.Tokens)-1 || region[at] != in.ref):
-				if !x.forPreview {
+				if !sb.forPreview {
 					return false
 				}
 				region[at] = trace.NoRef
@@ -320,9 +320,9 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 			within[at] = inner
 			continue
 		}
-		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || x.info[end.event].kind != trace.Leave ||
+		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || sb.info[end.event].kind != trace.Leave ||
 			s.Durations.Max > whole || s.Exclusive.Max > whole {
-			if !x.forPreview {
+			if !sb.forPreview {
 				return false
 			}
 			continue
@@ -336,17 +336,17 @@ func (x *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool 
 		blocks = append(blocks, at)
 	}
 	var inside []bool
-	if !x.forPreview && hasCycle(direct) {
+	if !sb.forPreview && hasCycle(direct) {
 		if inside = recursiveVisits(t, g, region); inside == nil {
 			return false
 		}
 	}
 	for _, at := range blocks {
 		s, r := &t.Sequences[at], region[at]
-		y := x.regions[r]
+		y := sb.regions[r]
 		if y == nil {
 			y = &regionSums{min: math.MaxUint64}
-			x.regions[r] = y
+			sb.regions[r] = y
 		}
 		y.count += s.Durations.Size
 		inclusive := &y.inclusive
@@ -465,16 +465,16 @@ func hasCycle(next map[uint32][]uint32) bool {
 	return false
 }
 
-func (x *summaryBuilder) summary() *format.Summary {
-	s := &format.Summary{Locations: x.locations, Changed: x.d.t.Compression.Lossy()}
+func (sb *summaryBuilder) summary() *format.Summary {
+	s := &format.Summary{Locations: sb.locations, Changed: sb.d.t.Compression.Lossy()}
 	slices.SortFunc(s.Locations, func(a, b format.LocationSummary) int { return int(a.Location) - int(b.Location) })
-	for k, n := range x.kinds {
+	for k, n := range sb.kinds {
 		if n > 0 {
 			s.Kinds = append(s.Kinds, format.KindSummary{Kind: trace.Kind(k), Events: n})
 		}
 	}
-	scale := x.d.ticks.Scale
-	for r, y := range x.regions {
+	scale := sb.d.ticks.Scale
+	for r, y := range sb.regions {
 		// Convert a sum of nanoseconds to ticks. All durations are whole ticks.
 		ticks := func(z sum64) (n, missing int64) {
 			low, high := (z.n+scale-1)/scale, (z.n+z.short)/scale
@@ -492,15 +492,15 @@ func (x *summaryBuilder) summary() *format.Summary {
 	return s
 }
 
-func (x *summaryBuilder) preview() *format.Preview {
-	p := &format.Preview{To: math.MinInt64, Locations: x.locationSums}
-	for _, l := range x.locations {
+func (sb *summaryBuilder) preview() *format.Preview {
+	p := &format.Preview{To: math.MinInt64, Locations: sb.locationSums}
+	for _, l := range sb.locations {
 		p.To = max(p.To, l.Last)
 	}
 	slices.SortFunc(p.Locations, func(a, b format.LocationSums) int { return int(a.Location) - int(b.Location) })
-	for r, y := range x.regions {
+	for r, y := range sb.regions {
 		// Rounding may have taken up to short off the sum. Half of that is the best estimate.
-		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / x.d.ticks.Scale) }
+		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / sb.d.ticks.Scale) }
 		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive),
 			Exclusive: ticks(y.exclusive)})
 	}

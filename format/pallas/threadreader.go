@@ -71,26 +71,26 @@ func (l *listIterator) skip(n uint64) {
 }
 
 // scan delivers the events of a thread to the sink.
-func (x *threadReader) scan(ctx context.Context, id threadID) error {
-	t, err := x.open(ctx, id)
+func (tr *threadReader) scan(ctx context.Context, id threadID) error {
+	t, err := tr.open(ctx, id)
 	if t == nil || err != nil {
 		return err
 	}
-	defer x.drop()
+	defer tr.drop()
 	for {
-		b, err := x.Next(ctx)
+		b, err := tr.Next(ctx)
 		if err != nil {
 			return err
 		}
 		if b == nil {
-			if c := x.d.checker.Load(); c != nil && x.whole != nil {
-				if err := c.checkScanned(ctx, id, x.whole, x.r); err != nil {
+			if c := tr.d.checker.Load(); c != nil && tr.whole != nil {
+				if err := c.checkScanned(ctx, id, tr.whole, tr.r); err != nil {
 					return err
 				}
 			}
-			return format.End(x.sink, x.loc)
+			return format.End(tr.sink, tr.loc)
 		}
-		if err := x.sink.Batch(b); err != nil {
+		if err := tr.sink.Batch(b); err != nil {
 			return err
 		}
 	}
@@ -98,133 +98,133 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 
 // open loads a thread and moves to the start of the wanted times. It returns nil if there is nothing to
 // read.
-func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
-	t, err := x.load(id)
+func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
+	t, err := tr.load(id)
 	if t == nil || err != nil {
 		return nil, err
 	}
 	g := newOutline(t)
 	if g.err != nil {
-		if err := asDefect(x.d.opt.At(x.d.location[id]), "pallas.grammar", g.err); err != nil {
+		if err := asDefect(tr.d.opt.At(tr.d.location[id]), "pallas.grammar", g.err); err != nil {
 			return nil, err
 		}
 	}
-	x.start(id, t)
-	if x.turn != nil {
-		x.turn()
+	tr.start(id, t)
+	if tr.turn != nil {
+		tr.turn()
 	}
-	if err := x.describe(); err != nil {
+	if err := tr.describe(); err != nil {
 		return nil, err
 	}
-	if x.described != nil {
-		x.described()
+	if tr.described != nil {
+		tr.described()
 	}
 	if g.err == nil {
-		if err := x.reportUnsound(g); err != nil {
+		if err := tr.reportUnsound(g); err != nil {
 			return nil, err
 		}
 	}
-	x.ascending = g.sound() && t.ascending()
+	tr.ascending = g.sound() && t.ascending()
 	// Keep blocks that will be read twice: once to check the times or to find the wanted times, and
 	// once to deliver the events.
-	x.r.keeping = x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 || x.sel.Enough != 0 ||
-		x.sel.Location != nil
-	x.r.keeping = x.r.keeping || x.whole != nil
-	defer func() { x.r.keeping = x.whole != nil }()
-	if x.careful {
-		x.begin(g) // the delivery of the events reports block errors again
-		back, err := x.goesBack(ctx)
+	tr.r.keeping = tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 || tr.sel.Enough != 0 ||
+		tr.sel.Location != nil
+	tr.r.keeping = tr.r.keeping || tr.whole != nil
+	defer func() { tr.r.keeping = tr.whole != nil }()
+	if tr.careful {
+		tr.begin(g) // the delivery of the events reports block errors again
+		back, err := tr.goesBack(ctx)
 		if back && err == nil {
-			if err := x.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
+			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
 				Position: trace.Position{File: t.path}, Found: "times that go back",
 				Expected: "times that do not; the thread's events are sorted"}); err != nil {
 				return nil, err
 			}
-			return t, x.sort(ctx)
+			return t, tr.sort(ctx)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return t, asDefect(x.options(), "pallas.damaged", x.begin(g))
+	return t, asDefect(tr.options(), "pallas.damaged", tr.begin(g))
 }
 
 // load loads a thread without the blocks of its sequences. If the whole thread will be read and a
 // checker needs it, load also loads it with those blocks.
-func (x *threadReader) load(id threadID) (*Thread, error) {
-	x.whole = nil
-	if x.d.checker.Load() == nil || x.careful || x.sel.From > math.MinInt64 || x.sel.To < math.MaxInt64 ||
-		x.sel.Enough != 0 {
-		return x.d.grammar(id, x.sel.Again)
+func (tr *threadReader) load(id threadID) (*Thread, error) {
+	tr.whole = nil
+	if tr.d.checker.Load() == nil || tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
+		tr.sel.Enough != 0 {
+		return tr.d.grammar(id, tr.sel.Again)
 	}
-	quiet := *x.d.opt
+	quiet := *tr.d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), true
-	t, err := x.d.withOptions(&quiet).thread(id, wholeThread)
+	t, err := tr.d.withOptions(&quiet).thread(id, wholeThread)
 	if t == nil || err != nil || !t.whole {
-		return x.d.grammar(id, x.sel.Again) // reports the defect
+		return tr.d.grammar(id, tr.sel.Again) // reports the defect
 	}
-	x.whole = t
+	tr.whole = t
 	return t.withoutSequences(), nil
 }
 
 // start prepares to read the wanted times of a thread.
-func (x *threadReader) start(id threadID, t *Thread) {
-	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
-	x.error, x.high = t.codecError(), 0
-	x.from, x.to = 0, math.MaxUint64
+func (tr *threadReader) start(id threadID, t *Thread) {
+	tr.t, tr.loc, tr.last, tr.ended, tr.sorted = t, tr.d.location[id], 0, false, nil
+	tr.error, tr.high = t.codecError(), 0
+	tr.from, tr.to = 0, math.MaxUint64
 	// A limit that the times of the file cannot express lies before or after all of them.
-	if from, ok := x.d.ticks.file(x.sel.From); ok {
-		x.from = from
+	if from, ok := tr.d.ticks.file(tr.sel.From); ok {
+		tr.from = from
 	}
-	if to, ok := x.d.ticks.file(x.sel.To); ok {
-		x.to = to
-	} else if x.sel.To <= 0 {
-		x.to = 0
+	if to, ok := tr.d.ticks.file(tr.sel.To); ok {
+		tr.to = to
+	} else if tr.sel.To <= 0 {
+		tr.to = 0
 	}
 }
 
 // begin moves to the first of the wanted times, or to the start. It returns an error for blocks that
 // cannot be read. Reading then goes on after them.
-func (x *threadReader) begin(g *outline) error {
-	x.stop()
-	x.x = newReplay(x.t, g, x.r)
-	x.startPrefetch()
+func (tr *threadReader) begin(g *outline) error {
+	tr.stop()
+	tr.x = newReplay(tr.t, g, tr.r)
+	tr.startPrefetch()
 	if !g.sound() {
-		err := x.x.orderByTime()
-		x.dropLists()
+		err := tr.x.orderByTime()
+		tr.dropLists()
 		return err
 	}
-	x.seen, x.until = 0, math.MaxUint64
-	x.x.begin()
-	if !x.ascending || x.error > 0 {
+	tr.seen, tr.until = 0, math.MaxUint64
+	tr.x.begin()
+	if !tr.ascending || tr.error > 0 {
 		return nil
 	}
-	if x.to < math.MaxInt64 {
-		if n, err := x.x.countBefore(x.to); err == nil {
-			x.until = n
+	if tr.to < math.MaxInt64 {
+		if n, err := tr.x.countBefore(tr.to); err == nil {
+			tr.until = n
 		}
 	}
-	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 {
-		if at, err := x.x.firstFrom(enough, x.isAlwaysEvent); err == nil && at < math.MaxUint64 {
-			if n, err := x.x.countBefore(at + 1); err == nil {
-				x.until = min(x.until, n)
+	if enough, ok := tr.d.ticks.file(tr.sel.Enough); ok && tr.sel.Enough != 0 {
+		if at, err := tr.x.firstFrom(enough, tr.isAlwaysEvent); err == nil && at < math.MaxUint64 {
+			if n, err := tr.x.countBefore(at + 1); err == nil {
+				tr.until = min(tr.until, n)
 			}
 		}
 	}
-	if x.from > 0 {
-		before, err := x.x.seek(x.from)
-		if err != nil || !x.x.skip(before) {
+	if tr.from > 0 {
+		before, err := tr.x.seek(tr.from)
+		if err != nil || !tr.x.skip(before) {
 			// The delivery then reports the unreadable block, or the times that go back.
-			x.stop()
-			x.x = newReplay(x.t, g, x.r)
-			x.x.begin()
-			x.startPrefetch()
+			tr.stop()
+			tr.x = newReplay(tr.t, g, tr.r)
+			tr.x.begin()
+			tr.startPrefetch()
 			return nil
 		}
 		for e, n := range before {
-			x.seen += n
-			if x.lists != nil {
-				x.lists[e].skip(n)
+			tr.seen += n
+			if tr.lists != nil {
+				tr.lists[e].skip(n)
 			}
 		}
 	}
@@ -233,56 +233,56 @@ func (x *threadReader) begin(g *outline) error {
 
 // isAlwaysEvent reports whether each occurrence of an event is an event of the model. In traces that
 // weft wrote, an attribute may turn an occurrence into anything else.
-func (x *threadReader) isAlwaysEvent(e int) bool {
-	return x.info[e].kind.IsEvent() && (x.d.restorer == nil || !x.t.Events[e].HasAttributes())
+func (tr *threadReader) isAlwaysEvent(e int) bool {
+	return tr.info[e].kind.IsEvent() && (tr.d.restorer == nil || !tr.t.Events[e].HasAttributes())
 }
 
 // reachedEnd reports whether all events before the end of the wanted times have been read, given the
 // times that were read last. It counts events instead of comparing times, because later times may come
 // before earlier ones.
-func (x *threadReader) reachedEnd(times []uint64) bool {
-	if x.until == math.MaxUint64 {
+func (tr *threadReader) reachedEnd(times []uint64) bool {
+	if tr.until == math.MaxUint64 {
 		return false
 	}
 	for _, t := range times {
-		if t < x.to {
-			x.seen++
+		if t < tr.to {
+			tr.seen++
 		}
 	}
-	return x.seen >= x.until
+	return tr.seen >= tr.until
 }
 
 // drop releases the memory of the thread, before the next one is loaded.
-func (x *threadReader) drop() {
-	x.stop()
-	x.t.Close()
-	x.r.dropKept()
-	x.r.keeping = false
-	x.t, x.whole, x.x, x.lists, x.sorted = nil, nil, nil, nil, nil
+func (tr *threadReader) drop() {
+	tr.stop()
+	tr.t.Close()
+	tr.r.dropKept()
+	tr.r.keeping = false
+	tr.t, tr.whole, tr.x, tr.lists, tr.sorted = nil, nil, nil, nil, nil
 }
 
 // startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept some.
-func (x *threadReader) startPrefetch() {
-	if x.prefetch && x.whole == nil && !(x.careful && x.r.keeping) {
-		x.x.prefetch = newPrefetcher(x.t)
+func (tr *threadReader) startPrefetch() {
+	if tr.prefetch && tr.whole == nil && !(tr.careful && tr.r.keeping) {
+		tr.x.prefetch = newPrefetcher(tr.t)
 	}
 }
 
 // stop ends that goroutine.
-func (x *threadReader) stop() {
-	if x.x != nil {
-		x.x.prefetch.stop()
-		x.x.prefetch = nil
+func (tr *threadReader) stop() {
+	if tr.x != nil {
+		tr.x.prefetch.stop()
+		tr.x.prefetch = nil
 	}
 }
 
 // goesBack reports whether times go back in the wanted part of the thread.
-func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
+func (tr *threadReader) goesBack(ctx context.Context) (bool, error) {
 	for last := uint64(0); ; {
-		events, times, err := x.x.next()
-		over := x.reachedEnd(times)
+		events, times, err := tr.x.next()
+		over := tr.reachedEnd(times)
 		for _, t := range times {
-			if t < last && last-t > x.error {
+			if t < last && last-t > tr.error {
 				return true, nil
 			}
 			last = max(last, t)
@@ -294,31 +294,31 @@ func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 }
 
 // optionsions returns the options to report defects of the thread with.
-func (x *threadReader) options() *format.ReadOptions { return x.d.opt.At(x.loc) }
+func (tr *threadReader) options() *format.ReadOptions { return tr.d.opt.At(tr.loc) }
 
 // reportUnsound reports the first event, or else the first sequence, whose number of occurrences in the
 // grammar differs from its number of times.
-func (x *threadReader) reportUnsound(g *outline) error {
-	if x.t.script != nil {
+func (tr *threadReader) reportUnsound(g *outline) error {
+	if tr.t.script != nil {
 		return nil
 	}
 	for i, n := range g.events {
-		if v := &x.t.Events[i].Timestamps; n != v.Size {
-			return x.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
-				Position: trace.Position{File: x.t.path},
+		if v := &tr.t.Events[i].Timestamps; n != v.Size {
+			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
+				Position: trace.Position{File: tr.t.path},
 				Found:    fmt.Sprintf("%d occurrences of event %d in the grammar", n, i),
 				Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
 		}
 	}
-	sizes := x.t.sizes
+	sizes := tr.t.sizes
 	for i, n := range g.sequences {
 		s := vectorSizes{i, 1, 1, 1}
 		if len(sizes) > 0 && sizes[0].place == i {
 			s, sizes = sizes[0], sizes[1:]
 		}
-		if len(x.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
-			return x.options().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
-				Position: trace.Position{File: x.t.path},
+		if len(tr.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
+			return tr.options().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
+				Position: trace.Position{File: tr.t.path},
 				Found:    fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive),
 				Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
 		}
@@ -327,32 +327,32 @@ func (x *threadReader) reportUnsound(g *outline) error {
 }
 
 // describe translates the events of the thread to the common model.
-func (x *threadReader) describe() error {
-	s := x.d.scopes[x.t.Archive.ID]
-	x.info, x.lists = slices.Grow(x.info[:0], len(x.t.Events))[:len(x.t.Events)], nil
-	x.rowOf, x.more = x.rowOf[:0], false
-	for i := range x.t.Events {
-		e := &x.t.Events[i]
-		in, err := x.d.event(s, e, x.t)
+func (tr *threadReader) describe() error {
+	s := tr.d.scopes[tr.t.Archive.ID]
+	tr.info, tr.lists = slices.Grow(tr.info[:0], len(tr.t.Events))[:len(tr.t.Events)], nil
+	tr.rowOf, tr.more = tr.rowOf[:0], false
+	for i := range tr.t.Events {
+		e := &tr.t.Events[i]
+		in, err := tr.d.event(s, e, tr.t)
 		if err != nil {
 			return err
 		}
 		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || e.HasAttributes()
-		x.info[i] = in
-		x.rowOf = append(x.rowOf, eventRow{in.ref, in.kind})
-		x.more = x.more || in.more
+		tr.info[i] = in
+		tr.rowOf = append(tr.rowOf, eventRow{in.ref, in.kind})
+		tr.more = tr.more || in.more
 		if e.HasAttributes() {
-			if x.lists == nil {
-				x.lists = make([]listIterator, len(x.t.Events))
+			if tr.lists == nil {
+				tr.lists = make([]listIterator, len(tr.t.Events))
 			}
-			x.lists[i].rest = e.attributes
-			x.lists[i].advance()
+			tr.lists[i].rest = e.attributes
+			tr.lists[i].advance()
 			for _, values := range e.Attributes() {
-				if x.d.restorer != nil {
+				if tr.d.restorer != nil {
 					break // weft itself adds these attributes
 				}
 				for _, v := range values {
-					x.d.attr(s, v.Attribute)
+					tr.d.attr(s, v.Attribute)
 				}
 			}
 		}
@@ -361,50 +361,50 @@ func (x *threadReader) describe() error {
 }
 
 // Next returns the next batch, or nil at the end.
-func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
-	for !x.ended {
+func (tr *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
+	for !tr.ended {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		events, times, bad := x.nextEvents()
+		events, times, bad := tr.nextEvents()
 		if bad != nil {
-			if err := asDefect(x.options(), "pallas.damaged", bad); err != nil {
+			if err := asDefect(tr.options(), "pallas.damaged", bad); err != nil {
 				return nil, err
 			}
 		}
-		x.ended = x.ended || len(events) == 0 && bad == nil
-		if x.sorted == nil && x.reachedEnd(times) {
-			x.ended = true
+		tr.ended = tr.ended || len(events) == 0 && bad == nil
+		if tr.sorted == nil && tr.reachedEnd(times) {
+			tr.ended = true
 		}
-		x.b.Reset(x.loc)
-		if err := x.addRows(events, times); err != nil {
+		tr.b.Reset(tr.loc)
+		if err := tr.addRows(events, times); err != nil {
 			return nil, err
 		}
-		if x.b.Len() > 0 {
-			return &x.b, nil
+		if tr.b.Len() > 0 {
+			return &tr.b, nil
 		}
 	}
 	return nil, nil
 }
 
 // nextEvents returns the next events and their times, in the order of time.
-func (x *threadReader) nextEvents() (events []uint32, times []uint64, err error) {
-	if s := x.sorted; s != nil {
+func (tr *threadReader) nextEvents() (events []uint32, times []uint64, err error) {
+	if s := tr.sorted; s != nil {
 		n := min(replayRows, len(s.events))
-		events, times, x.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
+		events, times, tr.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
 		s.events, s.times, s.occurrences = s.events[n:], s.times[n:], s.occurrences[n:]
 		return events, times, nil
 	}
-	events, times, err = x.x.next()
+	events, times, err = tr.x.next()
 	if err != nil {
-		x.dropLists()
+		tr.dropLists()
 	}
-	if x.error > 0 {
+	if tr.error > 0 {
 		for i, t := range times {
-			if t < x.high && x.high-t <= x.error {
-				times[i] = x.high
+			if t < tr.high && tr.high-t <= tr.error {
+				times[i] = tr.high
 			}
-			x.high = max(x.high, t)
+			tr.high = max(tr.high, t)
 		}
 	}
 	return events, times, err
@@ -431,10 +431,10 @@ func (t *Thread) codecError() uint64 {
 }
 
 // dropLists removes the attributes of events that have lost occurrences.
-func (x *threadReader) dropLists() {
-	for e := range x.lists {
-		if x.x.times[e].broken {
-			x.lists[e] = listIterator{}
+func (tr *threadReader) dropLists() {
+	for e := range tr.lists {
+		if tr.x.times[e].broken {
+			tr.lists[e] = listIterator{}
 		}
 	}
 }
@@ -443,14 +443,14 @@ func (x *threadReader) dropLists() {
 var errTimesGoBack = errors.New("pallas: times go back")
 
 // addRows adds rows for events to the batch.
-func (x *threadReader) addRows(events []uint32, times []uint64) error {
-	last := x.last
+func (tr *threadReader) addRows(events []uint32, times []uint64) error {
+	last := tr.last
 	back := false
 	for _, t := range times {
 		back = back || t < last
 		last = t
 	}
-	x.last = last
+	tr.last = last
 	if back {
 		return errTimesGoBack
 	}
@@ -459,34 +459,34 @@ func (x *threadReader) addRows(events []uint32, times []uint64) error {
 		if n == len(times) {
 			return nil // no event has such a time
 		}
-		if err := x.reportLate(len(times)-n, times[n]); err != nil {
+		if err := tr.reportLate(len(times)-n, times[n]); err != nil {
 			return err
 		}
 		events, times = events[:n], times[:n]
 	}
-	if x.d.restorer != nil && x.lists != nil {
-		return x.carriedRows(events, times)
+	if tr.d.restorer != nil && tr.lists != nil {
+		return tr.carriedRows(events, times)
 	}
-	b, n := &x.b, len(events)
+	b, n := &tr.b, len(events)
 	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
 	for i, t := range times {
 		b.Time[i] = int64(t)
 	}
-	rowOf, kinds, refs := x.rowOf, b.Kind[:len(events)], b.Ref[:len(events)]
+	rowOf, kinds, refs := tr.rowOf, b.Kind[:len(events)], b.Ref[:len(events)]
 	for i, e := range events {
 		r := rowOf[e]
 		kinds[i], refs[i] = r.kind, r.ref
 	}
-	if t := x.d.ticks; t.Scale != 1 || t.Base != 0 {
+	if t := tr.d.ticks; t.Scale != 1 || t.Base != 0 {
 		for i, v := range times {
 			b.Time[i] = t.model(v)
 		}
 	}
-	if !x.more {
+	if !tr.more {
 		return nil
 	}
 	for i, e := range events {
-		in := &x.info[e]
+		in := &tr.info[e]
 		if !in.more {
 			continue
 		}
@@ -495,7 +495,7 @@ func (x *threadReader) addRows(events []uint32, times []uint64) error {
 			b.Op = append(b.Op, in.ops...)
 			b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 		}
-		if err := x.attributes(i, e, in); err != nil {
+		if err := tr.attributes(i, e, in); err != nil {
 			return err
 		}
 	}
@@ -503,41 +503,41 @@ func (x *threadReader) addRows(events []uint32, times []uint64) error {
 }
 
 // reportLate reports n events whose times are too large for the common model. first is the first such time.
-func (x *threadReader) reportLate(n int, first uint64) error {
-	return x.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
-		Position: trace.Position{File: x.t.path},
+func (tr *threadReader) reportLate(n int, first uint64) error {
+	return tr.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
+		Position: trace.Position{File: tr.t.path},
 		Found:    fmt.Sprintf("%d events from %d ns on", n, first),
 		Expected: "times of less than 2⁶³ ns; they are skipped"})
 }
 
 // attributes adds the attributes of an event to a row.
-func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
-	b := &x.b
+func (tr *threadReader) attributes(row int, e uint32, in *eventInfo) error {
+	b := &tr.b
 	add := func(key uint32, v trace.Value) {
 		b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow, uint32(row)), append(b.AttrKey, key), append(b.AttrVal, v)
 	}
 	if in.payload != nil {
-		add(x.d.attribute(&x.d.payload, payloadName, trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
+		add(tr.d.attribute(&tr.d.payload, payloadName, trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
 	}
 	if in.rank != uint64(NoRef) {
-		add(x.d.attribute(&x.d.rank, rankName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
+		add(tr.d.attribute(&tr.d.rank, rankName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
 	}
-	if x.lists == nil || !x.t.Events[e].HasAttributes() {
+	if tr.lists == nil || !tr.t.Events[e].HasAttributes() {
 		return nil
 	}
-	list, ok := x.currentList(row, e)
+	list, ok := tr.currentList(row, e)
 	if !ok {
 		return nil
 	}
 	var err error
-	if x.values, err = list.values(x.values[:0]); err != nil {
-		if err := x.reportAttributes(err); err != nil {
+	if tr.values, err = list.values(tr.values[:0]); err != nil {
+		if err := tr.reportAttributes(err); err != nil {
 			return err
 		}
 	}
-	s := x.d.scopes[x.t.Archive.ID]
-	for _, v := range x.values {
-		key, value := x.d.value(s, v)
+	s := tr.d.scopes[tr.t.Archive.ID]
+	for _, v := range tr.values {
+		key, value := tr.d.value(s, v)
 		add(key, value)
 	}
 	return nil
@@ -545,22 +545,22 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 
 // currentList returns the attribute list of the current occurrence of an event, and counts the
 // occurrence.
-func (x *threadReader) currentList(row int, e uint32) (list attributeList, ok bool) {
-	l := &x.lists[e]
+func (tr *threadReader) currentList(row int, e uint32) (list attributeList, ok bool) {
+	l := &tr.lists[e]
 	k := l.count
 	l.count++
 	list, ok = l.list, l.ok && l.list.occurrence == k
-	if x.sorted != nil {
-		list, ok = x.sorted.lists[occurrence{e, x.occurrences[row]}]
+	if tr.sorted != nil {
+		list, ok = tr.sorted.lists[occurrence{e, tr.occurrences[row]}]
 	} else if ok {
 		l.advance()
 	}
 	return list, ok
 }
 
-func (x *threadReader) reportAttributes(err error) error {
-	return x.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
-		Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
+func (tr *threadReader) reportAttributes(err error) error {
+	return tr.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
+		Position: trace.Position{File: tr.t.path}, Found: err.Error(), Expected: "an attribute list"})
 }
 
 // occurrence identifies an occurrence of an event.
@@ -579,10 +579,10 @@ type sortedThread struct {
 }
 
 // sort reads a whole thread and sorts its events.
-func (x *threadReader) sort(ctx context.Context) error {
+func (tr *threadReader) sort(ctx context.Context) error {
 	s := &sortedThread{lists: map[occurrence]attributeList{}}
-	seen := make([]int64, len(x.t.Events))
-	err := x.t.Replay(ctx, func(events []uint32, times []uint64) error {
+	seen := make([]int64, len(tr.t.Events))
+	err := tr.t.Replay(ctx, func(events []uint32, times []uint64) error {
 		s.events, s.times = append(s.events, events...), append(s.times, times...)
 		for _, e := range events {
 			s.occurrences = append(s.occurrences, seen[e])
@@ -591,16 +591,16 @@ func (x *threadReader) sort(ctx context.Context) error {
 		return nil
 	})
 	sort.Stable(s)
-	for e := range x.t.Events {
+	for e := range tr.t.Events {
 		if err != nil {
 			break // the numbers of later occurrences are unknown
 		}
-		for l, rest, ok := nextList(x.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
+		for l, rest, ok := nextList(tr.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
 			s.lists[occurrence{uint32(e), l.occurrence}] = l
 		}
 	}
-	x.sorted, x.last, x.ended = s, 0, false
-	return cmp.Or(ctx.Err(), asDefect(x.options(), "pallas.damaged", err))
+	tr.sorted, tr.last, tr.ended = s, 0, false
+	return cmp.Or(ctx.Err(), asDefect(tr.options(), "pallas.damaged", err))
 }
 
 // Len returns the number of events.

@@ -168,12 +168,12 @@ type oldLine struct {
 
 // parse parses the fields of a line in the compact or the verbose spelling. If they are invalid, it
 // returns the text that it found and a description of the text that it expected.
-func (x *oldLine) parse() (found, expected string) {
+func (o *oldLine) parse() (found, expected string) {
 	const (
 		compact = "key, seconds, microseconds, node and data"
 		verbose = "clock SECONDS MICROSECONDS node NODE"
 	)
-	f := x.fields
+	f := o.fields
 	var n []int64
 	key, err := strconv.Atoi(f[0])
 	var row *oldRecord // the description of a verbose record
@@ -183,7 +183,7 @@ func (x *oldLine) parse() (found, expected string) {
 		}
 		n, err = allIntegers(f[1:4])
 		if err == nil && key != 16 {
-			x.args, err = allIntegers(f[4:])
+			o.args, err = allIntegers(f[4:])
 		}
 		if err != nil {
 			return "no numbers", compact
@@ -200,11 +200,11 @@ func (x *oldLine) parse() (found, expected string) {
 		if n, err = allIntegers([]string{f[2], f[3], f[5]}); err != nil {
 			return "no numbers", verbose
 		}
-		x.args = row.verboseValues(f[6:])
+		o.args = row.verboseValues(f[6:])
 	}
-	x.key, x.node = key, n[2]
+	o.key, o.node = key, n[2]
 	var ok bool
-	if x.at, ok = oldTime(n[0], n[1]); !ok {
+	if o.at, ok = oldTime(n[0], n[1]); !ok {
 		return fmt.Sprintf("a time of %d seconds", n[0]), "microseconds that fit 64 bits"
 	}
 	return "", ""
@@ -245,18 +245,18 @@ func (r *oldRecord) verboseValues(fields []string) (args []int64) {
 
 // checkCount compares the number of values with the number that the record type has. If the numbers
 // differ, it returns descriptions of both.
-func (x *oldLine) checkCount() (found, expected string) {
-	i := slices.IndexFunc(oldTable, func(r oldRecord) bool { return r.key == x.key })
-	if i < 0 || oldTable[i].values < 0 || oldTable[i].values == len(x.args) {
+func (o *oldLine) checkCount() (found, expected string) {
+	i := slices.IndexFunc(oldTable, func(r oldRecord) bool { return r.key == o.key })
+	if i < 0 || oldTable[i].values < 0 || oldTable[i].values == len(o.args) {
 		return "", ""
 	}
-	return fmt.Sprintf("%d values", len(x.args)),
+	return fmt.Sprintf("%d values", len(o.args)),
 		fmt.Sprintf("%d of %s; those that are there count", oldTable[i].values, oldTable[i].name)
 }
 
 // textAfter returns the text after the given number of fields, without blanks at its start and end.
-func (x *oldLine) textAfter(fields int) string {
-	l := bytes.TrimSpace(x.text)
+func (o *oldLine) textAfter(fields int) string {
+	l := bytes.TrimSpace(o.text)
 	for range fields {
 		i := bytes.IndexAny(l, " \t")
 		if i < 0 {
@@ -268,9 +268,9 @@ func (x *oldLine) textAfter(fields int) string {
 }
 
 // record returns a new-format record with the time and node of the line.
-func (x *oldLine) record(typ, event int64, vals ...int64) Record {
-	r := Record{Type: typ, Event: event, Time: x.at, Processor: x.node, Line: x.number}
-	if x.node == oldHost {
+func (o *oldLine) record(typ, event int64, vals ...int64) Record {
+	r := Record{Type: typ, Event: event, Time: o.at, Processor: o.node, Line: o.number}
+	if o.node == oldHost {
 		r.Processor = Host
 	}
 	for _, v := range vals {
@@ -280,9 +280,9 @@ func (x *oldLine) record(typ, event int64, vals ...int64) Record {
 }
 
 // arg returns the value with index i, or -1 if there is none.
-func (x *oldLine) arg(i int) int64 {
-	if i < len(x.args) {
-		return x.args[i]
+func (o *oldLine) arg(i int) int64 {
+	if i < len(o.args) {
+		return o.args[i]
 	}
 	return -1
 }

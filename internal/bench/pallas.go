@@ -171,9 +171,9 @@ func (b *session) recordPallas(k pallasRecording, to *[]usage, read func(path st
 }
 
 // sizes determines the sizes of the trace's files.
-func (x *pallasResult) sizes(path string) {
-	x.bytes = bytesIn(filepath.Dir(path))
-	x.grammar, x.data = bytesOfThreads(path, "thread.pallas"), bytesOfThreads(path, "*.dat")
+func (p *pallasResult) sizes(path string) {
+	p.bytes = bytesIn(filepath.Dir(path))
+	p.grammar, p.data = bytesOfThreads(path, "thread.pallas"), bytesOfThreads(path, "*.dat")
 }
 
 // bytesOfThreads returns the total size of the files in the folders of threads that match a

@@ -210,8 +210,8 @@ func bytesOf(list, start []usage) stat {
 
 // perBlocks returns the ratio of the bytes that weft reads to those that must be read, and whether
 // it is known.
-func (x *readsTrace) perBlocks(a *answer) (float64, bool) {
-	s := bytesOf(a.ours, x.start)
+func (r *readsTrace) perBlocks(a *answer) (float64, bool) {
+	s := bytesOf(a.ours, r.start)
 	return s.median / float64(a.blocks), s.n > 0 && a.blocks > 0
 }
 
@@ -298,7 +298,7 @@ func (r *readsReport) counted() bool {
 }
 
 // cells returns the cells of the table row of an answer.
-func (x *readsTrace) cells(a *answer) []string {
+func (r *readsTrace) cells(a *answer) []string {
 	known := func(ok bool, format string, args ...any) string {
 		if !ok {
 			return "–"
@@ -306,12 +306,12 @@ func (x *readsTrace) cells(a *answer) []string {
 		return fmt.Sprintf(format, args...)
 	}
 	megabytes := func(s stat) string { return known(s.n > 0, "%.2f MB", s.median/1e6) }
-	own, tool := bytesOf(a.ours, x.start), bytesOf(a.theirs, x.tools[a.tool])
-	times, judged := x.perBlocks(a)
+	own, tool := bytesOf(a.ours, r.start), bytesOf(a.theirs, r.tools[a.tool])
+	times, judged := r.perBlocks(a)
 	less, both := cpuRatio(a.theirs, a.ours)
 	return []string{
 		"`" + a.command + "`", fmt.Sprintf("%.2f MB", float64(a.blocks)/1e6),
-		megabytes(own), known(own.n > 0, "%.1f %%", 100*own.median/float64(x.bytes)), known(judged, "%.2f ×", times),
+		megabytes(own), known(own.n > 0, "%.1f %%", 100*own.median/float64(r.bytes)), known(judged, "%.2f ×", times),
 		cmp.Or(a.tool, "–"), megabytes(tool), smallSeconds(a.ours, cpu), smallSeconds(a.theirs, cpu),
 		known(both, "%.2f ×", less),
 	}

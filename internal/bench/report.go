@@ -244,7 +244,7 @@ func worse(a, b stat) stat {
 
 // plainLimit returns the memory limit of check and info in bytes. It does not consider definitions,
 // which are few in these traces.
-func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open }
+func (f *fileResult) plainLimit() int64 { return plainMemory + openMemory*f.open }
 
 // good reports whether weft printed the events of the shuffled file in the right order.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }

@@ -31,9 +31,9 @@ type commResult struct {
 }
 
 // saturated reports whether a sum of bytes exceeds 64 bits.
-func (x *commResult) saturated() bool {
-	more := x.Messages.Saturated || x.RMA.Bytes == math.MaxUint64
-	for _, o := range x.Collectives.Operations {
+func (c *commResult) saturated() bool {
+	more := c.Messages.Saturated || c.RMA.Bytes == math.MaxUint64
+	for _, o := range c.Collectives.Operations {
 		more = more || max(o.Sent, o.Received) == math.MaxUint64
 	}
 	return more

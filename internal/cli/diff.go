@@ -239,15 +239,15 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 	return nil
 }
 
-// addFailed adds the conditions that are met to x, and returns a sentence for each of them.
-func (x *diffResult) addFailed(wanted []condition) (sentences []string, err error) {
+// addFailed adds the conditions that are met to d, and returns a sentence for each of them.
+func (d *diffResult) addFailed(wanted []condition) (sentences []string, err error) {
 	for _, w := range wanted {
-		sentence, err := w.check(x.Result)
+		sentence, err := w.check(d.Result)
 		if err != nil {
 			return nil, err
 		}
 		if sentence != "" {
-			x.Failed = append(x.Failed, failed{w.text, sentence})
+			d.Failed = append(d.Failed, failed{w.text, sentence})
 			sentences = append(sentences, sentence)
 		}
 	}

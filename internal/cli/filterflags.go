@@ -15,19 +15,19 @@ type filterFlags struct {
 }
 
 // wanted converts the flags of a filter. ok is false if no flag is set.
-func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, ok bool, err error) {
+func (f *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, ok bool, err error) {
 	n := 0
-	for _, l := range [][]string{x.locations, x.groups, x.regions, x.kinds, x.communicators, x.notLocations, x.notGroups,
-		x.notRegions, x.notKinds, x.notCommunicators} {
+	for _, l := range [][]string{f.locations, f.groups, f.regions, f.kinds, f.communicators, f.notLocations, f.notGroups,
+		f.notRegions, f.notKinds, f.notCommunicators} {
 		n += len(l)
 	}
-	n += len(x.attributes) + len(x.notAttributes)
-	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
+	n += len(f.attributes) + len(f.notAttributes)
+	if n == 0 && f.minDuration == "" && f.maxDepth == 0 {
 		return w, false, nil
 	}
-	w.MaxDepth = x.maxDepth
-	if x.minDuration != "" {
-		if w.MinDuration, err = d.Clock.ParseDuration(x.minDuration); err != nil {
+	w.MaxDepth = f.maxDepth
+	if f.minDuration != "" {
+		if w.MinDuration, err = d.Clock.ParseDuration(f.minDuration); err != nil {
 			return w, false, usageError("--min-duration: %w", err)
 		}
 	}
@@ -47,38 +47,38 @@ func (x *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, o
 	entries := func(what definitionKind) func([]string) (func(uint32) bool, error) {
 		return func(list []string) (func(uint32) bool, error) { return choose(d, what, list) }
 	}
-	w.Row = chooseRows(d, x.attributes, x.notAttributes)
-	w.Region = both(x.regions, x.notRegions, entries(aRegion))
-	w.Communicator = both(x.communicators, x.notCommunicators, entries(aCommunicator))
-	byName := both(x.locations, x.notLocations, entries(aLocation))
-	byGroup := both(x.groups, x.notGroups, func(list []string) (func(uint32) bool, error) { return chooseGroups(d, list) })
+	w.Row = chooseRows(d, f.attributes, f.notAttributes)
+	w.Region = both(f.regions, f.notRegions, entries(aRegion))
+	w.Communicator = both(f.communicators, f.notCommunicators, entries(aCommunicator))
+	byName := both(f.locations, f.notLocations, entries(aLocation))
+	byGroup := both(f.groups, f.notGroups, func(list []string) (func(uint32) bool, error) { return chooseGroups(d, list) })
 	if byName != nil || byGroup != nil {
 		w.Location = func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }
-		w.Scopes = len(x.locations) == 0
-		named := both(nil, x.notLocations, entries(aLocation))
+		w.Scopes = len(f.locations) == 0
+		named := both(nil, f.notLocations, entries(aLocation))
 		w.Markers = func(loc uint32) bool {
 			return transform.HasMarkers(d.Locations.At(loc)) && (named == nil || named(loc))
 		}
 	}
-	if err == nil && len(x.kinds)+len(x.notKinds) > 0 {
-		if len(x.kinds) > 0 {
-			w.Kind, err = chooseKinds(d, "--kind", x.kinds)
+	if err == nil && len(f.kinds)+len(f.notKinds) > 0 {
+		if len(f.kinds) > 0 {
+			w.Kind, err = chooseKinds(d, "--kind", f.kinds)
 		}
 		if err == nil {
-			w.NotKind, err = chooseKinds(d, "--not-kind", x.notKinds)
+			w.NotKind, err = chooseKinds(d, "--not-kind", f.notKinds)
 		}
 	}
 	return w, true, err
 }
 
 // flagNames returns the patterns of the flags of a filter.
-func (x *filterFlags) flagNames() []flagNames {
+func (f *filterFlags) flagNames() []flagNames {
 	return []flagNames{
-		{"--location", aLocation, x.locations}, {"--not-location", aLocation, x.notLocations},
-		{"--group", aGroup, x.groups}, {"--not-group", aGroup, x.notGroups},
-		{"--region", aRegion, x.regions}, {"--not-region", aRegion, x.notRegions},
-		{"--communicator", aCommunicator, x.communicators}, {"--not-communicator", aCommunicator, x.notCommunicators},
-		{"--attribute", anAttribute, x.attributes.names()}, {"--not-attribute", anAttribute, x.notAttributes.names()},
+		{"--location", aLocation, f.locations}, {"--not-location", aLocation, f.notLocations},
+		{"--group", aGroup, f.groups}, {"--not-group", aGroup, f.notGroups},
+		{"--region", aRegion, f.regions}, {"--not-region", aRegion, f.notRegions},
+		{"--communicator", aCommunicator, f.communicators}, {"--not-communicator", aCommunicator, f.notCommunicators},
+		{"--attribute", anAttribute, f.attributes.names()}, {"--not-attribute", anAttribute, f.notAttributes.names()},
 	}
 }
 

@@ -230,11 +230,11 @@ type namedSignal struct {
 }
 
 // signals returns the signals of the result.
-func (x *flowResult) signals() []namedSignal {
-	list := []namedSignal{{"throughput", "per " + x.Unit, x.Throughput}, {"work in progress", "", x.WIP},
-		{"latency", x.Unit, x.Latency}}
-	if len(x.Events) > 0 {
-		list = append(list, namedSignal{"events", "per " + x.Unit, x.Events})
+func (f *flowResult) signals() []namedSignal {
+	list := []namedSignal{{"throughput", "per " + f.Unit, f.Throughput}, {"work in progress", "", f.WIP},
+		{"latency", f.Unit, f.Latency}}
+	if len(f.Events) > 0 {
+		list = append(list, namedSignal{"events", "per " + f.Unit, f.Events})
 	}
 	return list
 }

@@ -32,20 +32,20 @@ type faultFlags struct {
 	period, late string
 }
 
-func (x *faultFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&x.period, "period", "", "cps: objects arrive at this distance, such as 10ms (with faults 8ms)")
-	f.Var(newInteger(&x.o.Faults.Violations, 0, 0, 0), "violations", "cps: how many objects are confirmed too early")
-	f.Var(newInteger(&x.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: how many objects begin late")
-	f.StringVar(&x.late, "late", "", "cps: how late, such as 100ms (default 10 periods)")
-	f.Var(newInteger(&x.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
+func (ff *faultFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&ff.period, "period", "", "cps: objects arrive at this distance, such as 10ms (with faults 8ms)")
+	f.Var(newInteger(&ff.o.Faults.Violations, 0, 0, 0), "violations", "cps: how many objects are confirmed too early")
+	f.Var(newInteger(&ff.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: how many objects begin late")
+	f.StringVar(&ff.late, "late", "", "cps: how late, such as 100ms (default 10 periods)")
+	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
 }
 
 // set sets the options of the flags.
-func (x *faultFlags) set() error {
+func (ff *faultFlags) set() error {
 	for _, d := range []struct {
 		flag, value string
 		to          *int64
-	}{{"period", x.period, &x.o.Period}, {"late", x.late, &x.o.Faults.Late}} {
+	}{{"period", ff.period, &ff.o.Period}, {"late", ff.late, &ff.o.Faults.Late}} {
 		if d.value == "" {
 			continue
 		}

@@ -96,9 +96,9 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 
 // commonTimes returns, for each trace, the time that all of them have in common. wall is true if they are
 // aligned by the time of day instead.
-func (x *mergeOptions) commonTimes(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool,
+func (m *mergeOptions) commonTimes(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool,
 	err error) {
-	switch x.anchor {
+	switch m.anchor {
 	case "none":
 		return nil, false, nil
 	case "first":
@@ -115,7 +115,7 @@ func (x *mergeOptions) commonTimes(ctx context.Context, names []string, list []f
 			if d.Defs().Clock.HasEpoch {
 				continue
 			}
-			if x.anchor == "" {
+			if m.anchor == "" {
 				return nil, false, nil
 			}
 			return nil, false, &exitError{exitDefects,
@@ -124,10 +124,10 @@ func (x *mergeOptions) commonTimes(ctx context.Context, names []string, list []f
 		return nil, true, nil
 	}
 	for i, d := range list {
-		p := pieceFlags{occurrence: x.anchor, flag: "--anchor"}
-		name, _, _ := strings.Cut(x.anchor, "#")
+		p := pieceFlags{occurrence: m.anchor, flag: "--anchor"}
+		name, _, _ := strings.Cut(m.anchor, "#")
 		if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
-			p = pieceFlags{event: x.anchor, flag: p.flag}
+			p = pieceFlags{event: m.anchor, flag: p.flag}
 		}
 		w, err := p.find(ctx, d)
 		if err != nil {

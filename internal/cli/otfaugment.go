@@ -161,21 +161,21 @@ func (a *app) otfSource(ctx context.Context, arg string, r *inputFlags) (*input,
 }
 
 // points returns the break points that the flags select.
-func (x *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
+func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 	var points []uint64
-	for _, s := range x.at {
+	for _, s := range a.at {
 		t, err := r.Parse(s)
 		if err != nil {
 			return nil, usageError("--at: %w", err)
 		}
 		points = append(points, t)
 	}
-	choose := otf.Regular(x.count)
+	choose := otf.Regular(a.count)
 	switch {
-	case x.every != "":
-		d, err := r.Clock().ParseDuration(x.every)
+	case a.every != "":
+		d, err := r.Clock().ParseDuration(a.every)
 		if err == nil && d < 1 {
-			err = fmt.Errorf("%s: found %d ticks, expected at least 1", x.every, d)
+			err = fmt.Errorf("%s: found %d ticks, expected at least 1", a.every, d)
 		}
 		if err != nil {
 			return nil, usageError("--every: %w", err)

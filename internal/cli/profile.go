@@ -273,24 +273,24 @@ func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *t
 }
 
 // group sums up the profiles of locations by group.
-func (x *profileResult) group(d *trace.Definitions) {
+func (pr *profileResult) group(d *trace.Definitions) {
 	index := map[uint32]int{}
-	x.Groups = []groupProfile{}
-	for _, l := range x.Locations {
+	pr.Groups = []groupProfile{}
+	for _, l := range pr.Locations {
 		g := d.Locations.At(l.Location).Group
 		i, ok := index[g]
 		if !ok {
-			i = len(x.Groups)
+			i = len(pr.Groups)
 			index[g] = i
 			p := groupProfile{Name: "(no group)"}
 			if g != trace.NoRef {
 				p.ID, p.Name = d.Groups.At(g).ID, d.Groups.At(g).Name
 			}
-			x.Groups = append(x.Groups, p)
+			pr.Groups = append(pr.Groups, p)
 		}
-		x.Groups[i].add(&l)
+		pr.Groups[i].add(&l)
 	}
-	x.Locations = nil
+	pr.Locations = nil
 }
 
 // profilePart holds the regions of a location, of a group, or of the whole trace.
@@ -301,25 +301,25 @@ type profilePart struct {
 }
 
 // parts returns the lists of regions of a profile.
-func (x *profileResult) parts() (list []profilePart) {
-	for i := range x.Locations {
-		l := &x.Locations[i]
+func (pr *profileResult) parts() (list []profilePart) {
+	for i := range pr.Locations {
+		l := &pr.Locations[i]
 		list = append(list, profilePart{"Location", l.ID, l.FullName, trace.TicksOf(l.Covered), &l.Regions})
 	}
-	for i := range x.Groups {
-		g := &x.Groups[i]
+	for i := range pr.Groups {
+		g := &pr.Groups[i]
 		list = append(list, profilePart{"Group", g.ID, g.Name, g.Covered, &g.Regions})
 	}
 	return list
 }
 
 // sort sorts each list by a key.
-func (x *profileResult) sort(key string) {
-	sortRegions(x.Regions, key)
-	for _, p := range x.parts() {
+func (pr *profileResult) sort(key string) {
+	sortRegions(pr.Regions, key)
+	for _, p := range pr.parts() {
 		sortRegions(*p.regions, key)
 	}
-	sortActivities(x.Activities, key)
+	sortActivities(pr.Activities, key)
 }
 
 // add adds the profile of a location.
@@ -342,15 +342,15 @@ func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Regio
 }
 
 // keepTop shortens each list to the first top regions; 0 keeps all.
-func (x *profileResult) keepTop(top int) {
+func (pr *profileResult) keepTop(top int) {
 	if top == 0 {
 		return
 	}
-	x.Regions = x.Regions[:min(top, len(x.Regions))]
-	for _, p := range x.parts() {
+	pr.Regions = pr.Regions[:min(top, len(pr.Regions))]
+	for _, p := range pr.parts() {
 		*p.regions = (*p.regions)[:min(top, len(*p.regions))]
 	}
-	x.Activities = x.Activities[:min(top, len(x.Activities))]
+	pr.Activities = pr.Activities[:min(top, len(pr.Activities))]
 }
 
 // mean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, and

@@ -31,7 +31,7 @@ type treeResult struct {
 }
 
 // hasSeveralTrees reports whether there is a tree for each location or group.
-func (x *treeResult) hasSeveralTrees() bool { return x.By == byLocation || x.By == byGroup }
+func (tr *treeResult) hasSeveralTrees() bool { return tr.By == byLocation || tr.By == byGroup }
 
 // roots returns two functions. The first returns the number of the tree with the call paths of a
 // location, and the second the name of a tree.
@@ -94,10 +94,10 @@ func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions
 }
 
 // nameRegions changes the names of the paths' regions to the names used in text.
-func (x *treeResult) nameRegions(d *trace.Definitions) {
-	name := regionNames(d, x.By)
-	for i := range x.Paths {
-		x.Paths[i].Name = name(x.Paths[i].Region, x.Paths[i].Name)
+func (tr *treeResult) nameRegions(d *trace.Definitions) {
+	name := regionNames(d, tr.By)
+	for i := range tr.Paths {
+		tr.Paths[i].Name = name(tr.Paths[i].Region, tr.Paths[i].Name)
 	}
 }
 
@@ -197,7 +197,7 @@ const deeperCalls = "[deeper calls]"
 
 // stacks calls f for each path, with its calls (outermost first), its visits and its exclusive time.
 // For all paths deeper than the given depth together it calls f once, with the path that contains them.
-func (x *treeResult) stacks(deepest int,
+func (tr *treeResult) stacks(deepest int,
 	f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
 	var count int64 // visits of deeper paths
@@ -209,8 +209,8 @@ func (x *treeResult) stacks(deepest int,
 		}
 		return f(path, true, n, t)
 	}
-	for i := range x.Paths {
-		n := &x.Paths[i]
+	for i := range tr.Paths {
+		n := &tr.Paths[i]
 		if n.Depth >= deepest {
 			path = path[:deepest]
 			count, exclusive = count+n.Count, exclusive.Plus(n.Exclusive)
@@ -253,15 +253,15 @@ func (a *app) noteDeeperCalls(x *treeResult) {
 
 // folded writes the input of flame graph tools: a line for each path, "main;solve;MPI_Send 1234",
 // with its exclusive time in nanoseconds.
-func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
+func (tr *treeResult) folded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
-	err := x.stacks(maxStacks, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
+	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
 		if exclusive == (trace.Ticks{}) {
 			return nil
 		}
 		ns := c.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
-		if x.hasSeveralTrees() {
-			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
+		if tr.hasSeveralTrees() {
+			b.WriteString(plain(strings.ReplaceAll(tr.Roots[path[0].Root], ";", ":")) + ";")
 		}
 		list := stackNames(path)
 		if deeper {
@@ -276,11 +276,11 @@ func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 }
 
 // pprof returns the profile for go tool pprof: visits, and exclusive times in nanoseconds.
-func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
+func (tr *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 	p := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "visits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
 		DefaultSampleType: "time",
-		Comments:          []string{"made by weft of " + x.Path},
+		Comments:          []string{"made by weft of " + tr.Path},
 	}
 	places := map[uint32]*profile.Location{}
 	place := func(n *calltree.Node) *profile.Location {
@@ -300,7 +300,7 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		return l
 	}
 	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
-	err := x.stacks(maxStacks, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
+	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
 		ns := d.Clock.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
 		if !ns.IsInt64() {
 			return fmt.Errorf("--pprof: found %d ns in %s, expected less than 2^63 for pprof; --folded writes them",
@@ -313,8 +313,8 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		for _, n := range slices.Backward(path) { // the innermost call first
 			s.Location = append(s.Location, place(n))
 		}
-		if x.hasSeveralTrees() {
-			s.Label = map[string][]string{x.By: {x.Roots[path[0].Root]}}
+		if tr.hasSeveralTrees() {
+			s.Label = map[string][]string{tr.By: {tr.Roots[path[0].Root]}}
 		}
 		p.Sample = append(p.Sample, s)
 		return nil

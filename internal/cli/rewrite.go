@@ -33,15 +33,15 @@ type rewriteFlags struct {
 }
 
 // flags defines the flags.
-func (x *rewriteFlags) flags(f *pflag.FlagSet) {
-	x.inputFlags.flags(f)
-	x.clockFlag(f)
-	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not determine it")
-	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
-	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
-	plainFlag(f, &x.plain)
-	f.BoolVar(&x.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
-	p := &x.piece
+func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
+	rf.inputFlags.flags(f)
+	rf.clockFlag(f)
+	f.StringVar(&rf.as, "as", "", "format of OUT, if its name does not determine it")
+	f.BoolVar(&rf.json, "json", false, "print what was done and lost as JSON")
+	f.BoolVar(&rf.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	plainFlag(f, &rf.plain)
+	f.BoolVar(&rf.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
+	p := &rf.piece
 	f.StringVar(&p.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
@@ -58,7 +58,7 @@ func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.borders, "borders", "reopen",
 		"what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look "+
 			"at what is before")
-	y := &x.filter
+	y := &rf.filter
 	for _, l := range []struct {
 		list, not *[]string
 		name, doc string
@@ -87,39 +87,39 @@ func (x *rewriteFlags) flags(f *pflag.FlagSet) {
 }
 
 // changes reports whether the flags request a piece, a filter or pruning.
-func (x *rewriteFlags) changes() bool {
-	_, filters, err := x.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
-	return x.piece.cuts() || filters || err != nil || x.prune
+func (rf *rewriteFlags) changes() bool {
+	_, filters, err := rf.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
+	return rf.piece.cuts() || filters || err != nil || rf.prune
 }
 
 // inputFlagsOnly returns the flags for opening the file. They lack the clock correction, which the
 // transformation applies later.
-func (x *rewriteFlags) inputFlagsOnly() *inputFlags {
-	r := x.inputFlags
+func (rf *rewriteFlags) inputFlagsOnly() *inputFlags {
+	r := rf.inputFlags
 	r.correction = ""
 	return &r
 }
 
 // transform applies the flags to a trace: first the clock correction, then the piece, then the
 // filter.
-func (x *rewriteFlags) transform(ctx context.Context, d format.Events) (format.Events, error) {
+func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	d, err := x.correct(d) // needs the locations of the correction
+	d, err := rf.correct(d) // needs the locations of the correction
 	if err != nil {
 		return nil, err
 	}
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	x.definitions = d.Defs()
-	wanted, filters, err := x.filter.wanted(x.definitions)
+	rf.definitions = d.Defs()
+	wanted, filters, err := rf.filter.wanted(rf.definitions)
 	if err != nil {
 		return nil, err
 	}
-	if x.piece.cuts() || x.piece.margin != "" {
-		w, err := x.piece.times(ctx, d)
+	if rf.piece.cuts() || rf.piece.margin != "" {
+		w, err := rf.piece.times(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (x *rewriteFlags) transform(ctx context.Context, d format.Events) (format.E
 		}
 		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, reads) }
 		make := []func(format.Events, trace.Window) format.Events{cut, transform.SelectWindow}
-		how, err := wordIndex("--borders", x.piece.borders, borders...)
+		how, err := wordIndex("--borders", rf.piece.borders, borders...)
 		if err != nil {
 			return nil, err
 		}

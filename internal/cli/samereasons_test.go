@@ -88,10 +88,10 @@ type commandFactors struct {
 	Factors, Hybrid map[string]float64
 }
 
-func (x *commandFactors) lines() []string {
-	x.Useful = cmp.Or(x.Useful, "0")
-	lines := []string{fmt.Sprint(x.efficiencyFigures)}
-	for _, m := range []map[string]float64{x.Factors, x.Hybrid} {
+func (c *commandFactors) lines() []string {
+	c.Useful = cmp.Or(c.Useful, "0")
+	lines := []string{fmt.Sprint(c.efficiencyFigures)}
+	for _, m := range []map[string]float64{c.Factors, c.Hybrid} {
 		for _, v := range m {
 			lines = append(lines, fmt.Sprint(v))
 		}
@@ -105,9 +105,9 @@ type viewerFactors struct {
 	Factors, Hybrid []struct{ Value float64 }
 }
 
-func (x *viewerFactors) lines() []string {
-	lines := []string{fmt.Sprint(x.efficiencyFigures)}
-	for _, v := range append(x.Factors, x.Hybrid...) {
+func (vf *viewerFactors) lines() []string {
+	lines := []string{fmt.Sprint(vf.efficiencyFigures)}
+	for _, v := range append(vf.Factors, vf.Hybrid...) {
 		lines = append(lines, fmt.Sprint(v.Value))
 	}
 	return lines
@@ -140,15 +140,15 @@ type pathFigures struct {
 }
 
 // lines returns all figures as text. Times count from first.
-func (x *pathFigures) lines(first int64) (lines []string) {
-	lines = append(lines, fmt.Sprint(x.Missing, x.Length, x.Locations, x.Gains))
-	for _, r := range x.Regions {
+func (pf *pathFigures) lines(first int64) (lines []string) {
+	lines = append(lines, fmt.Sprint(pf.Missing, pf.Length, pf.Locations, pf.Gains))
+	for _, r := range pf.Regions {
 		lines = append(lines, fmt.Sprint(r.Region, r.Name, " ", r.Time, " ", r.Imbalance, " ", r.Claims))
 	}
-	for _, p := range x.Pieces {
+	for _, p := range pf.Pieces {
 		lines = append(lines, fmt.Sprint(int64(p.From)-first, " ", int64(p.To)-first, " ", p.By))
 	}
-	for _, c := range x.Critical {
+	for _, c := range pf.Critical {
 		lines = append(lines, fmt.Sprint(int64(c.Start)-first, " ", int64(c.End)-first, " ", c.Region))
 	}
 	return lines
@@ -176,12 +176,12 @@ type explanation struct {
 	Unjudged []string
 }
 
-func (x *explanation) lines() (lines []string) {
-	lines = append(lines, x.Missing, fmt.Sprint(x.Ran), x.Verdict)
-	if x.Missing == "" {
-		lines = append(lines, x.Unjudged...)
+func (e *explanation) lines() (lines []string) {
+	lines = append(lines, e.Missing, fmt.Sprint(e.Ran), e.Verdict)
+	if e.Missing == "" {
+		lines = append(lines, e.Unjudged...)
 	}
-	for i, f := range x.Findings {
+	for i, f := range e.Findings {
 		lines = append(lines, fmt.Sprint(i, " ", f))
 	}
 	return lines
@@ -240,9 +240,9 @@ type waitFigures struct {
 }
 
 // lines returns all figures as text. Times count from first.
-func (x *waitFigures) lines(first int64) (lines []string) {
-	lines = append(lines, fmt.Sprint(x.Judged, " ", x.Waiting, " ", x.Time, " ", x.Unjudged))
-	for _, p := range x.Patterns {
+func (wf *waitFigures) lines(first int64) (lines []string) {
+	lines = append(lines, fmt.Sprint(wf.Judged, " ", wf.Waiting, " ", wf.Time, " ", wf.Unjudged))
+	for _, p := range wf.Patterns {
 		lines = append(lines, fmt.Sprint(p.Pattern, " ", p.PartOf, " ", p.Count, " ", p.Time))
 		for by, list := range map[string]shares{"region": p.Regions, "path": p.Paths, "location": p.Locations,
 			"communicator": p.Communicators, "pair": p.Pairs} {
@@ -256,7 +256,7 @@ func (x *waitFigures) lines(first int64) (lines []string) {
 				int64(w.CauseTime)-first))
 		}
 	}
-	for _, l := range x.Late {
+	for _, l := range wf.Late {
 		lines = append(lines, fmt.Sprint("late: ", l))
 	}
 	return lines

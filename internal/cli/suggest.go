@@ -178,17 +178,17 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 }
 
 // write writes the properties as a specification. least is the smallest number of observations of a property.
-func (x *suggestions) write(w io.Writer, least int) {
-	in := fmt.Sprintf("%d traces", len(x.Traces))
-	if len(x.Traces) == 1 {
+func (s *suggestions) write(w io.Writer, least int) {
+	in := fmt.Sprintf("%d traces", len(s.Traces))
+	if len(s.Traces) == 1 {
 		in = "1 trace"
 	}
 	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
 		in, least)
-	if x.By != "" {
-		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(x.By))
+	if s.By != "" {
+		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(s.By))
 	}
-	for _, p := range x.Properties {
+	for _, p := range s.Properties {
 		fmt.Fprintf(w, "\n// %s\ncheck %s : %s\n", p.comment, p.Check, p.Formula)
 	}
 }

@@ -93,57 +93,57 @@ func (s *Set) Names() []string {
 }
 
 // check returns an error if it is certain that a step would fail.
-func (x *step) check() error {
-	old, err := os.Lstat(x.to)
+func (s *step) check() error {
+	old, err := os.Lstat(s.to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if x.from == "" {
-		if old.IsDir() && !x.folder {
-			return fmt.Errorf("%s: found a folder, expected a file or nothing", x.to)
+	if s.from == "" {
+		if old.IsDir() && !s.folder {
+			return fmt.Errorf("%s: found a folder, expected a file or nothing", s.to)
 		}
 		return nil
 	}
-	st, err := os.Lstat(x.from)
+	st, err := os.Lstat(s.from)
 	if err != nil {
 		return err
 	}
 	switch {
 	case old.IsDir() && !st.IsDir():
-		return fmt.Errorf("%s: found a folder, expected a file or nothing", x.to)
+		return fmt.Errorf("%s: found a folder, expected a file or nothing", s.to)
 	case !old.IsDir() && st.IsDir():
-		return fmt.Errorf("%s: found a file, expected a folder or nothing", x.to)
+		return fmt.Errorf("%s: found a file, expected a folder or nothing", s.to)
 	}
 	return nil
 }
 
 // do performs the step and remembers it for undo.
-func (x *step) do() error {
-	if err := x.keep(); err != nil {
+func (s *step) do() error {
+	if err := s.keep(); err != nil {
 		return err
 	}
-	if x.from == "" {
-		if x.backup == "" {
+	if s.from == "" {
+		if s.backup == "" {
 			return nil
 		}
-		if err := os.Remove(x.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(s.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		x.done = true
+		s.done = true
 		return nil
 	}
-	err := os.Rename(x.from, x.to)
-	x.done = err == nil
+	err := os.Rename(s.from, s.to)
+	s.done = err == nil
 	return err
 }
 
 // keep gives a second name to the file or folder at to. If the file system supports hard links, a
 // file also keeps its first name, so that readers find it until the new file replaces it.
-func (x *step) keep() error {
-	st, err := os.Lstat(x.to)
+func (s *step) keep() error {
+	st, err := os.Lstat(s.to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -151,34 +151,34 @@ func (x *step) keep() error {
 		return err
 	}
 	for i := 0; ; i++ {
-		name := filepath.Join(filepath.Dir(x.to), fmt.Sprintf(".%s.%d.%d.old", filepath.Base(x.to), os.Getpid(), i))
+		name := filepath.Join(filepath.Dir(s.to), fmt.Sprintf(".%s.%d.%d.old", filepath.Base(s.to), os.Getpid(), i))
 		if _, err := os.Lstat(name); err == nil {
 			continue // a process that was killed has left this file behind
 		}
-		if st.Mode().IsRegular() && os.Link(x.to, name) == nil {
-			x.backup = name
+		if st.Mode().IsRegular() && os.Link(s.to, name) == nil {
+			s.backup = name
 			return nil
 		}
-		if err := os.Rename(x.to, name); err != nil {
+		if err := os.Rename(s.to, name); err != nil {
 			return err
 		}
-		x.backup = name
+		s.backup = name
 		return nil
 	}
 }
 
 // undo restores the file or folder that was at to before the step.
-func (x *step) undo() error {
-	if x.done && x.from != "" {
-		if err := os.Rename(x.to, x.from); err != nil {
+func (s *step) undo() error {
+	if s.done && s.from != "" {
+		if err := os.Rename(s.to, s.from); err != nil {
 			return err
 		}
 	}
-	if x.backup == "" {
+	if s.backup == "" {
 		return nil
 	}
-	if _, err := os.Lstat(x.to); err == nil {
-		return os.Remove(x.backup) // the file also has its first name
+	if _, err := os.Lstat(s.to); err == nil {
+		return os.Remove(s.backup) // the file also has its first name
 	}
-	return os.Rename(x.backup, x.to)
+	return os.Rename(s.backup, s.to)
 }

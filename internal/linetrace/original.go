@@ -47,36 +47,36 @@ func NewLines(t *Text) *Lines {
 // At returns the line with a number, without its line end, and joined with the lines that continue
 // it. It returns nil if there is no such line, or if it is above the length limit. The result is
 // valid until the next call.
-func (x *Lines) At(number int64) ([]byte, error) {
-	l, err := x.physical(number)
-	if err != nil || !x.text.File.Continued || !lines.Continues(l) {
+func (ls *Lines) At(number int64) ([]byte, error) {
+	l, err := ls.physical(number)
+	if err != nil || !ls.text.File.Continued || !lines.Continues(l) {
 		for len(l) > 0 && l[len(l)-1] == '\r' {
 			l = l[:len(l)-1]
 		}
 		return l, err
 	}
-	x.joined = append(x.joined[:0], lines.TrimContinuation(l)...)
+	ls.joined = append(ls.joined[:0], lines.TrimContinuation(l)...)
 	for next := number + 1; ; next++ {
-		if l, err = x.physical(next); err != nil || l == nil {
-			return x.joined, err
+		if l, err = ls.physical(next); err != nil || l == nil {
+			return ls.joined, err
 		}
 		more := lines.Continues(l)
-		x.joined = append(append(x.joined, ' '), lines.TrimContinuation(l)...)
+		ls.joined = append(append(ls.joined, ' '), lines.TrimContinuation(l)...)
 		if !more {
-			return x.joined, nil
+			return ls.joined, nil
 		}
 	}
 }
 
 // physical returns the line of the file with a number, without its line feed and not joined.
-func (x *Lines) physical(number int64) ([]byte, error) {
-	p := x.last
+func (ls *Lines) physical(number int64) ([]byte, error) {
+	p := ls.last
 	if p == nil || number < p.line || number >= p.end {
 		var err error
-		if p, err = x.piece(number); err != nil || p == nil {
+		if p, err = ls.piece(number); err != nil || p == nil {
 			return nil, err
 		}
-		x.last = p
+		ls.last = p
 	}
 	if number < p.at {
 		p.at, p.begin = p.line, 0
@@ -100,18 +100,18 @@ func (x *Lines) physical(number int64) ([]byte, error) {
 }
 
 // piece returns the piece that contains the line with a number.
-func (x *Lines) piece(number int64) (*pieceText, error) {
-	chunks := x.text.Chunks
+func (ls *Lines) piece(number int64) (*pieceText, error) {
+	chunks := ls.text.Chunks
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].Line > number }) - 1
 	if i < 0 {
 		return nil, nil
 	}
 	c := chunks[i]
 	k := piece{i, int(number-c.Line) / pieceLines}
-	if p := x.pieces[k]; p != nil {
+	if p := ls.pieces[k]; p != nil {
 		return p, nil
 	}
-	starts, err := x.split(i)
+	starts, err := ls.split(i)
 	if err != nil || k.n >= len(starts) {
 		return nil, err
 	}
@@ -124,26 +124,26 @@ func (x *Lines) piece(number int64) (*pieceText, error) {
 	if i+1 < len(chunks) {
 		p.end = min(p.end, chunks[i+1].Line)
 	}
-	if err := x.text.File.Read(p.data, starts[k.n]); err != nil {
+	if err := ls.text.File.Read(p.data, starts[k.n]); err != nil {
 		return nil, err
 	}
-	if x.held += len(p.data); x.held > min(maxHeld, x.text.Opt.SortMemory()) {
-		clear(x.pieces)
-		x.held = len(p.data)
+	if ls.held += len(p.data); ls.held > min(maxHeld, ls.text.Opt.SortMemory()) {
+		clear(ls.pieces)
+		ls.held = len(p.data)
 	}
-	x.pieces[k] = p
+	ls.pieces[k] = p
 	return p, nil
 }
 
 // split returns the offsets in the file at which the pieces of a chunk begin.
-func (x *Lines) split(chunk int) ([]int64, error) {
-	if s, ok := x.starts[chunk]; ok {
+func (ls *Lines) split(chunk int) ([]int64, error) {
+	if s, ok := ls.starts[chunk]; ok {
 		return s, nil
 	}
-	c := x.text.Chunks[chunk]
-	x.chunk = slices.Grow(x.chunk[:0], c.Len)[:c.Len]
-	data := x.chunk
-	if err := x.text.File.Read(data, c.Off); err != nil {
+	c := ls.text.Chunks[chunk]
+	ls.chunk = slices.Grow(ls.chunk[:0], c.Len)[:c.Len]
+	data := ls.chunk
+	if err := ls.text.File.Read(data, c.Off); err != nil {
 		return nil, err
 	}
 	var s []int64
@@ -158,6 +158,6 @@ func (x *Lines) split(chunk int) ([]int64, error) {
 		}
 		at += i + 1
 	}
-	x.starts[chunk] = slices.Clip(s)
+	ls.starts[chunk] = slices.Clip(s)
 	return s, nil
 }

@@ -23,19 +23,19 @@ type Index[K comparable] struct {
 }
 
 // Mapped reports whether the index has a map, so that the stack may have gaps.
-func (x *Index[K]) Mapped() bool { return x.at != nil }
+func (ix *Index[K]) Mapped() bool { return ix.at != nil }
 
 // Open adds an element with a key. place is its position, which must be the top of the stack.
-func (x *Index[K]) Open(k K, place int) {
-	if x.at != nil {
-		x.at[k] = append(x.at[k], int32(place))
+func (ix *Index[K]) Open(k K, place int) {
+	if ix.at != nil {
+		ix.at[k] = append(ix.at[k], int32(place))
 	}
 }
 
 // Find returns the position of the latest open element with the key k in a stack of n elements, or
 // -1. key returns the key of the element at a position.
-func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
-	if x.at == nil {
+func (ix *Index[K]) Find(k K, n int, key func(place int) K) int {
+	if ix.at == nil {
 		for i := n - 1; i >= max(0, n-linearSearch); i-- {
 			if key(i) == k {
 				return i
@@ -44,29 +44,29 @@ func (x *Index[K]) Find(k K, n int, key func(place int) K) int {
 		if n <= linearSearch {
 			return -1
 		}
-		x.at = map[K][]int32{}
+		ix.at = map[K][]int32{}
 		for i := range n {
-			x.at[key(i)] = append(x.at[key(i)], int32(i))
+			ix.at[key(i)] = append(ix.at[key(i)], int32(i))
 		}
 	}
-	if l := x.at[k]; len(l) > 0 {
+	if l := ix.at[k]; len(l) > 0 {
 		return int(l[len(l)-1])
 	}
 	return -1
 }
 
 // Gap reports whether the element at a position has been closed.
-func (x *Index[K]) Gap(place int) bool { return place < len(x.gap) && x.gap[place] }
+func (ix *Index[K]) Gap(place int) bool { return place < len(ix.gap) && ix.gap[place] }
 
 // Reset makes the index one of an empty stack.
-func (x *Index[K]) Reset() { *x = Index[K]{} }
+func (ix *Index[K]) Reset() { *ix = Index[K]{} }
 
 // Clone returns an independent copy of the index.
-func (x *Index[K]) Clone() Index[K] {
-	c := Index[K]{gap: slices.Clone(x.gap), gaps: x.gaps}
-	if x.at != nil {
-		c.at = make(map[K][]int32, len(x.at))
-		for k, l := range x.at {
+func (ix *Index[K]) Clone() Index[K] {
+	c := Index[K]{gap: slices.Clone(ix.gap), gaps: ix.gaps}
+	if ix.at != nil {
+		c.at = make(map[K][]int32, len(ix.at))
+		for k, l := range ix.at {
 			c.at[k] = slices.Clone(l)
 		}
 	}

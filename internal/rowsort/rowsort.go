@@ -110,14 +110,14 @@ type Rows struct {
 }
 
 // Next returns the next batch, or nil after the last one. The batch is valid until the next call.
-func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
+func (rs *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s, b := x.s, &x.b
-	b.Reset(x.loc)
-	for b.Len() < x.most {
-		r, ok, err := x.it.Next()
+	s, b := rs.s, &rs.b
+	b.Reset(rs.loc)
+	for b.Len() < rs.most {
+		r, ok, err := rs.it.Next()
 		if err != nil {
 			return nil, err
 		}
@@ -146,12 +146,12 @@ func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 		if s.order {
 			b.Order = append(b.Order, order)
 		}
-		x.ops = x.ops[:0]
+		rs.ops = rs.ops[:0]
 		for range number() {
-			x.ops = append(x.ops, number())
+			rs.ops = append(rs.ops, number())
 		}
 		if flag&2 != 0 {
-			b.AddOps(x.ops...)
+			b.AddOps(rs.ops...)
 		}
 		for range number() {
 			k := uint32(number())

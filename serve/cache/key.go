@@ -87,67 +87,67 @@ func notesKey(src format.Source) (string, error) {
 	return x.sum(), nil
 }
 
-func (x *identity) sum() string { return hex.EncodeToString(x.h.Sum(nil)) }
+func (ident *identity) sum() string { return hex.EncodeToString(ident.h.Sum(nil)) }
 
 // add adds a file, or the fact that it is missing, to the hash.
-func (x *identity) add(name string) error {
-	f, err := format.OpenRegular(x.src.FS, name)
+func (ident *identity) add(name string) error {
+	f, err := format.OpenRegular(ident.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(x.h, "%q missing\n", name)
+		fmt.Fprintf(ident.h, "%q missing\n", name)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.src.Path, err)
+		return fmt.Errorf("%s: %w", ident.src.Path, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.src.Path, err)
+		return fmt.Errorf("%s: %w", ident.src.Path, err)
 	}
 	if st.IsDir() {
-		return x.folder(name)
+		return ident.folder(name)
 	}
-	fmt.Fprintf(x.h, "%q %d %d\n", name, st.Size(), st.ModTime().UnixNano())
+	fmt.Fprintf(ident.h, "%q %d %d\n", name, st.Size(), st.ModTime().UnixNano())
 	r, ok := f.(io.ReaderAt)
 	if !ok || st.Size() == 0 {
 		return nil
 	}
-	if st.Size() <= min(wholeSize, x.left) {
-		x.left -= st.Size()
-		_, err := io.Copy(x.h, io.NewSectionReader(r, 0, st.Size()))
+	if st.Size() <= min(wholeSize, ident.left) {
+		ident.left -= st.Size()
+		_, err := io.Copy(ident.h, io.NewSectionReader(r, 0, st.Size()))
 		return err
 	}
 	for i := range int64(innerBlocks + 2) {
-		if x.left < blockSize || st.Size() <= wholeSize && i > 0 {
+		if ident.left < blockSize || st.Size() <= wholeSize && i > 0 {
 			break
 		}
-		x.left -= blockSize
+		ident.left -= blockSize
 		at := (st.Size() - blockSize) / (innerBlocks + 1) * i
 		if i == innerBlocks+1 {
 			at = st.Size() - blockSize
 		}
-		n, err := r.ReadAt(x.buf, max(0, at))
+		n, err := r.ReadAt(ident.buf, max(0, at))
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("%s: %w", x.src.Path, err)
+			return fmt.Errorf("%s: %w", ident.src.Path, err)
 		}
-		x.h.Write(x.buf[:n])
+		ident.h.Write(ident.buf[:n])
 	}
 	return nil
 }
 
 // folder adds the names in a folder to the hash. It ignores the trace's own folder, because other
 // files there rarely belong to the trace.
-func (x *identity) folder(name string) error {
+func (ident *identity) folder(name string) error {
 	if name == "." {
 		return nil
 	}
-	list, err := fs.ReadDir(x.src.FS, name)
+	list, err := fs.ReadDir(ident.src.FS, name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.src.Path, err)
+		return fmt.Errorf("%s: %w", ident.src.Path, err)
 	}
-	fmt.Fprintf(x.h, "%q folder\n", name)
+	fmt.Fprintf(ident.h, "%q folder\n", name)
 	for _, e := range list {
-		fmt.Fprintf(x.h, "%q\n", e.Name())
+		fmt.Fprintf(ident.h, "%q\n", e.Name())
 	}
 	return nil
 }

@@ -120,8 +120,8 @@ func (v *Values) addPiece(x *piece, unit float64, from, to int64) {
 // Values returns the statistics of a counter, series or signal for the times [from, to). It reads
 // all values in the window. The results are exact, except that integers above 2^53 are stored as
 // floating-point numbers.
-func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values, error) {
-	e, err := x.track(track, from, to)
+func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values, error) {
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
@@ -129,7 +129,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 	var list []piece
 	var last *piece // the previous value
 	var held piece
-	r := reader{f: x.data}
+	r := reader{f: ix.data}
 	// The value that applies at the begin of the window may have been recorded before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	for done := false; i < len(e.values) && !done; i++ {

@@ -64,7 +64,7 @@ func newPlotter(k curve.Kind, q *TileRequest) *curve.Plotter {
 
 // plot plots the curve of a track. Its cost depends on the number of columns, because it uses
 // levels if there are many values.
-func (x *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
+func (ix *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, error) {
 	pixel := float64(q.ticks()) / float64(q.Width)
 	level := levelFor(e.valueLvl, pixel)
 	if level < 0 {
@@ -126,10 +126,10 @@ const (
 // bucketWidth returns the greatest length, in pixels, that the buckets of the lowest level may have in
 // a tile. It is usualBlur, or maxBlur if the tile would otherwise have to read more than maxSpans
 // spans. To estimate their number, it assumes that the spans of each track are spread evenly.
-func (x *Index) bucketWidth(q *TileRequest) float64 {
+func (ix *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {
-		e := x.dir.Tracks[k]
+		e := ix.dir.Tracks[k]
 		if in := min(q.To, e.Last) - max(q.From, e.First); in > 0 && e.Last > e.First && q.Depths > 0 {
 			spans += float64(e.Spans) * (float64(in) / float64(e.Last-e.First))
 		}

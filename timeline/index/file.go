@@ -497,8 +497,8 @@ func Open(path string) (*Index, error) {
 	return x, nil
 }
 
-func (x *Index) open() error {
-	st, err := x.f.Stat()
+func (ix *Index) open() error {
+	st, err := ix.f.Stat()
 	if err != nil {
 		return err
 	}
@@ -507,10 +507,10 @@ func (x *Index) open() error {
 		return fmt.Errorf("%w: found %d bytes", ErrDamaged, size)
 	}
 	begin, end := make([]byte, len(head)), make([]byte, endSize)
-	if _, err := x.f.ReadAt(begin, 0); err != nil {
+	if _, err := ix.f.ReadAt(begin, 0); err != nil {
 		return err
 	}
-	if _, err := x.f.ReadAt(end, size-endSize); err != nil {
+	if _, err := ix.f.ReadAt(end, size-endSize); err != nil {
 		return err
 	}
 	if string(begin) != head || string(end[20:]) != tail {
@@ -521,7 +521,7 @@ func (x *Index) open() error {
 		return fmt.Errorf("%w: found a directory of %d bytes at 0x%x, expected it in %d bytes", ErrDamaged, n, at, size)
 	}
 	packed := make([]byte, n)
-	if _, err := x.f.ReadAt(packed, int64(at)); err != nil {
+	if _, err := ix.f.ReadAt(packed, int64(at)); err != nil {
 		return err
 	}
 	if crc32.Checksum(packed, castagnoli) != binary.LittleEndian.Uint32(end[16:]) {
@@ -529,48 +529,50 @@ func (x *Index) open() error {
 	}
 	raw, err := decoder().DecodeAll(packed, nil)
 	if err == nil {
-		err = x.dir.decode(raw)
+		err = ix.dir.decode(raw)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: directory: %w", ErrDamaged, err)
 	}
-	if x.dir.Version != Version {
-		return fmt.Errorf("%w: found version %d, expected %d", ErrDamaged, x.dir.Version, Version)
+	if ix.dir.Version != Version {
+		return fmt.Errorf("%w: found version %d, expected %d", ErrDamaged, ix.dir.Version, Version)
 	}
 	return nil
 }
 
 // Close closes the file.
-func (x *Index) Close() error {
-	err := x.f.Close()
-	if x.folder != "" {
-		err = errors.Join(err, os.RemoveAll(x.folder))
+func (ix *Index) Close() error {
+	err := ix.f.Close()
+	if ix.folder != "" {
+		err = errors.Join(err, os.RemoveAll(ix.folder))
 	}
 	return err
 }
 
 // Clock returns the clock of all times in the index.
-func (x *Index) Clock() trace.Clock { return x.dir.Clock }
+func (ix *Index) Clock() trace.Clock { return ix.dir.Clock }
 
 // Extent returns the times of the first and the last event, and the number of events.
-func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
+func (ix *Index) Extent() (first, last, events int64) {
+	return ix.dir.First, ix.dir.Last, ix.dir.Events
+}
 
 // Counts holds the numbers of entries in an index, and the size of its links in bytes. Events includes
 // markers and states, as in the output of `weft info`. Links does not include sends without a receive.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the numbers of all tracks.
-func (x *Index) Counts() Counts {
-	c := Counts{Events: x.dir.Events + x.dir.Others, Links: x.dir.Links}
-	for _, b := range x.dir.links {
+func (ix *Index) Counts() Counts {
+	c := Counts{Events: ix.dir.Events + ix.dir.Others, Links: ix.dir.Links}
+	for _, b := range ix.dir.links {
 		c.LinkBytes += int64(b.size)
 	}
-	for _, l := range x.dir.linkLevels {
+	for _, l := range ix.dir.linkLevels {
 		for _, b := range l.blocks {
 			c.LinkBytes += int64(b.size)
 		}
 	}
-	for _, e := range x.dir.Tracks {
+	for _, e := range ix.dir.Tracks {
 		c.Spans += e.Spans
 		c.Instants += e.Instants
 	}
@@ -578,25 +580,25 @@ func (x *Index) Counts() Counts {
 }
 
 // Groups returns the location groups of the trace. The caller must not change them.
-func (x *Index) Groups() []trace.LocationGroup { return x.dir.Groups }
+func (ix *Index) Groups() []trace.LocationGroup { return ix.dir.Groups }
 
 // Attributes returns the sorted names of the attributes of the begins of visits and claims. Each
 // can be used as Options.Color. The caller must not change them.
-func (x *Index) Attributes() []string { return x.dir.Attrs }
+func (ix *Index) Attributes() []string { return ix.dir.Attrs }
 
 // Color returns the attribute that names spans instead of their region, or "".
-func (x *Index) Color() string { return x.dir.Color }
+func (ix *Index) Color() string { return ix.dir.Color }
 
 // Regions returns the regions in the order of the definitions, or the values of the attribute that
 // names spans. Collective operations follow. If several regions have the same name, file and line, the
 // first one has the spans of all. The caller must not change the result.
-func (x *Index) Regions() []Region { return x.dir.Regions }
+func (ix *Index) Regions() []Region { return ix.dir.Regions }
 
 // Tracks returns the tracks: locations with events in the order of the definitions, each followed
 // by its resources and counters; then communicators.
-func (x *Index) Tracks() []Track {
-	l := make([]Track, len(x.dir.Tracks))
-	for i, e := range x.dir.Tracks {
+func (ix *Index) Tracks() []Track {
+	l := make([]Track, len(ix.dir.Tracks))
+	for i, e := range ix.dir.Tracks {
 		l[i] = e.Track
 	}
 	return l
@@ -604,7 +606,7 @@ func (x *Index) Tracks() []Track {
 
 // Totals returns the sums of all visits and of all claims in the whole trace, in the order of the
 // regions.
-func (x *Index) Totals() (visits, claims []Sum) {
+func (ix *Index) Totals() (visits, claims []Sum) {
 	list := func(l []Sum) (out []Sum) {
 		for _, s := range l {
 			if s.Count > 0 {
@@ -613,26 +615,26 @@ func (x *Index) Totals() (visits, claims []Sum) {
 		}
 		return out
 	}
-	return list(x.dir.Visits), list(x.dir.Claims)
+	return list(ix.dir.Visits), list(ix.dir.Claims)
 }
 
 // Region returns the name of a region, or "" if it is unknown.
-func (x *Index) Region(i uint32) string {
-	if int(i) >= len(x.dir.Regions) {
+func (ix *Index) Region(i uint32) string {
+	if int(i) >= len(ix.dir.Regions) {
 		return ""
 	}
-	return x.dir.Regions[i].Name
+	return ix.dir.Regions[i].Name
 }
 
 // track returns a track for a query about [from, to]. It returns an error if either is invalid.
-func (x *Index) track(track int, from, to int64) (*trackEntry, error) {
-	if track < 0 || track >= len(x.dir.Tracks) {
-		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(x.dir.Tracks))
+func (ix *Index) track(track int, from, to int64) (*trackEntry, error) {
+	if track < 0 || track >= len(ix.dir.Tracks) {
+		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(ix.dir.Tracks))
 	}
 	if from > to {
 		return nil, fmt.Errorf("found a window from %d to %d, expected that it does not end before it begins", from, to)
 	}
-	return x.dir.Tracks[track], nil
+	return ix.dir.Tracks[track], nil
 }
 
 func floorDiv(a, b int64) int64 {

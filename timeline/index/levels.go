@@ -60,18 +60,18 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 type runReader struct{ table table }
 
 // each calls f for the runs of a block that overlap the buckets from low to high.
-func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
+func (rr *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	c := columns{b: b}
-	n, err := x.table.read(&c)
+	n, err := rr.table.read(&c)
 	if err != nil {
 		return err
 	}
-	share, cover, height, offset := x.table.columns[0], x.table.columns[1], x.table.columns[2], x.table.columns[3]
+	share, cover, height, offset := rr.table.columns[0], rr.table.columns[1], rr.table.columns[2], rr.table.columns[3]
 	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n ||
 		len(offset) > 0 && len(offset) != n {
 		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
 	}
-	skip, counts, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
+	skip, counts, regions := &rr.table.numbers[0], &rr.table.numbers[1], &rr.table.numbers[2]
 	next := int64(0)
 	var r run // f must not keep this variable, which is used for each run
 	for i := range n {
@@ -203,30 +203,30 @@ func (m *levelMaker) drop(t *spanTrack) {
 }
 
 // write writes the level and those above it.
-func (x *buckets) write(p *packer) (out []levelEntry, err error) {
+func (b *buckets) write(p *packer) (out []levelEntry, err error) {
 	for i := 0; ; i++ {
-		x.flush()
-		l, err := x.writeLevel(p)
+		b.flush()
+		l, err := b.writeLevel(p)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(x.runs) <= leastBuckets || x.width > maxWidth {
+		if len(b.runs) <= leastBuckets || b.width > maxWidth {
 			return out, nil
 		}
 		upper := &p.levels.upper[i%2]
-		upper.begin(x.width*levelStep, x.first)
-		for _, r := range x.runs {
-			upper.run(r, x.width)
+		upper.begin(b.width*levelStep, b.first)
+		for _, r := range b.runs {
+			upper.run(r, b.width)
 		}
-		x = upper
+		b = upper
 	}
 }
 
 // writeLevel writes the runs of a level.
-func (x *buckets) writeLevel(p *packer) (levelEntry, error) {
-	l := levelEntry{width: x.width}
-	for list := range slices.Chunk(x.runs, blockRuns) {
+func (b *buckets) writeLevel(p *packer) (levelEntry, error) {
+	l := levelEntry{width: b.width}
+	for list := range slices.Chunk(b.runs, blockRuns) {
 		p.raw = p.planes.runs(p.raw[:0], list)
 		end := list[len(list)-1]
 		e, err := p.store(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)

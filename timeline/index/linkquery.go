@@ -46,9 +46,9 @@ type LinkSet struct {
 }
 
 // trackOf returns a function that maps a location to its first track, or −1.
-func (x *Index) trackOf() func(location uint32) int {
+func (ix *Index) trackOf() func(location uint32) int {
 	m := map[uint32]int{}
-	for i, e := range x.dir.Tracks {
+	for i, e := range ix.dir.Tracks {
 		if _, ok := m[e.Location]; !ok && e.Kind != CommunicatorTrack {
 			m[e.Location] = i
 		}
@@ -63,14 +63,14 @@ func (x *Index) trackOf() func(location uint32) int {
 
 // locations returns the set of the locations of tracks. For nil, which means all tracks, it returns
 // nil.
-func (x *Index) locations(tracks []int) map[uint32]bool {
+func (ix *Index) locations(tracks []int) map[uint32]bool {
 	if tracks == nil {
 		return nil
 	}
 	m := map[uint32]bool{}
 	for _, t := range tracks {
-		if t >= 0 && t < len(x.dir.Tracks) {
-			m[x.dir.Tracks[t].Location] = true
+		if t >= 0 && t < len(ix.dir.Tracks) {
+			m[ix.dir.Tracks[t].Location] = true
 		}
 	}
 	return m
@@ -84,7 +84,7 @@ const maxLinks = 2 * spoolParts * blockLinks
 // Links returns the links in a window, in the order of their begins. It leaves out sends without a
 // receive. If there are too many links, it returns bundles. If there are too many bundles, it returns
 // those with the most links.
-func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
+func (ix *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	if q.Limit <= 0 {
 		q.Limit = 2000
 	}
@@ -101,36 +101,36 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 		}
 		return n
 	}
-	want := x.locations(q.Tracks)
+	want := ix.locations(q.Tracks)
 	wanted := func(source, destination uint32, start, end int64) bool {
 		return trace.Before(min(start, end), q.To) && max(start, end) >= q.From &&
 			(want == nil || want[source] || want[destination])
 	}
-	at := x.trackOf()
+	at := ix.trackOf()
 	set := &LinkSet{}
-	r := reader{f: x.data}
-	if len(x.dir.linkLevels) == 0 || cost(x.dir.links) <= maxLinks {
+	r := reader{f: ix.data}
+	if len(ix.dir.linkLevels) == 0 || cost(ix.dir.links) <= maxLinks {
 		var list []link
-		for i := range x.dir.links {
-			if b := &x.dir.links[i]; in(b) {
+		for i := range ix.dir.links {
+			if b := &ix.dir.links[i]; in(b) {
 				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeLinks)); err != nil {
 					return nil, err
 				}
 				for k := range list {
 					if l := &list[k]; !l.unpaired && wanted(l.source, l.destination, l.start, l.end) {
-						set.Links = append(set.Links, x.link(l, i, k, at))
+						set.Links = append(set.Links, ix.link(l, i, k, at))
 					}
 				}
 			}
 		}
 	} else {
 		level := 0
-		for level+1 < len(x.dir.linkLevels) && cost(x.dir.linkLevels[level].blocks) > maxLinks {
+		for level+1 < len(ix.dir.linkLevels) && cost(ix.dir.linkLevels[level].blocks) > maxLinks {
 			level++
 		}
 		var list []bundle
-		for i := range x.dir.linkLevels[level].blocks {
-			if b := &x.dir.linkLevels[level].blocks[i]; in(b) {
+		for i := range ix.dir.linkLevels[level].blocks {
+			if b := &ix.dir.linkLevels[level].blocks[i]; in(b) {
 				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeBundles)); err != nil {
 					return nil, err
 				}
@@ -151,13 +151,13 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 }
 
 // link returns link k of a block.
-func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
-	out := Link{ID: strconv.Itoa(block) + "." + strconv.Itoa(k), Kind: l.kind, Name: x.name(l.name),
+func (ix *Index) link(l *link, block, k int, at func(uint32) int) Link {
+	out := Link{ID: strconv.Itoa(block) + "." + strconv.Itoa(k), Kind: l.kind, Name: ix.name(l.name),
 		Source: at(l.source), Destination: at(l.destination),
 		Start: l.start, End: l.end, Unreceived: l.unpaired && !l.unsent, Unsent: l.unsent, Count: 1, Bytes: l.bytes,
 		Tag: l.tag}
-	if int(l.comm) < len(x.dir.Comms) {
-		out.Communicator = x.dir.Comms[l.comm]
+	if int(l.comm) < len(ix.dir.Comms) {
+		out.Communicator = ix.dir.Comms[l.comm]
 	}
 	return out
 }
@@ -218,20 +218,20 @@ func (l *Link) hash() uint64 {
 
 // LinksOf returns up to limit links that begin or end in a track in [from, to]. They include sends
 // without a receive.
-func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
-	e, err := x.track(track, from, to)
+func (ix *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
 	if e.Kind == CommunicatorTrack {
 		return nil, nil
 	}
-	at := x.trackOf()
-	r := reader{f: x.data}
+	at := ix.trackOf()
+	r := reader{f: ix.data}
 	var out []Link
 	var list []link
-	for i := range x.dir.links {
-		b := &x.dir.links[i]
+	for i := range ix.dir.links {
+		b := &ix.dir.links[i]
 		if b.last < from || b.first > to {
 			continue
 		}
@@ -242,7 +242,7 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 			l := &list[k]
 			leaves, comes := l.source == e.Location && !l.unsent, l.destination == e.Location && (!l.unpaired || l.unsent)
 			if leaves && from <= l.start && l.start <= to || comes && from <= l.end && l.end <= to {
-				if out = append(out, x.link(l, i, k, at)); len(out) == limit {
+				if out = append(out, ix.link(l, i, k, at)); len(out) == limit {
 					return out, nil
 				}
 			}
@@ -291,11 +291,11 @@ func (c *Cell) add(o *Cell) {
 // Matrix returns the sums of the messages that are sent or received in [from, to), in the order of sources and
 // destinations. It reads all messages of that time. Messages to locations without a track, or to
 // unknown destinations, share a cell for each source.
-func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
+func (ix *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	type key struct{ source, destination uint32 }
 	var blocks []*blockEntry
-	for i := range x.dir.links {
-		if b := &x.dir.links[i]; b.last >= from && trace.Before(b.first, to) {
+	for i := range ix.dir.links {
+		if b := &ix.dir.links[i]; b.last >= from && trace.Before(b.first, to) {
 			blocks = append(blocks, b)
 		}
 	}
@@ -304,7 +304,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	var first error
 	const piece = 32
 	forEach((len(blocks)+piece-1)/piece, func(i int) {
-		r := reader{f: x.data}
+		r := reader{f: ix.data}
 		mine := map[key]*Cell{}
 		var list []link
 		for _, b := range blocks[i*piece : min((i+1)*piece, len(blocks))] {
@@ -357,7 +357,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	if first != nil {
 		return nil, first
 	}
-	track := x.trackOf()
+	track := ix.trackOf()
 	byTrack := map[[2]int]*Cell{}
 	for k, c := range all {
 		c.Source, c.Destination = track(k.source), track(k.destination)

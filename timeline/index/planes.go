@@ -203,11 +203,11 @@ type column struct {
 }
 
 // at returns the number at index i of the column.
-func (x *column) at(i int) uint64 {
-	if x.wide == nil {
-		return uint64(x.narrow[i])
+func (c *column) at(i int) uint64 {
+	if c.wide == nil {
+		return uint64(c.narrow[i])
 	}
-	return x.wide[i]
+	return c.wide[i]
 }
 
 // numbers decodes a column of n numbers. It allocates memory in proportion to the bytes that it has

@@ -30,16 +30,16 @@ type Sum struct {
 // Profile returns the sums of the spans of a track for the times [from, to), in the order of the
 // regions. They are exact and equal those of analysis/profile. Profile reads the sums of the
 // blocks in the window, and the spans of the blocks at its ends.
-func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
-	e, err := x.track(track, from, to)
+func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	w := x.scratch()
+	w := ix.scratch()
 	defer scratches.Put(w)
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
-	t.reset(len(x.dir.Regions))
+	t.reset(len(ix.dir.Regions))
 	// The sums up to a time are those of the blocks that end before it, and of a part of one block.
 	// Therefore the sums of a window are those of the blocks between its ends, and of parts of two
 	// blocks.
@@ -125,11 +125,11 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 }
 
 // Profiles returns the [Index.Profile] of several tracks. It uses all cores.
-func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][]Sum, error) {
+func (ix *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][]Sum, error) {
 	out, errs := make([][]Sum, len(tracks)), make([]error, len(tracks))
 	forEach(len(tracks), func(i int) {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			out[i], errs[i] = x.Profile(tracks[i], from, to)
+			out[i], errs[i] = ix.Profile(tracks[i], from, to)
 		}
 	})
 	return out, cmp.Or(errs...)

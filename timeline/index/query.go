@@ -13,12 +13,12 @@ import (
 
 // SpanAt returns the span of a track and depth that is open at a time, or a span without duration
 // at that time. ok is false if there is no such span.
-func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) {
-	e, err := x.track(track, at, at)
+func (ix *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) {
+	e, err := ix.track(track, at, at)
 	if err != nil {
 		return s, false, fmt.Errorf("span: %w", err)
 	}
-	r := reader{f: x.data}
+	r := reader{f: ix.data}
 	var b spanBlock
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {
@@ -40,7 +40,7 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 		}
 		for _, o := range b.open {
 			if int(o.depth()) == depth && o.start <= at {
-				end, err := x.endOf(&r, e, i, &o)
+				end, err := ix.endOf(&r, e, i, &o)
 				return o.span(end), true, err
 			}
 		}
@@ -51,7 +51,7 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 
 // endOf returns the end of a span that is open after a block. That end is in the first later block
 // after which the span is no longer open.
-func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
+func (ix *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
 	var b spanBlock
 	var err error
 	same := func(p openSpan) bool { return p.start == o.start && p.level == o.level && p.region == o.region }
@@ -80,8 +80,9 @@ func (x *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, 
 // Edge returns the begin or end of a span that is nearest to a time, at a distance of at most within
 // ticks. If two are equally near, it returns the earlier one. It considers spans of the depths from
 // depth to depth+depths−1. ok is false if there is no such edge.
-func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool, err error) {
-	e, err := x.track(track, at, at)
+func (ix *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool,
+	err error) {
+	e, err := ix.track(track, at, at)
 	if err != nil {
 		return 0, false, fmt.Errorf("edge: %w", err)
 	}
@@ -97,7 +98,7 @@ func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within i
 			edge, ok, least = t, true, n
 		}
 	}
-	r := reader{f: x.data}
+	r := reader{f: ix.data}
 	var b spanBlock
 	look := func(i int) error {
 		if err := cmp.Or(ctx.Err(), r.decode(&e.blocks[i], b.decode)); err != nil {
@@ -135,13 +136,13 @@ func (x *Index) Edge(ctx context.Context, track, depth, depths int, at, within i
 }
 
 // Enclosing returns the spans around a span of a track, the outermost first.
-func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
+func (ix *Index) Enclosing(track int, s Span) ([]Span, error) {
 	var out []Span
 	for d := range int(s.Depth) {
-		o, ok, err := x.SpanAt(track, d, s.Start)
+		o, ok, err := ix.SpanAt(track, d, s.Start)
 		if err == nil && !ok && s.Start == s.End && s.Start > math.MinInt64 {
 			// a span without duration may lie at the end of the spans around it
-			o, ok, err = x.SpanAt(track, d, s.Start-1)
+			o, ok, err = ix.SpanAt(track, d, s.Start-1)
 			ok = ok && o.End == s.Start
 		}
 		if err != nil {
@@ -156,13 +157,13 @@ func (x *Index) Enclosing(track int, s Span) ([]Span, error) {
 
 // Find returns the first span of a region in a track that begins after a time. If forward is false, it
 // returns the last one that begins before the time. ok is false if there is none.
-func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool,
+func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool,
 	err error) {
-	e, err := x.track(track, at, at)
+	e, err := ix.track(track, at, at)
 	if err != nil {
 		return s, false, fmt.Errorf("find: %w", err)
 	}
-	r := reader{f: x.data}
+	r := reader{f: ix.data}
 	var b spanBlock
 	var sums sumReader
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
@@ -221,7 +222,7 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		return s, false, err
 	}
 	if ok && found >= 0 {
-		s.End, err = x.endOf(&r, e, found, &from)
+		s.End, err = ix.endOf(&r, e, found, &from)
 	}
 	return s, ok, err
 }
@@ -236,28 +237,29 @@ type Instant struct {
 
 // InstantAt returns the instant of a track that is nearest to a time, at a distance of at most radius
 // ticks. ok is false if there is none.
-func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
-	e, err := x.track(track, at, at)
+func (ix *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
+	e, err := ix.track(track, at, at)
 	if err != nil {
 		return out, false, fmt.Errorf("instant: %w", err)
 	}
 	least := uint64(math.MaxUint64)
-	err = x.instants(&reader{f: x.data}, e, trace.Add(at, -radius), trace.Add(trace.Add(at, radius), 1), func(i *instant) {
+	end := trace.Add(trace.Add(at, radius), 1)
+	err = ix.instants(&reader{f: ix.data}, e, trace.Add(at, -radius), end, func(i *instant) {
 		d := uint64(i.time) - uint64(at)
 		if i.time < at {
 			d = uint64(at) - uint64(i.time)
 		}
 		if !ok || d < least {
 			least, ok = d, true
-			out = x.instant(e, i)
+			out = ix.instant(e, i)
 		}
 	})
 	return out, ok, err
 }
 
-func (x *Index) name(n uint32) string {
-	if int(n) >= len(x.dir.Names) {
+func (ix *Index) name(n uint32) string {
+	if int(n) >= len(ix.dir.Names) {
 		return ""
 	}
-	return x.dir.Names[n]
+	return ix.dir.Names[n]
 }

@@ -11,13 +11,13 @@ import (
 
 // Busy returns the time in [from, to) in which at least one span of a track was open. For a resource,
 // that is the time in which anything was claimed. It reads the spans in the window.
-func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
-	e, err := x.track(track, from, to)
+func (ix *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return 0, fmt.Errorf("busy time: %w", err)
 	}
 	busy := int64(0)
-	err = x.rankIntervals(ctx, e, from, to, 2, func(uint32) int { return 1 }, func(_ int, begin, end int64) {
+	err = ix.rankIntervals(ctx, e, from, to, 2, func(uint32) int { return 1 }, func(_ int, begin, end int64) {
 		busy += end - begin
 	})
 	return busy, err
@@ -27,15 +27,15 @@ func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, err
 // rank returns the rank of a region, from 0 to ranks−1. Element r of the result is the number of ticks
 // in which r was the highest rank. Element 0 is not computed and is 0. If no region with a rank above 0
 // contains other regions, Ranks uses the sums of blocks. Otherwise it reads the spans in the window.
-func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
+func (ix *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int) ([]int64, error) {
-	e, err := x.track(track, from, to)
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("ranks: %w", err)
 	}
 	out := make([]int64, ranks)
 	if e.Kind == LocationTrack {
-		sums, err := x.Profile(track, from, to)
+		sums, err := ix.Profile(track, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		}
 		clear(out)
 	}
-	err = x.rankIntervals(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
+	err = ix.rankIntervals(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
 		out[r] += end - begin
 		if r > 1 {
 			out[r-1] -= end - begin // a tick of rank r has also been counted for rank r−1
@@ -63,20 +63,20 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 // EachRankInterval calls f with the intervals of [from, to) in which regions of a rank, or of
 // higher ranks, were open in a track, for each rank from 1 to ranks−1. The intervals of a rank are
 // disjoint, and f gets them from the last to the first.
-func (x *Index) EachRankInterval(ctx context.Context, track int, from, to int64, ranks int,
+func (ix *Index) EachRankInterval(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int,
 	f func(rank int, begin, end int64)) error {
-	e, err := x.track(track, from, to)
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("ranks: %w", err)
 	}
-	return x.rankIntervals(ctx, e, from, to, ranks, rank, f)
+	return ix.rankIntervals(ctx, e, from, to, ranks, rank, f)
 }
 
 // rankIntervals does the work of EachRankInterval.
-func (x *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int,
+func (ix *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int,
 	f func(rank int, begin, end int64)) error {
-	w := x.scratch()
+	w := ix.scratch()
 	defer scratches.Put(w)
 	left := make([]int64, ranks) // by rank: the begin of the part of the window whose intervals f has already received
 	for r := range left {
@@ -113,19 +113,19 @@ func (x *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int64
 }
 
 // EachInstant calls f with each instant of a track in [from, to).
-func (x *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
-	e, err := x.track(track, from, to)
+func (ix *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("instants: %w", err)
 	}
-	return x.instants(&reader{f: x.data}, e, from, to, func(i *instant) { f(x.instant(e, i)) })
+	return ix.instants(&reader{f: ix.data}, e, from, to, func(i *instant) { f(ix.instant(e, i)) })
 }
 
 // instant returns an instant of a track with its name.
-func (x *Index) instant(e *trackEntry, i *instant) Instant {
-	out := Instant{i.time, i.kind, i.region(), x.Region(i.name)}
+func (ix *Index) instant(e *trackEntry, i *instant) Instant {
+	out := Instant{i.time, i.kind, i.region(), ix.Region(i.name)}
 	if i.named && int(i.name) < len(e.names) {
-		out.Name = x.name(e.names[i.name])
+		out.Name = ix.name(e.names[i.name])
 	}
 	return out
 }

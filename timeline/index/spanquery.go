@@ -12,13 +12,13 @@ import (
 // Spans calls f for the spans of a track that belong to one of the regions and overlap [from, to), in
 // no particular order. It does not clip a span to the window. It skips spans shorter than least ticks.
 // f returns the value of least for the following spans.
-func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
+func (ix *Index) Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64,
 	f func(Span) (least int64)) error {
-	e, err := x.track(track, from, to)
+	e, err := ix.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("spans: %w", err)
 	}
-	r := reader{f: x.data}
+	r := reader{f: ix.data}
 	var b spanBlock
 	var sums sumReader
 	wanted := func(region uint32) bool { return slices.Contains(regions, region) }
@@ -56,7 +56,7 @@ func (x *Index) Spans(ctx context.Context, track int, from, to int64, regions []
 			if !wanted(o.region) || !trace.Before(o.start, to) {
 				continue
 			}
-			end, err := x.endOf(&r, e, i, &o)
+			end, err := ix.endOf(&r, e, i, &o)
 			if err != nil {
 				return err
 			}

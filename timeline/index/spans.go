@@ -82,30 +82,30 @@ type innerBegins struct {
 }
 
 // reset forgets all begins, at the start of a block.
-func (x *innerBegins) reset() { x.known = [len(x.known)]uint64{} }
+func (i *innerBegins) reset() { i.known = [len(i.known)]uint64{} }
 
 // add returns the begin of the first span directly inside of a span, given the depth and end of the
 // latter. If there is none inside, add returns the end.
-func (x *innerBegins) add(depth uint8, end int64) (first int64) {
+func (i *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
-	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
-		x.known[below/64] &^= 1 << (below % 64)
-		first = x.start[below]
+	if below := uint(depth) + 1; i.known[below/64]>>(below%64)&1 == 1 {
+		i.known[below/64] &^= 1 << (below % 64)
+		first = i.start[below]
 	}
 	return first
 }
 
 // begin records the begin of the last span that was passed to add.
-func (x *innerBegins) begin(depth uint8, start int64) {
+func (i *innerBegins) begin(depth uint8, start int64) {
 	d := uint(depth)
-	if x.known[d/64]>>(d%64)&1 == 1 {
+	if i.known[d/64]>>(d%64)&1 == 1 {
 		return
 	}
-	x.known[d/64] |= 1 << (d % 64)
-	for int(d) >= len(x.start) {
-		x.start = append(x.start, 0)
+	i.known[d/64] |= 1 << (d % 64)
+	for int(d) >= len(i.start) {
+		i.start = append(i.start, 0)
 	}
-	x.start[d] = start
+	i.start[d] = start
 }
 
 // add adds a span that has ended.
@@ -176,71 +176,71 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	return b
 }
 
-// decode decodes a block into x, whose memory it reuses.
-func (x *spanBlock) decode(b []byte) error {
+// decode decodes a block into sb, whose memory it reuses.
+func (sb *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
-	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
-	n, err := x.table.read(&c)
+	sb.spans, sb.recursive, sb.open = sb.spans[:0], sb.recursive[:0], sb.open[:0]
+	n, err := sb.table.read(&c)
 	if err != nil {
 		return err
 	}
-	depth, height, offset, recursive := x.table.columns[0], x.table.columns[1], x.table.columns[2], x.table.columns[3]
+	depth, height, offset, recursive := sb.table.columns[0], sb.table.columns[1], sb.table.columns[2], sb.table.columns[3]
 	if len(depth) != n || len(height) > 0 && len(height) != n || len(offset) > 0 && len(offset) != n ||
 		len(recursive) > 0 && len(recursive) != (n+7)/8 {
 		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
 	}
-	x.recursive = slices.Grow(x.recursive, n)[:n]
-	clear(x.recursive)
-	x.fill(depth, height, offset, &x.table.numbers)
+	sb.recursive = slices.Grow(sb.recursive, n)[:n]
+	clear(sb.recursive)
+	sb.fill(depth, height, offset, &sb.table.numbers)
 	if len(recursive) > 0 {
-		for i := range x.recursive {
-			x.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
+		for i := range sb.recursive {
+			sb.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
 		}
 	}
 	deep := c.section()
-	for x.deep = x.deep[:0]; len(deep.b) > 0; {
-		x.deep = append(x.deep, DeepDepth+uint32(deep.uint()))
+	for sb.deep = sb.deep[:0]; len(deep.b) > 0; {
+		sb.deep = append(sb.deep, DeepDepth+uint32(deep.uint()))
 	}
 	for range c.count() {
 		o := openSpan{start: c.int(), exclusive: int64(c.uint())}
 		r := c.uint()
 		o.region, o.recursive, o.level = uint32(r>>1)-1, r&1 == 1, uint32(c.uint())
 		o.band = Band{c.byte(), c.byte()}
-		x.open = append(x.open, o)
+		sb.open = append(sb.open, o)
 	}
 	return c.end(deep)
 }
 
 // fill computes the spans from the columns of the block.
-func (x *spanBlock) fill(depth, height, offset []byte, numbers *[3]column) {
-	x.spans = slices.Grow(x.spans[:0], len(depth))[:len(depth)]
+func (sb *spanBlock) fill(depth, height, offset []byte, numbers *[3]column) {
+	sb.spans = slices.Grow(sb.spans[:0], len(depth))[:len(depth)]
 	last := int64(0)
-	x.inner.reset()
+	sb.inner.reset()
 	ends, lengths, regions := &numbers[0], &numbers[1], &numbers[2]
-	for i := range x.spans {
+	for i := range sb.spans {
 		last += zigzagDecode(ends.at(i))
 		d := depth[i]
-		start := x.inner.add(d, last) - zigzagDecode(lengths.at(i))
-		x.inner.begin(d, start)
-		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, wholeBand}
+		start := sb.inner.add(d, last) - zigzagDecode(lengths.at(i))
+		sb.inner.begin(d, start)
+		sb.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, wholeBand}
 	}
 	for i, h := range height {
-		x.spans[i].Height = h
+		sb.spans[i].Height = h
 	}
 	for i, o := range offset {
-		x.spans[i].Offset = o
+		sb.spans[i].Offset = o
 	}
 }
 
 // levels returns a function that returns the level of each span, in order.
-func (x *spanBlock) levels() func(*Span) uint32 {
+func (sb *spanBlock) levels() func(*Span) uint32 {
 	next := 0
 	return func(s *Span) uint32 {
-		if s.Depth < DeepDepth || next == len(x.deep) {
+		if s.Depth < DeepDepth || next == len(sb.deep) {
 			return uint32(s.Depth)
 		}
 		next++
-		return x.deep[next-1]
+		return sb.deep[next-1]
 	}
 }
 

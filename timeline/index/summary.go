@@ -19,12 +19,12 @@ const summaryDepths = 16
 // one for the longest time, the share of the time in which it was that, and the share in which any
 // region was open. Shares are averages over the tracks. The strip is computed from levels, which
 // limits its precision.
-func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
+func (ix *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 	all := q.Tracks
 	deep := 1
 	for _, t := range all {
-		if t >= 0 && t < len(x.dir.Tracks) {
-			deep = max(deep, min(summaryDepths, x.dir.Tracks[t].Depth))
+		if t >= 0 && t < len(ix.dir.Tracks) {
+			deep = max(deep, min(summaryDepths, ix.dir.Tracks[t].Depth))
 		}
 	}
 	if n, most := len(all), summaryStrips/deep; n > most {
@@ -34,10 +34,10 @@ func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 		}
 	}
 	q.Tracks = slices.DeleteFunc(slices.Clone(q.Tracks), func(t int) bool {
-		return t >= 0 && t < len(x.dir.Tracks) && x.dir.Tracks[t].Depth == 0
+		return t >= 0 && t < len(ix.dir.Tracks) && ix.dir.Tracks[t].Depth == 0
 	})
 	q.Depths = summaryDepths
-	tile, err := x.Tile(ctx, q)
+	tile, err := ix.Tile(ctx, q)
 	if err != nil {
 		return nil, err
 	}

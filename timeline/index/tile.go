@@ -201,7 +201,7 @@ type cell struct {
 
 var tileParts = sync.Pool{New: func() any { return &tilePart{} }}
 
-func (x *Index) check(q *TileRequest) error {
+func (ix *Index) check(q *TileRequest) error {
 	if q.To < math.MaxInt64 {
 		q.Beyond = 0
 	} else {
@@ -212,7 +212,7 @@ func (x *Index) check(q *TileRequest) error {
 			q.To, q.Width, MaxWidth)
 	}
 	for _, t := range q.Tracks {
-		if _, err := x.track(t, q.From, q.To); err != nil {
+		if _, err := ix.track(t, q.From, q.To); err != nil {
 			return err
 		}
 	}
@@ -220,20 +220,20 @@ func (x *Index) check(q *TileRequest) error {
 }
 
 // Tile returns a part of the picture, at a cost that depends on the numbers of columns and strips.
-func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
-	if err := x.check(&q); err != nil {
+func (ix *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
+	if err := ix.check(&q); err != nil {
 		return nil, err
 	}
 	// Each part has some tracks, and there are enough parts to use all cores.
 	size := max(1, min(16, len(q.Tracks)/8))
 	n := (len(q.Tracks) + size - 1) / size
 	made, errs := make([]*tilePart, n), make([]error, n)
-	blur := x.bucketWidth(&q)
+	blur := ix.bucketWidth(&q)
 	forEach(n, func(i int) {
 		p := tileParts.Get().(*tilePart)
 		*p = tilePart{p.strips[:0], p.runs[:0], p.cells[:0]}
 		made[i] = p
-		t := &tiler{x.scratch(), x, &q, p, blur}
+		t := &tiler{ix.scratch(), ix, &q, p, blur}
 		defer scratches.Put(t.scratch)
 		for _, track := range q.Tracks[i*size : min((i+1)*size, len(q.Tracks))] {
 			if errs[i] = ctx.Err(); errs[i] == nil {
@@ -307,9 +307,9 @@ func (s *scratch) rows(n int, q *TileRequest) []*raster {
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
 
 // scratch returns memory that the caller must return to scratches.
-func (x *Index) scratch() *scratch {
+func (ix *Index) scratch() *scratch {
 	s := scratches.Get().(*scratch)
-	s.f = x.data
+	s.f = ix.data
 	return s
 }
 
@@ -396,7 +396,7 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 // by the end of the last block that is read, in the order of their ends. Then come the spans that are
 // open after it, from the outermost to the innermost. The end of these is unknown, so f gets a time
 // after the window in its place.
-func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
+func (ix *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {
 			return err
@@ -451,7 +451,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 }
 
 // instants calls f for the instants of a track in [from, to).
-func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
+func (ix *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
 	for _, b := range blocksWithin(e.instants, from, lastTick(to)) {
 		if err := read(r, &b, &list, decodeInstants); err != nil {

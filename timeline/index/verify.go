@@ -14,15 +14,15 @@ const verifyPiece = 256 << 10
 // Verify reads the whole file and compares all checksums. It needs a buffer of 256 KiB and eight bytes
 // for each block. If a checksum is wrong, the error wraps [ErrDamaged]. Open checks only the directory,
 // because a check of the whole file takes time in proportion to its size.
-func (x *Index) Verify(ctx context.Context) error {
+func (ix *Index) Verify(ctx context.Context) error {
 	buf := make([]byte, verifyPiece)
-	for i, b := range x.dir.blocks() {
+	for i, b := range ix.dir.blocks() {
 		if i%256 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		if err := x.verify(b, buf); err != nil {
+		if err := ix.verify(b, buf); err != nil {
 			return err
 		}
 	}
@@ -30,7 +30,7 @@ func (x *Index) Verify(ctx context.Context) error {
 }
 
 // verify checks a block against its checksum, using buf to read it.
-func (x *Index) verify(b *blockEntry, buf []byte) error {
+func (ix *Index) verify(b *blockEntry, buf []byte) error {
 	if b.size < 5 || b.at < 0 {
 		return fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
 	}
@@ -38,7 +38,7 @@ func (x *Index) verify(b *blockEntry, buf []byte) error {
 	for done := int64(0); done < int64(b.size); {
 		piece := buf[:min(int64(len(buf)), int64(b.size)-done)]
 		// ReadAt returns an error for a short read. io.EOF with all bytes is no error.
-		if n, err := x.data.ReadAt(piece, b.at+done); n < len(piece) {
+		if n, err := ix.data.ReadAt(piece, b.at+done); n < len(piece) {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}

@@ -75,27 +75,27 @@ type cursors struct {
 }
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (x *cursors) Len() int { return len(x.list) }
+func (cs *cursors) Len() int { return len(cs.list) }
 
 // Less orders by time, then by location.
-func (x *cursors) Less(i, j int) bool {
-	a, b := &x.list[i], &x.list[j]
-	if x.reverse {
+func (cs *cursors) Less(i, j int) bool {
+	a, b := &cs.list[i], &cs.list[j]
+	if cs.reverse {
 		a, b = b, a
 	}
 	return a.leave < b.leave || a.leave == b.leave && a.place.Location < b.place.Location
 }
 
 // Swap swaps two cursors.
-func (x *cursors) Swap(i, j int) { x.list[i], x.list[j] = x.list[j], x.list[i] }
+func (cs *cursors) Swap(i, j int) { cs.list[i], cs.list[j] = cs.list[j], cs.list[i] }
 
 // Push appends a cursor.
-func (x *cursors) Push(c any) { x.list = append(x.list, c.(cursor)) }
+func (cs *cursors) Push(c any) { cs.list = append(cs.list, c.(cursor)) }
 
 // Pop removes the last cursor.
-func (x *cursors) Pop() any {
-	n := len(x.list) - 1
-	c := x.list[n]
-	x.list = x.list[:n]
+func (cs *cursors) Pop() any {
+	n := len(cs.list) - 1
+	c := cs.list[n]
+	cs.list = cs.list[:n]
 	return c
 }

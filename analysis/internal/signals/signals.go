@@ -132,15 +132,15 @@ type integral struct {
 }
 
 // upTo returns the integral of s up to time t, which must not be less than in the call before.
-func (x *integral) upTo(s Signal, t int64) float64 {
-	for ; x.whole < len(s) && s[x.whole].To <= t; x.whole++ {
-		p := &s[x.whole]
-		x.area += p.Start * float64(p.To-p.From)
+func (i *integral) upTo(s Signal, t int64) float64 {
+	for ; i.whole < len(s) && s[i.whole].To <= t; i.whole++ {
+		p := &s[i.whole]
+		i.area += p.Start * float64(p.To-p.From)
 	}
-	if x.whole == len(s) || t <= s[x.whole].From {
-		return x.area
+	if i.whole == len(s) || t <= s[i.whole].From {
+		return i.area
 	}
-	return x.area + s[x.whole].Start*float64(t-s[x.whole].From)
+	return i.area + s[i.whole].Start*float64(t-s[i.whole].From)
 }
 
 // divide returns a / b, computed at the ends of their pieces. It is 0 where b is 0. The pieces of a and

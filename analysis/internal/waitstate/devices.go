@@ -34,23 +34,23 @@ func newDevices(d *trace.Definitions) devices {
 }
 
 // process returns a location group if it is a process, and otherwise trace.NoRef.
-func (x *devices) process(group uint32) uint32 {
-	if x.defs.Groups.Has(group) && x.defs.Groups.At(group).Kind == "process" {
+func (d *devices) process(group uint32) uint32 {
+	if d.defs.Groups.Has(group) && d.defs.Groups.At(group).Kind == "process" {
 		return group
 	}
 	return trace.NoRef
 }
 
 // processOf returns the process of a location.
-func (x *devices) processOf(loc uint32) uint32 {
-	if !x.defs.Locations.Has(loc) {
+func (d *devices) processOf(loc uint32) uint32 {
+	if !d.defs.Locations.Has(loc) {
 		return trace.NoRef
 	}
-	return x.process(x.defs.Locations.At(loc).Group)
+	return d.process(d.defs.Locations.At(loc).Group)
 }
 
 // add adds work.
-func (x *devices) add(c *synclog.Call, at Place) { x.latest[x.processOf(c.Location)] = accessOf(c, at) }
+func (d *devices) add(c *synclog.Call, at Place) { d.latest[d.processOf(c.Location)] = accessOf(c, at) }
 
 // endSyncs reports the waits of the calls that wait for devices: until the last work in the streams of their
 // process has ended, if that ends during the call. Streams whose process is unknown are those of the only one.

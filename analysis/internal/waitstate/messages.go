@@ -72,11 +72,11 @@ type lateMessage struct {
 
 // lateMessage returns the object for a receive that waits for a late sender, which it creates if
 // needed.
-func (x *message) lateMessage() *lateMessage {
-	if x.late == nil {
-		x.late = &lateMessage{from: x.from, sendTime: x.sendTime}
+func (m *message) lateMessage() *lateMessage {
+	if m.late == nil {
+		m.late = &lateMessage{from: m.from, sendTime: m.sendTime}
 	}
-	return x.late
+	return m.late
 }
 
 // channel identifies the sends and receives that can match.

@@ -161,15 +161,15 @@ func (e *engine) callInLock(x *lockEpoch, a *access) {
 
 // releasedDuring sets the previous release to one that can have ended a call, if it is later. Of several calls that
 // one release can have ended, it keeps the one that has waited longest.
-func (x *lockEpoch) releasedDuring(a *access, r *windowRelease) {
-	if !r.ends(a) || r.time > x.released {
+func (l *lockEpoch) releasedDuring(a *access, r *windowRelease) {
+	if !r.ends(a) || r.time > l.released {
 		return
 	}
-	if x.waits && (r.time < x.previous.time ||
-		r.time == x.previous.time && r.waited(a) <= x.previous.waited(&x.waiting)) {
+	if l.waits && (r.time < l.previous.time ||
+		r.time == l.previous.time && r.waited(a) <= l.previous.waited(&l.waiting)) {
 		return
 	}
-	x.waiting, x.previous, x.waits = *a, *r, true
+	l.waiting, l.previous, l.waits = *a, *r, true
 }
 
 // waited returns the time that a call has waited for the release, in ticks.

@@ -87,16 +87,16 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 }
 
 // leave ends the innermost open call of a region, and the calls inside of it.
-func (x *calls) leave(region uint32) {
-	n := len(x.regions)
-	if n > 0 && x.regions[n-1] == region && !x.open.Mapped() {
-		x.regions = x.regions[:n-1]
+func (c *calls) leave(region uint32) {
+	n := len(c.regions)
+	if n > 0 && c.regions[n-1] == region && !c.open.Mapped() {
+		c.regions = c.regions[:n-1]
 		return
 	}
-	at := x.open.Find(region, n, func(i int) uint32 { return x.regions[i] })
-	for at >= 0 && len(x.regions) > at {
-		n := len(x.regions) - 1
-		x.regions = openset.Close(&x.open, x.regions, n, x.regions[n])
+	at := c.open.Find(region, n, func(i int) uint32 { return c.regions[i] })
+	for at >= 0 && len(c.regions) > at {
+		n := len(c.regions) - 1
+		c.regions = openset.Close(&c.open, c.regions, n, c.regions[n])
 	}
 }
 
