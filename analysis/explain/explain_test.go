@@ -117,6 +117,43 @@ func TestImbalance(t *testing.T) {
 	}
 }
 
+// TestLockOfWindow checks that ranks are found that compute while they hold the lock of a window for which others wait.
+func TestLockOfWindow(t *testing.T) {
+	const ranks, rounds = 4, 20
+	r := program(ranks, 0, nil)
+	d := r.Defs()
+	d.Windows.Add(trace.Named{ID: "0", Name: "window"})
+	compute, update := r.Region("compute"), r.Region("update")
+	lock, unlock := r.Region("MPI_Win_lock"), r.Region("MPI_Win_unlock")
+	var clock [ranks]int64
+	free := int64(0) // time at which the lock is released
+	visit := func(loc, region uint32, ticks int64) {
+		r.Enter(loc, clock[loc], region)
+		clock[loc] += ticks
+		r.Leave(loc, clock[loc], region)
+	}
+	const target, id, exclusive = 0, 0, 0
+	for range rounds {
+		for loc := range uint32(ranks) {
+			visit(loc, compute, 10)
+			r.Enter(loc, clock[loc], lock)
+			clock[loc] = max(clock[loc], free) + 1
+			r.Event(loc, clock[loc], trace.RMALockAcquire, 0, []uint64{target, id, exclusive})
+			r.Leave(loc, clock[loc], lock)
+			visit(loc, update, 50)
+			r.Enter(loc, clock[loc], unlock)
+			clock[loc]++
+			free = clock[loc]
+			r.Event(loc, clock[loc], trace.RMALockRelease, 0, []uint64{target, id})
+			r.Leave(loc, clock[loc], unlock)
+		}
+	}
+	p := page(t, r)
+	if len(p.Findings) == 0 || p.Findings[0].ID != "lock" || !strings.Contains(p.Findings[0].Title, "update") {
+		t.Errorf("found %+v, expected that the lock is held in update", p.Findings)
+	}
+}
+
 // TestBalanced checks that a balanced run has no finding.
 func TestBalanced(t *testing.T) {
 	p := page(t, program(4, 50, func(int, int) int64 { return 1000 }))

@@ -100,7 +100,7 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		return 1
 	}}}
-	locks := d.patterns[waitstate.LockContention.String()]
+	locks := d.patterns[waitstate.LockContention.String()] + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
