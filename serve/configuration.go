@@ -21,7 +21,8 @@ type configuration struct {
 	label string // attribute whose values name spans
 	rows  string // attribute whose values are rows, in place of locations and resources
 	// only is NAME=VALUE,…: visits, claims and marks with another value of the attribute, or without it, are left
-	// out. Values may contain * and ?, which stand for any text and any character.
+	// out. Values may contain * and ?, which stand for any text and any character. Commas within brackets do
+	// not separate values.
 	only string
 }
 
@@ -93,7 +94,7 @@ func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name 
 // arranged returns the events that the configuration shows, at the locations that are its rows.
 func (c configuration) arranged(d format.Events) format.Events {
 	if name, values, ok := strings.Cut(c.only, "="); ok {
-		patterns := strings.Split(values, ",")
+		patterns := wildcard.Split(values)
 		d = transform.Filter(d, transform.FilterOptions{Row: transform.HasAttribute(d.Defs(), name,
 			func(v string) bool { return wildcard.MatchAny(patterns, v) })})
 	}
@@ -110,11 +111,11 @@ func (c configuration) arranges() bool { return c.rows != "" || c.only != "" }
 // known has the attributes of the trace that can be chosen; nil stands for any.
 func (c configuration) check(known []string, path string) error {
 	only, values, ok := strings.Cut(c.only, "=")
-	if c.only != "" && (!ok || len(values) > maxValues) {
-		return badRequest(fmt.Sprintf("only: found %q, expected NAME=VALUE with at most %d bytes of values", c.only,
-			maxValues))
+	if c.only != "" && (!ok || only == "" || len(values) > maxValues) {
+		return badRequest(fmt.Sprintf("only: found %s, expected NAME=VALUE with at most %d bytes of values",
+			quote(c.only), maxValues))
 	}
-	for _, p := range strings.Split(values, ",") {
+	for _, p := range wildcard.Split(values) {
 		if err := wildcard.Check(p); err != nil {
 			return badRequest(fmt.Sprintf("only: %q: %v", p, err))
 		}

@@ -63,7 +63,8 @@ func TestConfiguration(t *testing.T) {
 		t.Errorf("found %v, expected only steps 5 and 7*", id)
 	}
 	for _, c := range []struct{ query, spans string }{{"?only=step%3D5", "1"}, {"?only=step%3D%3F", "2"},
-		{"?only=step%3D6*,7", "1"}} {
+		{"?only=step%3D6*,7", "1"},
+		{"?only=step%3D[,6],8", "1"}} {
 		if n := look(waitColored(t, s, api+c.query), "spans"); fmt.Sprint(n) != c.spans {
 			t.Errorf("%s: found %v spans, expected %s", c.query, n, c.spans)
 		}
@@ -80,7 +81,7 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: status %d, expected 404", query, w.Code)
 		}
 	}
-	for _, query := range []string{"?only=step", "?only=step%3D%5B", "?only=step%3D" + strings.Repeat("x", 5000)} {
+	for _, query := range []string{"?only=step", "?only=%3D5", "?only=step%3D%5B", "?only=step%3D" + strings.Repeat("x", 5000)} {
 		if w := ask(s, "GET", api+query); w.Code != 400 {
 			t.Errorf("%s: status %d, expected 400", query, w.Code)
 		}

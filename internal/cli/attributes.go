@@ -25,7 +25,7 @@ func (l *attributeList) Set(s string) error {
 	if !ok || name == "" {
 		return errors.New("expected NAME=VALUE")
 	}
-	list := splitNames(values)
+	list := wildcard.Split(values)
 	for _, p := range list {
 		if err := wildcard.Check(p); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -213,7 +214,7 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	if s == "" {
 		return nil, nil
 	}
-	for _, x := range splitNames(s) {
+	for _, x := range wildcard.Split(s) {
 		i := strings.LastIndex(x, "=")
 		if i <= 0 {
 			return nil, usageError("--what-if %s: expected REGION=FACTOR, such as solve=0.5", s)

@@ -29,7 +29,7 @@ type nameList []string
 
 // Set appends patterns.
 func (l *nameList) Set(s string) error {
-	list := splitNames(s)
+	list := wildcard.Split(s)
 	if strings.Contains(s, `"`) {
 		var err error
 		if list, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
@@ -48,32 +48,6 @@ func (l *nameList) String() string { return strings.Join(*l, ",") }
 
 // Type returns the name of the type for the help text.
 func (l *nameList) Type() string { return "strings" }
-
-// splitNames splits a text at commas, except at commas within brackets, which occur in names of
-// functions. If brackets are unbalanced, it splits at all commas.
-func splitNames(s string) (list []string) {
-	var open []rune
-	from := 0
-	for i, c := range s {
-		switch {
-		case strings.ContainsRune("([{<", c):
-			open = append(open, c)
-		case strings.ContainsRune(")]}>", c):
-			last := len(open) - 1
-			if last < 0 || strings.IndexRune("([{<", open[last]) != strings.IndexRune(")]}>", c) {
-				return strings.Split(s, ",")
-			}
-			open = open[:last]
-		case c == ',' && len(open) == 0:
-			list = append(list, s[from:i])
-			from = i + 1
-		}
-	}
-	if len(open) > 0 {
-		return strings.Split(s, ",")
-	}
-	return append(list, s[from:])
-}
 
 // newPatterns compiles patterns. It returns an error for a wrong regular expression.
 func newPatterns(list []string) (*patterns, error) {

@@ -110,14 +110,3 @@ func sameWords(list []string, text string) bool {
 	words := strings.Fields(strings.Join(list, " "))
 	return slices.Equal(slices.Sorted(slices.Values(words)), slices.Sorted(slices.Values(strings.Fields(text))))
 }
-
-func TestSplitNames(t *testing.T) {
-	for text, want := range map[string][]string{
-		"a,b": {"a", "b"}, "": {""}, "f(int, int),g": {"f(int, int)", "g"}, "map<int,int>::at": {"map<int,int>::at"},
-		"re:a{1,3},b": {"re:a{1,3}", "b"}, "operator<,b": {"operator<", "b"}, "a),b": {"a)", "b"}, "(a],b": {"(a]", "b"},
-	} {
-		if got := splitNames(text); !slices.Equal(got, want) {
-			t.Errorf("%s: found %q, expected %q", text, got, want)
-		}
-	}
-}

@@ -28,3 +28,29 @@ func MatchAny(patterns []string, name string) bool {
 	}
 	return false
 }
+
+// Split splits a list of patterns at commas, except at commas within brackets, which occur in names of
+// functions. If brackets are unbalanced, it splits at all commas.
+func Split(s string) (list []string) {
+	var open []rune
+	from := 0
+	for i, c := range s {
+		switch {
+		case strings.ContainsRune("([{<", c):
+			open = append(open, c)
+		case strings.ContainsRune(")]}>", c):
+			last := len(open) - 1
+			if last < 0 || strings.IndexRune("([{<", open[last]) != strings.IndexRune(")]}>", c) {
+				return strings.Split(s, ",")
+			}
+			open = open[:last]
+		case c == ',' && len(open) == 0:
+			list = append(list, s[from:i])
+			from = i + 1
+		}
+	}
+	if len(open) > 0 {
+		return strings.Split(s, ",")
+	}
+	return append(list, s[from:])
+}

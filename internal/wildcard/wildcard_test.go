@@ -1,6 +1,9 @@
 package wildcard
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestMatchAny(t *testing.T) {
 	for _, c := range []struct {
@@ -22,5 +25,16 @@ func TestCheck(t *testing.T) {
 	}
 	if err := Check("a*[b-d]?"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a,b": {"a", "b"}, "": {""}, "f(int, int),g": {"f(int, int)", "g"}, "map<int,int>::at": {"map<int,int>::at"},
+		"re:a{1,3},b": {"re:a{1,3}", "b"}, "operator<,b": {"operator<", "b"}, "a),b": {"a)", "b"}, "(a],b": {"(a]", "b"},
+	} {
+		if got := Split(text); !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, expected %q", text, got, want)
+		}
 	}
 }
