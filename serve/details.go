@@ -212,9 +212,9 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 		switch {
 		case len(c.Ops()) == 0:
 		case c.Kind() == trace.ClaimEnd:
-			atOnce[int64(c.Op(0))] = true
+			atOnce[defs.ClaimID(c)] = true
 		case c.Kind() == trace.ClaimBegin && onResource(defs, t, c.Op(1)) && begins(c):
-			id := int64(c.Op(0))
+			id := defs.ClaimID(c)
 			delete(atOnce, id)
 			alike = append(alike, claim{id, eventAttributes(defs, c)})
 		}
@@ -238,7 +238,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 		ended := map[int64]bool{}
 		err = eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 			if c.Kind() == trace.ClaimEnd {
-				ended[int64(c.Op(0))] = true
+				ended[defs.ClaimID(c)] = true
 			}
 			return len(ended) == maxSimultaneousClaims
 		})

@@ -354,6 +354,17 @@ func (d *Definitions) Property(key string) (Value, bool) {
 	return Value{}, false
 }
 
+// ClaimID returns the number that the begin and the end of a claim at a location share, and no other open claim
+// there has: its id or, if a claim is one record, the position of that, as a damaged trace may use an id twice.
+func (d *Definitions) ClaimID(c *Cursor) int64 {
+	if d.ClaimLines {
+		if pos := c.Pos(); pos > 0 {
+			return pos
+		}
+	}
+	return int64(c.Op(0))
+}
+
 // AttributesAlone reports whether claims and events have no names and places other than those in their
 // attributes. A trace of another format has both, even if it is stored as lines of claims.
 func (d *Definitions) AttributesAlone() bool { return d.ClaimLines && d.Origin == d.Format }

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -123,7 +124,8 @@ type graph struct {
 // Find returns the critical path of a trace of claims. The error is [ErrNoClaims], a [CycleError],
 // or an error of the scan.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
-	c := &collector{open: map[key]int32{}, byID: map[int64]int32{}}
+	d := events.Defs()
+	c := &collector{defs: d, open: map[claims.Key]int32{}, byID: map[int64]int32{}}
 	if err := events.Scan(ctx, trace.Everything(), format.GlobalOrder, c); err != nil {
 		return nil, err
 	}
@@ -136,25 +138,20 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	g := &graph{claims: c.claims, follows: make([]bool, len(c.claims))}
 	g.addDurations()
 	if opt.Use != None {
-		g.addDependencies(c.links, c.byID)
+		g.addDependencies(d, c.links, c.byID)
 	}
 	if opt.Tolerance >= 0 {
 		g.infer(opt)
 	}
-	return g.solve(ctx, events.Defs())
-}
-
-// key identifies an open claim.
-type key struct {
-	id       int64
-	location uint32
+	return g.solve(ctx, d)
 }
 
 // collector collects the claims and dependencies of a trace.
 type collector struct {
+	defs   *trace.Definitions
 	claims []claim
-	open   map[key]int32   // index in claims
-	byID   map[int64]int32 // index in claims of the last claim with an id
+	open   map[claims.Key]int32 // index in claims
+	byID   map[int64]int32      // index in claims of the last claim with a [trace.Definitions.ClaimID]
 	// links are the links without their attributes.
 	links []trace.Link
 	last  int64 // latest time of an event, in ticks
@@ -166,16 +163,16 @@ func (c *collector) Batch(b *trace.Batch) error {
 		c.last = max(c.last, x.Time())
 		switch x.Kind() {
 		case trace.ClaimBegin:
-			k := key{int64(x.Op(0)), x.Location()}
+			k := claims.KeyOf(c.defs, &x)
 			c.open[k] = int32(len(c.claims))
-			c.byID[k.id] = int32(len(c.claims))
+			c.byID[k.ID] = int32(len(c.claims))
 			resource := trace.NoRef
 			if r := x.Op(1); r < uint64(trace.NoRef) {
 				resource = uint32(r)
 			}
-			c.claims = append(c.claims, claim{k.id, x.Ref(), resource, x.Time(), x.Time()})
+			c.claims = append(c.claims, claim{int64(x.Op(0)), x.Ref(), resource, x.Time(), x.Time()})
 		case trace.ClaimEnd:
-			k := key{int64(x.Op(0)), x.Location()}
+			k := claims.KeyOf(c.defs, &x)
 			if i, ok := c.open[k]; ok {
 				c.claims[i].end = x.Time()
 				delete(c.open, k)
@@ -213,9 +210,13 @@ func (g *graph) time(node int32) int64 {
 }
 
 // addDependencies adds the dependencies of the trace whose two ends are starts or ends of claims.
-func (g *graph) addDependencies(links []trace.Link, byID map[int64]int32) {
+func (g *graph) addDependencies(d *trace.Definitions, links []trace.Link, byID map[int64]int32) {
 	node := func(e trace.End) (int32, bool) {
-		i, ok := byID[e.ID]
+		id := e.ID
+		if d.ClaimLines && e.Pos > 0 {
+			id = e.Pos
+		}
+		i, ok := byID[id]
 		switch {
 		case !ok:
 		case e.Kind == trace.AtClaimStart:

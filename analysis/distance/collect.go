@@ -82,13 +82,13 @@ func (p *Part) Batch(b *trace.Batch) error {
 			p.call(&c)
 		case p.opt.Calls:
 		case k == trace.ClaimBegin:
-			key := claims.Key{ID: int64(c.Op(0)), Location: loc}
+			key := claims.KeyOf(p.defs, &c)
 			p.end(key, t)
 			if x, ok := p.claim(&c); ok {
 				p.open.Set(key, x)
 			}
 		case k == trace.ClaimEnd:
-			p.end(claims.Key{ID: int64(c.Op(0)), Location: loc}, t)
+			p.end(claims.KeyOf(p.defs, &c), t)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
@@ -48,7 +49,7 @@ func (s *Span) Duration() int64 {
 // iteration.
 func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {
-		f := follower{sel: sel}
+		f := follower{defs: events.Defs(), sel: sel}
 		ask := sel.Following()
 		ask.From = math.MinInt64 // read from the begin of the trace, since a span of the window can begin before it
 		for b, err := range format.Batches(ctx, events, ask, format.PerLocation) {
@@ -73,10 +74,10 @@ func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Se
 
 // follower keeps the open spans.
 type follower struct {
+	defs      *trace.Definitions
 	sel       trace.Selection
 	locations []location
-	// claims holds the open claims by id.
-	claims map[int64]Span
+	claims    map[claims.Key]Span // open claims
 }
 
 // location holds the open visits of a location, the innermost last, and the time of its last event.
@@ -120,14 +121,14 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 			resource = uint32(v)
 		}
 		if f.claims == nil {
-			f.claims = map[int64]Span{}
+			f.claims = map[claims.Key]Span{}
 		}
-		f.claims[int64(c.Op(0))] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef,
+		f.claims[claims.KeyOf(f.defs, c)] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef,
 			Start: c.Time()}
 	case trace.ClaimEnd:
-		id := int64(c.Op(0))
-		if x, begun := f.claims[id]; begun {
-			delete(f.claims, id)
+		k := claims.KeyOf(f.defs, c)
+		if x, begun := f.claims[k]; begun {
+			delete(f.claims, k)
 			return f.end(x, c.Time())
 		}
 	}

@@ -64,6 +64,26 @@ func TestAll(t *testing.T) {
 }
 
 // TestWindow checks that a span that overlaps the window is returned with its full length.
+// TestSameClaims checks that claims of two locations may have the same id, as ids belong to locations.
+func TestSameClaims(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	work := r.Region("work")
+	for i, n := range []string{"p", "q"} {
+		r.Event(r.Location(n), int64(1+i), trace.ClaimBegin, work, []uint64{7})
+	}
+	r.Event(1, 5, trace.ClaimEnd, work, []uint64{7})
+	var list []string
+	for s, err := range spans.All(t.Context(), format.Recorded(r), trace.Everything()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, fmt.Sprint(s.Location, s.Start, s.End, s.Open))
+	}
+	if want := []string{"1 2 5 false", "0 1 1 true"}; !slices.Equal(list, want) {
+		t.Errorf("found %q, expected %q", list, want)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	sel := trace.Everything()
 	sel.From, sel.To = 6, 7

@@ -142,10 +142,10 @@ func (l *Little) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			x := l.begin(&c)
 			if x.has || x.selected {
-				l.open.Set(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, x)
+				l.open.Set(claims.KeyOf(l.defs, &c), x)
 			}
 		case trace.ClaimEnd:
-			if x := l.open.Remove(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}); x != nil {
+			if x := l.open.Remove(claims.KeyOf(l.defs, &c)); x != nil {
 				l.end(*x, t)
 			}
 		case trace.Enter, trace.Leave:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -87,6 +88,34 @@ func TestTRACEOfDependenciesAlone(t *testing.T) {
 		}
 		if ext == ".otf" && lost != 2 {
 			t.Errorf("%s: found %d lost links, expected 2: %s", ext, lost, rows)
+		}
+	}
+}
+
+// TestFiguresOfSameIDs checks that each claim has the times of its own line where claims share an id. By hand: A
+// holds the resource from 0 to 10 and from 11 to 20, B from 2 to 12: 19 and 10 of the 20 s, two at once for
+// (10 - 2) + (12 - 11) = 9 s. The dependency leads from the end of the first claim with its id, A, to the other A.
+func TestFiguresOfSameIDs(t *testing.T) {
+	in := textFile(t, "in.etf", `TU SECONDS
+R 0 9 false ; name=r
+C 1 0 10 0 1 ; name=A
+C 1 2 12 0 1 ; name=B
+C 2 11 20 0 1 ; name=A
+D 1 2 1 2 ;
+`)
+	for _, x := range []struct{ args, want string }{
+		{"profile --json", `"name":"A","count":2,"time":19,"min":9,"max":10,`},
+		{"profile --json", `"name":"B","count":1,"time":10,`},
+		{"usage --json", `"open":[0,11,9]`},
+		{"usage --json", `"amounts":[{"amount":1,"time":11},{"amount":2,"time":9}]`},
+		{"plot -o -", "19 s of claims"},
+		{"plot -o -", "10 s of claims"},
+		{"path --json", `"regions":[{"region":"A","claims":2,"time":19}]`},
+		{"diff --json " + in, `"time":{"a":29,"b":29,`},
+	} {
+		out, _ := mustRun(t, append(strings.Fields(x.args), "-q", in)...)
+		if s := strings.Join(strings.Fields(out), ""); !strings.Contains(s, strings.ReplaceAll(x.want, " ", "")) {
+			t.Errorf("%s: found %.3000s, expected %s", x.args, s, x.want)
 		}
 	}
 }

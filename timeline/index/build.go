@@ -448,7 +448,7 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 	case trace.ClaimBegin:
 		return w.claim(l, c)
 	case trace.ClaimEnd:
-		return w.release(l, t, int64(c.Op(0)))
+		return w.release(l, t, w.b.defs.ClaimID(c))
 	case trace.Fragment, trace.Metric, trace.SampleRange:
 		return w.value(l, c)
 	case trace.Mark, trace.Comment, trace.Generic, trace.Gap, trace.BufferFlush, trace.MeasurementOnOff:

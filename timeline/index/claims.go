@@ -14,7 +14,7 @@ import (
 // openClaim is a claim that has begun and not ended.
 type openClaim struct {
 	openSpan
-	id       int64
+	id       int64 // see [trace.Definitions.ClaimID]
 	resource *resource
 	lane     int
 	amount   float64
@@ -53,7 +53,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
 	}
-	id, t := int64(c.Op(0)), c.Time()
+	id, t := w.b.defs.ClaimID(c), c.Time()
 	if err := w.release(l, t, id); err != nil {
 		return err
 	}

@@ -12,9 +12,12 @@ import (
 // Key identifies an open claim. A claim ends at the location at which it began, so that ids are
 // local to locations.
 type Key struct {
-	ID       int64
+	ID       int64 // see [trace.Definitions.ClaimID]
 	Location uint32
 }
+
+// KeyOf returns the key of the claim that an event of a trace begins or ends.
+func KeyOf(d *trace.Definitions, e *trace.Cursor) Key { return Key{d.ClaimID(e), e.Location()} }
 
 // Claim is a claim that has begun. Start is in ticks.
 type Claim struct {
@@ -73,6 +76,8 @@ func (l *Level) Amount() float64 {
 
 // Book holds the open claims, and the levels of all resources.
 type Book struct {
+	// Defs are the definitions of the trace.
+	Defs   *trace.Definitions
 	open   Table[Claim]
 	levels []Level
 	// Regions reports whether claims that name a region use their resource. Nil means all claims.
@@ -98,7 +103,7 @@ func (b *Book) Take(e *trace.Cursor, t int64, before bool) *Claim {
 		}
 		b.Orphans++
 	case trace.ClaimEnd:
-		if !b.end(Key{ID: int64(e.Op(0)), Location: e.Location()}, t) {
+		if !b.end(KeyOf(b.Defs, e), t) {
 			b.Orphans++
 		}
 	}
@@ -108,7 +113,7 @@ func (b *Book) Take(e *trace.Cursor, t int64, before bool) *Claim {
 // begin opens the claim that a ClaimBegin row with operands begins. If a claim with the same key is open, begin ends
 // that first. An amount that is missing, or not finite, counts as 0.
 func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim {
-	k := Key{ID: int64(ops[0]), Location: e.Location()}
+	k := KeyOf(b.Defs, e)
 	c, reused := b.open.Place(k)
 	if reused {
 		b.Reused++
