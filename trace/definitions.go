@@ -365,6 +365,14 @@ func (d *Definitions) ClaimID(c *Cursor) int64 {
 	return int64(c.Op(0))
 }
 
+// ClaimID returns the [Definitions.ClaimID] of the claim at which a link begins or ends.
+func (e *End) ClaimID(d *Definitions) int64 {
+	if d.ClaimLines && e.Pos > 0 {
+		return e.Pos
+	}
+	return e.ID
+}
+
 // AttributesAlone reports whether claims and events have no names and places other than those in their
 // attributes. A trace of another format has both, even if it is stored as lines of claims.
 func (d *Definitions) AttributesAlone() bool { return d.ClaimLines && d.Origin == d.Format }

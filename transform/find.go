@@ -47,12 +47,13 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 		return k == trace.Enter || k == trace.Leave || k == trace.ClaimBegin || k == trace.ClaimEnd
 	}
 	w = trace.Window{From: math.MaxInt64, To: math.MinInt64}
+	defs := d.Defs()
 	var locs byLocation[occurrence]
 	all, open := 0, 0
 	err = eachRow(ctx, d, sel, format.GlobalOrder, func(c *trace.Cursor) bool {
 		l := locs.at(c.Location())
 		if l.open {
-			if l.ends(c) {
+			if l.ends(c, claimOf(defs, c)) {
 				l.open = false
 				open--
 				w.To = max(w.To, trace.Add(c.Time(), 1))
@@ -69,7 +70,7 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 		*count++
 		found = max(found, *count)
 		if *count == o.N {
-			*l = occurrence{open: true, count: *count, ref: c.Ref(), claim: c.Op(0)}
+			*l = occurrence{open: true, count: *count, ref: c.Ref(), claim: claimOf(defs, c)}
 			open++
 			w.From = min(w.From, c.Time())
 		}
@@ -82,13 +83,14 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 }
 
 // FindOccurrences returns the windows that [FindOccurrence] returns for N = 1, 2, … with Each set, for
-// as many as there are at the location with the most. It uses 16 bytes per window, and 24 per open
+// as many as there are at the location with the most. It uses 16 bytes per window, and 32 per open
 // visit or claim.
 func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint32) bool) ([]trace.Window, error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
 		return k == trace.Enter || k == trace.Leave || k == trace.ClaimBegin || k == trace.ClaimEnd
 	}
+	defs := d.Defs()
 	var list []trace.Window
 	var locs byLocation[openOccurrences]
 	err := eachRow(ctx, d, sel, format.PerLocation, func(c *trace.Cursor) bool {
@@ -101,9 +103,9 @@ func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint3
 				list = append(list, trace.Window{From: c.Time(), To: math.MinInt64})
 			}
 			list[l.count].From = min(list[l.count].From, c.Time())
-			l.open = append(l.open, openOccurrence{l.count, c.Ref(), c.Op(0)})
+			l.open = append(l.open, openOccurrence{l.count, c.Ref(), claimOf(defs, c)})
 			l.count++
-		} else if i := l.find(c); i >= 0 {
+		} else if i := l.find(c, claimOf(defs, c)); i >= 0 {
 			w := &list[l.open[i].number]
 			w.To = max(w.To, trace.Add(c.Time(), 1))
 			l.open = slices.Delete(l.open, i, i+1)
@@ -131,15 +133,28 @@ type openOccurrences struct {
 type openOccurrence struct {
 	number int
 	ref    uint32
-	claim  uint64 // id of a claim, or Undefined for a visit
+	claim  claimNumber
+}
+
+// claimNumber is the [trace.Definitions.ClaimID] of a claim, or zero for a visit.
+type claimNumber struct {
+	is bool
+	id int64
+}
+
+// claimOf returns the number of the claim that a row begins or ends, or zero if the row is of a visit.
+func claimOf(d *trace.Definitions, c *trace.Cursor) (n claimNumber) {
+	if k := c.Kind(); k == trace.ClaimBegin || k == trace.ClaimEnd {
+		n = claimNumber{true, d.ClaimID(c)}
+	}
+	return n
 }
 
 // find returns the index of the visit or claim that a row ends, or -1. If several visits of the region
 // are open, it returns the last one.
-func (l *openOccurrences) find(c *trace.Cursor) int {
+func (l *openOccurrences) find(c *trace.Cursor, claim claimNumber) int {
 	for i, o := range slices.Backward(l.open) {
-		if o.ref == c.Ref() && (c.Kind() == trace.Leave && o.claim == trace.Undefined ||
-			c.Kind() == trace.ClaimEnd && o.claim == c.Op(0)) {
+		if o.ref == c.Ref() && o.claim == claim {
 			return i
 		}
 	}
@@ -151,16 +166,16 @@ type occurrence struct {
 	open   bool
 	count  int
 	ref    uint32
-	claim  uint64 // id of a claim, or Undefined for a visit
-	inside int    // number of open visits of the same region inside of it
+	claim  claimNumber
+	inside int // number of open visits of the same region inside of it
 }
 
 // ends reports whether a row ends the selected visit or claim.
-func (l *occurrence) ends(c *trace.Cursor) bool {
+func (l *occurrence) ends(c *trace.Cursor, claim claimNumber) bool {
 	k := c.Kind()
 	switch {
-	case l.claim != trace.Undefined:
-		return k == trace.ClaimEnd && c.Op(0) == l.claim
+	case l.claim.is:
+		return k == trace.ClaimEnd && claim == l.claim
 	case c.Ref() != l.ref:
 	case k == trace.Enter:
 		l.inside++

@@ -70,7 +70,7 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	resources := &r.Defs().Resources
 	all := everything(sel)
 	all.Location = nil
-	return &moveScan{keep: sel.Links != trace.NoLinks, row: func(c *trace.Cursor) uint32 {
+	return &moveScan{defs: r.Defs(), keep: sel.Links != trace.NoLinks, row: func(c *trace.Cursor) uint32 {
 		if res := c.Op(1); c.Kind() == trace.ClaimBegin && res < uint64(resources.Len()) {
 			if at := resources.At(uint32(res)).Location; at != trace.NoRef {
 				return at
@@ -96,7 +96,7 @@ type byAttribute struct {
 func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	all := everything(sel)
 	all.Location = nil
-	return &moveScan{keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
+	return &moveScan{defs: r.defs, keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
 }
 
 // row returns the location to which an event moves, or NoRef if it is dropped.
@@ -154,12 +154,13 @@ func (r *byAttribute) add(name string) uint32 {
 // moveScan is one scan of events that move to other locations.
 type moveScan struct {
 	passThrough
+	defs *trace.Definitions
 	// returns the location to which an event moves, or NoRef if the event is dropped
 	row    func(c *trace.Cursor) uint32
 	visits bool            // visits of regions become claims
 	keep   bool            // keep the places of claims that have ended, because links refer to them
 	next   int64           // id of the next claim
-	claims map[place]place // by place in the original trace: the new place of a claim
+	claims map[place]place // by place in the original trace, with a [trace.Definitions.ClaimID]: the new place of a claim
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch
@@ -206,14 +207,14 @@ func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
 			}
 		case k == trace.ClaimBegin:
 			claim := place{m.row(&c), m.id()}
-			m.claims[place{at, int64(c.Op(0))}] = claim
+			m.claims[place{at, m.defs.ClaimID(&c)}] = claim
 			if m.visits {
 				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the claim belongs to no resource
 			} else {
 				m.begin(&c, claim, c.Op(1), c.Op(2), c.Op(3))
 			}
 		case k == trace.ClaimEnd:
-			id := place{at, int64(c.Op(0))}
+			id := place{at, m.defs.ClaimID(&c)}
 			if claim, ok := m.claims[id]; ok {
 				m.end(&c, claim)
 				if !m.keep {
@@ -272,14 +273,14 @@ func (m *moveScan) end(c *trace.Cursor, claim place) {
 func (m *moveScan) links(l []trace.Link) []trace.Link {
 	for i := range l {
 		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {
-			list := m.claims
+			list, id := m.claims, e.ClaimID(m.defs)
 			switch e.Kind {
 			case trace.AtEvent:
-				list = m.marks
+				list, id = m.marks, e.ID
 			case trace.AtLocation:
 				continue
 			}
-			if p, ok := list[place{e.Location, e.ID}]; ok {
+			if p, ok := list[place{e.Location, id}]; ok {
 				e.Location, e.ID = p.location, p.id
 			}
 		}

@@ -212,11 +212,7 @@ func (g *graph) time(node int32) int64 {
 // addDependencies adds the dependencies of the trace whose two ends are starts or ends of claims.
 func (g *graph) addDependencies(d *trace.Definitions, links []trace.Link, byID map[int64]int32) {
 	node := func(e trace.End) (int32, bool) {
-		id := e.ID
-		if d.ClaimLines && e.Pos > 0 {
-			id = e.Pos
-		}
-		i, ok := byID[id]
+		i, ok := byID[e.ClaimID(d)]
 		switch {
 		case !ok:
 		case e.Kind == trace.AtClaimStart:

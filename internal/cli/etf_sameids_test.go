@@ -110,12 +110,31 @@ D 1 2 1 2 ;
 		{"usage --json", `"amounts":[{"amount":1,"time":11},{"amount":2,"time":9}]`},
 		{"plot -o -", "19 s of claims"},
 		{"plot -o -", "10 s of claims"},
+		{"plot --rows name -o -", "19 s of claims"},
+		{"plot --rows name -o -", "10 s of claims"},
 		{"path --json", `"regions":[{"region":"A","claims":2,"time":19}]`},
 		{"diff --json " + in, `"time":{"a":29,"b":29,`},
 	} {
 		out, _ := mustRun(t, append(strings.Fields(x.args), "-q", in)...)
 		if s := strings.Join(strings.Fields(out), ""); !strings.Contains(s, strings.ReplaceAll(x.want, " ", "")) {
 			t.Errorf("%s: found %.3000s, expected %s", x.args, s, x.want)
+		}
+	}
+}
+
+// TestOccurrencesOfSameIDs checks that the piece of a claim ends with its own line, whatever its id. The time unit is
+// the tick: the piece of a claim up to 10 ends before 11.
+func TestOccurrencesOfSameIDs(t *testing.T) {
+	const head = "TU SECONDS\nR 0 9 false ;\n"
+	for _, x := range []struct{ claims, region, want string }{
+		{"C 1 0 10 0 1 ; name=A\nC 1 2 12 0 1 ; name=B\n", "B", "C 1 2 10 0 1 ; name=A, cut.began=0\nC 1 2 12 0 1 ; name=B\n"},
+		{"C -1 0 10 0 1 ; name=A\nC 2 11 20 0 1 ; name=B\n", "A", "C -1 0 10 0 1 ; name=A\n"},
+	} {
+		for _, each := range [][]string{nil, {"--each"}} {
+			got, _ := rewriteTRACE(t, head+x.claims, append([]string{"cut", "-q", "--occurrence", x.region}, each...)...)
+			if got != head+x.want {
+				t.Errorf("%s: found\n%s\nexpected\n%s", x.region, got, x.want)
+			}
 		}
 	}
 }
