@@ -32,8 +32,8 @@ type FilterOptions struct {
 	// Communicator selects the events that have a communicator.
 	Communicator func(ref uint32) bool
 	// Row selects visits of regions, claims and marks by the row that begins them, such as by its
-	// attributes ([HasAttribute]). All other events are kept, but for ends without a begin. It must be
-	// safe for concurrent use.
+	// attributes ([HasAttribute]), and ends without a begin by themselves. All other events are kept. It
+	// must be safe for concurrent use.
 	Row func(x *trace.Cursor) bool
 	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
 	// are kept.
@@ -377,7 +377,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		key := visitKey{begin, x.Ref()}
 		i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if i < 0 {
-			return s.Row == nil && s.wantsKind(k) &&
+			return s.wantsRow(x) && s.wantsKind(k) &&
 				(k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
 		}
 		v := l.open[i]
@@ -405,7 +405,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	case trace.ClaimEnd:
 		open := l.claims[int64(x.Op(0))]
 		if open.Len() == 0 {
-			return s.Row == nil && s.wantsKind(k) && s.wantsRefs(x), false
+			return s.wantsRow(x) && s.wantsKind(k) && s.wantsRefs(x), false
 		}
 		i := open.Find(x.Pos())
 		if i < 0 {

@@ -245,3 +245,19 @@ func TestFilterRows(t *testing.T) {
 		t.Errorf("found %v, expected %v", found, expected)
 	}
 }
+
+// TestFilterEndsWithoutBegin checks that visits and claims whose begin is missing are kept only if the filter does not
+// ask for a value, which nothing records of them: a flag that drops a value is not against them.
+func TestFilterEndsWithoutBegin(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	work, at := r.Region("work"), r.Location("p")
+	r.Leave(at, 1, work)
+	r.Event(at, 2, trace.ClaimEnd, work, []uint64{7})
+	d := format.Recorded(r)
+	has := transform.HasAttribute(d.Defs(), "id", func(string) bool { return true })
+	for i, row := range []func(x *trace.Cursor) bool{has, func(x *trace.Cursor) bool { return !has(x) }} {
+		if list, _ := listBoth(t, transform.Filter(d, transform.FilterOptions{Row: row})); len(list) != 2*i {
+			t.Errorf("found %d events, expected %d", len(list), 2*i)
+		}
+	}
+}
