@@ -182,7 +182,8 @@ type resource struct {
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d}, activities: map[uint32]activity{}, resources: map[uint32]resource{}}
+	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d}, activities: map[uint32]activity{},
+		resources: map[uint32]resource{}}
 }
 
 // Batch processes events of one location, or a mixed batch.

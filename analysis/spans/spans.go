@@ -123,8 +123,8 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 		if f.claims == nil {
 			f.claims = map[claims.Key]Span{}
 		}
-		f.claims[claims.KeyOf(f.defs, c)] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef,
-			Start: c.Time()}
+		f.claims[claims.KeyOf(f.defs, c)] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource,
+			Parent: trace.NoRef, Start: c.Time()}
 	case trace.ClaimEnd:
 		k := claims.KeyOf(f.defs, c)
 		if x, begun := f.claims[k]; begun {

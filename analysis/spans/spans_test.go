@@ -63,7 +63,6 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestWindow checks that a span that overlaps the window is returned with its full length.
 // TestSameClaims checks that claims of two locations may have the same id, as ids belong to locations.
 func TestSameClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
@@ -84,6 +83,7 @@ func TestSameClaims(t *testing.T) {
 	}
 }
 
+// TestWindow checks that a span that overlaps the window is returned with its full length.
 func TestWindow(t *testing.T) {
 	sel := trace.Everything()
 	sel.From, sel.To = 6, 7
