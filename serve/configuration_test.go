@@ -81,7 +81,8 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: status %d, expected 404", query, w.Code)
 		}
 	}
-	for _, query := range []string{"?only=step", "?only=%3D5", "?only=step%3D%5B", "?only=step%3D" + strings.Repeat("x", 5000)} {
+	for _, query := range []string{"?only=step", "?only=%3D5", "?only=step%3D%5B",
+		"?only=step%3D" + strings.Repeat("x", 5000)} {
 		if w := ask(s, "GET", api+query); w.Code != 400 {
 			t.Errorf("%s: status %d, expected 400", query, w.Code)
 		}

@@ -73,7 +73,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 		opt.Levels = 1000
 	}
 	opt.Levels = max(opt.Levels, 4)
-	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions}, last: make([]int64, d.Locations.Len())}
+	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions},
+		last: make([]int64, d.Locations.Len())}
 }
 
 // Batch processes events of one location, or a mixed batch.

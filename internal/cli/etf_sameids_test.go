@@ -127,7 +127,8 @@ D 1 2 1 2 ;
 func TestOccurrencesOfSameIDs(t *testing.T) {
 	const head = "TU SECONDS\nR 0 9 false ;\n"
 	for _, x := range []struct{ claims, region, want string }{
-		{"C 1 0 10 0 1 ; name=A\nC 1 2 12 0 1 ; name=B\n", "B", "C 1 2 10 0 1 ; name=A, cut.began=0\nC 1 2 12 0 1 ; name=B\n"},
+		{"C 1 0 10 0 1 ; name=A\nC 1 2 12 0 1 ; name=B\n", "B",
+			"C 1 2 10 0 1 ; name=A, cut.began=0\nC 1 2 12 0 1 ; name=B\n"},
 		{"C -1 0 10 0 1 ; name=A\nC 2 11 20 0 1 ; name=B\n", "A", "C -1 0 10 0 1 ; name=A\n"},
 	} {
 		for _, each := range [][]string{nil, {"--each"}} {
