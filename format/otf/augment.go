@@ -51,6 +51,9 @@ var ErrSameTrace = errors.New("the trace itself")
 // ErrNoEvents is wrapped by the error of [Augment] if the trace has no events.
 var ErrNoEvents = errors.New("found no events, expected some")
 
+// ErrNoDefinitions is wrapped by the error of [Augment] if the trace has no file of global definitions.
+var ErrNoDefinitions = errors.New("found no such file, nor one with .z")
+
 // maxPoints limits the number of break points, which are held in memory.
 const maxPoints = 1 << 20
 
@@ -101,7 +104,8 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 // Augment adds snapshots and summaries to a trace, or removes them. path is the master file, whose
 // name may lack ".otf". Each break point gets a snapshot of every process that has something open, and
 // a summary of every process that has done anything. One more summary follows the last event. A trace
-// without events returns an error that wraps [ErrNoEvents].
+// without events returns an error that wraps [ErrNoEvents], and one without a file of global definitions one that
+// wraps [ErrNoDefinitions].
 //
 // Snapshots and summaries that the trace has already are replaced. Streams without events keep theirs,
 // because they cannot be computed again. The global definitions get the time range of the events, if
@@ -224,9 +228,29 @@ func (a *augmenter) prepare(path string) error {
 	return nil
 }
 
+// requireDefinitions returns an error if the file of the global definitions is missing. A new file with nothing but
+// break points would hide that the definitions are lost.
+func (a *augmenter) requireDefinitions() error {
+	s, err := a.r.withoutReport().open(0, Definitions)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return fmt.Errorf("%s.0.def: %w, expected the definitions of the trace", strings.TrimSuffix(a.src.Path, ".otf"),
+			ErrNoDefinitions)
+	}
+	s.t.Close()
+	return nil
+}
+
 // readDefinitions reads the definitions.
 func (a *augmenter) readDefinitions() error {
 	a.resolution = defaultResolution
+	if !a.opt.Remove {
+		if err := a.requireDefinitions(); err != nil {
+			return err
+		}
+	}
 	c, err := a.r.Cursor(a.ctx, Definitions)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (a *app) behaviourCommand() *cobra.Command {
 to which object a claim belongs. Objects whose claims have the same order are of one class; weft
 distance has the definition of the order. --iterations takes the visits of a region as objects, and
 --locations the locations; of these the calls of regions that call no other region are compared, by
-name.
+name. --region compares only the claims or calls of these regions.
 
 For each class weft prints the number of objects, the first one, which represents it, and its distance from
 the class with the most objects, with the differences. For at most 100 classes NEAREST is the

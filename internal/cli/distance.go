@@ -41,8 +41,7 @@ type orderFlags struct {
 func (f *orderFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
 	f.input.clockFlag(c.Flags())
-	f.selection.timeFlags(c.Flags())
-	f.selection.placeFlags(c.Flags())
+	f.selection.stateFlags(c.Flags())
 	c.Flags().StringSliceVar(&f.labels, "label", nil,
 		"attributes by which claims of both sides are the same; default: all attributes, or else the name")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
@@ -62,7 +61,8 @@ has. It does not depend on durations: a distance of 0 means the same order.
 
 Claims of two traces are the same if they have the same attributes (--label chooses which) and are
 the same occurrence of them in the order of starts. --calls compares the calls of regions that
-call no other region, by name, as in traces without claims.`,
+call no other region, by name, as in traces without claims. --region compares only the claims or calls of
+these regions.`,
 		Example: "  weft distance reference.etf model-1.etf model-2.etf\n" +
 			"  weft distance --label name,id reference.etf model.etf\n  weft distance --calls a.otf2 b.otf2",
 		Args: func(c *cobra.Command, args []string) error {

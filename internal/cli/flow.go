@@ -48,7 +48,7 @@ func (a *app) flowCommand() *cobra.Command {
 in it at the same time. --by names the attribute that tells to which object claims and events belong;
 an object stays from the earliest to the latest of them. --begin and --end choose the events at
 which it comes and leaves. --visits takes each visit of a region as an object, such as the iterations of a
-loop.
+loop. --region leaves out events of other regions, and claims with other names.
 
 The throughput of an object that stays for a time d is 1/d while it is in the system, and the
 latency at a time is the work in progress divided by the throughput (Little's law). --average gives
@@ -65,8 +65,7 @@ before it for these ends of claims.`,
 	f := c.Flags()
 	flags.input.flags(f)
 	flags.input.clockFlag(f)
-	flags.selection.timeFlags(f)
-	flags.selection.placeFlags(f)
+	flags.selection.stateFlags(f)
 	f.StringVar(&flags.by, "by", "", "attribute that names the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "take the visits of these regions as objects; * and ? match anything")
 	f.StringVar(&flags.begin, "begin", "", "events at which objects come; default: all")

@@ -54,7 +54,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 	others := []string{"late", "idle"}
 	if s.follow {
 		others = []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group",
-			"clock-correction"}
+			"region", "clock-correction"}
 	}
 	for _, name := range others {
 		if f.Changed(name) {

@@ -136,7 +136,7 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmentFlags) (*augmentRe
 		}}
 	if err := otf.Augment(c.Context(), arg, opt); errors.Is(err, otf.ErrSameTrace) {
 		return nil, usageError("--output: %w", err)
-	} else if errors.Is(err, otf.ErrNoEvents) {
+	} else if errors.Is(err, otf.ErrNoEvents) || errors.Is(err, otf.ErrNoDefinitions) {
 		return nil, &exitError{exitDefects, err}
 	} else if err != nil {
 		return nil, err

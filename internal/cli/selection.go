@@ -240,6 +240,18 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 	return sel, nil
 }
 
+// selectionOfPart returns the selection for an analysis that follows events of all regions. It restricts the
+// events to those of the selected regions, as weft filter does. splitWindow must have been called.
+func (s *selectionFlags) selectionOfPart(ctx context.Context, in *input) (trace.Selection, error) {
+	x := *s
+	x.regions = nil
+	sel, err := x.selection(ctx, in)
+	if err == nil {
+		_, err = (&selectionFlags{regions: s.regions}).narrow(ctx, in)
+	}
+	return sel, err
+}
+
 // wantedRows returns a function that reports whether a row has a wanted region. It returns nil if all
 // regions are wanted. The function must only be called after the events have been read, because they
 // may add regions.

@@ -60,7 +60,7 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 	for _, path := range traces {
 		in, err := a.open(ctx, path, &flags.input)
 		err = a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
-			sel, err := flags.selection.selection(ctx, in)
+			sel, err := flags.selection.selectionOfPart(ctx, in)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -77,7 +77,8 @@ latency, by) wait for the end of the trace, unless --idle TIME states when an ob
 
 --robust adds how far the signals of each check are from the bounds that decide it.
 
---window, or --from and --to, --location and --group restrict the trace to a part.
+--window, or --from and --to, --location and --group restrict the trace to a part. --region leaves out
+events of other regions, and claims with other names.
 
 The exit code is 1 if a property is violated, and 2 if the specification has an error.`,
 		Example: "  weft verify spec.etl trace.etf\n" +
@@ -95,6 +96,9 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 			if err := flags.follow.check(c.Flags()); err != nil {
 				return err
 			}
+			if err := flags.selection.splitWindow(); err != nil { // once, since traces are verified in parallel
+				return err
+			}
 			if flags.suggest.suggest {
 				return a.runSuggest(c.Context(), args, &flags)
 			}
@@ -107,8 +111,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f := c.Flags()
 	flags.input.flags(f)
 	flags.input.clockFlag(f)
-	flags.selection.timeFlags(f)
-	flags.selection.placeFlags(f)
+	flags.selection.stateFlags(f)
 	f.StringVar(&flags.spec, "spec", "",
 		"file of the specification, if its name does not end in .etl; - is standard input")
 	for i, p := range propertyFlags {
@@ -319,7 +322,7 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
 	in, err := a.open(ctx, v.path, &flags.input)
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
-		sel, err := flags.selection.selection(ctx, in)
+		sel, err := flags.selection.selectionOfPart(ctx, in)
 		if err != nil {
 			return nil, nil, err
 		}
