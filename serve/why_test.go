@@ -150,6 +150,56 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
+// TestPhases checks the factors of phases. The runtimes of equal parts are equal, so that the mean of their parallel
+// efficiencies is that of the whole trace.
+func TestPhases(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace, "../examples/odse.etf")
+	api := waitReady(t, s, 0) + "/efficiency/phases"
+	v := get(t, s, api+"?count=4")
+	checkAnswer(t, s, "Phases", v)
+	sum := 0.0
+	for i := range 4 {
+		sum += number(t, v, fmt.Sprintf("phases/%d/values/0", i))
+		if from := fmt.Sprint(look(v, fmt.Sprintf("phases/%d/from", i))); from != fmt.Sprint(455*i) {
+			t.Errorf("phase %d begins at %s, expected %d", i, from, 455*i)
+		}
+	}
+	if math.Abs(sum/4-1045./1820) > 1e-9 {
+		t.Errorf("found a mean of %v, expected that of all of it, %v", sum/4, 1045./1820)
+	}
+	// rank 0 is in work from 100 to 600, and six times in all
+	v = get(t, s, api+"?by=region&region=work")
+	checkAnswer(t, s, "Phases", v)
+	for _, c := range []struct{ path, want string }{
+		{"phases/len", "6"}, {"phases/0/from", "100"}, {"left", "0"}, {"steps/len", "0"}, {"factors/len", "5"},
+		{"factors/1/name", "load balance"},
+	} {
+		if got := fmt.Sprint(look(v, c.path)); got != c.want {
+			t.Errorf("%s: found %s, expected %s", c.path, got, c.want)
+		}
+	}
+	for query, want := range map[string]string{
+		"?by=loop":                   "found no calls or events that repeat in succession, expected a loop",
+		"?by=region&region=nope":     `found no visit of a region "nope"`,
+		"?from=1818&to=1819&by=time": "",
+	} {
+		v = get(t, s, api+query)
+		checkAnswer(t, s, "Phases", v)
+		if got := fmt.Sprint(look(v, "missing")); got != want {
+			t.Errorf("%s: found %q, expected %q", query, got, want)
+		}
+	}
+	for _, query := range []string{"?by=region", "?by=time&region=work", "?by=none", "?count=0", "?count=201"} {
+		if w := ask(s, "GET", api+query); w.Code != 400 {
+			t.Errorf("%s: found status %d, expected 400", query, w.Code)
+		}
+	}
+	v = get(t, s, waitReady(t, s, 1)+"/efficiency/phases")
+	if got := fmt.Sprint(look(v, "missing")); got != "found no time in regions of processes or threads, expected some" {
+		t.Errorf("of a trace of claims found %q", got)
+	}
+}
+
 // TestExplain checks the verdict, the findings and their places. Rank 0 is late by 300 of its 500
 // ticks in work at the first message, but rank 2 works longer in total. The mean of the useful time
 // is 1045 of 1820 ticks, and the ideal runtime is 1530 ticks.

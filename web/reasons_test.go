@@ -28,7 +28,12 @@ func TestReasons(t *testing.T) {
 			Selection            *string
 		}
 		Hatching   struct{ Before, On, After []float64 }
-		Efficiency [][]string
+		Efficiency struct {
+			Whole, Time, Visits [][]string
+			Within              bool
+			Kept                []string
+			Loop                string
+		}
 		Errors     []string
 	}
 	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
@@ -49,9 +54,17 @@ func TestReasons(t *testing.T) {
 		// rank 0 is in work from 100 to 600, longer than anywhere else
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
-		{"factors", fmt.Sprint(out.Efficiency), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
+		{"factors", fmt.Sprint(out.Efficiency.Whole), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
 			"] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
+		// one of 20 parts of 91 µs; all are in MPI_Init until 100, and compute then: 82 of 91
+		{"factors over time", fmt.Sprint(out.Efficiency.Time[1]), "[2 91 µs 91 µs 0.901 1.000 0.901 1.000 0.901]"},
+		{"a click shows the phase", fmt.Sprint(out.Efficiency.Within), "true"},
+		{"first phase after a click", fmt.Sprint(out.Efficiency.Kept[:3]), "[1 0 s 91 µs]"},
+		// rank 0 is in work from 100 to 600
+		{"visits", fmt.Sprint(len(out.Efficiency.Visits), out.Efficiency.Visits[0][:3]), "6 [1 100 µs 501 µs]"},
+		{"loop", out.Efficiency.Loop,
+			"There is no efficiency: found no calls or events that repeat in succession, expected a loop."},
 		{"regions of the path", fmt.Sprint(len(p.Regions), " ", p.Regions[0][0]), "8 work"},
 		{"longest piece", fmt.Sprint(p.Pieces[0]), fmt.Sprint([]string{"590 µs", "10 µs", "600 µs", first, ""})},
 		{"the line before it is drawn", fmt.Sprint(p.Before), fmt.Sprint(make([]string, 7))},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,9 +59,9 @@ func (f *figureComparison) reasons(first int64) {
 type absence struct{ Missing string }
 
 // commandOrMissing is like command. If the command finds nothing, to gets the reason.
-func (f *figureComparison) commandOrMissing(to any, name string) {
+func (f *figureComparison) commandOrMissing(to any, name string, more ...string) {
 	f.t.Helper()
-	code, out, errs := runWeft(f.t, append(append([]string{name, "--json", "-q"}, f.flags...), f.path)...)
+	code, out, errs := runWeft(f.t, append(slices.Concat([]string{name, "--json", "-q"}, more, f.flags), f.path)...)
 	if code == 1 && out == "" {
 		_, text, _ := strings.Cut(strings.TrimSpace(errs), f.path+": ")
 		text, _, _ = strings.Cut(text, "; ")
@@ -260,4 +262,75 @@ func (wf *waitFigures) lines(first int64) (lines []string) {
 		lines = append(lines, fmt.Sprint("late: ", l))
 	}
 	return lines
+}
+
+// TestSamePhases checks that weft efficiency --phase, --loop and --window have the same phases and factors as the viewer.
+func TestSamePhases(t *testing.T) {
+	loop := []string{"--loop"}
+	flags := map[string][]string{"hand": {"--phase", "work"}, "mpi4": loop, "heat2d-mt": loop}
+	queries := map[string]string{"hand": "by=region&region=work", "mpi4": "by=loop", "heat2d-mt": "by=loop"}
+	compareFigures(t, "../..", []string{"analysis/waits/testdata/hand/traces.otf2", "format/otf/testdata/ok/mpi4/mpi4.otf",
+		"format/otf2/testdata/ok/heat2d-mt/traces.otf2"}, func(f *figureComparison, first int64) {
+		name := filepath.Base(filepath.Dir(f.path))
+		if f.flags != nil && name != "hand" { // these loops have different numbers of iterations at their locations there
+			return
+		}
+		var command []commandPhase
+		f.commandOrMissing(&command, "efficiency", flags[name]...)
+		f.samePhases(queries[name], command, first)
+		if f.flags != nil {
+			return
+		}
+		// each of two parts is the window of its times
+		var view viewerPhases
+		f.query(&view, "efficiency/phases?by=time&count=2")
+		command = nil
+		for i, p := range view.Phases {
+			f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", int64(p.From)+first, int64(p.To)+first)}
+			x := commandPhase{Phase: phaseTimes{i + 1, number(int64(p.From) + first)}}
+			f.commandOrMissing(&x, "efficiency")
+			command = append(command, x)
+		}
+		f.flags = nil
+		f.samePhases("by=time&count=2", command, first)
+	})
+}
+
+// phaseTimes is the number and the begin of a phase.
+type phaseTimes struct {
+	Number int
+	From   number
+}
+
+// commandPhase is what weft efficiency prints of a phase.
+type commandPhase struct {
+	Phase   phaseTimes
+	Factors map[string]float64
+}
+
+// viewerPhases is the viewer's answer about phases.
+type viewerPhases struct {
+	Phases []struct {
+		phaseTimes
+		To     number
+		Values []float64
+	}
+}
+
+// samePhases compares phases of the command with those of the viewer. first is the time of the first event.
+func (f *figureComparison) samePhases(query string, command []commandPhase, first int64) {
+	f.t.Helper()
+	var view viewerPhases
+	f.query(&view, "efficiency/phases?"+query)
+	var want, got []string
+	for _, x := range command {
+		values := slices.Sorted(maps.Values(x.Factors))
+		want = append(want, fmt.Sprint(x.Phase.Number, int64(x.Phase.From)-first, values))
+	}
+	for _, x := range view.Phases {
+		got = append(got, fmt.Sprint(x.Number, int64(x.From), slices.Sorted(slices.Values(x.Values))))
+	}
+	if d := gocmp.Diff(want, got); d != "" || len(want) < 2 {
+		f.t.Errorf("%v %s: %d phases of the command (-) and of the viewer (+):\n%s", f.flags, query, len(want), d)
+	}
 }

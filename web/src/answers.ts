@@ -188,3 +188,21 @@ export interface Diff {
   paths: DiffPath[];
   left: { regions: number; reportedRegions: number; paths: number; reportedPaths: number; time: Change };
 }
+/** Phase is a phase with its factors, which are in the order of Phases.factors. It has none without time in regions. */
+export interface Phase {
+  number: number;
+  from: string;
+  to: string;
+  values: number[];
+}
+/**
+ * Phases is the answer of /efficiency/phases. If there are none, missing is the reason. steps holds
+ * the steps of an iteration, and left is the number of phases that the answer leaves out.
+ */
+export interface Phases {
+  missing: string;
+  steps: string[];
+  factors: { name: string; level: number }[];
+  phases: Phase[];
+  left: number;
+}

@@ -513,6 +513,23 @@ function efficiency({ t }: Question): unknown {
   };
 }
 
+function phases({ t }: Question): unknown {
+  const half = String(BigInt(t.length) / 2n);
+  return {
+    missing: "",
+    steps: [],
+    factors: [
+      { name: "parallel efficiency", level: 0 },
+      { name: "load balance", level: 1 },
+    ],
+    phases: [
+      { number: 1, from: "0", to: half, values: [0.75, 1] },
+      { number: 2, from: half, to: String(t.length), values: [0.5, 0.6] },
+    ],
+    left: 0,
+  };
+}
+
 function criticalPath({ t }: Question): unknown {
   return {
     missing: "",
@@ -583,6 +600,7 @@ export const analyses: [string, (x: Question) => unknown][] = [
   ["utilisation", utilisation],
   ["waits", waits],
   ["efficiency", efficiency],
+  ["efficiency/phases", phases],
   ["path", criticalPath],
   ["waits/intervals", waitIntervals],
   ["path/line", pathLine],

@@ -5,16 +5,8 @@ import { el, printable } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 import { programOf } from "./parts";
+import { lowFactor, phaseChooser, showPhases, toneColor } from "./phases";
 import { makeTable } from "./table";
-
-/** lowFactor is the value below which a factor is emphasised. */
-const lowFactor = 0.8;
-
-/** toneColor returns the colour for a factor: from red for 0.5 through yellow to green for 1. */
-export function toneColor(value: number): string {
-  const x = Math.max(0, Math.min(1, (value - 0.5) / 0.5));
-  return `hsl(${Math.round(120 * x)} 65% 45%)`;
-}
 
 /** efficiency creates the panel of factors. */
 export function efficiency(): Panel {
@@ -22,13 +14,22 @@ export function efficiency(): Panel {
     id: "efficiency",
     title: "Efficiency",
     of: "range",
-    async render(app, { lane, window: w }, tools) {
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope,
+        choice = tools.get("of");
+      tools.csv(null);
+      tools.bar.append(
+        ...phaseChooser(lane, choice, (v) => {
+          tools.set("of", v);
+          tools.again();
+        }),
+      );
+      if (choice !== "") return showPhases(app, scope, tools, choice);
       const r = await app.client.json<Efficiency>(
         `traces/${encodeURIComponent(lane.meta.id)}/efficiency`,
         { from: w.from, to: w.to },
         tools.signal,
       );
-      tools.csv(null);
       if (r.missing !== "") {
         tools.body.append(el("p", { class: "faint" }, `There is no efficiency: ${printable(r.missing)}.`));
         return;

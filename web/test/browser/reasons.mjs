@@ -61,7 +61,7 @@ async function findings(w) {
   return out;
 }
 
-/** efficiency returns the factors of the whole trace. */
+/** efficiency returns the factors of the whole trace, and those of phases, with the window that a click on one shows. */
 async function efficiency(w) {
   await w.page.getByRole("button", { name: "use window" }).click();
   await w.page.keyboard.press("Home");
@@ -69,7 +69,32 @@ async function efficiency(w) {
   await w.page.keyboard.press("Escape");
   await w.ready();
   await w.shot("efficiency");
-  return rows(w, 0);
+  const out = { whole: await rows(w, 0) };
+  const choose = w.page.getByLabel("The time that has the factors");
+  await choose.selectOption("time");
+  await w.ready();
+  await w.shot("efficiency-time");
+  out.time = await rows(w, 0);
+  await w.page.locator(".panel tbody tr").nth(1).click();
+  await w.ready();
+  const { from, to } = await w.view();
+  out.within = BigInt(from) <= 91n && BigInt(to) >= 182n && BigInt(to) - BigInt(from) < 300n;
+  out.kept = (await rows(w, 0))[0];
+  await choose.selectOption("visits");
+  await w.page.getByLabel("Region whose visits are the phases").fill("work");
+  await w.page.keyboard.press("Enter");
+  await w.ready();
+  out.visits = await rows(w, 0);
+  await choose.selectOption("loop");
+  await w.ready();
+  out.loop = await w.page.locator(".panel .faint").first().innerText();
+  await choose.selectOption("");
+  await w.ready();
+  await w.page.getByRole("button", { name: "use window" }).click();
+  await w.page.keyboard.press("Home");
+  await w.page.keyboard.press("Escape");
+  await w.ready();
+  return out;
 }
 
 /** over returns the colour that lies over a row at a time, some pixels above its lower edge; "" for none. */

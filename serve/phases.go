@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/analysis/structure"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// maxPhases is the largest number of phases in an answer, and defaultParts the number of equal parts of a window
+// if the request does not state one.
+const (
+	maxPhases    = 200
+	defaultParts = 20
+)
+
+// The values of the parameter by.
+const (
+	phasesByTime   = "time"
+	phasesByRegion = "region"
+	phasesByLoop   = "loop"
+)
+
+// phasesAnswer holds the factors of efficiency of phases: equal parts of a window, visits of a region, or
+// iterations of a loop.
+type phasesAnswer struct {
+	// Missing is the reason why there are no phases, or "".
+	Missing string `json:"missing"`
+	// Steps holds the names of the steps of an iteration. It is empty if the phases are not those of a loop.
+	Steps   []string     `json:"steps"`
+	Factors []factorName `json:"factors"`
+	Phases  []phaseFact  `json:"phases"`
+	Left    int          `json:"left"` // number of phases that the answer leaves out
+}
+
+type factorName struct {
+	Name  string `json:"name"`
+	Level int    `json:"level"`
+}
+
+// phaseFact is a phase. Values holds its factors in the order of [phasesAnswer.Factors]. It is empty if the phase has no
+// time in regions.
+type phaseFact struct {
+	Number int       `json:"number"` // counted from 1
+	From   ticks     `json:"from"`
+	To     ticks     `json:"to"`
+	Values []float64 `json:"values"`
+}
+
+func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
+	by := p.choice("by", phasesByTime, phasesByRegion, phasesByLoop)
+	region := p.values.Get("region")
+	if (region != "") != (by == phasesByRegion) {
+		p.fail("region", "the name of a region if by is region, and nothing else")
+	}
+	parts := int(p.number("count", 1, maxPhases, defaultParts))
+	window, v := p.selected(), p.x
+	return func(ctx context.Context) (any, error) {
+		a := &phasesAnswer{Steps: []string{}, Factors: []factorName{}, Phases: []phaseFact{}}
+		err := e.readers.with(ctx, func(d *reader) error {
+			piece, err := cutWindow(ctx, d, window)
+			if err != nil {
+				return err
+			}
+			var windows []trace.Window
+			switch by {
+			case phasesByTime:
+				whole := trace.Window{From: v.first, To: trace.Add(v.last, 1)}
+				if window != nil {
+					whole = trace.Window{From: max(window.From, whole.From), To: min(window.To, whole.To)}
+				}
+				windows = equalParts(whole, parts)
+			case phasesByLoop:
+				loop, err := structure.FindLoop(ctx, piece, trace.NewRows(d.Defs()))
+				if none := (*structure.NoLoopError)(nil); errors.As(err, &none) {
+					a.Missing = none.Reason
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				windows, a.Steps = loop.Iterations, append(a.Steps, loop.Steps...)
+			case phasesByRegion:
+				wanted := regionsNamed(d.Defs(), region)
+				if windows, err = transform.FindOccurrences(ctx, piece, func(r uint32) bool { return wanted[r] }); err != nil {
+					return err
+				}
+				if len(windows) == 0 {
+					a.Missing = fmt.Sprintf("found no visit of a region %q", region)
+					return nil
+				}
+			}
+			return a.compute(ctx, piece, windows, v)
+		})
+		return a, err
+	}
+}
+
+// equalParts divides a window into at most n parts, none of which is empty.
+func equalParts(w trace.Window, n int) []trace.Window {
+	length := uint64(w.To) - uint64(w.From)
+	n = int(min(uint64(n), length))
+	list := make([]trace.Window, n)
+	for i := range list {
+		hi, lo := bits.Mul64(length, uint64(i+1))
+		end, _ := bits.Div64(hi, lo, uint64(n)) // hi < n, since i < n
+		list[i] = trace.Window{From: w.From, To: int64(uint64(w.From) + end)}
+		if i > 0 {
+			list[i].From = list[i-1].To
+		}
+	}
+	return list
+}
+
+// compute sets the factors of the first phases, whose windows are given.
+func (a *phasesAnswer) compute(ctx context.Context, events format.Events, windows []trace.Window, v *traceView) error {
+	factors := efficiency.StandardFactors()
+	for _, f := range factors {
+		a.Factors = append(a.Factors, factorName{f.Name, f.Level})
+	}
+	a.Left = max(0, len(windows)-maxPhases)
+	any := false
+	for i, w := range windows[:len(windows)-a.Left] {
+		phase := transform.Cut(events, w)
+		if err := phase.Prepare(ctx); err != nil {
+			return err
+		}
+		r, ok, err := efficiency.Find(ctx, phase, efficiency.Options{Rows: trace.NewRows(events.Defs())})
+		if err != nil {
+			return err
+		}
+		x := phaseFact{i + 1, v.jsonTime(w.From), v.jsonTime(min(w.To, trace.Add(v.last, 1))), []float64{}}
+		if ok {
+			any = true
+			for _, f := range factors {
+				x.Values = append(x.Values, f.Of(r))
+			}
+		}
+		a.Phases = append(a.Phases, x)
+	}
+	if !any {
+		a.Missing = efficiency.NoRegionTime
+	}
+	return nil
+}
