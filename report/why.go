@@ -55,9 +55,11 @@ func (r *Report) efficiency() section {
 	add("Threads", number(int64(x.Threads)))
 	add("Runtime", r.time(x.Runtime))
 	add("Runtime without transfers", r.time(x.Ideal))
-	list := efficiency.StandardFactors()
-	if x.Hybrid != nil {
-		list = append(list, efficiency.HybridFactors()...)
+	var list []efficiency.Factor
+	for _, m := range efficiency.Models() {
+		if m.Has(x) {
+			list = append(list, m.Factors...)
+		}
 	}
 	t := table{Head: []column{{Name: "factor"}, {Name: "", Hint: "1 is the best", Number: true}}}
 	for _, f := range list {

@@ -13,6 +13,7 @@ type efficiencyAnswer struct {
 	Missing   string       `json:"missing"`
 	Processes int          `json:"processes"`
 	Threads   int          `json:"threads"`
+	Streams   int          `json:"streams"` // of devices
 	Runtime   ticks        `json:"runtime"`
 	Ideal     ticks        `json:"ideal"`
 	Useful    sum          `json:"useful"`
@@ -20,7 +21,9 @@ type efficiencyAnswer struct {
 	Factors   []factorFact `json:"factors"`
 	// Hybrid holds the factors for programs with several threads in a process. It is empty for
 	// other programs.
-	Hybrid    []factorFact `json:"hybrid"`
+	Hybrid []factorFact `json:"hybrid"`
+	// Devices holds the factors for streams of devices. It is empty for other programs.
+	Devices   []factorFact `json:"devices"`
 	Sentences []string     `json:"sentences"`
 }
 
@@ -33,7 +36,7 @@ type factorFact struct {
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 	window := p.selected()
 	return func(ctx context.Context) (any, error) {
-		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Sentences: []string{}}
+		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{}, Sentences: []string{}}
 		err := e.readers.with(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
@@ -43,11 +46,13 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 			if a.Missing, err = missingReason(ok, err); a.Missing != "" || err != nil {
 				return err
 			}
-			a.Processes, a.Threads, a.Runtime, a.Ideal = r.Processes, r.Threads, ticks(r.Runtime), ticks(r.Ideal)
+			a.Processes, a.Threads, a.Streams = r.Processes, r.Threads, r.Streams
+			a.Runtime, a.Ideal = ticks(r.Runtime), ticks(r.Ideal)
 			a.Useful, a.UsefulMax = sum(r.Useful), ticks(r.UsefulMax)
-			a.Factors = appendFactors(a.Factors, efficiency.StandardFactors(), r)
-			if r.Hybrid != nil {
-				a.Hybrid = appendFactors(a.Hybrid, efficiency.HybridFactors(), r)
+			for i, to := range []*[]factorFact{&a.Factors, &a.Hybrid, &a.Devices} {
+				if m := efficiency.Models()[i]; m.Has(r) {
+					*to = appendFactors(*to, m.Factors, r)
+				}
 			}
 			a.Sentences = append(a.Sentences, r.Sentences()...)
 			return nil

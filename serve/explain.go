@@ -26,6 +26,7 @@ type explainAnswer struct {
 type ranFact struct {
 	Processes int         `json:"processes"`
 	Threads   int         `json:"threads"`
+	Streams   int         `json:"streams"` // of devices
 	Runtime   ticks       `json:"runtime"`
 	Regions   []ranRegion `json:"regions"`
 }
@@ -92,7 +93,7 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a.Unjudged = page.Unjudged
 		a.Verdict, a.Factors = page.Verdict, &page.Efficiency.Factors
-		a.Ran = &ranFact{page.Ran.Processes, page.Ran.Threads, ticks(page.Ran.Runtime), []ranRegion{}}
+		a.Ran = &ranFact{page.Ran.Processes, page.Ran.Threads, page.Ran.Streams, ticks(page.Ran.Runtime), []ranRegion{}}
 		for _, r := range page.Ran.Regions {
 			a.Ran.Regions = append(a.Ran.Regions, ranRegion{r.Region, sum(r.Time), r.Share})
 		}

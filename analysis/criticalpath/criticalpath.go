@@ -271,13 +271,13 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 }
 
 // lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores
-// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices, since the trace does not
-// tell which call launched the work: the path could not go on from there.
+// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices if the trace does not
+// tell which calls launched the work: the path could not go on from there.
 func lastWait(l *history.Location, n int32) (last *history.Wait) {
 	list := l.Waits(n)
 	for i := range list {
 		x := &list[i]
-		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Device {
+		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Device && !isSource(l, n, x.Cause) {
 			continue
 		}
 		if last == nil || x.Begin+x.Length > last.Begin+last.Length {
@@ -285,6 +285,12 @@ func lastWait(l *history.Location, n int32) (last *history.Wait) {
 		}
 	}
 	return last
+}
+
+// isSource reports whether the end of call n depends on a call.
+func isSource(l *history.Location, n int32, call waitstate.Place) (found bool) {
+	l.Sources(n, func(s *history.Source) { found = found || s.Place == call })
+	return found
 }
 
 // partial adds the times of a location from the end of call n-1 to t, which is before the end of

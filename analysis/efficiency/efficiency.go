@@ -2,8 +2,8 @@
 // a run is useful, and how much of the rest is lost to load imbalance, to serialisation (waiting
 // for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
-// Time is useful if it is spent neither in a communication library nor in the runtime of a threading
-// model. [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in
+// Time is useful if it is spent neither in a communication library, nor in the runtime of a threading
+// model, nor in calls that launch work on a device, transfer data to or from it, or wait for it. [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in
 // temporary files of about 30 bytes per call.
 package efficiency
 
@@ -30,7 +30,8 @@ type Options struct {
 type Result struct {
 	Clock     trace.Clock `json:"-"`
 	Processes int         `json:"processes"` // number of processes; each location outside of processes counts as one
-	Threads   int         `json:"threads"`   // number of threads of all processes
+	Threads   int         `json:"threads"`   // number of threads of all processes, without streams of devices
+	Streams   int         `json:"streams"`   // number of streams of devices
 	Runtime   int64       `json:"runtime"`   // ticks from the first event of the trace to the last one
 	Ideal     int64       `json:"ideal"`     // runtime in ticks if transfers took no time
 	Useful    trace.Ticks `json:"useful"`    // sum of all threads
@@ -39,6 +40,8 @@ type Result struct {
 	// Hybrid holds the factors of programs with parallel regions of several threads. It is nil for other
 	// programs.
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
+	// Devices holds the factors of programs with streams of devices. It is nil for other programs.
+	Devices *Devices `json:"devices,omitempty"`
 }
 
 // Factors are the factors of the standard model, from 0 to 1. Parallel is the product of LoadBalance
@@ -73,6 +76,17 @@ type Hybrid struct {
 	OMPRegion            float64 `json:"omp-region"`
 }
 
+// Devices holds the factors of streams of devices, from 0 to 1. A stream is useful while it runs kernels. Parallel is
+// the product of LoadBalance, Communication and Orchestration.
+type Devices struct {
+	Parallel      float64 `json:"parallel"`
+	LoadBalance   float64 `json:"load-balance"`
+	Communication float64 `json:"communication"` // loss by transfers
+	Orchestration float64 `json:"orchestration"` // loss by streams without work
+	// Offload is the share of useful time in the time of the threads that is useful or in calls for devices.
+	Offload float64 `json:"offload"`
+}
+
 // Find computes the factors of a trace. ok is false if no thread has useful time. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
@@ -99,8 +113,8 @@ func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 // from the runtime in ticks with [IdealNetwork]. It must be called only if ok is set.
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
 	c := count(h)
-	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Runtime: h.Log.Last - h.Log.First,
-		Useful: c.useful, UsefulMax: c.most}
+	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
+		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
@@ -120,6 +134,9 @@ func (c *sums) setFactors(r *Result, ideal int64) {
 	if r.Threads > r.Processes && c.parallel {
 		r.Hybrid = c.hybrid(r)
 	}
+	if c.devices.streams > 0 {
+		r.Devices = c.devices.factors(r)
+	}
 }
 
 // process sums the times of a process's threads, in ticks.
@@ -138,6 +155,15 @@ type sums struct {
 	most      int64
 	processes []*process
 	parallel  bool // some path is in a parallel region
+	devices   deviceSums
+}
+
+// deviceSums sums the times of streams of devices, in ticks.
+type deviceSums struct {
+	streams           int
+	kernels           trace.Ticks
+	mostKernels, most int64       // greatest time of a stream in kernels, and in all work
+	calls             trace.Ticks // time of threads in calls for devices
 }
 
 // NoRegionTime is the error message for a trace that has no efficiency, since no time lies in
@@ -151,6 +177,7 @@ const (
 	usefulTime kind = iota
 	mpiTime
 	threadTime // in the runtime of a threading model, such as OpenMP
+	deviceTime // in calls for devices
 )
 
 // count sums the times of all threads.
@@ -165,6 +192,8 @@ func count(h *history.History) *sums {
 			role == trace.ThreadRole, role == trace.TaskWaitRole,
 			role == trace.LockRole && !isBody(d.Regions.At(p.Region)):
 			kinds[i] = threadTime
+		case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
+			kinds[i] = deviceTime
 		}
 		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
 	}
@@ -172,6 +201,10 @@ func count(h *history.History) *sums {
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
+			continue
+		}
+		if d.Locations.Has(uint32(i)) && d.Locations.At(uint32(i)).Kind == trace.StreamLocation {
+			c.devices.add(h, uint32(i))
 			continue
 		}
 		p := &process{}
@@ -212,7 +245,10 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		case sleeps:
 			k = threadTime
 		}
-		if k == usefulTime {
+		switch {
+		case k == deviceTime:
+			c.devices.calls.Add(t)
+		case k == usefulTime:
 			useful += t
 			if inside {
 				p.parallelTimes.Add(t)
@@ -233,6 +269,36 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 	p.threads++
 	c.useful.Add(useful)
 	c.most = max(c.most, useful)
+}
+
+// add adds the times of a stream.
+func (s *deviceSums) add(h *history.History, loc uint32) {
+	kernels, transfers := int64(0), int64(0)
+	h.Log.Times(loc, func(path uint32, t int64) {
+		if path == synclog.NoPath {
+			return
+		}
+		switch h.Log.Defs.RoleOf(h.Log.Paths[path].Region) {
+		case trace.WaitingRole:
+		case trace.TransferRole:
+			transfers += t
+		default:
+			kernels += t
+		}
+	})
+	s.streams++
+	s.kernels.Add(kernels)
+	s.mostKernels, s.most = max(s.mostKernels, kernels), max(s.most, kernels+transfers)
+}
+
+// factors returns the factors of the streams, or nil if they have no work. r must have the useful time and the runtime.
+func (s *deviceSums) factors(r *Result) *Devices {
+	if s.mostKernels <= 0 {
+		return nil
+	}
+	mean, most, all, t := s.kernels.Float()/float64(s.streams), float64(s.mostKernels), float64(s.most), float64(r.Runtime)
+	useful := r.Useful.Float()
+	return &Devices{mean / t, mean / most, most / all, all / t, useful / (useful + s.calls.Float())}
 }
 
 // hybrid returns the factors of a program with several threads in a process. r must have the other

@@ -37,6 +37,22 @@ type Factor struct {
 	Of    func(r *Result) float64 // its value
 }
 
+// Model is a list of factors, in the order of their tree, that some results have. The functions of the factors must
+// only be called for results for which Has is true.
+type Model struct {
+	Factors []Factor
+	Has     func(r *Result) bool
+}
+
+// Models returns all models, the standard one first.
+func Models() []Model {
+	return []Model{
+		{StandardFactors(), func(*Result) bool { return true }},
+		{hybridFactors(), func(r *Result) bool { return r.Hybrid != nil }},
+		{deviceFactors(), func(r *Result) bool { return r.Devices != nil }},
+	}
+}
+
 // StandardFactors returns the factors of the standard model, in the order of their tree.
 func StandardFactors() []Factor {
 	return []Factor{
@@ -48,10 +64,9 @@ func StandardFactors() []Factor {
 	}
 }
 
-// HybridFactors returns the factors of [Result.Hybrid], in the order of their trees: first those of
-// the multiplicative model, then those of the additive one. Their functions must only be called for
-// results with Hybrid.
-func HybridFactors() []Factor {
+// hybridFactors returns the factors of [Result.Hybrid], in the order of their trees: first those of
+// the multiplicative model, then those of the additive one.
+func hybridFactors() []Factor {
 	return []Factor{
 		{"MPI parallel efficiency", 0, func(r *Result) float64 { return r.Hybrid.MPI }},
 		{"MPI load balance", 1, func(r *Result) float64 { return r.Hybrid.MPILoadBalance }},
@@ -69,6 +84,17 @@ func HybridFactors() []Factor {
 		{"thread efficiency (additive)", 0, func(r *Result) float64 { return r.Hybrid.Thread }},
 		{"serial region", 1, func(r *Result) float64 { return r.Hybrid.SerialRegion }},
 		{"OpenMP region", 1, func(r *Result) float64 { return r.Hybrid.OMPRegion }},
+	}
+}
+
+// deviceFactors returns the factors of [Result.Devices], in the order of their tree.
+func deviceFactors() []Factor {
+	return []Factor{
+		{"device efficiency", 0, func(r *Result) float64 { return r.Devices.Parallel }},
+		{"device load balance", 1, func(r *Result) float64 { return r.Devices.LoadBalance }},
+		{"device communication", 1, func(r *Result) float64 { return r.Devices.Communication }},
+		{"device orchestration", 1, func(r *Result) float64 { return r.Devices.Orchestration }},
+		{"offload efficiency", 0, func(r *Result) float64 { return r.Devices.Offload }},
 	}
 }
 
@@ -96,6 +122,14 @@ func (r *Result) Sentences() (list []string) {
 			"works alone.")
 		say(h.OMPRegion, "OpenMP regions: %.0f %% of the time is lost in the runtime of parallel regions and at their "+
 			"barriers.")
+	}
+	if d := r.Devices; d != nil {
+		say(d.Orchestration, "Device orchestration: for %.0f %% of the runtime even the busiest stream has no work; weft waits "+
+			"shows for which launches the streams wait.")
+		say(d.Communication, "Device communication: %.0f %% of the work of the busiest stream are transfers.")
+		say(d.LoadBalance, "Device load balance: some streams run kernels longer than others, and %.0f %% of the time of the "+
+			"busiest one is lost by the mean.")
+		say(d.Offload, "Offload: %.0f %% of the time of the threads outside of communication is spent in calls for devices.")
 	}
 	return list
 }

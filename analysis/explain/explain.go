@@ -61,6 +61,7 @@ type Page struct {
 type RunSummary struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
+	Streams   int      `json:"streams"` // of devices
 	Runtime   int64    `json:"runtime"`
 	Regions   []Region `json:"regions"` // with the most time, at most five
 }
@@ -69,7 +70,7 @@ type RunSummary struct {
 type Region struct {
 	Region string      `json:"region"`
 	Time   trace.Ticks `json:"time"`
-	Share  float64     `json:"share"` // of the time of all threads
+	Share  float64     `json:"share"` // of the time of all threads and streams
 }
 
 // Confidence is the degree of certainty of a finding.
@@ -85,12 +86,12 @@ const (
 
 // Finding is a loss with its cause.
 type Finding struct {
-	// ID is the type of the finding: "late", "lock", "noise", "slowing", "transfer", "startup", "serial" or
+	// ID is the type of the finding: "late", "lock", "device", "noise", "slowing", "transfer", "startup", "serial" or
 	// "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Loss is the time in ticks that all threads lose together, and LossShare its share of the time
-	// of all threads.
+	// Loss is the time in ticks that all threads and streams of devices lose together, and LossShare its share of
+	// the time of all of them.
 	Loss      float64 `json:"loss"`
 	LossShare float64 `json:"lossShare"`
 	// Gain is the time in ticks by which the run would be shorter without the loss, and GainShare
@@ -130,7 +131,7 @@ type explainer struct {
 	// regions are the names of the regions, by region.
 	regions    []string
 	changes    []change
-	core       float64 // time of all threads: the runtime times their number, in ticks
+	core       float64 // time of all threads and streams: the runtime times their number, in ticks
 	confidence Confidence
 }
 
@@ -155,7 +156,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	}
 	e, ok, setFactors := efficiency.FromHistory(h)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
-		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Runtime: e.Runtime, Regions: []Region{}}}
+		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime, Regions: []Region{}}}
 	if !ok {
 		return x.page, false, nil
 	}
@@ -166,7 +167,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 			return nil, false, err
 		}
 	}
-	x.core = float64(e.Runtime) * float64(e.Threads)
+	x.core = float64(e.Runtime) * float64(e.Threads+e.Streams)
 	x.listUnjudged()
 	x.summarizeRegions()
 	x.series = x.findSeries()

@@ -76,6 +76,10 @@ func (ex *explainer) planLate(d *delay) {
 	late := greatest(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
+	if d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost {
+		ex.planDevice(f, d)
+		return
+	}
 	spread := ex.spread(d.path)
 	slow := spread.slowest()
 	share := 0.0
@@ -120,6 +124,48 @@ func (ex *explainer) planLate(d *delay) {
 	}, append(changes, ex.withoutNoise(d.path)...)...)
 }
 
+// planDevice plans a finding about a call path for which threads wait on a device, or during which devices wait for
+// work.
+func (ex *explainer) planDevice(f Finding, d *delay) {
+	f.ID = "device"
+	ex.plan(func(times []int64) {
+		f.Gain = min(ex.gain(times[0]), int64(d.cost))
+		if d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()] {
+			f.Title = "Threads wait for " + d.region() + " on a device"
+			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
+		} else {
+			f.Title = d.region() + " runs while devices wait for work"
+			f.Advice = "Launch work before it rather than behind it, from several threads, or let the device do it."
+		}
+		ex.describePlaces(&f, d)
+		ex.add(f)
+	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if path == d.path {
+			return 0
+		}
+		return 1
+	}})
+}
+
+// region returns the innermost region of the call path, as the subject of a sentence.
+func (d *delay) region() string {
+	if n := len(d.names); n > 0 {
+		return d.names[n-1]
+	}
+	return "The time outside of all regions"
+}
+
+// describePlaces names the locations of a finding about the waits that a call path causes, and adds the patterns of
+// these waits to the evidence.
+func (ex *explainer) describePlaces(f *Finding, d *delay) {
+	for _, loc := range f.At {
+		f.Locations = append(f.Locations, ex.location(loc))
+	}
+	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.duration(d.patterns[p]), p))
+	}
+}
+
 // lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
@@ -132,10 +178,7 @@ type lateTimes struct {
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
 // path causes.
 func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
-	region := "The time outside of all regions"
-	if n := len(d.names); n > 0 {
-		region = d.names[n-1]
-	}
+	region := d.region()
 	most := float64(t.all[len(t.all)-1].time)
 	switch {
 	case t.byLocks:
@@ -168,12 +211,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.duration(most),
 			ex.duration(t.wanted)))
 	}
-	for _, loc := range f.At {
-		f.Locations = append(f.Locations, ex.location(loc))
-	}
-	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.duration(d.patterns[p]), p))
-	}
+	ex.describePlaces(f, d)
 }
 
 // ratio returns the factor, at most 1, that shortens time to wanted.
@@ -194,13 +232,15 @@ type locationTime struct {
 }
 
 // spread returns the times of a path at the processors that could do its work. These are the first
-// threads of processes and, if any later thread spends time in the path, all threads.
+// threads of processes and, if any later thread spends time in the path, all threads. They are not streams of devices.
 func (ex *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
 	for _, loc := range ex.h.Log.Locations() {
-		if d := ex.h.Log.Defs; d.Locations.Has(loc) && !d.Locations.At(loc).Kind.IsProcessor() {
-			continue
+		if d := ex.h.Log.Defs; d.Locations.Has(loc) {
+			if k := d.Locations.At(loc).Kind; !k.IsProcessor() || k == trace.StreamLocation {
+				continue
+			}
 		}
 		t := locationTime{loc, ex.own[history.PathLocation{Path: path, Location: loc}]}
 		if int64(loc) < int64(len(ex.later)) && ex.later[loc] {

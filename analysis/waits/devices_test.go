@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -47,6 +48,17 @@ func (d *deviceTrace) visit(loc uint32, region string, enter, leave int64) {
 
 func (d *deviceTrace) sync(loc uint32, enter, leave int64) {
 	d.visit(loc, "cudaDeviceSynchronize", enter, leave)
+}
+
+// launch visits a call that launches work, from a time for 2 ticks. If stream is not trace.NoRef, an attribute names it.
+func (d *deviceTrace) launch(loc uint32, region string, enter int64, stream uint32) {
+	var attrs []trace.Attr
+	if stream != trace.NoRef {
+		attrs = append(attrs, trace.Attr{Key: "CUDA_STREAM_REF",
+			Value: trace.Value{Type: trace.LocationRef, Num: uint64(stream)}})
+	}
+	d.Enter(loc, enter, d.Region(region), attrs...)
+	d.Leave(loc, enter+2, d.Region(region))
 }
 
 // TestDevices checks waits for devices. The comments have the calculations.
@@ -96,6 +108,63 @@ func TestDevices(t *testing.T) {
 			x.Leave(0, 60, x.Region("cudaDeviceSynchronize"))
 			x.visit(1, "kernel", 5, 50)
 		}, []string{"wait-for-device at 0 from 10 for 40, cause 1"}, 0},
+		// The trace begins at 5, so that the stream is idle from 5 on: 15 - 5. It is idle again from 60 on: 90 - 60. The
+		// third kernel is launched at 95, while the second one runs.
+		{"launches", 1, false, func(x *deviceTrace) {
+			x.visit(0, "init", 5, 10)
+			x.launch(0, "cudaLaunchKernel", 15, trace.NoRef)
+			x.launch(0, "cudaLaunchKernel", 90, trace.NoRef)
+			x.launch(0, "cudaLaunchKernel", 95, trace.NoRef)
+			x.visit(1, "kernel", 20, 60)
+			x.visit(1, "kernel", 93, 130)
+			x.visit(1, "kernel", 140, 150)
+		}, []string{"wait-for-launch at 1 from 5 for 10, cause 0", "wait-for-launch at 1 from 60 for 30, cause 0"}, 0},
+		// The driver's call in that of the runtime is the same launch. The kernel begins before the launch has returned.
+		{"launches of a driver", 1, true, func(x *deviceTrace) {
+			x.Enter(0, 10, x.Region("cudaLaunchKernel"))
+			x.visit(0, "cuLaunchKernel", 11, 30)
+			x.Leave(0, 32, x.Region("cudaLaunchKernel"))
+			x.Enter(0, 80, x.Region("cudaLaunchKernel"))
+			x.visit(0, "cuLaunchKernel", 81, 90)
+			x.Leave(0, 92, x.Region("cudaLaunchKernel"))
+			x.visit(1, "kernel", 20, 50)
+			x.visit(1, "kernel", 85, 95)
+		}, []string{"wait-for-launch at 1 from 50 for 30, cause 0"}, 0},
+		// Transfers have an order of their own: the stream is idle from 20 to 40, when the second one is called for.
+		{"transfers", 1, false, func(x *deviceTrace) {
+			x.launch(0, "cudaMemcpyAsync", 5, trace.NoRef)
+			x.launch(0, "cudaLaunchKernel", 8, trace.NoRef)
+			x.launch(0, "cudaMemcpyAsync", 40, trace.NoRef)
+			x.visit(1, "cudaMemcpy HtoD", 7, 12)
+			x.visit(1, "kernel", 12, 20)
+			x.visit(1, "cudaMemcpy DtoH", 43, 50)
+		}, []string{"wait-for-launch at 1 from 20 for 20, cause 0"}, 0},
+		// Of two streams nothing tells which one a call means, unless an attribute names it. The second stream has worked
+		// until 20, and the call for it comes at 30.
+		{"unknown streams", 1, false, func(x *deviceTrace) {
+			second := x.stream(x.Defs().Locations.At(0).Group)
+			x.launch(0, "cudaLaunchKernel", 5, trace.NoRef)
+			x.launch(0, "cudaLaunchKernel", 30, trace.NoRef)
+			x.visit(1, "kernel", 10, 20)
+			x.visit(second, "kernel", 35, 40)
+		}, nil, 2},
+		{"named streams", 1, false, func(x *deviceTrace) {
+			second := x.stream(x.Defs().Locations.At(0).Group)
+			x.launch(0, "cudaLaunchKernel", 5, second)
+			x.launch(0, "cudaLaunchKernel", 25, 1)
+			x.launch(0, "cudaLaunchKernel", 30, second)
+			x.launch(0, "cudaStreamSynchronize", 44, second)
+			x.visit(1, "kernel", 27, 60)
+			x.visit(second, "kernel", 10, 20)
+			x.visit(second, "kernel", 35, 45)
+		}, []string{"wait-for-device at 0 from 44 for 1, cause 2", "wait-for-launch at 1 from 5 for 20, cause 0",
+			"wait-for-launch at 2 from 20 for 10, cause 0"}, 0},
+		// The first kernel began before any launch that the trace has.
+		{"missing launches", 1, false, func(x *deviceTrace) {
+			x.launch(0, "cudaLaunchKernel", 20, trace.NoRef)
+			x.visit(1, "kernel", 10, 15)
+			x.visit(1, "kernel", 25, 30)
+		}, nil, 2},
 	} {
 		x := newDeviceTrace(test.processes, test.apart)
 		test.events(x)
@@ -156,34 +225,135 @@ func TestCausesOfDevices(t *testing.T) {
 	}
 }
 
-// simulateDevices returns the trace of a random program whose processes use streams of devices.
+// TestCausesOfLaunches checks costs, the critical path, the runtime with shorter work, and the factors of a program
+// that launches a kernel, waits for it, and computes before it launches the next one.
+//
+// Host: main 0-220 with launches at 20 and 120, and cudaDeviceSynchronize 22-62 and 122-202; stream: kernel 25-59 and
+// 125-199. The waits for the device are 59-22 and 199-122, those for launches 20-0 and 120-59. The path is main to 20,
+// the stream to 59 (5 idle, 34 kernel), the host to 120 (3 in the call that waits, 58 in main), the stream to 199 (5 and
+// 74), and the host (3 and 18). All of main, 20 + 58 + 18, is on the path, so that half of it takes 48 less, and half of
+// the kernels 17 + 37.
+func TestCausesOfLaunches(t *testing.T) {
+	x := newDeviceTrace(1, false)
+	x.Enter(0, 0, x.Region("main"))
+	x.launch(0, "cudaLaunchKernel", 20, trace.NoRef)
+	x.sync(0, 22, 62)
+	x.launch(0, "cudaLaunchKernel", 120, trace.NoRef)
+	x.sync(0, 122, 202)
+	x.Leave(0, 220, x.Region("main"))
+	x.visit(1, "kernel", 25, 59)
+	x.visit(1, "kernel", 125, 199)
+	events := format.Recorded(x.Recorder)
+	c, err := causes.Find(t.Context(), events, causes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := map[string]float64{}
+	for _, p := range c.Patterns {
+		for _, k := range p.Costs {
+			costs[fmt.Sprint(p.Pattern, " ", k.Path, " ", k.Location)] += k.ShortTerm + k.LongTerm
+		}
+	}
+	if d := costs["wait-for-launch [main] 0"]; d < 70 || d > 81 {
+		t.Errorf("main costs %v of the 81 ticks of waiting for launches, expected nearly all: %v", d, costs)
+	}
+	if d := costs["wait-for-device [kernel] 1"]; d < 100 || d > 114 {
+		t.Errorf("kernel costs %v of the 114 ticks of waiting for the device, expected nearly all: %v", d, costs)
+	}
+	p, err := criticalpath.Find(t.Context(), events, criticalpath.Options{Gains: 2,
+		WhatIf: []criticalpath.Change{{Region: "main", Factor: 0.5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces, regions []string
+	for _, x := range p.Pieces {
+		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
+	}
+	for _, r := range p.Regions {
+		regions = append(regions, fmt.Sprint(r.Region, r.Time))
+	}
+	wantPieces := []string{"0 0 20 ", "1 20 59 wait-for-launch", "0 59 120 wait-for-device", "1 120 199 wait-for-launch",
+		"0 199 220 wait-for-device"}
+	if !slices.Equal(pieces, wantPieces) {
+		t.Errorf("found the pieces %q, expected %q", pieces, wantPieces)
+	}
+	if want := []string{"kernel108", "main96", "10", "cudaDeviceSynchronize6"}; !slices.Equal(regions, want) {
+		t.Errorf("found the regions %q, expected %q", regions, want)
+	}
+	if p.WhatIf == nil || *p.WhatIf != 220-48 || p.Gains[0].Region != "kernel" || p.Gains[0].Half != 17+37 {
+		t.Errorf("found %+v, expected a runtime of 172 with half of main, and a gain of 54 with half of the kernels", p)
+	}
+	e, _, err := efficiency.Find(t.Context(), events, efficiency.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// useful are 220 - 2*2 of the launches - 40 - 80 in calls that wait
+	if e.Threads != 1 || e.Streams != 1 || e.UsefulMax != 96 || e.Devices == nil ||
+		math.Abs(e.Devices.Parallel-108./220) > 1e-12 || e.Devices.LoadBalance != 1 || e.Devices.Communication != 1 ||
+		math.Abs(e.Devices.Orchestration-108./220) > 1e-12 || math.Abs(e.Devices.Offload-96./220) > 1e-12 {
+		t.Errorf("found %+v with %+v, expected one thread with 96 useful ticks, and a stream that works for 108 of 220",
+			e, e.Devices)
+	}
+}
+
+// TestDeviceFactors checks the factors of two streams that run kernels for 30 and 50 of 100 ticks. The second one has
+// transfers for 10 more. The thread computes for 60 ticks, and is in calls for devices for 40.
+func TestDeviceFactors(t *testing.T) {
+	x := newDeviceTrace(1, false)
+	second := x.stream(x.Defs().Locations.At(0).Group)
+	x.visit(0, "work", 0, 60)
+	x.visit(0, "cudaMemcpy", 60, 100)
+	x.visit(1, "kernel", 10, 40)
+	x.visit(second, "kernel", 20, 70)
+	x.visit(second, "cudaMemcpy DtoH", 80, 90)
+	e, _, err := efficiency.Find(t.Context(), format.Recorded(x.Recorder), efficiency.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := efficiency.Devices{Parallel: 0.4, LoadBalance: 40. / 50, Communication: 50. / 60, Orchestration: 0.6, Offload: 0.6}
+	if d := e.Devices; d == nil || *d != want {
+		t.Errorf("found %+v, expected %+v", d, want)
+	}
+}
+
+// simulateDevices returns the trace of a random program whose processes use streams of devices. In a third of the
+// programs, processes have two streams, which the attributes of calls name.
 func simulateDevices(seed uint64) *trace.Recorder {
 	r := rand.New(rand.NewPCG(seed, 8))
 	n := 1 + r.IntN(3)
 	x := newDeviceTrace(n, n == 1 && seed%2 == 0)
 	for i := range n {
 		host := uint32(2 * i)
-		t, free := r.Int64N(50), int64(0)
+		streams, named := []uint32{host + 1}, seed%3 == 0
+		if named {
+			streams = append(streams, x.stream(x.Defs().Locations.At(host+1).Group))
+		}
+		t, free := r.Int64N(50), make([]int64, len(streams))
 		x.Enter(host, t, x.Region("main"))
 		for range 5 + r.IntN(60) {
 			t += r.Int64N(40)
+			k := r.IntN(len(streams))
+			stream := trace.NoRef
+			if named {
+				stream = streams[k]
+			}
 			switch r.IntN(4) {
 			case 0:
 				x.visit(host, "work", t, t+r.Int64N(100))
 			case 1:
 				enter := t
-				t = max(t, free) + r.Int64N(5)
+				t = max(t, slices.Max(free)) + r.Int64N(5)
 				x.sync(host, enter, t)
 				continue
 			default:
-				x.visit(host, "cudaLaunchKernel", t, t+3)
-				begin := max(free, t+r.Int64N(10))
-				free = begin + r.Int64N(200)
-				x.visit(host+1, fmt.Sprint("kernel ", r.IntN(3)), begin, free)
+				x.launch(host, "cudaLaunchKernel", t, stream)
+				begin := max(free[k], t+r.Int64N(10))
+				free[k] = begin + r.Int64N(200)
+				x.visit(streams[k], fmt.Sprint("kernel ", r.IntN(3)), begin, free[k])
 			}
 			t += 100
 		}
-		x.Leave(host, max(t, free)+10, x.Region("main"))
+		x.Leave(host, max(t, slices.Max(free))+10, x.Region("main"))
 	}
 	return x.Recorder
 }

@@ -269,7 +269,13 @@ func (a *adder) late(r *Result) {
 	})
 }
 
+// outside is the name of the region of waits outside of all regions.
+const outside = "(outside of all regions)"
+
 func (a *adder) regionName(r uint32) string {
+	if r == trace.NoRef {
+		return outside
+	}
 	if int64(r) < int64(len(a.regions)) {
 		return a.regions[r]
 	}

@@ -239,15 +239,14 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 // efficiencyCSV prints the factors, with a line for each trace or phase.
 func (a *app) efficiencyCSV(list []*efficiencyResult) error {
 	w := csv.NewWriter(a.out)
-	factors := efficiency.StandardFactors()
-	hybrid := slices.ContainsFunc(list, func(x *efficiencyResult) bool { return x.Hybrid != nil })
-	if hybrid {
-		factors = append(factors, efficiency.HybridFactors()...)
-	}
-	standard := len(efficiency.StandardFactors())
+	models := slices.DeleteFunc(efficiency.Models(), func(m efficiency.Model) bool {
+		return !slices.ContainsFunc(list, func(x *efficiencyResult) bool { return m.Has(x.Result) })
+	})
 	head := []string{"trace", "phase", "from", "processes", "threads", "runtime", "ideal", "useful"}
-	for _, f := range factors {
-		head = append(head, strings.NewReplacer(" ", "_", "(", "", ")", "").Replace(strings.ToLower(f.Name)))
+	for _, m := range models {
+		for _, f := range m.Factors {
+			head = append(head, strings.NewReplacer(" ", "_", "(", "", ")", "").Replace(strings.ToLower(f.Name)))
+		}
 	}
 	if err := w.Write(head); err != nil {
 		return err
@@ -259,12 +258,14 @@ func (a *app) efficiencyCSV(list []*efficiencyResult) error {
 		if x.Phase != nil {
 			row[1], row[2] = fmt.Sprint(x.Phase.Number), clock.FormatSeconds(x.Phase.From)
 		}
-		for i, f := range factors {
-			value := ""
-			if i < standard || x.Hybrid != nil {
-				value = strconv.FormatFloat(f.Of(x.Result), 'g', -1, 64)
+		for _, m := range models {
+			for _, f := range m.Factors {
+				value := ""
+				if m.Has(x.Result) {
+					value = strconv.FormatFloat(f.Of(x.Result), 'g', -1, 64)
+				}
+				row = append(row, value)
 			}
-			row = append(row, value)
 		}
 		if err := w.Write(row); err != nil {
 			return err
@@ -294,23 +295,19 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 		{"runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Runtime) }},
 		{"ideal runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Ideal) }},
 	}
-	add := func(list []efficiency.Factor, known func(x *efficiencyResult) bool) {
-		for _, f := range list {
+	scaling := len(list) > 1
+	for _, m := range efficiency.Models() {
+		if !slices.ContainsFunc(list, func(x *efficiencyResult) bool { return m.Has(x.Result) }) {
+			continue
+		}
+		for _, f := range m.Factors {
 			rows = append(rows, row{strings.Repeat("  ", f.Level) + f.Name, func(x *efficiencyResult) string {
-				if !known(x) {
+				if !m.Has(x.Result) {
 					return "–"
 				}
 				return fmt.Sprintf("%.3f", f.Of(x.Result))
 			}})
 		}
-	}
-	add(efficiency.StandardFactors(), func(*efficiencyResult) bool { return true })
-	hybrid, scaling := false, len(list) > 1
-	for _, x := range list {
-		hybrid = hybrid || x.Hybrid != nil
-	}
-	if hybrid {
-		add(efficiency.HybridFactors(), func(x *efficiencyResult) bool { return x.Hybrid != nil })
 	}
 	if scaling {
 		for _, f := range []struct {

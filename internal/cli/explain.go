@@ -120,8 +120,12 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		}
 		return fmt.Sprintf("%d %s", n, many)
 	}
-	printf(w, "%s with %s ran for %s. Most time: %s.\n", number(x.Ran.Processes, "process", "processes"),
-		number(x.Ran.Threads, "thread", "threads"), f(x.Ran.Runtime), strings.Join(regions, ", "))
+	threads := number(x.Ran.Threads, "thread", "threads")
+	if x.Ran.Streams > 0 {
+		threads += " and " + number(x.Ran.Streams, "stream of devices", "streams of devices")
+	}
+	printf(w, "%s with %s ran for %s. Most time: %s.\n", number(x.Ran.Processes, "process", "processes"), threads,
+		f(x.Ran.Runtime), strings.Join(regions, ", "))
 	printf(w, "\n%s\n", x.Verdict)
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,

@@ -251,7 +251,7 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 			func(i int) table.Row {
 				w := &p.Worst[i]
 				return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
-					strings.Join(w.Path, " > "), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
+					orOutside(strings.Join(w.Path, " > ")), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
 			})
 		a.printList("bins", len(p.Bins), 0, table.Row{"from", "to", "time"}, func(i int) table.Row {
 			b := &p.Bins[i]

@@ -373,19 +373,22 @@ export interface Factor {
 }
 /**
  * Efficiency is the answer of /efficiency. If there are no factors, missing is the reason.
- * Otherwise it is "". hybrid holds the factors for processes with threads. It is empty if each
+ * Otherwise it is "". hybrid holds the factors for processes with threads, and devices
+ * those of streams of devices. hybrid is empty if each
  * process has one thread.
  */
 export interface Efficiency {
   missing: string;
   processes: number;
   threads: number;
+  streams: number;
   runtime: string;
   ideal: string;
   useful: string;
   usefulMax: string;
   factors: Factor[];
   hybrid: Factor[];
+  devices: Factor[];
   sentences: string[];
 }
 /**
@@ -453,6 +456,7 @@ export interface Explanation {
   ran?: {
     processes: number;
     threads: number;
+    streams: number;
     runtime: string;
     regions: { region: string; time: string; share: number }[];
   };

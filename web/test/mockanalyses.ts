@@ -509,6 +509,8 @@ function efficiency({ t }: Question): unknown {
       { name: "load balance", level: 1, value: 0.8 },
     ],
     hybrid: [],
+    devices: [],
+    streams: 0,
     sentences: [],
   };
 }

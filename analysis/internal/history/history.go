@@ -39,6 +39,7 @@ type Call struct {
 	Forks        bool // the location starts threads in the call
 	TeamBarrier  bool // the call is a barrier of a team of threads
 	Init         bool // the call initialises MPI
+	Work         bool // not a call, but the work of a device
 	Last         bool // not a call; its times are those of the location after the last call
 }
 
@@ -74,7 +75,7 @@ type callSource struct {
 
 // Source is a call on which the end of another call depends, other than as a member of an
 // operation. The other call cannot end before the source begins or, if Released is set, before the
-// source releases a lock. Time is the time of that begin or release, in ticks.
+// source releases a lock or, as the work of a device, ends. Time is the time of that event, in ticks.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64

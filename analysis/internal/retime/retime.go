@@ -133,7 +133,7 @@ type times struct {
 // retimers.
 type spanTimes struct {
 	enters []int64
-	ends   []int64 // nil unless a call of the span can release a lock
+	ends   []int64 // nil unless later calls can depend on the end of a call of the span
 }
 
 // newTimes returns the times of retimers that have computed no calls.
@@ -280,12 +280,13 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	return t + r.sum(l.Before(p.Number), p)
 }
 
-// canRelease reports whether a call can release a lock, so that later calls depend on its end.
+// canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
+// device.
 func canRelease(c *history.Call) bool {
-	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole
+	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
 }
 
-// end returns the new end of a call that can release a lock. ok is false if it has not been computed, or is
+// end returns the new end of a call for which canRelease is true. ok is false if it has not been computed, or is
 // another call.
 func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	l := r.h.Locations[p.Location]
@@ -296,7 +297,7 @@ func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
 }
 
-// released returns the new time at which a source releases a lock. The time from there to the end of its call, or
+// released returns the new time at which a source releases a lock, or ends as work of a device. The time from there to the end of its call, or
 // from its begin, is that of the trace, or of communication.
 func (r *retimer) released(s *history.Source) int64 {
 	c := r.h.At(s.Place)
@@ -334,7 +335,7 @@ func (r *retimer) call(p waitstate.Place) {
 			after(s.Time, r.enter(s.Place))
 			return
 		}
-		if r.opt.WithoutLocks {
+		if r.opt.WithoutLocks && !r.h.At(s.Place).Work {
 			after(s.Time, unknown/2) // the call does not depend on the release
 			return
 		}

@@ -77,7 +77,7 @@ func (h *horizon) reached(upTo int64) bool {
 				continue
 			}
 			lanes[uint32(loc)] = l
-			if len(l.visits) > 0 || len(l.barriers) > 0 || l.accesses {
+			if len(l.visits) > 0 || len(l.barriers) > 0 || l.accesses || w.launches {
 				return false // the other sides are known only at the end of the trace
 			}
 		}

@@ -74,10 +74,7 @@ type heldPoint struct {
 // identifies.
 func (w *worker) object() (id uint64, ok bool) {
 	b, row := w.batch, uint32(w.row)
-	for w.attribute < len(b.AttrRow) && b.AttrRow[w.attribute] < row {
-		w.attribute++
-	}
-	for i := w.attribute; i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
+	for i := w.firstAttribute(); i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
 		k := b.AttrKey[i]
 		if !w.defs.Attributes.Has(k) || !slices.Contains(objectAttributes, w.defs.Attributes.At(k).Name) {
 			continue
@@ -87,6 +84,15 @@ func (w *worker) object() (id uint64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// firstAttribute returns the index of the first attribute of the batch that can belong to the current row.
+func (w *worker) firstAttribute() int {
+	b, row := w.batch, uint32(w.row)
+	for w.attribute < len(b.AttrRow) && b.AttrRow[w.attribute] < row {
+		w.attribute++
+	}
+	return w.attribute
 }
 
 // beginLock adds the release of the lock that the current row identifies. The release belongs to the

@@ -12,6 +12,8 @@ const (
 	last
 	unteamed
 	device
+	idle
+	fromBegin // the call begins with the trace
 )
 
 // packBarrier packs a call that is a barrier of threads and ends at time t.

@@ -150,7 +150,7 @@ func (r *reader) unpack(withPoints bool) {
 	length, b := number(b[n:])
 	leave := c.Leave + after
 	*c = Call{Location: r.lane.loc, Path: NoPath, Region: trace.NoRef, Leave: leave, Enter: int64(uint64(leave) - length),
-		Device: flags&device != 0, Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Unteamed: flags&unteamed != 0,
+		Device: flags&device != 0, Idle: flags&idle != 0, Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Unteamed: flags&unteamed != 0,
 		Points: c.Points[:0],
 		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
 	if node > 0 {
@@ -191,6 +191,12 @@ func (r *reader) unpack(withPoints bool) {
 	if r.log.times {
 		c.Before, b = w.unpackTimes(c.Before, b)
 		c.Inside, b = w.unpackTimes(c.Inside, b)
+	}
+	if flags&fromBegin != 0 {
+		c.Enter = r.log.First
+		if r.log.times {
+			c.Inside[0].Time += r.lane.waited // element 0 is the time outside of all regions
+		}
 	}
 	r.data = b
 }

@@ -52,6 +52,9 @@ const (
 	WindowAcquire    // trace.RMALockAcquire; Ops like those of WindowRequest
 	WindowRelease    // trace.RMALockRelease; Ops are window, remote location and lock
 	WindowAccess     // trace.RMAPut, trace.RMAGet and trace.RMAAtomic; Ops[1] is the remote location
+	// The following kinds are of devices. They come from visits of regions.
+	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
+	Work   // in a call with Idle set: the role of the work that follows is the [trace.Role] Ops[0]
 )
 
 // MaxOperands is the greatest number of operands of a point.
@@ -83,6 +86,9 @@ type Call struct {
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
 	Device bool // the call is no call, but the work of a device
+	// Idle is set if the call is no call, but the time in which a stream of a device has no work, up to its next work. It
+	// begins with the end of the work before or, for the first work, with the begin of the trace. Log.Launches must be set.
+	Idle bool
 	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
 	// the barrier, and a location that is in it several times ends each visit before the next one.
 	Unteamed bool
@@ -151,6 +157,9 @@ type Log struct {
 	// Unordered is set if a location releases a lock with an order that differs from that of the
 	// acquisition. In that case, the orders of acquisition mean nothing.
 	Unordered bool
+	// Launches is set if the trace has streams of devices, and regions that launch work there. In that case, visits of
+	// these regions, transfers to and from devices, and the idle time of streams are calls, too.
+	Launches bool
 
 	lanes []*lane
 	times bool
@@ -190,6 +199,7 @@ func (l *Log) Close() {
 // Read returns the log of a trace. The error comes from the scan, or from the temporary file.
 func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) {
 	l := &Log{Defs: events.Defs(), times: opt.Times, store: chunks.New(memory)}
+	l.Launches = launches(l.Defs)
 	if opt.Times {
 		l.store = chunks.New(timesMemory)
 	}
@@ -203,7 +213,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 			workers = nil
 			l.store.Clear()
 			return func(int) format.Sink {
-				w := newWorker(l.Defs, opt, later, l.store)
+				w := newWorker(l, opt, later)
 				mu.Lock()
 				defer mu.Unlock()
 				workers = append(workers, w)
@@ -260,6 +270,11 @@ func (l *Log) join(workers []*worker) {
 			}
 			l.First, l.Last = min(l.First, x.first), max(l.Last, x.latest)
 			l.lanes = append(l.lanes, x)
+		}
+	}
+	for _, x := range l.lanes {
+		if x.worked {
+			x.beginIdle(l)
 		}
 	}
 	slices.SortFunc(l.lanes, func(a, b *lane) int { return int(a.loc) - int(b.loc) })

@@ -11,18 +11,20 @@ import (
 
 // worker is the sink of one worker of a scan, which packs calls.
 type worker struct {
-	defs    *trace.Definitions
-	rows    *trace.Rows
-	times   bool
-	chunk   int    // size of a chunk in bytes
-	later   []bool // by location: whether it is a thread that is not the first one of its process
-	store   *chunks.Store
-	lanes   []*lane // by location
-	nodes   []node  // the call paths of the worker's locations
-	index   map[node]int32
-	places  []uint32     // by node: index into Log.Paths; set by joinPaths
-	kinds   []regionKind // by region
-	scratch []uint32     // rows of the regions in a batch; reused for each batch
+	defs  *trace.Definitions
+	rows  *trace.Rows
+	times bool
+	// launches is [Log.Launches].
+	launches bool
+	chunk    int    // size of a chunk in bytes
+	later    []bool // by location: whether it is a thread that is not the first one of its process
+	store    *chunks.Store
+	lanes    []*lane // by location
+	nodes    []node  // the call paths of the worker's locations
+	index    map[node]int32
+	places   []uint32     // by node: index into Log.Paths; set by joinPaths
+	kinds    []regionKind // by region
+	scratch  []uint32     // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
@@ -54,7 +56,9 @@ type regionKind struct {
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
 	kept  bool // visits are logged even if they have no points
-	lock  lockCall
+	// enqueues is set for calls that launch work on a device, or transfer data to or from it.
+	enqueues bool
+	lock     lockCall
 
 	init, finalize bool // it initialises or finalises MPI
 	synchronous    bool // its sends complete only after the receive is posted
@@ -63,8 +67,14 @@ type regionKind struct {
 
 // lane holds the calls of a location. Times are in ticks.
 type lane struct {
-	loc           uint32
-	stream        bool // its regions are the work of a device
+	loc    uint32
+	stream bool // its regions are the work of a device
+	// worked is set if a stream has had work, and idleSince is the end of the latest work. idle is the path of the region
+	// that stands for the idle time since then, or -1. waited is the time from the begin of the trace to the first event.
+	worked        bool
+	idleSince     int64
+	idle          int32
+	waited        int64
 	root          int32
 	worker        *worker
 	first, latest int64 // times of the first and last event, valid if any is set
@@ -176,11 +186,12 @@ type openCollective struct {
 // teamVisit is an open visit of a team of threads, with the number of its barriers so far.
 type teamVisit struct{ communicator, visit, barriers uint64 }
 
-func newWorker(d *trace.Definitions, opt Options, later []bool, store *chunks.Store) *worker {
-	w := &worker{defs: d, rows: opt.Rows, times: opt.Times, later: later, store: store, index: map[node]int32{},
-		chunk: min(max(memory/max(d.Locations.Len(), 1), 512), 16<<10)}
+func newWorker(log *Log, opt Options, later []bool) *worker {
+	locations := max(log.Defs.Locations.Len(), 1)
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, launches: log.Launches, later: later, store: log.store,
+		index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
-		w.chunk = min(max(timesMemory/max(d.Locations.Len(), 1), 512), 4<<10)
+		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
 	if opt.ChunkSize > 0 {
 		w.chunk = opt.ChunkSize
@@ -226,6 +237,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k.window = windowCalls[name]
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
 		k.finalize || k.role == trace.DeviceSyncRole
+	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
 	return k
 }
 
@@ -271,6 +283,7 @@ func (w *worker) lane(loc uint32) *lane {
 		if w.flows != nil {
 			l.requests = map[uint64]int64{}
 		}
+		l.idle = -1
 		l.stream = w.defs.Locations.Has(loc) && w.defs.Locations.At(loc).Kind == trace.StreamLocation
 		if int64(loc) < int64(len(w.later)) && w.later[loc] {
 			l.root = outermostThread
@@ -482,28 +495,47 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			return err
 		}
 	}
-	if k := w.kind(region); (k.call || k.kept || l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole) &&
-		!(k.role == trace.DeviceSyncRole && l.waitsForDevice()) {
+	if k := w.kind(region); w.logs(l, k) {
 		if k.lock == releases {
 			if err := w.beginLock(l, t); err != nil {
 				return err
 			}
 		}
-		f.call = w.begin(l, f.node, t, *k)
-		if k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole {
-			f.call.object, f.call.identified = w.object()
+		if l.stream && w.launches && len(l.stack) == 0 {
+			if err := w.endIdle(l, t, k.role); err != nil {
+				return err
+			}
 		}
+		f.call = w.begin(l, f.node, t, *k)
+		switch {
+		case k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole:
+			f.call.object, f.call.identified = w.object()
+		case (k.enqueues || k.role == trace.DeviceSyncRole) && !l.stream:
+			if stream, ok := w.streamNamed(); ok {
+				f.call.points++
+				f.call.packed = appendPoint(f.call.packed, Stream, 0, []uint64{stream})
+			}
+		}
+	}
+	if l.stream && len(l.stack) == 0 && w.kind(region).role == trace.WaitingRole {
+		l.idle = f.node
 	}
 	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, f)
 	return nil
 }
 
-// waitsForDevice reports whether the innermost open call waits for a device. Other calls of it in that one, such as
-// those of a driver, are the same wait.
-func (l *lane) waitsForDevice() bool {
-	n := len(l.calls)
-	return n > 0 && l.calls[n-1].kind.role == trace.DeviceSyncRole
+// logs reports whether the visit of a region that a location enters now is a call of the log.
+func (w *worker) logs(l *lane, k *regionKind) bool {
+	switch {
+	case l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole:
+		return true
+	case k.role == trace.DeviceSyncRole || k.enqueues:
+		// A call of a driver in one of a runtime with the same role is a part of it.
+		n := len(l.calls)
+		return (!k.enqueues || w.launches && !l.stream) && (n == 0 || l.calls[n-1].kind.role != k.role)
+	}
+	return k.call || k.kept
 }
 
 // passOwn adds the time since the last enter or leave to the innermost region, if that is a call.
@@ -563,7 +595,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	}
 	w.free = append(w.free, c)
 	w.endLock(l, c, t)
-	if c.points == 0 && !c.kind.kept && !l.stream {
+	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
 	}
 	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
@@ -582,7 +614,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
 		flags := byte(0)
 		if l.stream {
-			flags = device
+			flags, l.idleSince = device, t
 		}
 		return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flags, points: c.points,
 			packed: c.packed}, c.before)

@@ -5,29 +5,61 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// devices has the work of devices, and the calls that wait for it.
+// devices has the work of devices, the calls that launch it, and the calls that wait for it.
 type devices struct {
 	defs *trace.Definitions
-	// latest is the work that has ended last, by process, and streams has the processes with streams. Both have
-	// trace.NoRef for the streams whose process is unknown.
-	latest    map[uint32]access
-	streams   map[uint32]bool
-	processes int
+	// processes has the streams of each process. Those whose process is unknown are streams of trace.NoRef.
+	processes map[uint32]*deviceProcess
+	count     int // number of processes
+	streams   map[uint32]*stream
 	// syncs are calls that end at the same time and wait for devices. They are judged once all work up to their
 	// end is known.
-	syncs []access
+	syncs []deviceSync
+}
+
+// deviceProcess has the streams of a process.
+type deviceProcess struct{ streams []*stream }
+
+// stream has the work in a stream of a device.
+type stream struct {
+	latest    access // the work that has ended last
+	worked    bool   // there is such work
+	kernels   workQueue
+	transfers workQueue
+}
+
+// workQueue matches the calls that launch work with the work in a stream: both come in the same order. The work
+// is represented by the idle time of the stream before it.
+type workQueue struct {
+	calls, idle []access
+	// broken is set if some work began before the call that belongs to it, so that the trace does not have all
+	// of the calls, or not in their order.
+	broken bool
+}
+
+// deviceSync is a call that waits for all streams of its process or, if named is set, for one.
+type deviceSync struct {
+	access
+	stream uint32
+	named  bool
 }
 
 func newDevices(d *trace.Definitions) devices {
-	x := devices{defs: d, latest: map[uint32]access{}, streams: map[uint32]bool{}}
-	for _, l := range d.Locations.All() {
+	x := devices{defs: d, processes: map[uint32]*deviceProcess{}, streams: map[uint32]*stream{}}
+	for i, l := range d.Locations.All() {
 		if l.Kind == trace.StreamLocation {
-			x.streams[x.process(l.Group)] = true
+			s := &stream{}
+			x.streams[uint32(i)] = s
+			p := x.process(l.Group)
+			if x.processes[p] == nil {
+				x.processes[p] = &deviceProcess{}
+			}
+			x.processes[p].streams = append(x.processes[p].streams, s)
 		}
 	}
 	for _, g := range d.Groups.All() {
 		if g.Kind == "process" {
-			x.processes++
+			x.count++
 		}
 	}
 	return x
@@ -41,35 +73,137 @@ func (d *devices) process(group uint32) uint32 {
 	return trace.NoRef
 }
 
-// processOf returns the process of a location.
-func (d *devices) processOf(loc uint32) uint32 {
-	if !d.defs.Locations.Has(loc) {
-		return trace.NoRef
+// of returns the streams of the process of a location. Streams whose process is unknown are those of the only
+// process. The result is nil if there are none.
+func (d *devices) of(loc uint32) *deviceProcess {
+	process := trace.NoRef
+	if d.defs.Locations.Has(loc) {
+		process = d.process(d.defs.Locations.At(loc).Group)
 	}
-	return d.process(d.defs.Locations.At(loc).Group)
+	if p := d.processes[process]; p != nil || d.count > 1 {
+		return p
+	}
+	return d.processes[trace.NoRef]
 }
 
-// add adds work.
-func (d *devices) add(c *synclog.Call, at Place) { d.latest[d.processOf(c.Location)] = accessOf(c, at) }
+// device processes a call that is the work or the idle time of a stream, or that launches work or waits for it. It
+// reports whether the call is nothing else.
+func (e *engine) device(c *synclog.Call, at Place) bool {
+	x := &e.devices
+	named := uint64(trace.Undefined)
+	others := 0 // number of points that have nothing to do with devices
+	for i := range c.Points {
+		switch p := &c.Points[i]; p.Kind {
+		case synclog.Stream:
+			named = p.Ops[0]
+		case synclog.Work:
+		default:
+			others++
+		}
+	}
+	switch {
+	case c.Bare:
+		return false
+	case c.Idle:
+		if s := x.streams[c.Location]; s != nil && len(c.Points) > 0 {
+			q := &s.kernels
+			if trace.Role(c.Points[0].Ops[0]) == trace.TransferRole {
+				q = &s.transfers
+			}
+			q.idle = append(q.idle, accessOf(c, at))
+			e.match(q)
+		}
+	case c.Device:
+		if s := x.streams[c.Location]; s != nil {
+			s.latest, s.worked = accessOf(c, at), true
+		}
+	case c.Role == trace.DeviceSyncRole:
+		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
+	case c.Role == trace.LaunchRole, c.Role == trace.TransferRole:
+		s := x.streams[uint32(named)]
+		if p := x.of(c.Location); named == trace.Undefined && p != nil && len(p.streams) == 1 {
+			s = p.streams[0]
+		}
+		if s != nil {
+			q := &s.kernels
+			if c.Role == trace.TransferRole {
+				q = &s.transfers
+			}
+			q.calls = append(q.calls, accessOf(c, at))
+			e.match(q)
+		}
+	default:
+		return false
+	}
+	return others == 0
+}
 
-// endSyncs reports the waits of the calls that wait for devices: until the last work in the streams of their
-// process has ended, if that ends during the call. Streams whose process is unknown are those of the only one.
+// match judges the idle times in a queue whose calls are known.
+func (e *engine) match(q *workQueue) {
+	for len(q.calls) > 0 && len(q.idle) > 0 && !q.broken {
+		a, b := &q.calls[0], &q.idle[0]
+		if q.broken = a.enter > b.leave; q.broken {
+			return
+		}
+		if e.counts(b.enter) {
+			e.Judged++
+		}
+		e.wait(Wait{Launch, b.place, b.path, b.enter, a.enter - b.enter, a.place, a.enter, 0, false})
+		if e.hooks.Dependence != nil {
+			e.hooks.Dependence(&Dependence{b.place, a.place, a.enter})
+		}
+		q.calls, q.idle = q.calls[1:], q.idle[1:]
+	}
+}
+
+// launched reports whether the calls that have launched the work in a stream are known.
+func (e *engine) launched(s *stream) bool {
+	return e.log.Launches && s.worked && len(s.kernels.idle)+len(s.transfers.idle) == 0
+}
+
+// unfinishedWork counts the work whose launch is unknown.
+func (e *engine) unfinishedWork() {
+	for _, s := range e.devices.streams {
+		for _, b := range s.kernels.idle {
+			if e.counts(b.enter) {
+				e.Unjudged[UnknownLaunch]++
+			}
+		}
+	}
+}
+
+// endSyncs reports the waits of the calls that wait for devices: until the last work in the streams for which
+// they wait has ended, if that ends during the call.
 func (e *engine) endSyncs() {
 	x := &e.devices
 	for i := range x.syncs {
 		a := &x.syncs[i]
-		process := x.processOf(a.place.Location)
-		if !x.streams[process] && x.streams[trace.NoRef] && x.processes == 1 {
-			process = trace.NoRef
+		var list []*stream
+		if p := x.of(a.place.Location); a.named {
+			list = []*stream{x.streams[a.stream]}
+		} else if p != nil {
+			list = p.streams
 		}
 		switch counts := e.counts(a.enter); {
-		case counts && x.streams[process]:
+		case counts && len(list) > 0:
 			e.Judged++
 		case counts:
 			e.Unjudged[UnknownDevice]++
 		}
-		if w, ok := x.latest[process]; ok && a.contains(w.leave) {
-			e.wait(Wait{Device, a.place, a.path, a.enter, w.leave - a.enter, w.place, w.leave, 0, false})
+		var last *access
+		for _, s := range list {
+			if !s.worked {
+				continue
+			}
+			if w := &s.latest; last == nil || w.leave >= last.leave {
+				last = w
+			}
+			if e.hooks.Handover != nil && e.launched(s) {
+				e.hooks.Handover(&Handover{s.latest.place, a.place, s.latest.leave, a.leave})
+			}
+		}
+		if last != nil && a.contains(last.leave) {
+			e.wait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
 		}
 	}
 	x.syncs = x.syncs[:0]

@@ -50,6 +50,7 @@ const (
 	LateComplete
 	WindowLock
 	Device
+	Launch
 	Patterns // number of patterns
 
 	// Reduction is the wait of a member of a reduction or gather for the last member to arrive, as far
@@ -92,6 +93,7 @@ var patterns = [Patterns + 1]struct {
 	LateComplete:        {name: "late-complete", partOf: EarlyWait, part: true},
 	WindowLock:          {name: "rma-lock-contention"},
 	Device:              {name: "wait-for-device"},
+	Launch:              {name: "wait-for-launch"},
 	Reduction:           {name: "reduction"},
 }
 
@@ -131,6 +133,7 @@ const (
 	UnrecordedWindow
 	UnmatchedWindow
 	UnknownDevice
+	UnknownLaunch
 	UnjudgedKinds // number of reasons
 )
 
@@ -215,17 +218,18 @@ type Rendezvous struct {
 	Time       int64 // begin of the call Post in ticks
 }
 
-// Dependence is a call that ended only after the call Cause of another location had begun, in one-sided
-// communication.
+// Dependence is a call that ended only after the call Cause of another location had begun: in one-sided
+// communication, or as the idle time of a stream, whose next work the call Cause launches.
 type Dependence struct {
 	Place, Cause Place
 	Time         int64 // begin of the call Cause in ticks
 }
 
-// Handover is the release of a lock by one location and its acquisition by the next one.
+// Handover is the release of a lock by one location and its acquisition by the next one, or the end of the work of a
+// device and the end of the call that waits for it.
 type Handover struct {
 	From, To       Place
-	Released, Time int64 // times of the release and of the acquisition, in ticks
+	Released, Time int64 // times of the release and of the acquisition, or of these ends, in ticks
 }
 
 // Hooks holds functions that an engine calls with its results. Each may be nil. Their arguments are
@@ -283,6 +287,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e.unfinishedBarriers()
 	e.unfinishedWindows()
 	e.endSyncs()
+	e.unfinishedWork()
 	return e.Result, nil
 }
 
@@ -299,14 +304,11 @@ func (e *engine) call(c *synclog.Call) error {
 	if list := e.devices.syncs; len(list) > 0 && c.Leave > list[0].leave {
 		e.endSyncs()
 	}
-	sync := c.Role == trace.DeviceSyncRole && !c.Device && !c.Bare
-	if c.Device {
-		e.devices.add(c, at)
-	} else if sync {
-		e.devices.syncs = append(e.devices.syncs, accessOf(c, at))
+	if e.device(c, at) {
+		return nil
 	}
 	switch {
-	case c.Last, (c.Device || sync) && len(c.Points) == 0:
+	case c.Last:
 		return nil
 	case len(c.Points) == 0:
 		e.barrier(c, at)

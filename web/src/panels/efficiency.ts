@@ -45,7 +45,7 @@ export function efficiency(): Panel {
         ),
         ...r.sentences.map((s) => el("p", {}, printable(s))),
       );
-      const rows = [...r.factors, ...r.hybrid].map((f, i) => ({ ...f, i }));
+      const rows = [...r.factors, ...r.hybrid, ...r.devices].map((f, i) => ({ ...f, i }));
       type Row = Factor & { i: number };
       const t = makeTable<Row>(
         [

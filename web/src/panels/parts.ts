@@ -39,8 +39,9 @@ export function linkButton(text: string, title: string, go: () => void): HTMLEle
   return b;
 }
 
-/** programOf describes a program by its numbers of processes and threads. */
-export function programOf(r: { processes: number; threads: number }): string {
-  const some = (n: number, one: string, many: string): string => `${count(n)} ${n === 1 ? one : many}`;
-  return `${some(r.processes, "process", "processes")} with ${some(r.threads, "thread", "threads")}`;
+/** programOf describes a program by its numbers of processes, threads and streams of devices. */
+export function programOf(r: { processes: number; threads: number; streams: number }): string {
+  const some = (n: number, one: string, many: string): string => `${count(n)} ${n === 1 ? one : many}`,
+    streams = r.streams > 0 ? ` and ${some(r.streams, "stream of devices", "streams of devices")}` : "";
+  return `${some(r.processes, "process", "processes")} with ${some(r.threads, "thread", "threads")}${streams}`;
 }

@@ -1,0 +1,52 @@
+package synclog
+
+import "github.com/weft-trace/weft/trace"
+
+// launches reports whether a trace has streams of devices, and regions that launch work there.
+func launches(d *trace.Definitions) bool {
+	stream := false
+	for _, l := range d.Locations.All() {
+		stream = stream || l.Kind == trace.StreamLocation
+	}
+	for i := range d.Regions.Len() {
+		if stream && d.RoleOf(uint32(i)) == trace.LaunchRole {
+			return true
+		}
+	}
+	return false
+}
+
+// endIdle adds the call that stands for the idle time of a stream, which ends at time t with work of a role. The
+// innermost path of the call is that of the region in which the recorder has put the idle time, if there is one.
+func (w *worker) endIdle(l *lane, t int64, role trace.Role) error {
+	c := delayedCall{node: l.idle, enter: l.idleSince, leave: t, flags: device | idle, points: 1,
+		packed: appendPoint(nil, Work, 0, []uint64{uint64(role)})}
+	if !l.worked {
+		c.node, c.enter, c.flags = -1, l.first, c.flags|fromBegin
+		// an element for the time since the begin of the trace, which is known only when all of it has been read
+		l.passed = append(l.passed, nodeTime{-1, 0})
+	}
+	l.worked, l.idle = true, -1
+	return w.pack(l, c, 0)
+}
+
+// beginIdle lets the first idle time of a stream begin with the trace.
+func (l *lane) beginIdle(log *Log) {
+	l.waited, l.first = l.first-log.First, log.First
+	if log.times {
+		l.sums[0] += l.waited
+	}
+}
+
+// streamNamed returns the stream that an attribute of the current row of the batch names.
+func (w *worker) streamNamed() (stream uint64, ok bool) {
+	b, row := w.batch, uint32(w.row)
+	for i := w.firstAttribute(); i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
+		v := b.AttrVal[i]
+		if v.Type == trace.LocationRef && v.Num < uint64(w.defs.Locations.Len()) &&
+			w.defs.Locations.At(uint32(v.Num)).Kind == trace.StreamLocation {
+			return v.Num, true
+		}
+	}
+	return 0, false
+}
