@@ -250,6 +250,10 @@ type Rows struct {
 	kinds []trace.Kind
 	// short counts the gaps that Report reports.
 	short map[recordGap]int64
+	// open counts the open claims by location and id, and repeated the claims that began while another one with
+	// the same id was open at their location.
+	open     map[claimKey]int
+	repeated int64
 	// nothing is an empty row. A row without a record is packed as the difference to it.
 	nothing trace.Batch
 }
@@ -262,9 +266,39 @@ type recordGap struct {
 	field      string // the field of a gap that NoteField has counted
 }
 
+// claimKey identifies the claims with an id at a location.
+type claimKey struct {
+	location uint32
+	id       uint64
+}
+
+// noteClaim counts the begin of a claim that repeats the id of an open one. Rows of other kinds have no effect.
+func (p *Rows) noteClaim(c *trace.Cursor) {
+	k := c.Kind()
+	if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
+		return
+	}
+	at := claimKey{c.Location(), c.Op(0)}
+	n := p.open[at]
+	switch {
+	case k == trace.ClaimBegin:
+		if p.open == nil {
+			p.open = map[claimKey]int{}
+		}
+		if p.open[at] = n + 1; n > 0 {
+			p.repeated++
+		}
+	case n > 1:
+		p.open[at] = n - 1
+	default:
+		delete(p.open, at)
+	}
+}
+
 // NoteField counts, for [Rows.Report], that the record of c lacks a field. The empty field stands
 // for all of c.
 func (p *Rows) NoteField(c *trace.Cursor, field string) {
+	p.noteClaim(c)
 	if !c.Derived() {
 		p.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
 	}
@@ -273,6 +307,7 @@ func (p *Rows) NoteField(c *trace.Cursor, field string) {
 // NoteOperands counts, for [Rows.Report], that the record of c lacks operands. Bit i of operands
 // stands for operand i.
 func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
+	p.noteClaim(c)
 	if !c.Derived() || isMessage(c.Kind()) {
 		p.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
 	}
@@ -293,6 +328,7 @@ func (p *Rows) note(x recordGap) {
 // Note counts, for [Rows.Report], in which fields row c differs from base, the row that readers
 // derive from its record without the packed bytes.
 func (p *Rows) Note(c, base *trace.Cursor) {
+	p.noteClaim(c)
 	x := recordGap{kind: c.Kind(), base: base.Kind(), operands: otherOperands(c, base), ref: c.Ref() != base.Ref()}
 	if c.Derived() {
 		if isMessage(x.kind) && (x.operands != 0 || isGeneric(x.base)) {
@@ -341,6 +377,10 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 			}
 		}
 		l.Add(spec.Name, strings.Join(fields, " "), how, reason, n)
+	}
+	if d.ClaimLines {
+		l.Add(d.Spec(trace.ClaimBegin).Name, "id", format.Degraded,
+			"another claim with the same id is open there, and its end can count as that of this one", p.repeated)
 	}
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +138,36 @@ func TestOccurrencesOfSameIDs(t *testing.T) {
 			if got != head+x.want {
 				t.Errorf("%s: found\n%s\nexpected\n%s", x.region, got, x.want)
 			}
+		}
+	}
+}
+
+// TestLossOfSameIDs checks that conversions count claims that begin while another one with their id is open: b at 2 and
+// late at 5, both in a. Claim c is on another resource.
+func TestLossOfSameIDs(t *testing.T) {
+	dir, in := t.TempDir(), textFile(t, "in.etf", sameIDs)
+	for _, name := range []string{"out.otf", "out.otf2", "out.pallas", "out.trf", "out.etf"} {
+		var out, errs bytes.Buffer
+		args := []string{"convert", "-q", "--allow-loss", "--json", in, filepath.Join(dir, name)}
+		if code := Main(args, strings.NewReader(""), &out, &errs); code != exitGood {
+			t.Fatalf("%s: exit code %d, %s", name, code, &errs)
+		}
+		var rows []format.LossRow
+		if err := json.Unmarshal(out.Bytes(), &rows); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, &out)
+		}
+		found := int64(0)
+		for _, r := range rows {
+			if r.Kind == "claim-begin" && r.Field == "id" && r.How == format.Degraded {
+				found += r.Count
+			}
+		}
+		want := int64(2)
+		if name == "out.etf" {
+			want = 0
+		}
+		if found != want {
+			t.Errorf("%s: found %d claims with the id of an open one, expected %d: %+v", name, found, want, rows)
 		}
 	}
 }
