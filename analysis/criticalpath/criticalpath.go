@@ -267,6 +267,11 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		}
 		w.addAll(loc, l.Before(n))
 	}
+	if l.Created {
+		from = min(t, w.h.At(l.Creator).Enter)
+		w.add(synclog.NoPath, loc, min(t, l.First)-from)
+		return from, l.Creator.Location, byFork
+	}
 	return min(t, l.First), trace.NoRef, 0
 }
 

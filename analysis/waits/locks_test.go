@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -201,6 +202,11 @@ func simulateThreads(seed uint64) (rec *trace.Recorder, waited []int64) {
 	x := newThreads(n)
 	clock, waited := make([]int64, n), make([]int64, n)
 	short := func() int64 { return 1 + rng.Int64N(5) }
+	for k := 1; k < n && seed%2 == 0; k++ {
+		leave := clock[0] + short()
+		x.call(0, "pthread_create", clock[0], leave, "", 0)
+		clock[0], clock[k] = leave+1, leave+rng.Int64N(2)
+	}
 	free := make([]int64, 2) // when each mutex is free
 	for range 60 {
 		i := 0 // the thread that is free first does the next step
@@ -258,6 +264,37 @@ func TestRandomThreads(t *testing.T) {
 		if !slices.Equal(found, want) {
 			t.Errorf("seed %d: found waits of %v, expected %v", seed, found, want)
 		}
+	}
+}
+
+// TestPathOfThreads checks that the critical path goes from the begin of a thread to the call that has created it, and
+// that the thread begins earlier if the time before that call is shorter. Thread 0 prepares until 10, creates threads
+// 1 and 2 from 10 to 15 and from 16 to 20, and waits for them from 20 to 101. Thread 1 works from 17 to 50, thread 2 from
+// 25 to 100. So the path is thread 0 to 16, and thread 2 to its end at 100.
+func TestPathOfThreads(t *testing.T) {
+	x := newThreads(3)
+	x.call(0, "prepare", 0, 10, "", 0)
+	x.call(0, "pthread_create", 10, 15, "", 0)
+	x.call(0, "pthread_create", 16, 20, "", 0)
+	x.call(0, "pthread_join", 20, 101, "", 0)
+	x.call(1, "work", 17, 50, "", 0)
+	x.end(1, 50, trace.Undefined)
+	x.call(2, "work", 25, 100, "", 0)
+	x.end(2, 100, trace.Undefined)
+	p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{
+		WhatIf: []criticalpath.Change{{Region: "prepare", Factor: 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces []string
+	for _, x := range p.Pieces {
+		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
+	}
+	if want := []string{"0 0 16 ", "2 16 100 fork", "0 100 101 wait-at-join"}; !slices.Equal(pieces, want) {
+		t.Errorf("found the pieces %q, expected %q", pieces, want)
+	}
+	if p.WhatIf == nil || *p.WhatIf != 91 {
+		t.Errorf("without prepare the runtime is %v, expected 91", p.WhatIf)
 	}
 }
 

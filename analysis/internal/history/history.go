@@ -12,6 +12,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -58,12 +59,16 @@ type Location struct {
 	First, Last int64 // times of its first and last event, in ticks
 	// InTeams reports whether the location works in teams of threads that others start.
 	InTeams bool
+	// Created is set if the location is a thread that the call Creator of another one has created.
+	Created bool
+	Creator waitstate.Place
 
 	history *History
 	number  uint32 // index in Definitions.Locations
 	count   int32  // number of calls
 	pages   []page
 	current int    // index of the page with the last call that was added
+	begun   int64  // position of its first call among all calls
 	latest  *calls // the calls that were used last, or nil
 }
 
@@ -118,6 +123,7 @@ type History struct {
 	meetings   map[pair]*meetings
 	waited     map[PathLocation]int64 // waits by path and location, in ticks
 	forks      map[uint32][]fork      // by location group, in the order of time
+	creations  map[uint32][]fork      // calls that create threads, by location group, with their begin
 	begins     []begin                // empty as soon as the history is built
 	// ends holds, by location group, the calls in which threads have ended their work in teams since
 	// the last fork.
@@ -161,7 +167,7 @@ func Build(ctx context.Context, events format.Events, opt Options) (*History, er
 	}
 	h := &History{Log: log, chunks: chunks.New(int64(opt.Memory)), cache: cache{limit: opt.CachedCalls},
 		meetings: map[pair]*meetings{},
-		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, ends: map[uint32][]waitstate.Place{}}
+		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, creations: map[uint32][]fork{}, ends: map[uint32][]waitstate.Place{}}
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
 		h.Close()
 		return nil, analysis.ErrTimeRange
@@ -287,7 +293,8 @@ func (h *History) finish() {
 			h.use(p, b.position)
 		}
 	}
-	h.begins, h.ends = nil, nil
+	h.findCreators()
+	h.begins, h.ends, h.creations = nil, nil, nil
 	for _, l := range h.Locations {
 		if l != nil {
 			for i := range l.pages {
@@ -307,6 +314,14 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 		l.current++
 		if l.current >= 2 {
 			h.store(&l.pages[l.current-2])
+		}
+	}
+	if p.Number == 0 {
+		l.begun = h.position
+	}
+	if c.Creates {
+		if g, ok := h.group(c.Location); ok {
+			h.creations[g] = append(h.creations[g], fork{c.Enter, p})
 		}
 	}
 	for _, q := range c.Points {
@@ -331,6 +346,32 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 					h.addSource(p, Source{e, h.At(e).Enter, false})
 				}
 				delete(h.ends, g)
+			}
+		}
+	}
+}
+
+// findCreators finds the calls that have created the threads of each process. Recorders of POSIX threads may not record
+// which call has created which thread. So the calls and the threads, without the first one, count as having the same order.
+func (h *History) findCreators() {
+	threads := map[uint32][]*Location{}
+	for _, l := range h.Locations {
+		if l == nil {
+			continue
+		}
+		if g, ok := h.group(l.number); ok && len(h.creations[g]) > 0 {
+			threads[g] = append(threads[g], l)
+		}
+	}
+	for g, list := range threads {
+		calls := h.creations[g]
+		slices.SortStableFunc(calls, func(a, b fork) int { return cmp.Compare(a.time, b.time) })
+		slices.SortStableFunc(list, func(a, b *Location) int { return cmp.Compare(a.First, b.First) })
+		for i, l := range list[1:] {
+			// A thread begins after its creation has begun. So no thread creates itself by way of others.
+			if i < len(calls) && calls[i].time < l.First && calls[i].place.Location != l.number {
+				l.Created, l.Creator = true, calls[i].place
+				h.use(l.Creator, l.begun)
 			}
 		}
 	}

@@ -266,6 +266,9 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 		return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
 	}
 	t := r.ends[p.Location]
+	if done == 0 && l.Created {
+		t = r.enter(l.Creator) + l.First - r.h.At(l.Creator).Enter
+	}
 	if p.Number-done > mostWithin {
 		since := l.First
 		if done > 0 {

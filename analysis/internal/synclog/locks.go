@@ -19,6 +19,7 @@ const (
 	releases            // the lock is free, or the condition holds, when the call begins
 	section             // a critical section: the lock is free when it ends
 	joins               // the call ends when a thread of the process has ended
+	creates             // the call creates a thread
 )
 
 // lockCalls maps the names of calls that acquire and release locks, in lower case, to what they do.
@@ -29,6 +30,7 @@ var lockCalls = map[string]lockCall{
 	"sem_wait": shares, "sem_timedwait": shares,
 	"pthread_mutex_unlock": releases, "pthread_spin_unlock": releases, "pthread_rwlock_unlock": releases,
 	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases, "pthread_join": joins,
+	"pthread_create": creates,
 }
 
 // objectAttributes lists the names of attributes that identify the lock, condition or barrier of a
@@ -140,7 +142,7 @@ func (c *openCall) flushHeld(t uint64) {
 // endLock adds the points of locks that a call has at its end, at time t.
 func (w *worker) endLock(l *lane, c *openCall, t int64) {
 	c.flushHeld(uint64(t))
-	if c.locks || c.kind.lock == noLockCall || c.kind.lock == releases {
+	if c.locks || c.kind.lock == noLockCall || c.kind.lock == releases || c.kind.lock == creates {
 		return
 	}
 	ops := []uint64{c.object, trace.Undefined, objectModel, 0}

@@ -156,6 +156,7 @@ func (r *reader) unpack(withPoints bool) {
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
 		k := w.kind(c.Region)
+		c.Creates = k.lock == creates
 		c.Role, c.Init, c.Finalize, c.Synchronous, c.Window = k.role, k.init, k.finalize, k.synchronous, k.window
 	}
 	if c.InTeam || c.Unteamed {

@@ -92,6 +92,7 @@ type Call struct {
 	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
 	// the barrier, and a location that is in it several times ends each visit before the next one.
 	Unteamed bool
+	Creates  bool // the call creates a thread
 	// Init and Finalize are set if the call initialises or finalises MPI.
 	Init, Finalize bool
 	// Synchronous is set if a send in the call completes only after its receive is posted.

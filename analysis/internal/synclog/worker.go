@@ -236,7 +236,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	}
 	k.window = windowCalls[name]
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
-		k.finalize || k.role == trace.DeviceSyncRole
+		k.finalize || k.role == trace.DeviceSyncRole || k.lock == creates
 	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
 	return k
 }

@@ -308,7 +308,7 @@ func (e *engine) call(c *synclog.Call) error {
 		return nil
 	}
 	switch {
-	case c.Last:
+	case c.Last, c.Creates && len(c.Points) == 0:
 		return nil
 	case len(c.Points) == 0:
 		e.barrier(c, at)
