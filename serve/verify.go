@@ -44,7 +44,9 @@ type checkFact struct {
 	Violated bool           `json:"violated"`
 	Holds    bool           `json:"holds"`
 	Decided  bool           `json:"decided"`
-	Reasons  []reasonFact   `json:"reasons"`
+	// Robustness is "" unless the request asks for it.
+	Robustness string       `json:"robustness"`
+	Reasons    []reasonFact `json:"reasons"`
 }
 
 // reasonFact explains why a part of the formula holds or does not hold. From and To are the times that
@@ -68,7 +70,8 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	e, v := x.e, x.traceView
 	p := &params{values: r.URL.Query(), x: v}
 	opt := verify.Options{Semantics: verify.Semantics(p.choice("semantics", string(verify.Compatible),
-		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued))), Window: p.selected()}
+		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued))), Window: p.selected(),
+		Robust: p.choice("robust", "0", "1") == "1"}
 	if p.err != nil {
 		return p.err
 	}
@@ -81,7 +84,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 		return s.jsonUncached(w, r, &verifyAnswer{Syntax: wrong, Checks: []checkFact{}, Warnings: []string{}})
 	}
 	h := sha256.Sum256([]byte(text))
-	name := fmt.Sprintf("%s %s verify %s %s", e.id, v.tag, opt.Semantics, hex.EncodeToString(h[:]))
+	name := fmt.Sprintf("%s %s verify %s %t %s", e.id, v.tag, opt.Semantics, opt.Robust, hex.EncodeToString(h[:]))
 	if opt.Window != nil {
 		name += fmt.Sprintf(" %d %d", opt.Window.From, opt.Window.To)
 	}
@@ -125,7 +128,10 @@ func readText(w http.ResponseWriter, r *http.Request, most int64, what string) (
 func newVerifyAnswer(v *traceView, x *verify.Result) *verifyAnswer {
 	a := &verifyAnswer{States: x.States, Violated: x.Violated, Checks: []checkFact{}, Warnings: []string{}}
 	for _, c := range x.Checks {
-		f := checkFact{c.Name, c.Formula, c.Verdict, c.Verdict.Violated(), c.Holds, c.Decided, []reasonFact{}}
+		f := checkFact{c.Name, c.Formula, c.Verdict, c.Verdict.Violated(), c.Holds, c.Decided, "", []reasonFact{}}
+		if c.Robustness != nil {
+			f.Robustness = c.Robustness.String()
+		}
 		for _, r := range c.Reasons {
 			f.Reasons = append(f.Reasons, reasonFact{r.Depth, r.Formula, r.Holds, v.jsonTime(r.From), v.jsonTime(r.To),
 				r.Text})

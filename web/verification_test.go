@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,7 @@ type verdicts struct {
 	Violated int
 	Checks   []struct {
 		Check, Formula, Verdict string
+		Robustness              any
 		Reasons                 []struct {
 			Formula, Text string
 			Holds         bool
@@ -46,6 +48,7 @@ type verificationPanel struct {
 	Fault, Selected, Example string
 	Summary, Colour, Address string
 	Rows                     [][]string
+	Robust                   []string
 	Reasons, Four            []string
 	Extras, Again            []extra
 	Picture                  string
@@ -83,6 +86,7 @@ func TestVerification(t *testing.T) {
 	violated := out.compareRows(t, want)
 	bad := want.Checks[violated]
 	out.compareFour(t, verify("--semantics", "4"))
+	out.compareRobustness(t, verify("--robust"))
 	if len(out.Extras) != 1 || len(out.Extras[0].Rows) != len(bad.Reasons) {
 		t.Fatalf("found %+v, expected the explanation of one check with %d rows", out.Extras, len(bad.Reasons))
 	}
@@ -151,6 +155,19 @@ func (p *verificationPanel) compareRows(t *testing.T, want verdicts) (violated i
 		}
 	}
 	return violated
+}
+
+// compareRobustness compares the robustness of the checks in the panel with that of the command. The order may differ.
+func (p *verificationPanel) compareRobustness(t *testing.T, want verdicts) {
+	t.Helper()
+	var command []string
+	for _, c := range want.Checks {
+		command = append(command, fmt.Sprint(c.Robustness))
+	}
+	slices.Sort(command)
+	if found := slices.Sorted(slices.Values(p.Robust)); !slices.Equal(found, command) {
+		t.Errorf("found the robustness %q, expected %q", found, command)
+	}
 }
 
 // compareFour compares the verdicts of the panel with those of the command, for four values. The order may

@@ -157,8 +157,8 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 	if n := countSet(flags.asJSON, flags.junit, flags.compat); n > 1 {
 		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
 	}
-	if flags.robust && (flags.junit || flags.compat) {
-		return usageError("--robust: found it with --junit or --compat, which do not print it, expected it without")
+	if flags.robust && flags.compat {
+		return usageError("--robust: found it with --compat, which does not print it, expected it without")
 	}
 	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
 		return err
@@ -443,11 +443,19 @@ type (
 		Cases    []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Failure *junitMessage `xml:"failure"`
-		Error   *junitMessage `xml:"error"`
-		Skipped *junitMessage `xml:"skipped"`
+		Class      string           `xml:"classname,attr"`
+		Name       string           `xml:"name,attr"`
+		Properties *junitProperties `xml:"properties"`
+		Failure    *junitMessage    `xml:"failure"`
+		Error      *junitMessage    `xml:"error"`
+		Skipped    *junitMessage    `xml:"skipped"`
+	}
+	junitProperties struct {
+		List []junitProperty `xml:"property"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
 	}
 	junitMessage struct {
 		Message string `xml:"message,attr"`
@@ -467,6 +475,9 @@ func writeJUnit(w io.Writer, list []*verified) error {
 		} else {
 			for _, c := range v.answer.Checks {
 				one := junitCase{Class: v.path, Name: c.Name}
+				if c.Robustness != nil {
+					one.Properties = &junitProperties{[]junitProperty{{"robustness", c.Robustness.String()}}}
+				}
 				switch {
 				case c.Verdict.Violated():
 					var text []string

@@ -23,6 +23,8 @@ export interface Check {
   violated: boolean;
   holds: boolean;
   decided: boolean;
+  /** robustness is a number, "inf" or "-inf", or "" if the request does not ask for it. */
+  robustness: string;
   reasons: Reason[];
 }
 /** Verification has the verdicts of a specification. If syntax is set, the other fields are empty. */

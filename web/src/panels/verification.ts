@@ -10,7 +10,7 @@ import { type Extra, removeChoice, type Mark, showInterval, type Source, type To
 import type { Lane } from "../lane";
 import { maxChoiceLength } from "../store";
 import { exact } from "../time";
-import { makeTable } from "./table";
+import { type Column, makeTable } from "./table";
 import { keepTime, timeKey, timeOf, timeQuery } from "./times";
 
 /** properties lists the kinds of properties in plain words, each with an example. */
@@ -51,6 +51,7 @@ function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<V
     `traces/${encodeURIComponent(lane.meta.id)}/verify`,
     {
       semantics: app.store.state.choices.get("verification.semantics"),
+      robust: app.store.state.choices.get("verification.robust"),
       ...timeQuery(lane, timeOf(app, "verification")),
     },
     text,
@@ -178,6 +179,15 @@ function reasonList(app: App, lane: Lane, c: Check): HTMLElement {
   );
 }
 
+/** robustness is the column of the table with the robustness of checks. */
+const robustness: Column<Check> = {
+  title: "robustness",
+  hint: "how far the signals are from the bounds that decide the check",
+  show: (c) => c.robustness,
+  sort: (c) => Number(c.robustness.replace("inf", "Infinity")),
+  csv: (c) => c.robustness,
+};
+
 /** verdicts fills an element with the checks in an answer. */
 function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
   const why = el("div", { aria: { live: "polite" } });
@@ -207,6 +217,7 @@ function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification
         csv: (c) => c.verdict,
       },
       { title: "check", text: true, show: (c) => c.check, sort: (c) => c.check, csv: (c) => c.check },
+      ...(v.checks.some((c) => c.robustness !== "") ? [robustness] : []),
       {
         title: "formula",
         text: true,
@@ -321,6 +332,22 @@ function form(area: HTMLTextAreaElement, put: (text: string) => void, start: () 
   );
 }
 
+/** robustnessSwitch returns the box with which the user asks for the robustness of checks. */
+function robustnessSwitch(tools: Tools, start: () => void): HTMLElement {
+  const box = el("input", { type: "checkbox" });
+  box.checked = tools.get("robust") === "1";
+  box.addEventListener("change", () => {
+    tools.set("robust", box.checked ? "1" : "");
+    start();
+  });
+  return el(
+    "label",
+    { title: "How far the signals are from the bounds that decide a check. This takes much longer." },
+    box,
+    " robustness",
+  );
+}
+
 /** verification creates the panel of specifications. */
 export function verification(): Panel {
   let draft = "",
@@ -382,6 +409,7 @@ export function verification(): Panel {
             start();
           },
         ),
+        robustnessSwitch(tools, start),
       );
       tools.body.append(
         el(

@@ -56,6 +56,11 @@ export async function run(input, open) {
   await w.shot("verdicts");
   out.summary = await w.page.locator(".panel .verdict").innerText();
   out.rows = await rows(w);
+  await w.page.getByLabel("robustness").check();
+  await w.ready();
+  out.robust = (await rows(w)).map((cells) => cells[2]);
+  await w.page.getByLabel("robustness").uncheck();
+  await w.ready();
   // with the keyboard alone: the violated check is first
   await w.page.locator(".panel tbody tr[tabindex]").first().focus();
   await w.page.keyboard.press("Enter");
