@@ -36,7 +36,8 @@ type factorFact struct {
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 	window := p.selected()
 	return func(ctx context.Context) (any, error) {
-		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{}, Sentences: []string{}}
+		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{},
+			Sentences: []string{}}
 		err := e.readers.with(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {

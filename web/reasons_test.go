@@ -54,7 +54,8 @@ func TestReasons(t *testing.T) {
 		// rank 0 is in work from 100 to 600, longer than anywhere else
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
-		{"factors", fmt.Sprint(out.Efficiency.Whole), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
+		{"factors", fmt.Sprint(out.Efficiency.Whole), "[" +
+			"[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
 			"] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
 		// one of 20 parts of 91 µs; all are in MPI_Init until 100, and compute then: 82 of 91

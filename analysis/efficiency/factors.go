@@ -124,11 +124,11 @@ func (r *Result) Sentences() (list []string) {
 			"barriers.")
 	}
 	if d := r.Devices; d != nil {
-		say(d.Orchestration, "Device orchestration: for %.0f %% of the runtime even the busiest stream has no work; weft waits "+
-			"shows for which launches the streams wait.")
+		say(d.Orchestration, "Device orchestration: for %.0f %% of the runtime even the busiest stream has no work; weft "+
+			"waits shows for which launches the streams wait.")
 		say(d.Communication, "Device communication: %.0f %% of the work of the busiest stream are transfers.")
-		say(d.LoadBalance, "Device load balance: some streams run kernels longer than others, and %.0f %% of the time of the "+
-			"busiest one is lost by the mean.")
+		say(d.LoadBalance, "Device load balance: some streams run kernels longer than others, and %.0f %% of the time of "+
+			"the busiest one is lost by the mean.")
 		say(d.Offload, "Offload: %.0f %% of the time of the threads outside of communication is spent in calls for devices.")
 	}
 	return list

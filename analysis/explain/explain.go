@@ -156,7 +156,8 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	}
 	e, ok, setFactors := efficiency.FromHistory(h)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
-		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime, Regions: []Region{}}}
+		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime,
+			Regions: []Region{}}}
 	if !ok {
 		return x.page, false, nil
 	}

@@ -50,7 +50,8 @@ func (d *deviceTrace) sync(loc uint32, enter, leave int64) {
 	d.visit(loc, "cudaDeviceSynchronize", enter, leave)
 }
 
-// launch visits a call that launches work, from a time for 2 ticks. If stream is not trace.NoRef, an attribute names it.
+// launch visits a call that launches work, from a time for 2 ticks. If stream is not trace.NoRef, an attribute names
+// it.
 func (d *deviceTrace) launch(loc uint32, region string, enter int64, stream uint32) {
 	var attrs []trace.Attr
 	if stream != trace.NoRef {
@@ -230,8 +231,10 @@ func TestCausesOfDevices(t *testing.T) {
 //
 // Host: main 0-220 with launches at 20 and 120, and cudaDeviceSynchronize 22-62 and 122-202; stream: kernel 25-59 and
 // 125-199. The waits for the device are 59-22 and 199-122, those for launches 20-0 and 120-59. The path is main to 20,
-// the stream to 59 (5 idle, 34 kernel), the host to 120 (3 in the call that waits, 58 in main), the stream to 199 (5 and
-// 74), and the host (3 and 18). All of main, 20 + 58 + 18, is on the path, so that half of it takes 48 less, and half of
+// the stream to 59 (5 idle, 34 kernel), the host to 120 (3 in the call that waits, 58 in main), the stream to 199 (5
+// and
+// 74), and the host (3 and 18). All of main, 20 + 58 + 18, is on the path, so that half of it takes 48 less, and half
+// of
 // the kernels 17 + 37.
 func TestCausesOfLaunches(t *testing.T) {
 	x := newDeviceTrace(1, false)
@@ -310,7 +313,8 @@ func TestDeviceFactors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := efficiency.Devices{Parallel: 0.4, LoadBalance: 40. / 50, Communication: 50. / 60, Orchestration: 0.6, Offload: 0.6}
+	want := efficiency.Devices{Parallel: 0.4, LoadBalance: 40. / 50, Communication: 50. / 60,
+		Orchestration: 0.6, Offload: 0.6}
 	if d := e.Devices; d == nil || *d != want {
 		t.Errorf("found %+v, expected %+v", d, want)
 	}

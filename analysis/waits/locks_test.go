@@ -269,7 +269,8 @@ func TestRandomThreads(t *testing.T) {
 
 // TestPathOfThreads checks that the critical path goes from the begin of a thread to the call that has created it, and
 // that the thread begins earlier if the time before that call is shorter. Thread 0 prepares until 10, creates threads
-// 1 and 2 from 10 to 15 and from 16 to 20, and waits for them from 20 to 101. Thread 1 works from 17 to 50, thread 2 from
+// 1 and 2 from 10 to 15 and from 16 to 20, and waits for them from 20 to 101. Thread 1 works from 17 to 50, thread 2
+// from
 // 25 to 100. So the path is thread 0 to 16, and thread 2 to its end at 100.
 func TestPathOfThreads(t *testing.T) {
 	x := newThreads(3)

@@ -682,9 +682,8 @@ func TestCommunicatorsOfMergedTraces(t *testing.T) {
 // shows its send as MPI_ISEND at 1037600331386 and its receive as MPI_IRECV at 1037600600340.
 func TestLongestMessage(t *testing.T) {
 	const path = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
-	x := commJSON(t, path).Messages
 	want := messages.Pair{Source: 0, Destination: 1, Sent: 1037600331386, Received: 1037600600340}
-	if got := x.Matrix[0].Latency.Longest; got == nil || *got != want {
+	if got := commJSON(t, path).Messages.Matrix[0].Latency.Longest; got == nil || *got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
 	text := weft(t, 0, "comm", "-q", path)

@@ -41,14 +41,16 @@ type numbersCase struct {
 }
 
 // ringRecords have a subset of processors that the data of a record name.
-const ringRecords = "-201 -1 -1 -1 -1 3 2 -7 0 1\n-3 -21 0.1 0 0 4 2 8 1 1 0\n-4 -51 0.4 1 0 4 2 8 1 0 0\n-3 -402 0.5 0 0 2 2 " +
+const ringRecords = "-201 -1 -1 -1 -1 3 2 -7 0 1\n-3 -21 0.1 0 0 4 2 8 1 1 0\n-4 -51 0.4 1 0 4 2 8 1 0 0\n" +
+	"-3 -402 0.5 0 0 2 2 " +
 	"-7 -1\n"
 
 // Labels of numbers that occur only in a statistics record, a destination or a subset.
 const (
 	idleLabels = "-5 8 -1.0 -1 -1 4 0 idle\n-5 -1 -1.0 1 -1 4 0 peer\n-5 9 -1.0 -1 -1 4 0 nine\n-5 11 -1.0 -1 -1 6 0 " +
 		"unused\n"
-	idleRecords = "-203 -1 -1.0 -1 -1 2 2 -2000 9\n-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.2 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" " +
+	idleRecords = "-203 -1 -1.0 -1 -1 2 2 -2000 9\n-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.2 0 0 0\n" +
+		"-102 -1 0.3 0 0 1 \"%d%d\" " +
 		"8 3\n"
 	idleWritten = "-203 -1 -1.000000 -1 -1 2 2 -2000 9\n-3 -21 0.100000 0 0 3 2 8 1 1\n-4 -21 0.200000 0 0 0\n-102 -1 " +
 		"0.300000 0 0 1 \"%d%d\" 8 3\n"
@@ -57,7 +59,8 @@ const (
 // mergedProcessors are merged traces whose processors have equal numbers.
 func mergedProcessors() []numbersCase {
 	// Processors of the second trace are 2 and 3, and its subset has another number.
-	const rings = "-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-201 -1 -2.000000 -1 -1 3 2 -2001 2 3\n-3 -21 0.100000 0 0 4 2 8 1 1 " +
+	const rings = "-201 -1 -2.000000 -1 -1 3 2 -7 0 1\n-201 -1 -2.000000 -1 -1 3 2 -2001 2 3\n" +
+		"-3 -21 0.100000 0 0 4 2 8 1 1 " +
 		"0\n" +
 		"-3 -21 0.100000 2 0 4 2 8 1 3 0\n-4 -51 0.400000 1 0 4 2 8 1 0 0\n-4 -51 0.400000 3 0 4 2 8 1 2 0\n" +
 		"-3 -402 0.500000 0 0 2 2 -7 -1\n-3 -402 0.500000 2 0 2 2 -2001 -1\n"

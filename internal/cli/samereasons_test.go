@@ -264,7 +264,8 @@ func (wf *waitFigures) lines(first int64) (lines []string) {
 	return lines
 }
 
-// TestSamePhases checks that weft efficiency --phase, --loop and --window have the same phases and factors as the viewer.
+// TestSamePhases checks that weft efficiency --phase, --loop and --window have the same phases and factors as the
+// viewer.
 func TestSamePhases(t *testing.T) {
 	loop := []string{"--loop"}
 	flags := map[string][]string{"hand": {"--phase", "work"}, "mpi4": loop, "heat2d-mt": loop}

@@ -167,7 +167,8 @@ func Build(ctx context.Context, events format.Events, opt Options) (*History, er
 	}
 	h := &History{Log: log, chunks: chunks.New(int64(opt.Memory)), cache: cache{limit: opt.CachedCalls},
 		meetings: map[pair]*meetings{},
-		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, creations: map[uint32][]fork{}, ends: map[uint32][]waitstate.Place{}}
+		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, creations: map[uint32][]fork{},
+		ends: map[uint32][]waitstate.Place{}}
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
 		h.Close()
 		return nil, analysis.ErrTimeRange
@@ -352,7 +353,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 }
 
 // findCreators finds the calls that have created the threads of each process. Recorders of POSIX threads may not record
-// which call has created which thread. So the calls and the threads, without the first one, count as having the same order.
+// which call has created which thread. So the calls and the threads, without the first one, count as having the same
+// order.
 func (h *History) findCreators() {
 	threads := map[uint32][]*Location{}
 	for _, l := range h.Locations {

@@ -150,8 +150,8 @@ func (r *reader) unpack(withPoints bool) {
 	length, b := number(b[n:])
 	leave := c.Leave + after
 	*c = Call{Location: r.lane.loc, Path: NoPath, Region: trace.NoRef, Leave: leave, Enter: int64(uint64(leave) - length),
-		Device: flags&device != 0, Idle: flags&idle != 0, Bare: flags&bare != 0, InTeam: flags&inTeam != 0, Unteamed: flags&unteamed != 0,
-		Points: c.Points[:0],
+		Device: flags&device != 0, Idle: flags&idle != 0, Bare: flags&bare != 0, InTeam: flags&inTeam != 0,
+		Unteamed: flags&unteamed != 0, Points: c.Points[:0],
 		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region

@@ -87,7 +87,8 @@ type Call struct {
 	InTeam bool // the call is a barrier of Team
 	Device bool // the call is no call, but the work of a device
 	// Idle is set if the call is no call, but the time in which a stream of a device has no work, up to its next work. It
-	// begins with the end of the work before or, for the first work, with the begin of the trace. Log.Launches must be set.
+	// begins with the end of the work before or, for the first work, with the begin of the trace. Log.Launches must be
+	// set.
 	Idle bool
 	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
 	// the barrier, and a location that is in it several times ends each visit before the next one.
