@@ -92,7 +92,7 @@ func counts(k trace.Kind) bool {
 	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
 }
 
-// none is the number that stands for no processor.
+// none is the processor number of a location that does not belong to a processor.
 const none = -1
 
 // New returns an empty part for a trace.
