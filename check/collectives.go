@@ -221,12 +221,13 @@ func (c *Checker) collectives() error {
 }
 
 // membership reports members whose operations differ from those of most members, members with fewer
-// operations, and locations that are no members.
+// operations, and locations that do not belong to the communicator.
 func (c *Checker) membership(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
 	name := "communicator " + c.defs.Communicator.At(comm).ID
-	// Where the sequences of members differ, the one that most members have is taken as correct; of
-	// several, that of the member that comes first in the definitions.
+	// If the sequences of members differ, the sequence that most members have is taken as correct. If
+	// several sequences have equally many members, the one of the member that comes first in the
+	// definitions is taken.
 	usual := map[int32]bool{0: true}
 	for at, n := int32(0), 1; o.at(at).child != 0; n++ {
 		best := o.at(at).child

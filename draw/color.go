@@ -66,8 +66,7 @@ func ColorOf(names []string) []int {
 	return out
 }
 
-// clearColors is the number of colours at the beginning of the palette that are easiest to tell
-// apart.
+// clearColors is the number of colours at the beginning of the palette that are easiest to distinguish.
 const clearColors = 6
 
 // distinctColors returns a different colour for each name. The number of names must not exceed the number

@@ -49,7 +49,7 @@ const (
 	attrComplexity
 )
 
-// none stands for the absence of an object, memory or class.
+// none means no object, no memory or no class.
 const none = -1
 
 // Complexities of data objects, by their numbers.

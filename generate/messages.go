@@ -71,7 +71,7 @@ type ring struct {
 	ranks  []ringRank
 }
 
-// inbox holds the messages for a rank, of which at most one is in transit.
+// inbox holds the messages for a rank. At most one message is in transit at a time.
 type inbox struct {
 	rng     rng
 	arrives int64 // time at which the message in transit arrives; never if there is none

@@ -379,7 +379,7 @@ func (p *phasesPlan) duration(from, to moment) int64 {
 		t += 2*phStep + p.Serial + phCall
 	}
 	if from < phReduced && to >= phReduced {
-		t += p.inside() + p.most + (p.threads-1)*p.Lock + p.behind() + phCall
+		t += p.timeBeforeCompute() + p.most + (p.threads-1)*p.Lock + p.timeAfterCompute() + phCall
 	}
 	if from < phEnd && to >= phEnd {
 		t += 2*phStep + phPrep + p.LateSender + 6*phStep + phCall
@@ -387,16 +387,16 @@ func (p *phasesPlan) duration(from, to moment) int64 {
 	return t
 }
 
-// inside returns the time from the end of MPI_Bcast to the begin of computing; behind returns the
-// time from the end of computing to the begin of MPI_Allreduce.
-func (p *phasesPlan) inside() int64 {
+// timeBeforeCompute returns the time from the end of MPI_Bcast to the begin of computing;
+// timeAfterCompute returns the time from the end of computing to the begin of MPI_Allreduce.
+func (p *phasesPlan) timeBeforeCompute() int64 {
 	if p.threads > 1 {
 		return 4 * phStep
 	}
 	return phStep
 }
 
-func (p *phasesPlan) behind() int64 {
+func (p *phasesPlan) timeAfterCompute() int64 {
 	if p.threads > 1 {
 		return 6 * phStep
 	}
@@ -417,7 +417,8 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 	case phShared:
 		return start + p.duration(phStart, m)
 	case phComputed, phAcquire, phRelease, phMet, phReduce:
-		t := start + p.duration(phStart, phShared) + p.inside() + p.firstComputing(rank) + iteration*p.growth - p.Lock
+		t := start + p.duration(phStart, phShared) + p.timeBeforeCompute() + p.firstComputing(rank) +
+			iteration*p.growth - p.Lock
 		if p.hasNoise(rank, iteration) {
 			t += p.noise
 		}
@@ -431,7 +432,7 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 		case phMet:
 			return t + p.threads*p.Lock + 2*phStep
 		}
-		return t + p.threads*p.Lock + p.behind()
+		return t + p.threads*p.Lock + p.timeAfterCompute()
 	}
 	reduced := start + p.duration(phStart, phReduced) + iteration*p.growth
 	switch m {
@@ -484,7 +485,7 @@ func (p *phasesPlan) program() {
 		add(phThreads, trace.ThreadTeamBegin, trace.NoRef, phShared, 2*phStep)
 		add(phThreads, trace.Enter, phParallel, phShared, 3*phStep)
 	}
-	visit(phThreads, phCompute, phShared, p.inside(), phComputed, 0)
+	visit(phThreads, phCompute, phShared, p.timeBeforeCompute(), phComputed, 0)
 	if p.Lock > 0 {
 		add(phThreads, trace.Enter, phCritical, phComputed, 0)
 		add(phThreads, trace.LockAcquire, trace.NoRef, phAcquire, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// never stands for the time of an event that does not happen. It is later than all other times.
+// never is the time of an event that does not happen. It is later than all other times.
 const never = math.MaxInt64
 
 // rng is a SplitMix64 random generator. It needs eight bytes for each location, and gives the same

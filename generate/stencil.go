@@ -207,7 +207,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 		w.row(loc, t, trace.Leave, stWaitall)
 		r.done++
 		if r.done%reduceEvery != 0 {
-			s.again(r)
+			s.endIteration(r)
 		}
 	case stReduceEnter:
 		w.row(loc, t, trace.Enter, stAllreduce)
@@ -228,7 +228,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 		s.collective(r)
 	case stReduceLeave:
 		w.row(loc, t, trace.Leave, stAllreduce)
-		s.again(r)
+		s.endIteration(r)
 	case stEnd:
 		w.row(loc, t, trace.Leave, mainRegion)
 		return never
@@ -236,8 +236,8 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 	return t + r.rng.call()
 }
 
-// again begins the next iteration, or the end of the program.
-func (s *stencil) again(r *stencilRank) {
+// endIteration begins the next iteration, or the end of the program.
+func (s *stencil) endIteration(r *stencilRank) {
 	r.pc = stComputeEnter
 	if r.done == s.iterations {
 		r.pc = stEnd

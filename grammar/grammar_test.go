@@ -18,18 +18,18 @@ type finder interface {
 	Grammar() ([]SequenceInfo, []LoopInfo)
 }
 
-// spell appends the events that tokens stand for to out.
-func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
+// expand appends the events that tokens represent to out.
+func expand(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	sequences, loops := f.Grammar()
 	for _, k := range tokens {
 		switch k.Type() {
 		case Event:
 			out = append(out, k.ID())
 		case Sequence:
-			out = spell(t, f, sequences[k.ID()].Tokens, out)
+			out = expand(t, f, sequences[k.ID()].Tokens, out)
 		case Loop:
 			for range loops[k.ID()].Iterations {
-				out = spell(t, f, sequences[loops[k.ID()].Sequence].Tokens, out)
+				out = expand(t, f, sequences[loops[k.ID()].Sequence].Tokens, out)
 			}
 		default:
 			t.Fatalf("token %v", k)
@@ -38,9 +38,9 @@ func spell(t *testing.T, f finder, tokens []Token, out []uint32) []uint32 {
 	return out
 }
 
-// TestSpell checks that the grammar stands for exactly the events that were added. Event 0 opens a
-// level, and event 1 closes one.
-func TestSpell(t *testing.T) {
+// TestExpand checks that the grammar represents exactly the events that were added. Event 0 opens a
+// level, and event 1 closes a level.
+func TestExpand(t *testing.T) {
 	for seed := range uint64(90) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		var want []uint32
@@ -80,7 +80,7 @@ func TestSpell(t *testing.T) {
 				}
 			}
 			f.End()
-			if got := spell(t, f, slices.Concat(f.Tokens()...), nil); !slices.Equal(got, want) {
+			if got := expand(t, f, slices.Concat(f.Tokens()...), nil); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, %s: %v, want %v", seed, name, got, want)
 			}
 		}

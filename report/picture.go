@@ -34,7 +34,7 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	if all != x {
 		sheet.Times = all
 	}
-	var rows []int // the tracks that are no curves
+	var rows []int // the tracks that are not curves
 	tracks := x.Tracks()
 	sheet.Tracks = chosen
 	shown := len(chosen)

@@ -38,11 +38,11 @@ type picture struct {
 // missing.
 type section struct {
 	ID, Title, Hint string
-	Lead            string // stands before the hint, in larger letters
+	Lead            string // shown before the hint, in larger letters
 	Facts           []fact
 	Tables          []table
 	Heat            *heat
-	Remark          string // stands after the tables
+	Remark          string // shown after the tables
 }
 
 // fact is a line of a section that shows a value with its name.

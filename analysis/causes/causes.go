@@ -115,13 +115,13 @@ type finder struct {
 	// carried holds, for each wait, the shares of the costs of later waits that it passes on.
 	carried map[waitID][]share
 	free    [][]share // unused lists of shares
-	// far holds the costs that waits pass on to calls in a long interval. By pattern and location, it
-	// has the cost per tick of wait for each block of fewCalls calls.
-	far [waitstate.Patterns][]ranges
+	// rangeCosts holds the costs that waits pass on to the calls in a long interval. By pattern and
+	// location, it has the cost per tick of wait for each block of fewCalls calls.
+	rangeCosts [waitstate.Patterns][]ranges
 	// waiting and late are the intervals of the two locations in the current wait.
 	waiting interval
 	late    interval
-	passed  interval // scratch for interval.leaveOut; empty between calls
+	passed  interval // scratch for interval.excludeVisited; empty between calls
 }
 
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or comes from the
@@ -167,7 +167,7 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	if w.Pattern == waitstate.Reduction {
 		return // the history also has this wait as EarlyReduce
 	}
-	f.addFar(w, id)
+	f.addRangeCosts(w, id)
 	carried := f.carried[id]
 	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
@@ -191,7 +191,7 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	}
 	total := excess + own
 	// Backward has already visited later waits, so they cannot carry costs any more.
-	passed := float64(f.late.leaveOut(w.Place, &f.passed))
+	passed := float64(f.late.excludeVisited(w.Place, &f.passed))
 	opened := synclog.NoPath
 	if o.B >= 0 {
 		opened = f.h.Locations[w.Cause.Location].Call(o.B).Path
@@ -259,15 +259,15 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 		f.passOnCalls(x.from, x.to, p, part)
 		return
 	}
-	if f.far[p] == nil {
-		f.far[p] = make([]ranges, len(f.h.Locations))
+	if f.rangeCosts[p] == nil {
+		f.rangeCosts[p] = make([]ranges, len(f.h.Locations))
 	}
-	if f.far[p][x.location] == nil {
-		f.far[p][x.location] = make(ranges, f.h.Locations[x.location].Count()/fewCalls+2)
+	if f.rangeCosts[p][x.location] == nil {
+		f.rangeCosts[p][x.location] = make(ranges, f.h.Locations[x.location].Count()/fewCalls+2)
 	}
 	first, last := (x.from+fewCalls-1)/fewCalls, x.to/fewCalls
 	f.passOnCalls(x.from, first*fewCalls, p, part)
-	f.far[p][x.location].add(first, last, part)
+	f.rangeCosts[p][x.location].add(first, last, part)
 	f.passOnCalls(last*fewCalls, x.to, p, part)
 }
 
@@ -301,9 +301,9 @@ func (f *finder) addShare(id waitID, p waitstate.Pattern, cost float64) {
 // rounding is the greatest cost per tick of a wait that counts as a rounding error.
 const rounding = 1e-9
 
-// addFar adds the shares of a wait that far stores for long intervals.
-func (f *finder) addFar(w *history.Wait, id waitID) {
-	for p, list := range f.far {
+// addRangeCosts adds the shares of a wait that rangeCosts stores for long intervals.
+func (f *finder) addRangeCosts(w *history.Wait, id waitID) {
+	for p, list := range f.rangeCosts {
 		if list != nil && list[w.Place.Location] != nil {
 			if part := list[w.Place.Location].at(w.Place.Number / fewCalls); part > rounding {
 				f.addShare(id, waitstate.Pattern(p), part*float64(w.Length))

@@ -103,11 +103,11 @@ func (iv *interval) addInside(at waitstate.Place, released int64) {
 	iv.lock = at.Number
 }
 
-// leaveOut removes from the interval the calls that [history.History.Backward] visits before call p,
-// and call p. passed is an empty interval that it uses as scratch. It returns the sum of the waits in
-// these calls. There are such calls only if calls contradict causality, or if locks are released in
-// calls that end later than p.
-func (iv *interval) leaveOut(p waitstate.Place, passed *interval) (waited int64) {
+// excludeVisited removes from the interval call p and the calls that [history.History.Backward] visits
+// before call p. passed is an empty interval that the method uses as scratch. It returns the sum of the
+// waits in the removed calls. There are such calls only if calls contradict causality, or if locks are
+// released in calls that end later than p.
+func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited int64) {
 	l, t := iv.h.Locations[iv.location], iv.h.At(p).Leave
 	visited := func(n int32) bool {
 		switch leave := l.Call(n).Leave; {

@@ -95,9 +95,9 @@ func (p *pile) flush() error {
 	return err
 }
 
-// back calls f for each node, from the last to the first, and removes it. The node is valid during the
-// call.
-func (p *pile) back(ctx context.Context, f func(x *movedNode) error) error {
+// eachBackward calls f for each node, from the last to the first, and removes the node. The node is
+// valid during the call.
+func (p *pile) eachBackward(ctx context.Context, f func(x *movedNode) error) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 	bounds := map[int64]bound{}
 	anchors := make([]moment, len(m.moved))
 	seen := make([]bool, len(m.moved))
-	err := m.forward.back(ctx, func(x *movedNode) error {
+	err := m.forward.eachBackward(ctx, func(x *movedNode) error {
 		most := int64(math.MaxInt64)
 		if x.unit {
 			most = x.out
@@ -229,7 +229,7 @@ func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 		return nil, err
 	}
 	fitters := make([]fitter, len(m.moved))
-	err = final.back(ctx, func(x *movedNode) error {
+	err = final.eachBackward(ctx, func(x *movedNode) error {
 		fitters[x.clock].add(x.time, x.out)
 		return nil
 	})

@@ -93,13 +93,13 @@ func (e *ringTrace) ScanParallel(_ context.Context, _ trace.Selection, begin fun
 	return nil
 }
 
-// watch is a context that calls look each time that its error is requested.
-type watch struct {
+// observedContext is a context that calls look each time its error is requested.
+type observedContext struct {
 	context.Context
 	look func()
 }
 
-func (w watch) Err() error {
+func (w observedContext) Err() error {
 	w.look()
 	return nil
 }
@@ -128,7 +128,7 @@ func TestWaitingEnds(t *testing.T) {
 		c := &collector{limit: 100}
 		c.log = newLog()
 		most := 0
-		ctx := watch{t.Context(), func() {
+		ctx := observedContext{t.Context(), func() {
 			sum := 0
 			for i := range c.lanes {
 				sum += c.lanes[i].waiting

@@ -87,8 +87,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// corrected counts the early messages of the corrected trace without code of Solve. It also checks
-// that each location keeps the order of its events.
+// corrected counts the early messages of the corrected trace without using code of Solve. It also
+// checks that each location keeps the order of its events.
 func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	t.Helper()
 	for id, c := range r.Correction.Locations {
@@ -148,7 +148,7 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestPrivateTrace uses a trace that may not be distributed. It is skipped where that does not
+// TestPrivateTrace uses a trace that may not be distributed. The test is skipped if the trace does not
 // exist.
 func TestPrivateTrace(t *testing.T) {
 	path := "../../../shared/traces/otf2/bigapp-small/traces.otf2"

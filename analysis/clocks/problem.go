@@ -19,7 +19,7 @@ var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more a
 	"can " +
 	"be compared")
 
-// none is the index that stands for no clock, no node or no pair.
+// none is the index that means no clock, no node or no pair.
 const none = -1
 
 // problem holds the clocks of a trace, and reads their constraints from the log.

@@ -24,9 +24,9 @@ type program struct {
 	clocks  []clockFunc
 	// now is the true time at each location.
 	now []int64
-	// pairs has the send and receive of each message. rounds has the begins and ends of each
-	// collective operation, no end of which is before any begin. Times are those that the clocks
-	// show.
+	// pairs holds the send and the receive of each message. rounds holds the begins and ends of each
+	// collective operation; no end comes before any begin in true time. The stored times are those that
+	// the clocks show.
 	pairs  [][2]moment
 	rounds [][2][]moment
 }
@@ -403,8 +403,8 @@ func TestContradiction(t *testing.T) {
 	if r := run(clocks.Options{}, 10, 20, 10, 20); r.Contradictions.Messages != 1 || r.After.Messages != 1 {
 		t.Errorf("found %+v, expected one contradiction", r)
 	}
-	// If question and answer have equal times they can be met, since ticks are not infinitely
-	// short, but not with a latency.
+	// Question and answer with equal times contradict nothing, since ticks are not infinitely short.
+	// With a latency they do.
 	if r := run(clocks.Options{}, 10, 10, 15, 15); r.Contradictions.Any() || r.After.Any() || r.Clocks[1].Offset != -5 {
 		t.Errorf("found %+v, expected none", r)
 	}

@@ -47,9 +47,8 @@ func callRows(loc uint32, begin, end int64, operation, communicator, root, sent,
 
 func join(l ...[]testtrace.Row) []testtrace.Row { return slices.Concat(l...) }
 
-// lines formats each operation as "communicator operation calls sent/received {time} matched
-// {waiting} early", with durations as {count sum min max}, and at the end a line "unclosed
-// orphans".
+// lines formats each operation as "communicator operation calls sent/received {time} matched {waiting}
+// early", with durations as {count sum min max}. The last line is "unclosed orphans".
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, o := range r.Operations {

@@ -243,11 +243,11 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 	if n < l.Count() {
 		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
-			w.inside(l, loc, n, t)
+			w.addInside(l, loc, n, t)
 			w.add(wait.Path, loc, -wait.Length)
 			return end, wait.Cause.Location, uint8(wait.Pattern) + 1
 		}
-		w.partial(l, loc, n, t)
+		w.addPartial(l, loc, n, t)
 	}
 	for n--; n >= 0; n-- {
 		c := l.Call(n)
@@ -298,9 +298,9 @@ func isSource(l *history.Location, n int32, call waitstate.Place) (found bool) {
 	return found
 }
 
-// partial adds the times of a location from the end of call n-1 to t, which is before the end of
+// addPartial adds the times of a location from the end of call n-1 to t, which is before the end of
 // call n.
-func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
+func (w *walker) addPartial(l *history.Location, loc uint32, n int32, t int64) {
 	c := l.Call(n)
 	switch {
 	case c.Last:
@@ -309,13 +309,13 @@ func (w *walker) partial(l *history.Location, loc uint32, n int32, t int64) {
 		w.addShortened(loc, l.Before(n), c.Enter-t)
 	default:
 		w.addAll(loc, l.Before(n))
-		w.inside(l, loc, n, t)
+		w.addInside(l, loc, n, t)
 	}
 }
 
-// inside adds the times of a location in call n up to t. The time from t to the end of the call is
+// addInside adds the times of a location in call n up to t. The time from t to the end of the call is
 // subtracted from the time outside of nested regions.
-func (w *walker) inside(l *history.Location, loc uint32, n int32, t int64) {
+func (w *walker) addInside(l *history.Location, loc uint32, n int32, t int64) {
 	c := l.Call(n)
 	w.addAll(loc, l.Inside(n))
 	w.add(c.Path, loc, t-c.Leave)
@@ -349,8 +349,9 @@ func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
 	}
 }
 
-// addShortened adds times, less ticks less in all, as these lie after the piece. It is unknown to which paths
-// these ticks belong, so that it takes them off the longest times.
+// addShortened adds the times of list, shortened by less ticks in total, because these ticks lie after
+// the piece. The paths to which they belong are unknown, and so they are subtracted from the longest
+// times.
 func (w *walker) addShortened(loc uint32, list []synclog.PathTime, less int64) {
 	if less > 0 {
 		list = slices.Clone(list)

@@ -104,9 +104,9 @@ func compareClasses(classes []*class, c *comparer) error {
 	}
 	usual := classes[len(classes)-1]
 	for i := len(classes) - 2; i >= 0 && classes[i].Objects == usual.Objects; i-- {
-		usual = classes[i] // of equally many objects, the class with the first one
+		usual = classes[i] // of several classes with equally many objects, the class whose first object comes first
 	}
-	c.use(usual.graph)
+	c.setReference(usual.graph)
 	for _, k := range classes {
 		var err error
 		if k.Difference, err = c.difference(k.graph); err != nil {
@@ -123,7 +123,7 @@ func compareClasses(classes []*class, c *comparer) error {
 		}
 	}
 	for i, k := range classes {
-		c.use(k.graph)
+		c.setReference(k.graph)
 		for j, o := range classes[:i] {
 			d := c.distance(o.graph)
 			nearest(k, j, d)

@@ -23,15 +23,15 @@ type comparer struct {
 	reference    *graph
 	first, count []int32 // by label: where its nodes are in the order of the reference
 
-	// The common nodes and edges of the reference and the graph that was compared last. here and there hold
-	// the positions of each common node in the graph and in the reference, in the order of the graph.
-	// shared holds the number of common edges that begin at each common node.
-	here, there []int32
-	shared      []int32
-	edges       int64 // the sum of shared
+	// inGraph and inReference hold the positions of each common node in the graph that was compared
+	// last and in the reference, in the order of the graph. shared holds the number of common edges
+	// that begin at each common node.
+	inGraph, inReference []int32
+	shared               []int32
+	edges                int64 // the sum of shared
 
-	pairs [2][]int32 // for the reference and the graph, by position: index in here, or -1
-	keys  []uint64   // the other fields are memory for compare
+	pairs [2][]int32 // for the reference and the graph, by position: index in inGraph, or -1
+	keys  []uint64   // this field and the following ones are scratch memory of compare
 	rank  []int32
 	table [2][]int32
 	tree  []int32
@@ -45,8 +45,8 @@ func newComparer(labels []string, most int) *comparer {
 		count: make([]int32, len(labels))}
 }
 
-// use chooses the reference.
-func (c *comparer) use(g *graph) {
+// setReference sets the graph with which others are compared.
+func (c *comparer) setReference(g *graph) {
 	if c.reference != nil {
 		for _, n := range c.reference.names {
 			c.count[n>>32] = 0
@@ -70,26 +70,26 @@ func (c *comparer) use(g *graph) {
 // nodes, the time is proportional to m log m. It does not depend on the size of the reference or on the
 // number of edges.
 func (c *comparer) compare(g *graph) {
-	c.here, c.there, c.edges = c.here[:0], c.there[:0], 0
+	c.inGraph, c.inReference, c.edges = c.inGraph[:0], c.inReference[:0], 0
 	for i, n := range g.names {
 		if l, k := n>>32, int32(uint32(n)); k < c.count[l] {
-			c.here = append(c.here, int32(i))
-			c.there = append(c.there, c.reference.sorted[c.first[l]+k])
+			c.inGraph = append(c.inGraph, int32(i))
+			c.inReference = append(c.inReference, c.reference.sorted[c.first[l]+k])
 		}
 	}
-	n := len(c.here)
+	n := len(c.inGraph)
 	c.shared = slices.Grow(c.shared[:0], n)[:n]
-	order := c.there
+	order := c.inReference
 	inOrder := slices.IsSorted(order)
 	if !inOrder {
-		order = c.sortThere()
+		order = c.sortReference()
 	}
-	here := ranks(&c.table[0], c.here, len(g.names))
+	here := ranks(&c.table[0], c.inGraph, len(g.names))
 	there := ranks(&c.table[1], order, len(c.reference.names))
 	if inOrder {
-		for i := range c.here {
-			a, b := g.successors(c.here[i])
-			x, y := c.reference.successors(c.there[i])
+		for i := range c.inGraph {
+			a, b := g.successors(c.inGraph[i])
+			x, y := c.reference.successors(c.inReference[i])
 			c.shared[i] = max(0, min(here(b), there(y))-max(here(a), there(x)))
 			c.edges += int64(c.shared[i])
 		}
@@ -103,28 +103,28 @@ func (c *comparer) compare(g *graph) {
 	clear(c.tree)
 	from, to := int32(0), int32(0)
 	for _, i := range c.byNext(g) {
-		a, b := g.successors(c.here[i])
+		a, b := g.successors(c.inGraph[i])
 		for last := here(b); to < last; to++ {
 			c.add(c.rank[to], 1)
 		}
 		for first := here(a); from < first; from++ {
 			c.add(c.rank[from], -1)
 		}
-		x, y := c.reference.successors(c.there[i])
+		x, y := c.reference.successors(c.inReference[i])
 		c.shared[i] = c.below(there(y)) - c.below(there(x))
 		c.edges += int64(c.shared[i])
 	}
 }
 
-// sortThere sorts positions in the reference, and sets the rank of each.
-func (c *comparer) sortThere() []int32 {
-	n := len(c.there)
+// sortReference sorts the positions of the common nodes in the reference, and sets the rank of each.
+func (c *comparer) sortReference() []int32 {
+	n := len(c.inReference)
 	c.rank, c.order = slices.Grow(c.rank[:0], n)[:n], c.order[:0]
 	if m := len(c.reference.names); n >= m/searchShare {
-		t := slices.Grow(c.table[1][:0], m)[:m] // index in there by position, plus 1
+		t := slices.Grow(c.table[1][:0], m)[:m] // index in inReference by position, plus 1
 		c.table[1] = t
 		clear(t)
-		for i, p := range c.there {
+		for i, p := range c.inReference {
 			t[p] = int32(i) + 1
 		}
 		for p, i := range t {
@@ -136,7 +136,7 @@ func (c *comparer) sortThere() []int32 {
 		return c.order
 	}
 	c.keys = c.keys[:0]
-	for i, p := range c.there {
+	for i, p := range c.inReference {
 		c.keys = append(c.keys, uint64(p)<<32|uint64(i))
 	}
 	slices.Sort(c.keys)
@@ -180,14 +180,14 @@ func (c *comparer) byNext(g *graph) []int32 {
 	begin := slices.Grow(c.begin[:0], n+2)[:n+2]
 	c.begin = begin
 	clear(begin)
-	for _, p := range c.here {
+	for _, p := range c.inGraph {
 		begin[g.next[p]+1]++
 	}
 	for i := range n + 1 {
 		begin[i+1] += begin[i]
 	}
-	c.queue = slices.Grow(c.queue[:0], len(c.here))[:len(c.here)]
-	for i, p := range c.here {
+	c.queue = slices.Grow(c.queue[:0], len(c.inGraph))[:len(c.inGraph)]
+	for i, p := range c.inGraph {
 		next := g.next[p]
 		c.queue[begin[next]] = int32(i)
 		begin[next]++
@@ -213,11 +213,11 @@ func (c *comparer) below(rank int32) (n int32) {
 // distance returns the distance of a graph from the reference.
 func (c *comparer) distance(g *graph) int64 {
 	c.compare(g)
-	return int64(len(g.names)) + int64(len(c.reference.names)) - 2*int64(len(c.here)) + g.edges + c.reference.edges -
+	return int64(len(g.names)) + int64(len(c.reference.names)) - 2*int64(len(c.inGraph)) + g.edges + c.reference.edges -
 		2*c.edges
 }
 
-// equal reports whether two graphs have the same nodes and edges. It may choose r as the reference.
+// equal reports whether two graphs have the same nodes and edges. It may make r the reference.
 func (c *comparer) equal(g, r *graph) bool {
 	if len(g.names) != len(r.names) || g.edges != r.edges {
 		return false
@@ -226,7 +226,7 @@ func (c *comparer) equal(g, r *graph) bool {
 		return true
 	}
 	if c.reference != r {
-		c.use(r)
+		c.setReference(r)
 	}
 	return c.distance(g) == 0
 }
@@ -239,17 +239,17 @@ func (c *comparer) difference(g *graph) (*Difference, error) {
 	for i := range pairs {
 		pairs[i] = -1
 	}
-	for i := range c.here {
-		c.pairs[0][c.there[i]], pairs[c.here[i]] = int32(i), int32(i)
+	for i := range c.inGraph {
+		c.pairs[0][c.inReference[i]], pairs[c.inGraph[i]] = int32(i), int32(i)
 	}
 	var err error
-	if d.First, err = c.missing(c.reference, g, c.pairs[0], c.here); err != nil {
+	if d.First, err = c.missing(c.reference, g, c.pairs[0], c.inGraph); err != nil {
 		return nil, err
 	}
-	if d.Second, err = c.missing(g, c.reference, pairs, c.there); err != nil {
+	if d.Second, err = c.missing(g, c.reference, pairs, c.inReference); err != nil {
 		return nil, err
 	}
-	for _, p := range c.there {
+	for _, p := range c.inReference {
 		c.pairs[0][p] = -1
 	}
 	return d, nil
@@ -258,7 +258,7 @@ func (c *comparer) difference(g *graph) (*Difference, error) {
 // missing returns the nodes and edges of graph x that graph y lacks. pairs[p] is the index in other of the
 // node at position p of x, or -1 if y lacks the node. other holds the positions of these nodes in y.
 func (c *comparer) missing(x, y *graph, pairs, other []int32) (Differences, error) {
-	d := Differences{NodeCount: int64(len(x.names) - len(c.here)), EdgeCount: x.edges - c.edges, Nodes: []Node{},
+	d := Differences{NodeCount: int64(len(x.names) - len(c.inGraph)), EdgeCount: x.edges - c.edges, Nodes: []Node{},
 		Edges: []Edge{}}
 	nodes, edges := d.NodeCount, d.EdgeCount
 	if c.most > 0 {

@@ -47,8 +47,8 @@ type Edge struct {
 type Difference struct {
 	// Distance is the number of nodes and edges that only one list has, the sum of the four numbers.
 	Distance int64       `json:"distance"`
-	First    Differences `json:"first"`  // what only the first one has
-	Second   Differences `json:"second"` // what only the second one has
+	First    Differences `json:"first"`  // nodes and edges that only the first list has
+	Second   Differences `json:"second"` // nodes and edges that only the second list has
 }
 
 // Differences are the nodes and edges that only one of two lists of claims has.
@@ -80,7 +80,7 @@ func Compare(first, second *Set, most int) (*Difference, error) {
 	}
 	b := &builder{counts: make([]uint32, len(labels))}
 	c := newComparer(labels, most)
-	c.use(b.build(first.Claims, same).clone())
+	c.setReference(b.build(first.Claims, same).clone())
 	return c.difference(b.build(second.Claims, theirs))
 }
 

@@ -42,7 +42,8 @@ type span struct {
 	start, end int64
 }
 
-// recorded returns a trace with the claims, whose attribute id is that of their position in ids, if there are any.
+// recorded returns a trace of the given claims. If there are ids, claim i has the attribute id with the
+// value ids[i].
 func recorded(list []span, ids ...string) format.Events {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	cpu := rec.Resource("CPU", 100, "")
@@ -97,7 +98,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// plainGraph has the nodes and edges of a graph, sorted, by the definition.
+// plainGraph holds the sorted nodes and edges of a graph, which plain computes directly from the
+// definition.
 type plainGraph struct {
 	nodes []Node
 	edges []Edge
@@ -111,8 +113,8 @@ func compareEdges(a, b Edge) int {
 	return cmp.Or(compareNodes(a.From, b.From), compareNodes(a.To, b.To))
 }
 
-// plain returns the graph of claims by the definition: an edge from A to B if A is before B and no other claim is
-// between them.
+// plain returns the graph of claims, computed directly from the definition: an edge leads from A to B
+// if A is before B and no other claim is between them.
 func plain(list []Claim, labels []string) (g plainGraph) {
 	before := func(i, j int) bool {
 		a, b := list[i], list[j]
@@ -145,7 +147,8 @@ func plain(list []Claim, labels []string) (g plainGraph) {
 	return g
 }
 
-// without returns the elements of a list that another one does not have, and the first ones up to most of them.
+// without returns the number of elements of list that other lacks, and the first of these elements, at
+// most most.
 func without[T comparable](list, other []T, most int) (n int64, first []T) {
 	first = []T{}
 	for _, x := range list {
@@ -158,7 +161,7 @@ func without[T comparable](list, other []T, most int) (n int64, first []T) {
 	return n, first
 }
 
-// plainDifference returns the difference of graphs.
+// plainDifference returns the difference of two graphs, computed directly from the definition.
 func plainDifference(a, b plainGraph, most int) *Difference {
 	d := &Difference{}
 	d.First.NodeCount, d.First.Nodes = without(a.nodes, b.nodes, most)
@@ -169,7 +172,8 @@ func plainDifference(a, b plainGraph, most int) *Difference {
 	return d
 }
 
-// randomSet returns up to n claims with some labels and objects, in few times, of which some are of length 0.
+// randomSet returns up to n claims with random labels and objects. Few different times occur, and some
+// claims have length 0.
 func randomSet(rnd *rand.Rand, n, labels, objects int) *Set {
 	s := &Set{}
 	first := rnd.IntN(3) // not all sets have the same labels
@@ -191,7 +195,7 @@ func randomSet(rnd *rand.Rand, n, labels, objects int) *Set {
 	return s
 }
 
-// TestPlainDifference compares the differences of random sets with those of graphs by the definition.
+// TestPlainDifference compares the differences of random sets with those that plainDifference computes.
 func TestPlainDifference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	for range effort.Rounds(5000) {
@@ -226,7 +230,8 @@ func TestPlainDifference(t *testing.T) {
 	}
 }
 
-// TestPlainBehaviour compares the classes of random sets with those by the definition.
+// TestPlainBehaviour compares the classes of random sets with classes that the test computes directly
+// from the definition.
 func TestPlainBehaviour(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(15, 16))
 	for range effort.Rounds(2000) {
@@ -282,8 +287,8 @@ func TestPlainBehaviour(t *testing.T) {
 	}
 }
 
-// TestFarSuccessors compares the differences that are listed of nodes with many successors with those by the
-// definition: claims side by side, of which a few are missing.
+// TestFarSuccessors compares the listed differences of nodes with many successors with those that
+// plainDifference computes. The claims overlap, and the second set lacks some of them.
 func TestFarSuccessors(t *testing.T) {
 	sideBySide := func(skip func(i int) bool) *Set {
 		s := &Set{Objects: []string{""}}
@@ -315,7 +320,8 @@ func TestFarSuccessors(t *testing.T) {
 	}
 }
 
-// TestBehaviour checks classes of objects: two of three do A, B, C one after the other, one does B beside A.
+// TestBehaviour checks the classes of three objects. Two of them execute A, B and C one after another;
+// the third executes B at the same time as A.
 func TestBehaviour(t *testing.T) {
 	e := recorded([]span{{"A", 0, 2}, {"A", 1, 4}, {"B", 2, 4}, {"A", 4, 7}, {"C", 4, 6}, {"B", 5, 8}, {"B", 6, 7},
 		{"C", 8, 9}, {"C", 9, 10}}, "0", "1", "0", "2", "0", "1", "2", "1", "2")
@@ -327,14 +333,15 @@ func TestBehaviour(t *testing.T) {
 	if odd.Representative != "2" || odd.Objects != 1 || !slices.Equal(usual.Names, []string{"0", "1"}) {
 		t.Errorf("found %+v", b)
 	}
-	// Usual: A-B, B-C. Odd: A-C, B-C.
+	// The edges of the usual class are A-B and B-C. Those of the odd one are A-C and B-C.
 	if odd.Usual != 2 || odd.Distance != 2 || *odd.Nearest != 1 || usual.Usual != 0 ||
 		!reflect.DeepEqual(odd.Difference.Second.Edges, []Edge{{Node{"A", 0}, Node{"C", 0}}}) {
 		t.Errorf("found %+v", odd)
 	}
 }
 
-// TestCalls checks calls: ranks of two kinds, and iterations of which one has an extra call.
+// TestCalls checks the classes of calls: of ranks that behave in two ways, and of iterations of which
+// one has an extra call.
 func TestCalls(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	step, solve, send := rec.Region("step"), rec.Region("solve"), rec.Region("send")
@@ -370,7 +377,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestKindsOfRanks checks 10 000 locations of 10 kinds: those of kind k > 0 call f1 once more in their iteration k.
+// TestKindsOfRanks checks 10 000 locations of 10 kinds. Locations of kind k > 0 call f1 once more in
+// their iteration k.
 func TestKindsOfRanks(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	step, f0, f1 := rec.Region("step"), rec.Region("f0"), rec.Region("f1")
@@ -385,7 +393,7 @@ func TestKindsOfRanks(t *testing.T) {
 			for _, f := range calls {
 				rec.Enter(loc, at, f)
 				rec.Leave(loc, at+1, f)
-				at += 1 + int64(l%3) // times do not count
+				at += 1 + int64(l%3) // the classes do not depend on times
 			}
 			rec.Leave(loc, at, step)
 		}
@@ -406,8 +414,9 @@ func TestKindsOfRanks(t *testing.T) {
 	}
 }
 
-// TestSideBySide checks the distance of half a million claims side by side, all before as many others, from the same
-// with the last one missing: a node, and the edges to it.
+// TestSideBySide checks the distance of two sets. The first one has half a million overlapping claims,
+// followed by half a million others. The second one lacks the last of these claims, and so a node and
+// the edges to it.
 func TestSideBySide(t *testing.T) {
 	const half = 500_000
 	s := &Set{Labels: []string{"A"}, Objects: []string{""}}
@@ -421,18 +430,18 @@ func TestSideBySide(t *testing.T) {
 		!reflect.DeepEqual(d.First.Edges, []Edge{{Node{"A", 0}, last}, {Node{"A", 1}, last}}) {
 		t.Errorf("found %+v", d)
 	}
-	// Without the first half there are no edges.
+	// If only the first half is left, there are no edges.
 	if d := compare(t, s, &Set{Labels: s.Labels, Claims: s.Claims[:half]}, 2); d.Distance != half+half*half {
 		t.Errorf("found a distance of %d", d.Distance)
 	}
 }
 
-// TestTooManyDifferences checks that too long lists are refused.
+// TestTooManyDifferences checks that lists of differences that are too long are an error.
 func TestTooManyDifferences(t *testing.T) {
 	labels := []string{"A"}
 	b := &builder{counts: make([]uint32, 1)}
 	c := newComparer(labels, 0)
-	c.use(b.build([]Claim{{Start: 0, End: 1}, {Start: 1, End: 2}, {Start: 2, End: 3}}, []uint32{0}).clone())
+	c.setReference(b.build([]Claim{{Start: 0, End: 1}, {Start: 1, End: 2}, {Start: 2, End: 3}}, []uint32{0}).clone())
 	for limit, want := range map[int]error{4: ErrTooManyDifferences, 5: nil} { // three nodes and two edges
 		c.limit, c.listed = limit, 0
 		if _, err := c.difference(&graph{stop: []int32{0}}); !errors.Is(err, want) {

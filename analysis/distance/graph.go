@@ -25,7 +25,7 @@ type graph struct {
 	edges int64
 
 	sorted []int32 // positions in the order of names, see order
-	heads  []int32 // those of them that have edges, see withEdges
+	heads  []int32 // positions of the nodes from which edges lead, in the order of names, see withEdges
 	// cached holds, for a value of next, the successors of the nodes with that value, in the order of
 	// names.
 	cached struct {

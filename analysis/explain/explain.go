@@ -32,8 +32,8 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// Gains is the number of regions for which Page.CriticalPath has the runtime with half of their time. 0 stands
-	// for a page without a path.
+	// Gains is the number of regions for which Page.CriticalPath has the runtime with half of their
+	// time. If it is 0, the page has no critical path.
 	Gains int
 }
 

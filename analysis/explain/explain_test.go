@@ -65,8 +65,8 @@ func page(t *testing.T, r *trace.Recorder) *explain.Page {
 	return p
 }
 
-// TestStraggler checks that a rank that computes three times as long as the others is the first
-// finding, and that its gain is the difference to the runtime without it.
+// TestStraggler checks that the first finding is a rank that computes three times as long as the
+// others, and that its gain is the difference from the runtime without the slow rank.
 func TestStraggler(t *testing.T) {
 	work := func(rank, _ int) int64 {
 		if rank == 2 {
@@ -92,8 +92,8 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
-// TestStragglerAmongOthers checks the gain if the other ranks differ a little, so that without the
-// slow rank the next slowest one determines how long a round takes.
+// TestStragglerAmongOthers checks the gain if the other ranks differ a little. Without the slow rank,
+// the next slowest one determines the length of a round.
 func TestStragglerAmongOthers(t *testing.T) {
 	work := []int64{950, 1000, 3000, 1100}
 	p := page(t, program(4, 50, func(rank, _ int) int64 { return work[rank] }))
@@ -103,21 +103,23 @@ func TestStragglerAmongOthers(t *testing.T) {
 	}
 }
 
-// TestImbalance checks that, if the work grows with the rank, the gain is that of a balanced run.
+// TestImbalance checks that the gain is the difference from the runtime of a balanced run if the work
+// grows with the rank.
 func TestImbalance(t *testing.T) {
 	p := page(t, program(4, 50, func(rank, _ int) int64 { return 1000 * int64(1+rank) }))
 	planted := 50.0 * (4000 - 2500)
 	if len(p.Findings) == 0 || p.Findings[0].ID != "late" {
 		t.Fatalf("found %+v", p.Findings)
 	}
-	// To speed up only the slowest rank would save less than to balance the work: the mean is 2000,
-	// and the second slowest rank needs 3000.
+	// Speeding up only the slowest rank would save less than balancing the work: the mean is 2000, and
+	// the second slowest rank needs 3000.
 	if g := float64(p.Findings[0].Gain); math.Abs(g-planted) > 0.02*planted && math.Abs(g-50*1000) > 0.02*planted {
 		t.Errorf("found a gain of %g, expected %g or %d", g, planted, 50*1000)
 	}
 }
 
-// TestLockOfWindow checks that ranks are found that compute while they hold the lock of a window for which others wait.
+// TestLockOfWindow checks that explain finds ranks that compute while they hold the lock of a window
+// for which others wait.
 func TestLockOfWindow(t *testing.T) {
 	const ranks, rounds = 4, 20
 	r := program(ranks, 0, nil)

@@ -131,7 +131,7 @@ func explained(t *testing.T, e format.Events) *explain.Page {
 }
 
 // TestPlanted writes each planted problem in several formats. It checks that the analyses find its
-// waits, its place, and as gain the difference to the runtime without the problem.
+// waits and its place, and that the gain is the difference from the runtime without the problem.
 func TestPlanted(t *testing.T) {
 	for _, x := range planted {
 		o := generate.Options{Events: 4000, Locations: 8, Threads: x.threads, Problems: x.problems}

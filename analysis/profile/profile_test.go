@@ -247,7 +247,7 @@ func TestEdges(t *testing.T) {
 		{6, 9, "B 1 1 1 1, C 1 3 3 3"},
 		{9, 12, ""},
 	} {
-		// The events are divided at each place, so that visits can begin in one batch and end in
+		// The test divides the events at each place, so that visits can begin in one batch and end in
 		// another.
 		for cut := range len(rows) + 1 {
 			p := New(d, Options{Window: &trace.Window{From: x.from, To: x.to}})
@@ -304,7 +304,7 @@ func TestLastTick(t *testing.T) {
 	}
 }
 
-// words joins lines to one, separated by commas.
+// words joins lines with ", ".
 func words(lines []string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(lines, ""), "\n", ", "), ", ")
 }

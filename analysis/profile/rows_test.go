@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRows checks that regions that two processes define with the same name have one row with
-// Options.Rows, and that time in a visit of one inside a visit of the other counts once.
+// TestRows checks that Options.Rows joins regions of the same name that two processes define. Time in a
+// visit of one of them inside a visit of the other counts once.
 func TestRows(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f, g := r.Region("f"), r.Region("g")

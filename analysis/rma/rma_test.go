@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lines formats each kind of transfer as "origin-target operation count/bytes completed(sum min
-// max)", and at the end the number of all transfers and bytes.
+// lines formats each kind of transfer as "origin-target operation count/bytes completed(sum min max)".
+// The last line has the number of all transfers and bytes.
 func lines(r *Result) string {
 	var b strings.Builder
 	for _, t := range r.Transfers {

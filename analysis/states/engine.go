@@ -77,7 +77,7 @@ type share struct {
 type locationState struct {
 	processor int32
 	open      []uint32              // the open regions, in the order of their enters
-	among     openset.Index[uint32] // finds regions in open
+	openIndex openset.Index[uint32] // finds regions in open
 	// brackets is the number of open tracing regions.
 	brackets int
 	latest   int64 // time of the latest change
@@ -117,7 +117,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	e.change(pl, c, x)
 	e.unlist(pl.processor)
-	if s := e.stateNow(p); s != p.state {
+	if s := e.currentState(p); s != p.state {
 		p.ticks[p.state] += clippedLength(e.window, p.since, e.now)
 		if e.bins != nil {
 			e.bins.Add(p.state, p.since, e.now)
@@ -126,7 +126,7 @@ func (e *engine) take(c change, number int64, x class) {
 		e.at[s]++
 		p.state, p.since = s, e.now
 	}
-	if p.state != e.resting() {
+	if p.state != e.inactiveState() {
 		e.list(pl.processor)
 	}
 }
@@ -136,9 +136,9 @@ func (e *engine) processor(number int64) int32 {
 	i, ok := e.byNumber[number]
 	if !ok {
 		i = int32(len(e.processors))
-		e.processors = append(e.processors, processor{number: number, state: e.resting(), since: e.start})
+		e.processors = append(e.processors, processor{number: number, state: e.inactiveState(), since: e.start})
 		e.byNumber[number] = i
-		e.at[e.resting()]++
+		e.at[e.inactiveState()]++
 	}
 	return i
 }
@@ -149,7 +149,7 @@ func (e *engine) change(pl *locationState, c change, x class) {
 	pl.latest = c.time
 	switch c.kind {
 	case enter:
-		pl.among.Open(c.region, len(pl.open))
+		pl.openIndex.Open(c.region, len(pl.open))
 		pl.open = append(pl.open, c.region)
 		if x.bracket {
 			pl.brackets++
@@ -161,13 +161,13 @@ func (e *engine) change(pl *locationState, c change, x class) {
 			p.inside++
 		}
 	case leave:
-		i := pl.among.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
+		i := pl.openIndex.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
 		if i < 0 {
 			if e.window.Has(c.time) {
 				e.orphans++
 			}
 		} else {
-			pl.open = openset.Close(&pl.among, pl.open, i, c.region)
+			pl.open = openset.Close(&pl.openIndex, pl.open, i, c.region)
 			p.open[x.state]--
 			if x.wanted {
 				p.inside--
@@ -194,24 +194,24 @@ func (p *processor) setAlive(pl *locationState, alive bool) {
 	}
 }
 
-// resting returns the state of a processor before its first event and after its last event.
-func (e *engine) resting() State {
+// inactiveState returns the state of a processor before its first event and after its last event.
+func (e *engine) inactiveState() State {
 	if e.limited {
 		return outside
 	}
 	return Idle
 }
 
-// rest returns the state for which the field rest of shares counts processors.
-func (e *engine) rest() State {
+// restState returns the state of the processors that the field rest of a share counts.
+func (e *engine) restState() State {
 	if e.limited {
 		return Idle
 	}
 	return Gap
 }
 
-// stateNow returns the state of a processor that follows from its open regions and gaps.
-func (e *engine) stateNow(p *processor) State {
+// currentState returns the state of a processor that follows from its open regions and gaps.
+func (e *engine) currentState(p *processor) State {
 	switch {
 	case e.limited && (p.inside == 0 || p.alive == 0):
 		return outside
@@ -228,7 +228,7 @@ func (e *engine) stateNow(p *processor) State {
 
 // advance counts the time up to t in the current states.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[e.rest()]), clippedLength(e.window, e.now, t)}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[e.restState()]), clippedLength(e.window, e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -335,7 +335,7 @@ func (e *engine) result() *Result {
 			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
 				break // the regions go on after the window
 			}
-			if !pl.among.Gap(i) {
+			if !pl.openIndex.Gap(i) {
 				r.Unclosed++
 			}
 		}
@@ -359,9 +359,10 @@ func (e *engine) result() *Result {
 		ended[p.state]++
 		rest := clippedLength(e.window, p.heard, e.now)
 		ticks[i][p.state] -= rest
-		ticks[i][e.resting()] += rest
+		ticks[i][e.inactiveState()] += rest
 		for _, s := range p.times {
-			end.settle(share{s.busy - ended[Busy], s.overhead - ended[Overhead], s.rest - ended[e.rest()], s.ticks})
+			rest := s.rest - ended[e.restState()]
+			end.settle(share{s.busy - ended[Busy], s.overhead - ended[Overhead], rest, s.ticks})
 		}
 	}
 	n := int64(len(e.processors))

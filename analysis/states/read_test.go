@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sparing passes on the fewest events that a scan may: after the time that is enough, one event of each location that
-// has had others.
+// sparing delivers the fewest events that ScanParallel may deliver: all events before the time
+// Selection.Enough and, from that time on, one event of each location that has had an earlier one.
 type sparing struct{ format.Events }
 
 func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
@@ -42,8 +42,9 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 	}})
 }
 
-// TestRead checks that the events that Read takes suffice for a window: processors that begin behind it or have ended
-// before it, states that last beyond it, and leaves without an enter.
+// TestRead checks that the events that Read uses suffice for a window. The cases have processors that
+// begin after the window or end before it, states that last beyond the window, and leaves without an
+// enter.
 func TestRead(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	send := r.Region("MPI_Send")

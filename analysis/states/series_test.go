@@ -28,7 +28,7 @@ func TestSeries(t *testing.T) {
 		{Columns{trace.Window{From: 20, To: 30}, 1}, []float64{0}, []float64{0}, []float64{0}},
 	} {
 		for i := range 6 {
-			// Add a base at which neighbouring floats are 512 ticks apart.
+			// All bases except 0 are times at which neighbouring floats are more than 500 ticks apart.
 			changes, base := i%2 == 1, []int64{0, 1 << 62, math.MinInt64 + 4}[i/2]
 			test.w.From, test.w.To = test.w.From+base, test.w.To+base
 			p := New(picl(), Options{Changes: changes, Series: &test.w})

@@ -3,9 +3,9 @@
 // exactly k processors were in a state.
 //
 // In traces that originate from PICL, a processor is all processes with one processor number. The
-// host, and locations for records about several processors, are no processors. In other traces each
+// host, and locations for records about several processors, do not count as processors. In other traces each
 // location that is a process, thread or stream is a processor. Only processors with events count;
-// comments, statistics, markers, snapshots and summaries are no events for this purpose.
+// comments, statistics, markers, snapshots and summaries do not count.
 //
 // A processor is idle while one of its open regions means idle (see [Options]). Otherwise it is in
 // overhead while one means overhead, and otherwise busy. With Options.Waits it is also idle while
@@ -92,7 +92,7 @@ func counts(k trace.Kind) bool {
 	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
 }
 
-// none is the number that stands for no processor.
+// none is the processor number of a location that does not belong to a processor.
 const none = -1
 
 // New returns an empty part for a trace.

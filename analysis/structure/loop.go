@@ -100,10 +100,10 @@ func (l *location) outermostLoop() uint32 {
 		}
 		return trace.Ticks{}
 	}
-	passed := uint32(0) // the longest loop beside a longer call
-	// A sequence contains only others, so that this ends.
+	passed := uint32(0) // the longest loop that is next to a longer call
+	// The loop ends, because a sequence contains only other sequences.
 	for s := uint32(0); ; {
-		var call, loop uint32 // those that take the longest
+		var call, loop uint32 // the call and the loop that take the longest
 		for _, k := range l.sequences[s].Tokens {
 			switch k.Type() {
 			case grammar.Sequence:

@@ -23,7 +23,7 @@ func TestFindLoop(t *testing.T) {
 		for i, begins := range times {
 			loc := rec.Location(string(rune('a' + i)))
 			rec.Enter(loc, 0, rec.Region("main"))
-			call(loc, "setup", 1, 500) // longer than the loop, and without a loop inside
+			call(loc, "setup", 1, 500) // setup takes longer than the loop, and contains no loop
 			for _, t := range begins {
 				call(loc, "work", t, t+5)
 				call(loc, "exchange", t+6, t+8)

@@ -16,8 +16,9 @@ func appendNew(list []int32, i int32) []int32 {
 // since returns the time from the begin of the trace to t.
 func (p *part) since(t int64) float64 { return float64(uint64(t) - uint64(p.base)) }
 
-// of returns the index of a name in an object. isNew reports whether the object did not have it.
-func (p *part) of(o *object, s int32) (i int, isNew bool) {
+// nameIndex returns the index of a name in an object. isNew reports whether the object did not have the
+// name before.
+func (p *part) nameIndex(o *object, s int32) (i int, isNew bool) {
 	for int(s) >= len(o.at) {
 		o.at = append(o.at, 0)
 	}
@@ -47,7 +48,7 @@ func (p *part) pair(a, b int32) *tickPair {
 	return &p.ticks[a][b]
 }
 
-// occur processes an event of an object. The event may have several names.
+// occur processes an event of an object. names are the names of the event.
 func (p *part) occur(o *object, names []int32, t int64) {
 	p.current = p.current[:0]
 	for _, s := range names {
@@ -55,7 +56,7 @@ func (p *part) occur(o *object, names []int32, t int64) {
 			p.counts, p.gaps = append(p.counts, 0), append(p.gaps, tickDelays{})
 		}
 		p.counts[s]++
-		a, isNew := p.of(o, s)
+		a, isNew := p.nameIndex(o, s)
 		x := &o.names[a]
 		if isNew {
 			p.current = append(p.current, s)

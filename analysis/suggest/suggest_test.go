@@ -60,7 +60,7 @@ func mined(t *testing.T, by string, least int64, traces ...format.Events) (list 
 	return list
 }
 
-// many returns five times n events a, 1 ms from each other, and a b behind them.
+// many returns events in five groups. Each group has n events a, 1 ms apart, followed by an event b.
 func many(n int) string {
 	var b strings.Builder
 	for i := range 5 {
@@ -72,7 +72,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// TestProperties checks properties that were found by hand.
+// TestProperties checks properties that were determined by hand.
 func TestProperties(t *testing.T) {
 	const pairs = "a0 b3 a10 b12 a20 b24 a30 b31 a40 b45"
 	for _, x := range []struct {
@@ -117,7 +117,7 @@ func TestObjects(t *testing.T) {
 		id := trace.Attr{Key: "id", Value: trace.IntValue(i)}
 		rec.Enter(p, 10*i, work, id)
 		rec.Leave(p, 10*i+7, work)
-		rec.Mark(q, 10*i+25+i, done, id) // while two others are at work
+		rec.Mark(q, 10*i+25+i, done, id) // while two other objects are being processed
 	}
 	rec.Mark(q, 100, done, trace.Attr{Key: "id", Value: trace.StringValue("x")})
 	got := mined(t, "id", 5, format.Recorded(rec))
@@ -135,7 +135,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestLimits checks that what is too much is reported.
+// TestLimits checks that traces that exceed a limit are reported.
 func TestLimits(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc := rec.Location("main")

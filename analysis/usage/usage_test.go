@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// example opens the trace of which the tests know the results by hand, and returns the number of
-// ticks in a millisecond.
+// example opens a trace with results that are known by hand, and returns the number of ticks in a
+// millisecond.
 func example(t *testing.T) (format.Events, int64) {
 	t.Helper()
 	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"),

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// worked are derived signals of the trace that docs/analyses/flow.md follows by hand: two objects, from 0 to 6 ms and
-// from 1 to 5 ms.
+// worked defines derived signals of the trace for which docs/analyses/flow.md computes signals by hand.
+// It has two objects, from 0 to 6 ms and from 1 to 5 ms.
 const worked = `
 signal cpu : usage {'name'='CPU'}
 signal mem : usage {'name'='MEM'} amount
@@ -29,7 +29,7 @@ signal wm : wip 'id' over 2 ms
 signal l : latency 'id'
 `
 
-// TestDerived checks derived signals against values that were found by hand.
+// TestDerived checks derived signals against values that were computed by hand.
 func TestDerived(t *testing.T) {
 	d, err := etf.Format{}.Open(context.Background(), format.FileSource("../usage/testdata/feature-coverage.etf"),
 		&format.ReadOptions{})
@@ -94,7 +94,8 @@ func TestDerived(t *testing.T) {
 		"globally cpu - 2 * held >= -3":             false,
 		"globally abs(mem - 60) <= 60":              true,
 		"globally abs(mem - 60) <= 59":              false,
-		// Among propositions signals are read at the states: A starts at 0 and 1 ms, M at 2 and 3 ms.
+		// In a formula with propositions, signals are evaluated at the states: A starts at 0 and 1 ms,
+		// M at 2 and 3 ms.
 		"globally if start {'name'='A'} then cpu >= 1":  true,
 		"globally if start {'name'='A'} then cpu >= 2":  false,
 		"globally if start {'name'='M'} then mem >= 60": true,
@@ -117,8 +118,9 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestDerivedIdentities checks that the integral of the work in progress is the sum of the latencies, and that of the
-// throughput the number of objects; those that stay for no time count in neither.
+// TestDerivedIdentities checks two identities: the integral of the work in progress is the sum of the
+// latencies, and the integral of the throughput is the number of objects. Objects that stay for no time
+// count in neither.
 func TestDerivedIdentities(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	spec, err := Parse("", []byte("signal w : wip 'id' signal t : throughput 'id' signal u : usage {'name'='work'} "+
@@ -193,7 +195,7 @@ func TestDerivedWindow(t *testing.T) {
 	}
 }
 
-// TestDerivedWarnings checks that attributes that no event and no resource has are named.
+// TestDerivedWarnings checks that warnings name the attributes that no event and no resource has.
 func TestDerivedWarnings(t *testing.T) {
 	spec, err := Parse("", []byte("signal u : usage {'name'='wrk'} signal w : wip 'idd' check c : u + w >= 0"))
 	if err != nil {

@@ -146,14 +146,14 @@ func (b *builder) formula(n *node, env *environment) (*Formula, error) {
 			return nil, b.tooMany(maxInstances)
 		}
 	}
-	f, err := b.make(n, env)
+	f, err := b.makeFormula(n, env)
 	if err == nil {
 		b.done[key] = f
 	}
 	return f, err
 }
 
-func (b *builder) make(n *node, env *environment) (*Formula, error) {
+func (b *builder) makeFormula(n *node, env *environment) (*Formula, error) {
 	switch {
 	case n.ref != nil:
 		return b.reference(n.ref, env)

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rowSink passes each row on by itself, and calls after behind it.
+// rowSink passes rows to a sink one by one, and calls after with the time of each row once the sink has
+// handled it.
 type rowSink struct {
 	sink  format.Sink
 	after func(t int64) error
@@ -112,7 +113,7 @@ type agreement struct {
 	prefixes  []format.Events // the first event of the trace, the first two events, and so on
 }
 
-// newAgreement returns the case with a number.
+// newAgreement returns the case with the given number.
 func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 	t.Helper()
 	x := &agreement{number: number, kind: r.IntN(2) * 2}
@@ -260,8 +261,8 @@ func TestMonitorMemory(t *testing.T) {
 			rows.Time[i] += batch
 		}
 	}
-	// The horizon is 105 states, of a state each ms. It may be a quarter more until the next decision, and twice as much
-	// until states are forgotten.
+	// The horizon is 105 states, because there is one state in each millisecond. The monitor may hold a
+	// quarter more before the next decision, and twice as many states before it forgets some.
 	if limit := 2 * (105 + batch); most > limit {
 		t.Errorf("%d of %d states are held, expected at most %d", most, m.States(), limit)
 	}
@@ -303,8 +304,8 @@ func TestMonitorSignals(t *testing.T) {
 	for _, c := range rest {
 		at[c.Name+" "+string(c.Verdict)] = -1
 	}
-	// The value from one sample to the next is known at the latter. s exceeds 2 from 3 to 4 ms, and is below 1 at 4 ms
-	// again. From 1 ms before the end it exceeds 2 for 2 ms.
+	// The signal between two samples is known at the second one. s exceeds 2 from 3 to 4 ms, and is
+	// below 1 at 4 ms again. From 1 ms before the end it exceeds 2 for 2 ms.
 	want := map[string]int64{"first TRUE": 4, "not_soon FALSE": 4, "low FALSE": n + 1, "falls FALSE": n + 1,
 		"never STILL_TRUE": -1, "ten STILL_FALSE": -1}
 	if !reflect.DeepEqual(at, want) {
@@ -315,8 +316,8 @@ func TestMonitorSignals(t *testing.T) {
 	}
 }
 
-// TestMonitorSignalsAgree checks that a monitor has the verdicts of Run for random formulas with only signals.
-// At many times of these formulas, the value is decided by later events.
+// TestMonitorSignalsAgree checks that a monitor has the same verdicts as Run for random formulas that
+// consist only of signals. At many times, the values of these formulas depend on later events.
 func TestMonitorSignalsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(8, 9))

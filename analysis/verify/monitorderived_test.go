@@ -28,7 +28,8 @@ func randomDerived(r *rand.Rand) string {
 		}
 		fmt.Fprintf(&text, "signal s%d : %s%s\n", i, kinds[r.IntN(len(kinds))], over)
 	}
-	// Averages of rates are rounded, and by other amounts if the ticks get finer: they must not equal a bound.
+	// Averages of rates are rounded, and the rounding depends on the length of a tick. Therefore bounds
+	// must not equal an average.
 	off := 0.0
 	if strings.Contains(text.String(), "over") {
 		off = 0.001
@@ -71,7 +72,8 @@ func randomDerived(r *rand.Rand) string {
 	return text.String()
 }
 
-// randomLines returns a text of TRACE, in the order of time. Its times get more digits.
+// randomLines returns the text of a random TRACE file in the order of time. Later times may have more
+// digits than earlier ones.
 func randomLines(r *rand.Rand) string {
 	var text strings.Builder
 	text.WriteString("TU MILLISECONDS\nR 0 4 false ; name=R0\nR 1 9 false ; name=R1\n")
@@ -98,8 +100,8 @@ func randomLines(r *rand.Rand) string {
 	return text.String()
 }
 
-// followText verifies a text of TRACE while it grows, line by line. It returns the verdicts, and the number of those
-// before the end.
+// followText verifies the text of a TRACE file while it grows, line by line. It returns the verdicts,
+// and the number of verdicts before the end.
 func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) (all map[string]CheckResult,
 	early int) {
 	t.Helper()
@@ -147,8 +149,9 @@ func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) 
 	return all, early
 }
 
-// TestMonitorDerivedAgrees checks that a monitor has the verdicts of Run for random derived signals and percentiles, on
-// random texts that grow. A verdict that it gives before the end is that at the end.
+// TestMonitorDerivedAgrees checks that a monitor has the same verdicts as Run for random derived
+// signals and percentiles, on random texts that grow. A verdict before the end must equal the verdict
+// at the end.
 func TestMonitorDerivedAgrees(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 22))
@@ -187,7 +190,8 @@ func TestMonitorDerivedAgrees(t *testing.T) {
 	}
 }
 
-// TestMonitorVisitsAgree is TestMonitorDerivedAgrees for visits, some of which do not end.
+// TestMonitorVisitsAgree makes the same checks as TestMonitorDerivedAgrees with visits, some of which
+// do not end.
 func TestMonitorVisitsAgree(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(22, 24))
@@ -270,22 +274,25 @@ func TestMonitorDerivedTimes(t *testing.T) {
 		want  int
 		bad   bool
 	}{
-		// Two claims are open from 1 to 3 ms, which is known when a time behind 1 ms has come.
+		// Two claims are open from 1 to 3 ms. This is known at the first event after 1 ms.
 		{"usage {'name'='CPU'} check c : globally s <= 1", -1, 3, true},
 		{"usage {'name'='CPU'} check c : globally s <= 2", -1, end, false},
 		{"usage {'name'='CPU'} amount check c : globally s <= 2", -1, 3, true},
-		// At 3 ms the average over 2 ms is 2, and at 2.5 ms above 1.7; a time behind 2.5 ms is 3 ms.
+		// The average over 2 ms is 2 at 3 ms, and exceeds 1.7 at 2.5 ms. The first event after 2.5 ms
+		// is at 3 ms.
 		{"usage {'name'='CPU'} over 2 ms check c : globally s <= 1.7", -1, 4, true},
 		{"usage {'name'='CPU'} over 2 ms check c : globally s <= 1.999", -1, 4, true},
-		// B comes at 2, 3, 6 and 20 ms: 1, 1/3 and 1/14 per ms. The rate from 6 ms on is known at 20 ms.
+		// B occurs at 2, 3, 6 and 20 ms, so that the rates are 1, 1/3 and 1/14 per ms. The rate from 6
+		// ms on is known at 20 ms.
 		{"throughput {'name'='B'} check c : globally s <= 0.9", -1, 4, true},
 		{"throughput {'name'='B'} check c : globally after 2 s >= 0.3", -1, 8, true},
-		// Object 1 stays from 0 to 4, 2 from 1 to 3, 3 from 3 to 6, 4 from 6 to 7 ms. After 4 ms without an event
-		// they have left: 1 and 2 at more than 8 ms.
+		// Object 1 stays from 0 to 4 ms, object 2 from 1 to 3 ms, object 3 from 3 to 6 ms, and object 4
+		// from 6 to 7 ms. An object has left after 4 ms without an event of it: objects 1 and 2 when
+		// the time exceeds 8 ms.
 		{"wip 'id' check c : globally s <= 1", -1, end, true},
 		{"wip 'id' check c : globally s <= 1", 4, 7, true},
 		{"wip 'id' check c : globally s <= 2", 4, end, false},
-		// Their latencies are at first 4 ms, then 2 / (1/4 + 1/2) = 8/3 ms.
+		// The latency is 4 ms at first, and then 2 / (1/4 + 1/2) = 8/3 ms.
 		{"latency 'id' check c : globally s <= 3", 4, 7, true},
 		{"wip 'id' check c : globally s <= 2 check d : globally not {'name'='C'}", -1, 7, true}, // d does not wait for c
 	} {
@@ -311,7 +318,8 @@ func TestMonitorDerivedTimes(t *testing.T) {
 	}
 }
 
-// TestMonitorDerivedMemory checks what a monitor holds of a long trace: an object comes each ms, and stays for 5 ms.
+// TestMonitorDerivedMemory checks how much a monitor holds of a long trace in which an object comes
+// each millisecond and stays for 5 ms.
 func TestMonitorDerivedMemory(t *testing.T) {
 	spec, err := Parse("", []byte(`signal u : usage {'name' = 'A'} over 20 ms signal w : wip 'id' signal l : latency 'id'
 		signal e : throughput {'name' = 'A'} over 5 ms
@@ -379,7 +387,8 @@ func TestMonitorDerivedMemory(t *testing.T) {
 	}
 }
 
-// TestMonitorLateResource checks that a resource is refused that changes what a usage signal has counted.
+// TestMonitorLateResource checks that a monitor rejects a late resource that would change what a usage
+// signal has already counted.
 func TestMonitorLateResource(t *testing.T) {
 	spec, err := Parse("", []byte("signal u : usage {'name' = 'A'} check c : globally u <= 1"))
 	if err != nil {
@@ -400,7 +409,8 @@ func TestMonitorLateResource(t *testing.T) {
 	}
 }
 
-// TestMonitorPercentilesInTime checks that a monitor decides percentiles at the event after which Run would.
+// TestMonitorPercentilesInTime checks that a monitor decides a percentile at the first event after
+// which Run would decide it.
 func TestMonitorPercentilesInTime(t *testing.T) {
 	effort.Sequential(t)
 	r := rand.New(rand.NewPCG(25, 26))

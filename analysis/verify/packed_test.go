@@ -29,7 +29,7 @@ func randomValue(r *rand.Rand) float64 {
 	return float64(r.IntN(100))
 }
 
-// TestPackedPieces checks that packed pieces are the same again, bit by bit.
+// TestPackedPieces checks that pieces that are packed and unpacked equal the original ones, bit by bit.
 func TestPackedPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for range effort.Rounds(200) {
@@ -63,7 +63,7 @@ func TestPackedPieces(t *testing.T) {
 	}
 }
 
-// TestLongSignals compares the pieces of signals that are packed with those of the same signals that are not.
+// TestLongSignals compares signals whose pieces are packed with the same signals without packing.
 func TestLongSignals(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	spec, err := Parse("spec.etl", []byte("signal s : {'name' = 's'}\nsignal u : {'name' = 'u'}\n"+
@@ -82,7 +82,7 @@ func TestLongSignals(t *testing.T) {
 				math.Float64bits(randomValue(r)), 0})
 			rec.Event(loc, at, trace.Metric, u, []uint64{math.Float64bits(randomValue(r))})
 			if overlaps {
-				if r.IntN(1000) == 0 { // values at times behind those of the next events
+				if r.IntN(1000) == 0 { // values at times after those of the next events
 					rec.Event(loc, at, trace.SampleRange, u, []uint64{uint64(at + 30), math.Float64bits(1), math.Float64bits(2),
 						math.Float64bits(3)})
 				}
@@ -109,8 +109,9 @@ func TestLongSignals(t *testing.T) {
 	}
 }
 
-// TestManyStates checks a property of more states than a block has, which fails at the last one, and one in a window
-// that begins in the second block, with times near to each other and far from each other.
+// TestManyStates checks a property of a trace with more states than a block holds. The property fails
+// at the last state. One of the windows begins in the second block. The times are near to each other in
+// one trace, and far from each other in the other.
 func TestManyStates(t *testing.T) {
 	const n = 2*blockStates + 3
 	for _, distance := range []int64{1, 1 << 20} {
@@ -132,7 +133,8 @@ func TestManyStates(t *testing.T) {
 	}
 }
 
-// TestManyLabels checks that states of more regions than 16 bits can number are described by the right ones.
+// TestManyLabels checks the descriptions of states in a trace with more regions than 16 bits can
+// number.
 func TestManyLabels(t *testing.T) {
 	const regions = 1<<16 + 10
 	rec := trace.NewRecorder(trace.Seconds(1))

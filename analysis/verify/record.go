@@ -179,7 +179,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		t, end := c.Time(), c.End()
 		if r.window != nil {
 			if t < r.window.From && end <= r.window.From {
-				r.before(&c)
+				r.beforeWindow(&c)
 				continue
 			}
 			t, end = max(t, r.window.From), min(end, r.window.To)
@@ -217,9 +217,9 @@ func (r *recorder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// before handles an event before the window. A claim that begins there may end in the window, and the
+// beforeWindow handles an event before the window. A claim that begins there may end in the window, and the
 // value of a counter may last until the window.
-func (r *recorder) before(c *trace.Cursor) {
+func (r *recorder) beforeWindow(c *trace.Cursor) {
 	switch c.Kind() {
 	case trace.Metric, trace.SampleRange:
 		r.signalEvent(c)
@@ -372,11 +372,11 @@ func (r *recorder) placeAttributes(c *trace.Cursor) {
 	}
 	l := r.defs.Locations.At(c.Location())
 	if r.wants("location") {
-		r.once("location", l.ID, l.Name, r.locationName(c.Location()))
+		r.countNames("location", l.ID, l.Name, r.locationName(c.Location()))
 	}
 	if r.wants("group") && r.defs.Groups.Has(l.Group) {
 		g := r.defs.Groups.At(l.Group)
-		r.once("group", g.ID, g.Name)
+		r.countNames("group", g.ID, g.Name)
 	}
 }
 
@@ -391,8 +391,8 @@ func (r *recorder) locationName(l uint32) string {
 	return ""
 }
 
-// once counts names as values of an attribute. If names are equal, it counts them once.
-func (r *recorder) once(key string, names ...string) {
+// countNames counts names as values of an attribute. If names are equal, it counts them once.
+func (r *recorder) countNames(key string, names ...string) {
 	for i, n := range names {
 		if n != "" && !slices.Contains(names[:i], n) {
 			r.attribute(key, n)
@@ -404,7 +404,7 @@ func (r *recorder) once(key string, names ...string) {
 func (r *recorder) begin(c *trace.Cursor) error {
 	holds := r.claimPropositions(c, r.state(c))
 	r.match(holds, StartEvent, r.objectsOfEvent(c))
-	if len(holds) > 0 || r.open.Among(c) || r.derived.needsClaims() {
+	if len(holds) > 0 || r.open.HasOpen(c) || r.derived.needsClaims() {
 		x := openClaim{holds: slices.Clone(holds)}
 		if r.derived.needsClaims() {
 			r.claimBegins(c, &x)
@@ -471,16 +471,16 @@ func (r *recorder) event(c *trace.Cursor) {
 			return []string{x.ID, x.Name, r.locationName(uint32(l))}
 		}
 		if k.IsSend() && r.wants("receiver") {
-			r.once("receiver", location(c.Op(0))...)
+			r.countNames("receiver", location(c.Op(0))...)
 		}
 		if k.IsSend() && r.wants("sender") {
-			r.once("sender", location(uint64(c.Location()))...)
+			r.countNames("sender", location(uint64(c.Location()))...)
 		}
 		if k.IsRecv() && r.wants("sender") {
-			r.once("sender", location(c.Op(0))...)
+			r.countNames("sender", location(c.Op(0))...)
 		}
 		if k.IsRecv() && r.wants("receiver") {
-			r.once("receiver", location(uint64(c.Location()))...)
+			r.countNames("receiver", location(uint64(c.Location()))...)
 		}
 		for i, v := range c.Ops() {
 			if i >= len(spec.Operands) || !r.wants(spec.Operands[i].Name) || v == trace.Undefined {

@@ -18,14 +18,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// randomCase is a trace and a formula, as testdata/reference.py reads them.
+// randomCase is a trace and a formula in the form that testdata/reference.py reads.
 type randomCase struct {
 	States  [][2]any `json:"states"`
 	Signal  [][3]int `json:"signal"`
 	End     int      `json:"end"`
 	Dense   bool     `json:"dense"`
 	Formula []any    `json:"formula"`
-	// Derived is "usage" or "wip" if the signal is derived of Calls: begin, end, and the object of each.
+	// Derived is "usage" or "wip" if the signal is derived from Calls. Each element of Calls has a
+	// begin, an end and an object.
 	Derived string   `json:"derived"`
 	Calls   [][3]int `json:"calls"`
 
@@ -85,7 +86,7 @@ func newCase(r *rand.Rand) *randomCase {
 	return c
 }
 
-// derive adds calls to a trace, and returns a signal that is derived of them.
+// derive adds calls to a trace, and returns a signal that is derived from them.
 func (c *randomCase) derive(r *rand.Rand, rec *trace.Recorder) string {
 	work := rec.Region("work")
 	for i := range 1 + r.IntN(6) {
@@ -104,7 +105,8 @@ func (c *randomCase) derive(r *rand.Rand, rec *trace.Recorder) string {
 	return "usage {'name' = 'work'}"
 }
 
-// randomFormula returns a formula as a specification has it, and as reference.py does.
+// randomFormula returns a formula in two forms: as text for a specification, and as a list for
+// reference.py.
 func randomFormula(r *rand.Rand, kind, depth int) (text string, list []any) {
 	if depth == 0 || r.IntN(6) == 0 {
 		if kind == 1 || kind == 2 && r.IntN(2) == 0 {

@@ -30,8 +30,9 @@ func property(t *testing.T, e format.Events, kind, words string, s Semantics) Ch
 	return x.Checks[0]
 }
 
-// TestLatency checks percentiles by hand. The times from A to B are 1, 3, 2 and 7 ms, the last A waits for 5 ms. The
-// object 1 has the first A at 0 and the last B at 37 ms; the object 2 has no B, and waits for 35 ms.
+// TestLatency checks percentiles that were computed by hand. The times from A to B are 1, 3, 2 and 7
+// ms, and the last A waits for 5 ms. Object 1 has its first A at 0 and its last B at 37 ms; object 2
+// has no B, and waits for 35 ms.
 func TestLatency(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc := rec.Location("main")
@@ -52,7 +53,7 @@ func TestLatency(t *testing.T) {
 		two, three  Verdict
 		explanation string
 	}{
-		// 1, 2, 3, 7 and more than 3 ms: the third one is 3 ms.
+		// The times are 1, 2, 3, 7 and more than 3 ms. The third of them is 3 ms.
 		{"A..B p50 < 3ms", IsFalse, NonInformative, "is 3 ms, expected < 3 ms"},
 		{"A..B p60 <= 3ms", IsTrue, NonInformative, ""},
 		{"A..B p61 <= 3ms", IsFalse, NonInformative, "61 % percentile of 5 response times from"},
@@ -108,9 +109,9 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestLatencyIsThatOfFlow checks on random traces that the percentiles of objects are those of weft flow, and that all
-// response times are within a limit if the property response is not violated.
-func TestLatencyIsThatOfFlow(t *testing.T) {
+// TestLatencyEqualsFlow checks two properties on random traces: the percentiles of objects equal those
+// of weft flow, and all response times are within a limit if the property response is not violated.
+func TestLatencyEqualsFlow(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	compared := 0
 	for range 100 {

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// states returns a trace with an event each millisecond, whose attributes are the letters of a word set to 1.
+// states returns a trace with one event in each millisecond. Each letter of a word is an attribute of
+// the event with the value 1.
 func states(words ...string) format.Events {
 	rec := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 1})
 	loc := rec.Location("main")
@@ -218,7 +219,8 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestSharedDefinitions checks that definitions that use each other twice take no exponential time.
+// TestSharedDefinitions checks that parsing and evaluation do not take exponential time if each
+// definition uses the previous one twice.
 func TestSharedDefinitions(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("def d0 : {'p' = '1'}\n")
@@ -260,7 +262,8 @@ func TestProductsOfSums(t *testing.T) {
 	}
 }
 
-// TestWindow checks that events outside of a window do not count, and that claims that end in it do.
+// TestWindow checks that events outside of a window do not count, and that claims that end in the
+// window do.
 func TestWindow(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc := rec.Location("main")
@@ -282,8 +285,9 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// FuzzSpec checks that a specification never makes the parser, the evaluator or a monitor fail, that the two have the
-// same verdicts, and that a formula written out is read as the same formula.
+// FuzzSpec checks that a specification never makes the parser, the evaluator or a monitor fail. It also
+// checks that the evaluator and the monitor have the same verdicts, and that the text of a formula is
+// parsed to the same formula.
 func FuzzSpec(f *testing.F) {
 	f.Add(definitions + "check c(i : 0 .. 2) : globally if p then finally within (0, 1 ms] ({'a' + i = 'b'} or not q)")
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")

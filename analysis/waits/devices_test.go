@@ -19,8 +19,8 @@ import (
 // deviceTrace is a trace of processes with streams of devices.
 type deviceTrace struct{ *trace.Recorder }
 
-// newDeviceTrace returns a trace in which each process has a thread and then a stream. If apart is set, the streams are
-// those of a group for devices.
+// newDeviceTrace returns a trace in which each process has one thread, followed by one stream. If apart
+// is set, each stream belongs to a separate group of the kind accelerator.
 func newDeviceTrace(processes int, apart bool) *deviceTrace {
 	x := &deviceTrace{trace.NewRecorder(trace.Seconds(1e6))}
 	machine := x.Machine("machine")
@@ -50,8 +50,8 @@ func (d *deviceTrace) sync(loc uint32, enter, leave int64) {
 	d.visit(loc, "cudaDeviceSynchronize", enter, leave)
 }
 
-// launch visits a call that launches work, from a time for 2 ticks. If stream is not trace.NoRef, an attribute names
-// it.
+// launch visits a call that launches work and takes 2 ticks. If stream is not trace.NoRef, an attribute
+// of the call names that stream.
 func (d *deviceTrace) launch(loc uint32, region string, enter int64, stream uint32) {
 	var attrs []trace.Attr
 	if stream != trace.NoRef {
@@ -62,7 +62,7 @@ func (d *deviceTrace) launch(loc uint32, region string, enter int64, stream uint
 	d.Leave(loc, enter+2, d.Region(region))
 }
 
-// TestDevices checks waits for devices. The comments have the calculations.
+// TestDevices checks waits for devices. The comments give the calculation of each wait.
 func TestDevices(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -72,8 +72,9 @@ func TestDevices(t *testing.T) {
 		want      []string
 		unjudged  int64
 	}{
-		// The kernel ends at 60: 60 - 30. The next one ends at 100 with the call: 100 - 80. The third ends after the
-		// call, and before the last call, which begins at 140.
+		// The first kernel ends at 60, so that the wait is 60 - 30. The second kernel ends at 100
+		// together with the call: 100 - 80. The third kernel ends between two calls, so that nothing
+		// waits for it.
 		{"one stream", 1, false, func(x *deviceTrace) {
 			x.sync(0, 30, 65)
 			x.sync(0, 80, 100)
@@ -83,8 +84,8 @@ func TestDevices(t *testing.T) {
 			x.visit(1, "kernel", 70, 100)
 			x.visit(1, "kernel", 105, 130)
 		}, []string{"wait-for-device at 0 from 30 for 30, cause 1", "wait-for-device at 0 from 80 for 20, cause 1"}, 0},
-		// The streams of process 0 are idle from 50 and 55 on. That of process 1 works until 40, when its thread has
-		// waited since 25.
+		// The streams of process 0 are idle from 50 and from 55 on. The stream of process 1 works until
+		// 40; its thread waits for it since 25.
 		{"streams and processes", 2, false, func(x *deviceTrace) {
 			second := x.stream(x.Defs().Locations.At(0).Group)
 			x.sync(0, 10, 60)
@@ -93,7 +94,8 @@ func TestDevices(t *testing.T) {
 			x.sync(2, 25, 60)
 			x.visit(3, "kernel", 10, 40)
 		}, []string{"wait-for-device at 0 from 10 for 45, cause 4", "wait-for-device at 2 from 25 for 15, cause 3"}, 0},
-		// A device that the trace lists apart belongs to the only process, and to nobody if there are two.
+		// A device in a separate group belongs to the process if there is only one. With two processes
+		// its owner is unknown.
 		{"device apart", 1, true, func(x *deviceTrace) {
 			x.sync(0, 10, 60)
 			x.visit(1, "kernel", 5, 50)
@@ -102,15 +104,15 @@ func TestDevices(t *testing.T) {
 			x.sync(0, 10, 60)
 			x.visit(1, "kernel", 5, 50)
 		}, nil, 1},
-		// The call of the driver in that of the runtime waits for the same kernel: 50 - 10.
+		// The nested call of the driver waits for the same kernel as the call of the runtime: 50 - 10.
 		{"nested", 1, false, func(x *deviceTrace) {
 			x.Enter(0, 10, x.Region("cudaDeviceSynchronize"))
 			x.visit(0, "cuCtxSynchronize", 12, 58)
 			x.Leave(0, 60, x.Region("cudaDeviceSynchronize"))
 			x.visit(1, "kernel", 5, 50)
 		}, []string{"wait-for-device at 0 from 10 for 40, cause 1"}, 0},
-		// The trace begins at 5, so that the stream is idle from 5 on: 15 - 5. It is idle again from 60 on: 90 - 60. The
-		// third kernel is launched at 95, while the second one runs.
+		// The trace begins at 5, and the stream is idle from then on: 15 - 5. The stream is idle again
+		// from 60 on: 90 - 60. The third kernel is launched at 95, while the second one runs.
 		{"launches", 1, false, func(x *deviceTrace) {
 			x.visit(0, "init", 5, 10)
 			x.launch(0, "cudaLaunchKernel", 15, trace.NoRef)
@@ -120,7 +122,8 @@ func TestDevices(t *testing.T) {
 			x.visit(1, "kernel", 93, 130)
 			x.visit(1, "kernel", 140, 150)
 		}, []string{"wait-for-launch at 1 from 5 for 10, cause 0", "wait-for-launch at 1 from 60 for 30, cause 0"}, 0},
-		// The driver's call in that of the runtime is the same launch. The kernel begins before the launch has returned.
+		// The nested call of the driver is the same launch as the call of the runtime. Each kernel
+		// begins before its launch has returned.
 		{"launches of a driver", 1, true, func(x *deviceTrace) {
 			x.Enter(0, 10, x.Region("cudaLaunchKernel"))
 			x.visit(0, "cuLaunchKernel", 11, 30)
@@ -131,7 +134,8 @@ func TestDevices(t *testing.T) {
 			x.visit(1, "kernel", 20, 50)
 			x.visit(1, "kernel", 85, 95)
 		}, []string{"wait-for-launch at 1 from 50 for 30, cause 0"}, 0},
-		// Transfers have an order of their own: the stream is idle from 20 to 40, when the second one is called for.
+		// Transfers are matched with their calls separately from kernels. The stream is idle from 20
+		// until the call for the second transfer at 40.
 		{"transfers", 1, false, func(x *deviceTrace) {
 			x.launch(0, "cudaMemcpyAsync", 5, trace.NoRef)
 			x.launch(0, "cudaLaunchKernel", 8, trace.NoRef)
@@ -140,8 +144,9 @@ func TestDevices(t *testing.T) {
 			x.visit(1, "kernel", 12, 20)
 			x.visit(1, "cudaMemcpy DtoH", 43, 50)
 		}, []string{"wait-for-launch at 1 from 20 for 20, cause 0"}, 0},
-		// Of two streams nothing tells which one a call means, unless an attribute names it. The second stream has worked
-		// until 20, and the call for it comes at 30.
+		// If a process has two streams, the trace does not determine which of them a call refers to,
+		// unless an attribute names the stream. With attributes, the second stream has worked until 20,
+		// and its next launch is at 30.
 		{"unknown streams", 1, false, func(x *deviceTrace) {
 			second := x.stream(x.Defs().Locations.At(0).Group)
 			x.launch(0, "cudaLaunchKernel", 5, trace.NoRef)
@@ -160,7 +165,7 @@ func TestDevices(t *testing.T) {
 			x.visit(second, "kernel", 35, 45)
 		}, []string{"wait-for-device at 0 from 44 for 1, cause 2", "wait-for-launch at 1 from 5 for 20, cause 0",
 			"wait-for-launch at 2 from 20 for 10, cause 0"}, 0},
-		// The first kernel began before any launch that the trace has.
+		// The first kernel began before the first launch in the trace.
 		{"missing launches", 1, false, func(x *deviceTrace) {
 			x.launch(0, "cudaLaunchKernel", 20, trace.NoRef)
 			x.visit(1, "kernel", 10, 15)
@@ -188,10 +193,11 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestCausesOfDevices checks the costs of waits for a device. The first wait, from 30 to 60: the stream has been idle
-// for 20 and in the kernel for 40, the thread in main: 60, of which the wait is 30: 10 and 20. The second wait, from
-// 80 to 100: since 60 the stream has been idle for 10 and in the kernel for 30: 5 and 15. The critical path stays at
-// the thread, as nothing tells where the kernels come from.
+// TestCausesOfDevices checks the costs of waits for a device. The first wait lasts from 30 to 60. Since
+// the begin, the stream was idle for 20 and in the kernel for 40, and the thread was in main. The costs
+// add up to the wait of 30, in the proportion 20 to 40: 10 and 20. The second wait lasts from 80 to
+// 100. Since 60 the stream was idle for 10 and in the kernel for 30, which gives 5 and 15. The critical
+// path stays at the thread, because the trace does not determine which calls launched the kernels.
 func TestCausesOfDevices(t *testing.T) {
 	x := newDeviceTrace(1, false)
 	x.Enter(0, 0, x.Region("main"))
@@ -229,13 +235,14 @@ func TestCausesOfDevices(t *testing.T) {
 // TestCausesOfLaunches checks costs, the critical path, the runtime with shorter work, and the factors of a program
 // that launches a kernel, waits for it, and computes before it launches the next one.
 //
-// Host: main 0-220 with launches at 20 and 120, and cudaDeviceSynchronize 22-62 and 122-202; stream: kernel 25-59 and
-// 125-199. The waits for the device are 59-22 and 199-122, those for launches 20-0 and 120-59. The path is main to 20,
-// the stream to 59 (5 idle, 34 kernel), the host to 120 (3 in the call that waits, 58 in main), the stream to 199 (5
-// and
-// 74), and the host (3 and 18). All of main, 20 + 58 + 18, is on the path, so that half of it takes 48 less, and half
-// of
-// the kernels 17 + 37.
+// The host is in main from 0 to 220, with launches at 20 and 120, and in cudaDeviceSynchronize from 22 to 62 and from
+// 122 to 202. The stream runs kernels from 25 to 59 and from 125 to 199. The waits for the device last 59 - 22 and
+// 199 - 122, and the waits for launches 20 - 0 and 120 - 59.
+//
+// The critical path has five pieces: the host in main until 20; the stream until 59 (5 idle, 34 in the kernel); the host
+// until 120 (3 in the call that waits, 58 in main); the stream until 199 (5 idle, 74 in the kernel); and the host until
+// the end (3 in the call that waits, 18 in main). All exclusive time of main, 20 + 58 + 18, is on the path, so that half
+// of this time makes the run shorter by 48. Half of the time of the kernels makes it shorter by 17 + 37.
 func TestCausesOfLaunches(t *testing.T) {
 	x := newDeviceTrace(1, false)
 	x.Enter(0, 0, x.Region("main"))
@@ -290,7 +297,7 @@ func TestCausesOfLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// useful are 220 - 2*2 of the launches - 40 - 80 in calls that wait
+	// The useful time is 220 without two launches of 2 each, and without 40 and 80 in calls that wait.
 	if e.Threads != 1 || e.Streams != 1 || e.UsefulMax != 96 || e.Devices == nil ||
 		math.Abs(e.Devices.Parallel-108./220) > 1e-12 || e.Devices.LoadBalance != 1 || e.Devices.Communication != 1 ||
 		math.Abs(e.Devices.Orchestration-108./220) > 1e-12 || math.Abs(e.Devices.Offload-96./220) > 1e-12 {

@@ -46,13 +46,14 @@ func (tt *threadTrace) lock(thread uint32, t int64, k trace.Kind, order uint64) 
 	tt.Event(thread, t, k, trace.NoRef, []uint64{0, order, openMP})
 }
 
-// end adds the end of a thread, whose number in a communicator is that of the location.
+// end adds the end of a thread. The number of the thread in the communicator equals the index of its
+// location.
 func (tt *threadTrace) end(thread uint32, t int64, communicator uint64) {
 	tt.Event(thread, t, trace.ThreadEnd, trace.NoRef, []uint64{communicator, uint64(thread)})
 }
 
-// TestCallsOfLocks checks waits for locks, conditions and barriers of threads that the trace records as calls. The
-// comments have the times, which are also those of the waits.
+// TestCallsOfLocks checks waits for locks, conditions and barriers of threads that the trace records
+// only as calls. The comments give the times.
 func TestCallsOfLocks(t *testing.T) {
 	const mutex = 0x7f0000001000
 	for _, test := range []struct {
@@ -61,8 +62,9 @@ func TestCallsOfLocks(t *testing.T) {
 		events  func(x *threadTrace)
 		want    []string
 	}{
-		// Thread 0 has the mutex from 1 to 20. Thread 1 wants it at 5, and has it at 21, before the call that
-		// releases it ends. Another mutex is free.
+		// Thread 0 holds the mutex from 1 to 20. Thread 1 requests it at 5 and acquires it at 21,
+		// before the call of thread 0 that releases it ends. Thread 2 uses another mutex, which is
+		// free.
 		{"mutex", 3, func(x *threadTrace) {
 			x.call(0, "pthread_mutex_lock", 0, 1, "mutex", mutex)
 			x.call(0, "pthread_mutex_unlock", 20, 22, "mutex", mutex)
@@ -71,20 +73,21 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_mutex_lock", 4, 9, "mutex", mutex+64)
 			x.call(2, "pthread_mutex_unlock", 10, 11, "mutex", mutex+64)
 		}, []string{"lock-contention at 1 from 5 for 15, cause 0"}},
-		// Thread 1 wants the mutex at 5, and the trace ends before it has it.
+		// Thread 1 requests the mutex at 5. The trace ends before thread 1 acquires it.
 		{"mutex at the end", 2, func(x *threadTrace) {
 			x.call(0, "pthread_mutex_lock", 0, 1, "mutex", mutex)
 			x.Enter(1, 5, x.Region("pthread_mutex_lock"), attributesOf("mutex", mutex)...)
 			x.call(0, "pthread_mutex_unlock", 20, 22, "mutex", mutex)
 		}, nil},
-		// Without the attribute nobody knows which mutex it is.
+		// Without the attribute, the mutex is unknown.
 		{"unknown mutex", 2, func(x *threadTrace) {
 			x.call(0, "pthread_mutex_lock", 0, 1, "", 0)
 			x.call(0, "pthread_mutex_unlock", 20, 22, "", 0)
 			x.call(1, "pthread_mutex_lock", 5, 21, "", 0)
 		}, nil},
-		// Threads 1 and 2 want to read from 3 and 4 on, which thread 0 permits at 10; thread 0 wants to write again
-		// at 12, and both have stopped reading at 16.
+		// Threads 1 and 2 request a read lock at 3 and 4, and acquire it when thread 0 releases its
+		// write lock at 10. Thread 0 requests the write lock again at 12, and acquires it after thread
+		// 2 has released the last read lock at 16.
 		{"read lock", 3, func(x *threadTrace) {
 			x.call(0, "pthread_rwlock_wrlock", 0, 1, "rwlock", 1)
 			x.call(0, "pthread_rwlock_unlock", 10, 11, "rwlock", 1)
@@ -95,23 +98,23 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_rwlock_unlock", 16, 17, "rwlock", 1)
 		}, []string{"lock-contention at 0 from 12 for 4, cause 2", "lock-contention at 1 from 3 for 7, cause 0",
 			"lock-contention at 2 from 4 for 6, cause 0"}},
-		// The condition holds at 30, the semaphore is positive at 42.
+		// The condition is signalled at 30, and the semaphore is posted at 42.
 		{"condition and semaphore", 2, func(x *threadTrace) {
 			x.call(0, "pthread_cond_wait", 10, 31, "cond", 1)
 			x.call(1, "pthread_cond_signal", 30, 32, "cond", 1)
 			x.call(1, "sem_wait", 40, 43, "sem", 2)
 			x.call(0, "sem_post", 42, 44, "sem", 2)
 		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 40 for 2, cause 0"}},
-		// Three threads come to a critical section at 0, 3 and 4. They leave it at 10, 18 and 25, and each begins
-		// when the one before leaves.
+		// Three threads arrive at a critical section at 0, 3 and 4. They leave it at 10, 18 and 25.
+		// Each thread begins its section when the previous one leaves.
 		{"critical section", 3, func(x *threadTrace) {
 			x.call(0, "OpenMP critical", 0, 10, "", 0)
 			x.call(1, "OpenMP critical", 3, 18, "", 0)
 			x.call(2, "OpenMP critical", 4, 25, "", 0)
 		}, []string{"lock-contention at 1 from 3 for 7, cause 0", "lock-contention at 2 from 4 for 14, cause 1"}},
-		// A tool that gets the begin of the wait for a lock as its acquisition, and counts these, so that a
-		// release has the order of the next acquisition. Thread 1 waits from 5 to 20. The event of the release comes
-		// at 21. Thread 0 waits from 25 to 40.
+		// The recorder writes an acquisition when the wait for the lock begins, and counts these
+		// acquisitions. So a release has the order of the next acquisition. Thread 1 waits from 5 to
+		// 20; the event of the release comes at 21. Thread 0 waits from 25 to 40.
 		{"wrong orders", 2, func(x *threadTrace) {
 			x.Enter(0, 0, x.Region("OpenMP acquire mutex"))
 			x.lock(0, 1, trace.LockAcquire, 1)
@@ -126,7 +129,8 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 41, x.Region("OpenMP acquire mutex"))
 			x.lock(0, 50, trace.LockRelease, 3)
 		}, []string{"lock-contention at 0 from 25 for 15, cause 1", "lock-contention at 1 from 5 for 15, cause 0"}},
-		// Threads 1 and 2 end at 20 and 30, for which thread 0 waits from 5 and 21 on.
+		// Thread 0 waits from 5 on for thread 1, which ends at 20, and from 21 on for thread 2, which
+		// ends at 30.
 		{"joins", 3, func(x *threadTrace) {
 			x.call(0, "pthread_join", 5, 21, "", 0)
 			x.end(1, 20, trace.Undefined)
@@ -141,8 +145,8 @@ func TestCallsOfLocks(t *testing.T) {
 			x.end(2, 30, 0)
 			x.end(1, 31, 0)
 		}, []string{"wait-at-join at 0 from 5 for 25, cause 2"}},
-		// Thread 1 comes to the end of a parallel region at 5, and thread 0 at 8. Thread 0 goes on, and begins the
-		// next region at 30, until which thread 1 stays in the barrier.
+		// Thread 1 arrives at the end of a parallel region at 5, and thread 0 at 8. Thread 0 continues,
+		// and begins the next region at 30. Thread 1 stays in the barrier until then.
 		{"threads that sleep in a barrier", 2, func(x *threadTrace) {
 			x.Event(0, 0, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
 			x.call(1, "OpenMP implicit barrier", 5, 31, "", 0)
@@ -150,15 +154,16 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Event(0, 10, trace.ThreadTeamEnd, trace.NoRef, []uint64{trace.Undefined})
 			x.Event(0, 30, trace.ThreadTeamBegin, trace.NoRef, []uint64{trace.Undefined})
 		}, []string{"wait-at-implicit-omp-barrier at 1 from 5 for 25, cause 0"}},
-		// Thread 0 comes to the barrier at 2, works on a task from 3 to 12, and waits until thread 1 comes at 20.
+		// Thread 0 arrives at the barrier at 2, executes a task from 3 to 12, and waits until thread 1
+		// arrives at 20.
 		{"a task in a barrier", 2, func(x *threadTrace) {
 			x.Enter(0, 2, x.Region("OpenMP barrier"))
 			x.call(0, "OpenMP task", 3, 12, "", 0)
 			x.Leave(0, 21, x.Region("OpenMP barrier"))
 			x.call(1, "OpenMP barrier", 20, 22, "", 0)
 		}, []string{"wait-at-explicit-omp-barrier at 0 from 2 for 9, cause 1"}},
-		// Two rounds of a barrier of two threads, the second one with the other thread last, beside a barrier of
-		// thread 2 alone.
+		// Threads 0 and 1 meet twice in a barrier; thread 1 arrives last at first, and thread 0 the
+		// second time. At the same time, thread 2 is alone in another barrier.
 		{"barrier with an address", 3, func(x *threadTrace) {
 			x.call(0, "pthread_barrier_wait", 0, 8, "barrier", 1)
 			x.call(1, "pthread_barrier_wait", 7, 9, "barrier", 1)
@@ -167,7 +172,8 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_barrier_wait", 1, 29, "barrier", 2)
 		}, []string{"wait-at-thread-barrier at 0 from 0 for 7, cause 1",
 			"wait-at-thread-barrier at 1 from 10 for 20, cause 0"}},
-		// Three threads, of which only two come to the second round.
+		// Three threads take part in the first round of a barrier, and only two of them in the second
+		// round.
 		{"barrier of an unknown team", 3, func(x *threadTrace) {
 			x.call(0, "OpenMP implicit barrier", 0, 8, "", 0)
 			x.call(1, "OpenMP implicit barrier", 7, 9, "", 0)
@@ -194,8 +200,9 @@ func TestCallsOfLocks(t *testing.T) {
 	}
 }
 
-// simulateThreads returns a trace of a random program of POSIX threads, which a recorder has written as calls with
-// addresses, and for each thread the time that it has waited for mutexes.
+// simulateThreads returns the trace of a random program of POSIX threads, in which calls have the addresses of
+// locks and barriers as attributes. It also returns, for each thread, the time for which the thread has waited for
+// mutexes.
 func simulateThreads(seed uint64) (rec *trace.Recorder, waited []int64) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	n := 2 + rng.IntN(3)
@@ -209,7 +216,7 @@ func simulateThreads(seed uint64) (rec *trace.Recorder, waited []int64) {
 	}
 	free := make([]int64, 2) // when each mutex is free
 	for range 60 {
-		i := 0 // the thread that is free first does the next step
+		i := 0 // the thread that is free first makes the next step
 		for k := range clock {
 			if clock[k] < clock[i] {
 				i = k
@@ -249,7 +256,7 @@ func simulateThreads(seed uint64) (rec *trace.Recorder, waited []int64) {
 	return x.Recorder, waited
 }
 
-// TestRandomThreads compares the waits for mutexes with those that random programs have had.
+// TestRandomThreads compares the waits for mutexes with the waiting times of random programs.
 func TestRandomThreads(t *testing.T) {
 	for seed := range uint64(threadPrograms) {
 		rec, want := simulateThreads(seed)

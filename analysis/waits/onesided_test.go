@@ -67,17 +67,18 @@ func (w *windowTrace) unlock(loc uint32, enter, leave int64, target uint64) {
 	w.one(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
 }
 
-// windowTests are traces of one-sided communication with their waits, sorted. The comments have the
-// calculations.
+// windowTests holds traces of one-sided communication with their waits, sorted. The comments give the
+// calculation of each wait.
 var windowTests = []struct {
 	name   string
 	ranks  int
 	events func(x *windowTrace)
 	want   []string
 }{
-	// All wait for rank 1, which comes at 40 and 340: 40 - 10, 40 - 20, 340 - 300, 340 - 310. The fence waits for
-	// rank 2, which comes at 160: 160 - 100, 160 - 130. Rank 1 has put into the memory of rank 0 until 125, 25
-	// after rank 0 has come.
+	// In the calls that create and free the window, all ranks wait for rank 1, which begins them at 40
+	// and 340: 40 - 10, 40 - 20, 340 - 300, 340 - 310. At the fence, they wait for rank 2, which begins
+	// it at 160: 160 - 100, 160 - 130. Rank 1 has put into the memory of rank 0 until 125, which is 25
+	// after rank 0 began the fence.
 	{"collective", 3, func(x *windowTrace) {
 		create, _ := trace.OperationNumber("create-handle")
 		destroy, _ := trace.OperationNumber("destroy-handle")
@@ -89,25 +90,28 @@ var windowTests = []struct {
 		"wait-at-rma-create at 2 from 20 for 20, cause 1", "wait-at-rma-fence at 0 from 100 for 60, cause 2",
 		"wait-at-rma-fence at 1 from 130 for 30, cause 2", "wait-at-rma-free at 0 from 300 for 40, cause 1",
 		"wait-at-rma-free at 2 from 310 for 30, cause 1"}},
-	// The records name no operation, or a barrier for all of them, so that the calls tell.
+	// The records name no operation, or name a barrier for each call. So the names of the calls
+	// determine the operation.
 	{"names", 2, func(x *windowTrace) {
 		x.all("MPI_Win_allocate", trace.Undefined, [2]int64{10, 30}, [2]int64{20, 31})
 		x.all("MPI_Win_fence", trace.Undefined, [2]int64{110, 130}, [2]int64{120, 131})
 		x.all("MPI_Win_free", 0, [2]int64{210, 230}, [2]int64{220, 231})
 	}, []string{"wait-at-rma-create at 0 from 10 for 10, cause 1", "wait-at-rma-fence at 0 from 110 for 10, cause 1",
 		"wait-at-rma-free at 0 from 210 for 10, cause 1"}},
-	// A fence need not synchronise. Rank 0 leaves it at 115, before rank 1 comes: 115 - 110.
+	// A fence need not synchronise. Rank 0 leaves the fence at 115, before rank 1 begins it: 115 - 110.
 	{"fence that does not synchronise", 2, func(x *windowTrace) {
 		x.all("MPI_Win_fence", 0, [2]int64{110, 115}, [2]int64{120, 131})
 	}, []string{"wait-at-rma-fence at 0 from 110 for 5, cause 1"}},
-	// A put of the next epoch, up to 128, does not belong to the fence that rank 1 is in since 100.
+	// Rank 0 puts until 128 in the next epoch. That put does not belong to the fence in which rank 1 is
+	// since 100.
 	{"put behind the fence", 2, func(x *windowTrace) {
 		x.all("MPI_Win_fence", 0, [2]int64{120, 124}, [2]int64{100, 130})
 		x.put(0, 125, 128, 1)
 		x.all("MPI_Win_fence", 0, [2]int64{140, 150}, [2]int64{141, 151})
 	}, []string{"wait-at-rma-fence at 0 from 140 for 1, cause 1", "wait-at-rma-fence at 1 from 100 for 20, cause 0"}},
-	// Rank 0 starts at 10, and rank 1 posts at 30. Rank 1 waits from 45 until rank 0 completes at 52, 7; the put ends
-	// at 48, 4 before.
+	// Rank 0 starts its accesses at 10, and rank 1 posts its memory at 30: 30 - 10. Rank 1 waits from
+	// 45 until rank 0 completes at 52, which is 7. The put ends at 48, which leaves 4 of this wait for
+	// the late completion.
 	{"start that blocks", 2, func(x *windowTrace) {
 		x.sync(0, "MPI_Win_start", 10, 40, x.group(1))
 		x.put(0, 41, 48, 1)
@@ -116,22 +120,23 @@ var windowTests = []struct {
 		x.sync(1, "MPI_Win_wait", 45, 62, x.group(0))
 	}, []string{"early-wait at 1 from 45 for 7, cause 0", "late-complete at 1 from 48 for 4, cause 0",
 		"late-post at 0 from 10 for 20, cause 1"}},
-	// The starts return at once. The put to rank 1 waits from 13 until rank 1 posts at 30, that to rank 2 does not, and
-	// the completion waits from 36 until rank 2 posts at 45: 17 and 9. Rank 1 waits from 34 for the completion
-	// at 36, after the put up to 33: 2 and 2. Rank 2 waits for nothing.
+	// The start returns at once. The put to rank 1 waits from 13 until rank 1 posts at 30, which is 17.
+	// The put to rank 2 does not wait. The completion waits from 36 until rank 2 posts at 45, which is
+	// 9. Rank 1 waits from 34 for the completion at 36. The put has ended at 33, so that the whole wait
+	// of 2 is also a late completion. Rank 2 does not wait.
 	{"put that blocks, and completion", 3, func(x *windowTrace) {
 		x.sync(0, "MPI_Win_start", 10, 12, x.group(1, 2))
 		x.put(0, 13, 33, 1)
 		x.put(0, 34, 35, 2)
 		x.sync(0, "MPI_Win_complete", 36, 50, x.group(1, 2))
-		x.sync(1, "MPI_Win_post", 30, 34, x.group(0)) // it ends after the put
+		x.sync(1, "MPI_Win_post", 30, 34, x.group(0)) // this call ends after the put
 		x.sync(1, "MPI_Win_wait", 34, 60, x.group(0))
 		x.sync(2, "MPI_Win_post", 45, 46, x.group(0))
 		x.sync(2, "MPI_Win_wait", 47, 60, x.group(0))
 	}, []string{"early-wait at 1 from 34 for 2, cause 0", "late-complete at 1 from 34 for 2, cause 0",
 		"late-post at 0 from 13 for 17, cause 1", "late-post at 0 from 36 for 9, cause 2"}},
-	// Two origins: rank 2 waits from 20 for rank 1, which completes at 50 after a put up to 35: 30 and 15. The posts
-	// were early.
+	// There are two origins, and all posts are early. Rank 2 waits from 20 for rank 1, which completes
+	// at 50: 30. The put of rank 1 has ended at 35, which leaves 15 for the late completion.
 	{"two origins, twice", 3, func(x *windowTrace) {
 		for _, t := range []int64{0, 1000} {
 			x.sync(0, "MPI_Win_start", t+10, t+12, x.group(2))
@@ -145,14 +150,15 @@ var windowTests = []struct {
 		}
 	}, []string{"early-wait at 2 from 1020 for 30, cause 1", "early-wait at 2 from 20 for 30, cause 1",
 		"late-complete at 2 from 1035 for 15, cause 1", "late-complete at 2 from 35 for 15, cause 1"}},
-	// A test waits for nothing.
+	// A test does not wait.
 	{"test", 2, func(x *windowTrace) {
 		x.sync(0, "MPI_Win_start", 10, 12, x.group(1))
 		x.sync(0, "MPI_Win_complete", 50, 52, x.group(1))
 		x.sync(1, "MPI_Win_post", 1, 3, x.group(0))
 		x.sync(1, "MPI_Win_test", 49, 60, x.group(0))
 	}, nil},
-	// Rank 0 has the lock of rank 2 until 21. Rank 1 wants it at 5: 16. Rank 2 wants that of rank 1.
+	// Rank 0 holds the lock of rank 2 until 21. Rank 1 requests this lock at 5: 21 - 5. Rank 2 locks
+	// rank 1, for which nobody else waits.
 	{"exclusive lock", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.unlock(0, 20, 22, 2)
@@ -161,8 +167,8 @@ var windowTests = []struct {
 		x.lock(2, 6, 8, 1, 0)
 		x.unlock(2, 9, 11, 1)
 	}, []string{"rma-lock-contention at 1 from 5 for 16, cause 0"}},
-	// The calls that lock return at once. Rank 1 waits in its put, from 7 until rank 0 releases at 21; rank 2 waits in
-	// the call that unlocks, from 12 until rank 1 releases at 31.
+	// The calls that lock return at once. Rank 1 waits in its put, from 7 until rank 0 releases the
+	// lock at 21. Rank 2 waits in the call that unlocks, from 12 until rank 1 releases the lock at 31.
 	{"late waits for a lock", 4, func(x *windowTrace) {
 		x.lock(0, 0, 2, 3, 0)
 		x.unlock(0, 20, 22, 3)
@@ -173,15 +179,17 @@ var windowTests = []struct {
 		x.put(2, 8, 10, 3)
 		x.unlock(2, 12, 41, 3)
 	}, []string{"rma-lock-contention at 1 from 7 for 14, cause 0", "rma-lock-contention at 2 from 12 for 19, cause 1"}},
-	// The call of rank 1 ends at 21, before that of rank 0 in which the event of the release is at 20.
+	// Rank 0 records the release at 20. The call of rank 1 ends at 21, before the call of rank 0 that
+	// contains this event.
 	{"release recorded late", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.call(0, "MPI_Win_unlock", 18, 25, func() { x.rec.Event(0, 20, trace.RMALockRelease, 0, []uint64{2, 0}) })
 		x.lock(1, 5, 21, 2, 0)
 		x.unlock(1, 30, 32, 2)
 	}, []string{"rma-lock-contention at 1 from 5 for 15, cause 0"}},
-	// Rank 0 notes the release at 24, when its call ends. Rank 1 has the lock before, at 21, and waits until then: 16,
-	// and not in the put from 22 on in which the event of the release lies.
+	// Rank 0 records the release at 24, when its call ends. Rank 1 has acquired the lock before that,
+	// at 21, and waits until then: 21 - 5. It does not wait in the put that begins at 22, although the
+	// event of the release lies in the time of that put.
 	{"lock before the release is recorded", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.call(0, "MPI_Win_unlock", 18, 25, func() { x.rec.Event(0, 24, trace.RMALockRelease, 0, []uint64{2, 0}) })
@@ -189,23 +197,24 @@ var windowTests = []struct {
 		x.put(1, 22, 26, 2)
 		x.unlock(1, 30, 32, 2)
 	}, []string{"rma-lock-contention at 1 from 5 for 16, cause 0"}},
-	// Both unlock at the same time, so that neither waits in that call for the other one's later release.
+	// Both ranks unlock at the same time. So neither waits in that call for the later release by the
+	// other rank.
 	{"overlapping releases", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.call(0, "MPI_Win_unlock", 18, 30, func() { x.rec.Event(0, 20, trace.RMALockRelease, 0, []uint64{2, 0}) })
 		x.lock(1, 5, 10, 2, 0)
 		x.call(1, "MPI_Win_unlock", 19, 31, func() { x.rec.Event(1, 25, trace.RMALockRelease, 0, []uint64{2, 0}) })
 	}, []string{"rma-lock-contention at 1 from 19 for 1, cause 0"}},
-	// Rank 0 releases at 31, in a call until 40. Rank 1, which waits from 20, has the lock from 33 to 35 meanwhile, so
-	// that rank 0 does not wait for it: 31 - 20.
+	// Rank 0 releases the lock at 31, in a call that lasts until 40. Rank 1 waits from 20 to 31, and
+	// holds the lock from 33 to 35, during the call of rank 0. Rank 0 does not wait for rank 1.
 	{"epoch in another call", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.call(0, "MPI_Win_unlock", 30, 40, func() { x.rec.Event(0, 31, trace.RMALockRelease, 0, []uint64{2, 0}) })
 		x.lock(1, 20, 33, 2, 0)
 		x.unlock(1, 34, 36, 2)
 	}, []string{"rma-lock-contention at 1 from 20 for 11, cause 0"}},
-	// Ranks that share a lock do not wait for each other, whether the call that releases ends before the other call or
-	// after it.
+	// Ranks that share a lock do not wait for each other. It does not matter whether the call that
+	// releases the lock ends before or after the call that acquires it.
 	{"only shared", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 1)
 		x.unlock(0, 10, 12, 2)
@@ -216,8 +225,8 @@ var windowTests = []struct {
 		x.lock(1, 35, 43, 2, 1)
 		x.unlock(1, 50, 52, 2)
 	}, nil},
-	// Ranks 0 and 1 share the lock until 11 and 31. Rank 2 wants it alone from 6 on, and rank 0 shares it again from
-	// 35 on, after rank 2 has released it at 41.
+	// Ranks 0 and 1 share the lock until 11 and 31. Rank 2 requests the exclusive lock at 6. Rank 0
+	// requests the shared lock again at 35, and rank 2 releases the exclusive one at 41.
 	{"shared lock", 4, func(x *windowTrace) {
 		x.lock(0, 0, 2, 3, 1)
 		x.unlock(0, 10, 12, 3)
@@ -246,7 +255,8 @@ func windowWaits(t *testing.T, x *windowTrace) (found []string) {
 	return found
 }
 
-// TestWindows checks the waits of one-sided communication, and that their costs add up to them.
+// TestWindows checks the waits of one-sided communication. It also checks that the costs of the waits
+// add up to their length.
 func TestWindows(t *testing.T) {
 	for _, test := range windowTests {
 		t.Run(test.name, func(t *testing.T) {

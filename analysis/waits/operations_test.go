@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pairOfRanks is a trace of two ranks, or more.
+// pairOfRanks is a trace of two or more ranks.
 type pairOfRanks struct{ sim }
 
 // newPairOfRanks returns a trace of two ranks without events.
@@ -35,7 +35,7 @@ func newRanks(n int) *pairOfRanks {
 	return p
 }
 
-// call adds a call, in which function events adds others.
+// call adds a call. Function events adds the events in the call.
 func (p *pairOfRanks) call(loc uint32, region string, enter, leave int64, events func()) {
 	p.rec.Enter(loc, enter, p.mpi(region))
 	events()
@@ -115,7 +115,8 @@ func TestLongestOperationCounts(t *testing.T) {
 	}
 }
 
-// TestTestsWaitForNoOperation checks that MPI_Test never waits. Rank 1 posts while rank 0 tests.
+// TestTestsWaitForNoOperation checks that MPI_Test never waits, although rank 1 posts the operation
+// while rank 0 tests it.
 func TestTestsWaitForNoOperation(t *testing.T) {
 	p := newPairOfRanks()
 	p.post(0, 100, 1)
@@ -127,8 +128,8 @@ func TestTestsWaitForNoOperation(t *testing.T) {
 	}
 }
 
-// TestOthersLost checks that members that receive nothing do not lose time by the last one to come. Rank 1
-// comes at 300, 200 after rank 0, which sends only.
+// TestOthersLost checks that Late.Lost does not include members that receive nothing. Rank 1 arrives at
+// 300, which is 200 after rank 0, but rank 0 only sends.
 func TestOthersLost(t *testing.T) {
 	p := newPairOfRanks()
 	number, _ := trace.OperationNumber("alltoallv")

@@ -15,8 +15,8 @@ func programsWithWindows() (list []simOptions) {
 	return list
 }
 
-// simMemory is the memory of a process: when the call that unlocks it began last, when that released the lock, and
-// when it ended.
+// simMemory is the state of the lock of a process's memory: the begin of the last call that unlocked
+// it, the time at which that call released the lock, and the end of the call.
 type simMemory struct{ unlocks, released, free int64 }
 
 // windowEvent records an event of window 0 in the open call of a process, at time t or later. It returns the time.
@@ -28,7 +28,8 @@ func (s *sim) windowEvent(r *simRank, t int64, k trace.Kind, ops ...uint64) int6
 	return t
 }
 
-// windowCall adds a call with an event of window 0 that cannot come before time t. It returns the begin of the call.
+// windowCall adds a call with an event of window 0 at time t or later. It returns the begin of the
+// call.
 func (s *sim) windowCall(r *simRank, name string, t int64, k trace.Kind, ops ...uint64) int64 {
 	enter := s.enter(r, 0, s.mpi(name))
 	s.windowEvent(r, t, k, ops...)
@@ -48,14 +49,14 @@ func (s *sim) oneSided(r *simRank) {
 	}
 }
 
-// maybeCompute lets a process compute, or not.
+// maybeCompute lets a process compute in half of all cases.
 func (s *sim) maybeCompute(r *simRank) {
 	if s.IntN(2) == 0 {
 		s.compute(r, 0)
 	}
 }
 
-// put adds a put to the memory of a process, which cannot end before time t.
+// put adds a put to the memory of a process. The put ends at time t or later.
 func (s *sim) put(r, target *simRank, t int64) {
 	s.windowCall(r, "MPI_Put", t, trace.RMAPut, uint64(target.threads[0]), 8, 1)
 }
@@ -89,8 +90,8 @@ func (s *sim) groupOf(ranks ...*simRank) uint64 {
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}}))
 }
 
-// epochOf adds accesses of some processes to the memory of target. Either the start, the first access or the
-// completion waits for the post.
+// epochOf adds an epoch in which some processes access the memory of target. Either the start, the first access or
+// the completion waits for the post.
 func (s *sim) epochOf(target *simRank) {
 	var origins []*simRank
 	for _, r := range s.ranks {
@@ -120,15 +121,16 @@ func (s *sim) epochOf(target *simRank) {
 	s.windowCall(target, "MPI_Win_wait", done+residues, trace.RMAGroupSync, 1, all)
 }
 
-// locksOf adds accesses of some processes to the memory of target, one after the other, with a lock. Either the
-// call that locks waits for the lock, or the access or the call that unlocks. It has the lock when the call that
-// releases it has ended: the costs of a holder's wait in that call are then known before those of the waits for it.
+// locksOf adds accesses of some processes to the memory of target, one process after another, each with
+// a lock. One of three calls waits for the lock: the call that locks, the access, or the call that
+// unlocks. The lock becomes free at the end of the call that releases it. In this way, the costs of a
+// wait in that call are known before the costs of waits for the lock.
 func (s *sim) locksOf(target *simRank) {
-	const longest = 12 * residues // of a call that does not wait
+	const longest = 12 * residues // longest call that does not wait
 	remote := uint64(target.threads[0])
 	l := &s.memory[target.number]
-	// during returns the earliest end of a call that begins next: if it can see the call that unlocks, it ends behind
-	// that.
+	// during returns the earliest end of a call that begins next. If the call can overlap the call that
+	// unlocks, it must end after that call.
 	during := func(r *simRank) int64 {
 		if t := r.clock[0]; t < l.released && t+longest > l.unlocks {
 			return l.free

@@ -10,7 +10,7 @@ import (
 // simOperation is a collective operation.
 type simOperation struct {
 	call           string
-	kind           string // which members wait, see collectives
+	kind           string // members that wait, see collectives
 	comm           uint64
 	number, root   uint64 // number of the operation, and rank of the root or trace.Undefined
 	ranks          []*simRank
@@ -106,7 +106,7 @@ func (q *simRequest) readyAt() int64 {
 }
 
 // programsWithOperations returns the options of random programs with non-blocking collective operations,
-// which testdata/reference.py does not have.
+// which testdata/reference.py does not support.
 func programsWithOperations() (list []simOptions) {
 	for i := range uint64(20) {
 		list = append(list, simOptions{seed: 1000 + i, steps: 40 + int(i)*10, threads: i%3 == 0, worldOnly: i%4 == 1,

@@ -24,7 +24,7 @@ func (s *sim) parallel(r *simRank) {
 		if part > 0 {
 			s.barrier(r, s.region("!$omp barrier @a.c:4", "OPENMP", "barrier"))
 		}
-		// The thread that is free first does the next step.
+		// The thread that is free first makes the next step.
 		for range s.IntN(3 * n) {
 			i := 0
 			for j := range r.clock {

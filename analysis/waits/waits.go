@@ -180,7 +180,7 @@ func (a *adder) wants(location, path uint32) bool {
 	return a.has(location) && (a.opt.Regions == nil || path < uint32(len(a.inside)) && a.inside[path])
 }
 
-// add adds a wait to the sums, as far as the options count it.
+// add adds a wait to the sums if the options count it.
 func (a *adder) add(w *waitstate.Wait) {
 	if w.Pattern == waitstate.Reduction || !a.wants(w.Place.Location, w.Path) {
 		return

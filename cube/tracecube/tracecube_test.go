@@ -117,8 +117,8 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
-// TestPartsOfWaits checks that each pattern of waits that is part of another one is a metric below that of the
-// other one, for all waits of one-sided communication: its time is included there.
+// TestPartsOfWaits checks the metrics of one-sided communication. If a wait pattern is a part of
+// another one, its metric is a child of the metric of the other pattern, which includes its time.
 func TestPartsOfWaits(t *testing.T) {
 	f, d := figures(t, "../../analysis/waits/testdata/rma/traces.otf2")
 	w, err := waits.Find(context.Background(), d, waits.Options{Rows: trace.NewRows(d.Defs())})

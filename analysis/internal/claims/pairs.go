@@ -16,13 +16,13 @@ type Pairs[T any] struct {
 	open   map[pairKey][]begun[T]
 }
 
-// pairKey identifies the open claims or visits among which the begin of one is looked for.
+// pairKey identifies the open claims or visits among which End searches for a begin.
 type pairKey struct {
 	Key
 	visit bool
 }
 
-// begun is a claim or visit that has begun, with what a caller knows of it.
+// begun is a claim or visit that has begun, with the value that the caller has stored for it.
 type begun[T any] struct {
 	pos  int64
 	ref  uint32
@@ -47,9 +47,9 @@ func (p *Pairs[T]) Begin(c *trace.Cursor, what T) {
 	p.open[key] = append(p.open[key], begun[T]{c.Pos(), c.Ref(), what})
 }
 
-// Among reports whether others are open among which the begin of an event's claim or visit is looked for. Only if none
-// is, a begin of no interest may be left out.
-func (p *Pairs[T]) Among(c *trace.Cursor) bool { return len(p.open[keyOf(c)]) > 0 }
+// HasOpen reports whether claims or visits are open among which End would search for the begin of an
+// event's claim or visit. If none are open, the caller may leave out a begin that it does not need.
+func (p *Pairs[T]) HasOpen(c *trace.Cursor) bool { return len(p.open[keyOf(c)]) > 0 }
 
 // End closes the claim or visit that an event ends, and returns the value that was stored at its begin. ok is
 // false if none is open.
@@ -72,7 +72,7 @@ func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 	return what, true
 }
 
-// Each calls f for all that are open, ordered by their locations and ids.
+// Each calls f for all open claims and visits, ordered by their locations and ids.
 func (p *Pairs[T]) Each(f func(location uint32, what *T)) {
 	for _, key := range slices.SortedFunc(maps.Keys(p.open), func(a, b pairKey) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.ID, b.ID))

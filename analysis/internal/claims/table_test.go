@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTable compares a table with a Go map through random insertions and removals. Few ids, so that keys collide and
-// are set again, and slots are used again.
+// TestTable compares a table with a Go map during random insertions and removals. There are few ids, so
+// that keys collide and are set again, and slots are reused.
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var table Table[int]
@@ -18,7 +18,8 @@ func TestTable(t *testing.T) {
 	}
 	for i := range 200000 {
 		k := key()
-		// Phases of growth and of emptying, so that runs of full slots become long and are opened again.
+		// Phases of growth alternate with phases of removal, so that long runs of full slots arise and
+		// get gaps again.
 		if rng.IntN(3) == i/5000%3 || i/5000%2 == 0 && rng.IntN(2) == 0 {
 			v := table.Remove(k)
 			if w, has := want[k]; (v != nil) != has || has && *v != w {

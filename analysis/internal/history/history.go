@@ -291,7 +291,7 @@ func (h *History) addLocations() {
 func (h *History) finish() {
 	for _, b := range h.begins {
 		if p, _, ok := h.Fork(b.place.Location, b.leave); ok {
-			h.use(p, b.position)
+			h.recordUse(p, b.position)
 		}
 	}
 	h.findCreators()
@@ -373,15 +373,15 @@ func (h *History) findCreators() {
 			// A thread begins after its creation has begun. So no thread creates itself by way of others.
 			if i < len(calls) && calls[i].time < l.First && calls[i].place.Location != l.number {
 				l.Created, l.Creator = true, calls[i].place
-				h.use(l.Creator, l.begun)
+				h.recordUse(l.Creator, l.begun)
 			}
 		}
 	}
 }
 
-// use records that a call depends on call p. position is the position of the dependent call among all
-// calls.
-func (h *History) use(p waitstate.Place, position int64) {
+// recordUse records that a call depends on call p. position is the position of the dependent call among
+// all calls.
+func (h *History) recordUse(p waitstate.Place, position int64) {
 	x := h.Locations[p.Location].page(p.Number)
 	x.lastUse = max(x.lastUse, position)
 }
@@ -418,12 +418,12 @@ func (h *History) addSource(p waitstate.Place, s Source) {
 	if s.Released {
 		kind = attachedRelease
 	}
-	h.attach(p, kind, int64(s.Place.Location), int64(s.Place.Number), s.Time-h.since(p))
-	h.use(s.Place, h.position)
+	h.attach(p, kind, int64(s.Place.Location), int64(s.Place.Number), s.Time-h.baseTime(p))
+	h.recordUse(s.Place, h.position)
 }
 
-// since returns the time to which the packed times in a call's page are relative, in ticks.
-func (h *History) since(p waitstate.Place) int64 {
+// baseTime returns the time to which the packed times in a call's page are relative, in ticks.
+func (h *History) baseTime(p waitstate.Place) int64 {
 	return h.Locations[p.Location].page(p.Number).chunk.Since
 }
 
@@ -432,7 +432,7 @@ func (h *History) wait(w *waitstate.Wait) {
 	if _, part := w.Pattern.PartOf(); part || !w.Pattern.Waits() {
 		return
 	}
-	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.since(w.Place), w.Length, int64(w.Cause.Location),
+	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.baseTime(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
 	if w.Pattern != waitstate.EarlyReduce { // these waits are also reported as waitstate.Reduction
 		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
@@ -481,7 +481,7 @@ func (h *History) operation(o *waitstate.Operation) {
 		if o.Posted {
 			x.Arrivals[i] = m.ArrivalPlace
 		}
-		h.use(m.ArrivalPlace, h.position)
+		h.recordUse(m.ArrivalPlace, h.position)
 		h.attach(m.Place, attachedOperation, int64(h.operations.count))
 	}
 	h.addOperation(&x)

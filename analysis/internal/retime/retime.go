@@ -154,15 +154,15 @@ func (t *times) begin(p waitstate.Place) {
 	i, _ := l.SpanOf(p.Number)
 	x := &t.spans[p.Location][i]
 	if x.enters == nil {
-		x.enters = t.room(int(l.Span(i).Calls) * t.retimers)
+		x.enters = t.allocate(int(l.Span(i).Calls) * t.retimers)
 	}
 	if x.ends == nil && canRelease(l.Call(p.Number)) {
-		x.ends = t.room(int(l.Span(i).Calls) * t.retimers)
+		x.ends = t.allocate(int(l.Span(i).Calls) * t.retimers)
 	}
 }
 
-// room returns memory for n numbers with any values.
-func (t *times) room(n int) []int64 {
+// allocate returns memory for n numbers with any values.
+func (t *times) allocate(n int) []int64 {
 	if k := len(t.free) - 1; k >= 0 {
 		x := t.free[k]
 		t.free = t.free[:k]

@@ -24,9 +24,9 @@ const (
 	QuotientPart             // the number of open step functions divided by their sum, or 0
 )
 
-// Growing computes a signal from step functions, or the averages of it over the last ticks, while step
-// functions are still added. It delivers the same lines regardless of the times at which it is asked
-// for them.
+// Growing computes a signal from step functions, or averages of the signal over the last ticks, while
+// step functions are still being added. It delivers the same lines regardless of the times at which
+// Until is called.
 type Growing struct {
 	part  Part
 	over  int64 // number of ticks that averages cover; 0 stands for no averages
@@ -164,20 +164,20 @@ func (g *Growing) line(t int64, ends bool, line func(Line)) bool {
 	x := Line{From: g.at, To: t, Per: 1}
 	switch {
 	case g.over <= 0:
-		x.Start = g.of(now)
+		x.Start = g.partValue(now)
 	case g.part == QuotientPart:
 		if !ends {
 			return false
 		}
 		value := g.average(t)
-		x.Start, x.Rise, x.Per = g.of(g.value), g.of(value)-g.of(g.value), t-g.at
+		x.Start, x.Rise, x.Per = g.partValue(g.value), g.partValue(value)-g.partValue(g.value), t-g.at
 		g.value = value
 	default:
 		left := [2]float64{}
 		if g.leaves > 0 {
 			left = g.steps[g.leaves-1].v
 		}
-		x.Start, x.Rise, x.Per = g.of(g.value), g.of(now)-g.of(left), g.over
+		x.Start, x.Rise, x.Per = g.partValue(g.value), g.partValue(now)-g.partValue(left), g.over
 		if ends {
 			g.value = g.average(t)
 		}
@@ -186,8 +186,8 @@ func (g *Growing) line(t int64, ends bool, line func(Line)) bool {
 	return ends
 }
 
-// of returns the value of the part that the signal shows.
-func (g *Growing) of(v [2]float64) float64 {
+// partValue returns the value of the part that the signal shows.
+func (g *Growing) partValue(v [2]float64) float64 {
 	switch {
 	case g.part == SumPart:
 		return v[0]

@@ -172,13 +172,13 @@ func (h *horizon) complete(lanes map[uint32]*lane) bool {
 // Batch passes events to the workers that have the earlier events of their locations.
 func (h *horizon) Batch(b *trace.Batch) error {
 	if b.Loc != trace.MixedLoc {
-		return h.of(b.Loc).Batch(b)
+		return h.workerOf(b.Loc).Batch(b)
 	}
 	var one trace.Batch
 	for c := b.Cursor(); c.Next(); {
 		one.Reset(c.Location())
 		one.AppendRow(&c)
-		if err := h.of(c.Location()).Batch(&one); err != nil {
+		if err := h.workerOf(c.Location()).Batch(&one); err != nil {
 			return err
 		}
 	}
@@ -188,9 +188,9 @@ func (h *horizon) Batch(b *trace.Batch) error {
 // Links ignores links.
 func (h *horizon) Links([]trace.Link) error { return nil }
 
-// of returns the worker that has the events of a location. If there is none, it returns the first
+// workerOf returns the worker that has the events of a location. If there is none, it returns the first
 // worker.
-func (h *horizon) of(loc uint32) *worker {
+func (h *horizon) workerOf(loc uint32) *worker {
 	for _, w := range h.workers {
 		if int64(loc) < int64(len(w.lanes)) && w.lanes[loc] != nil {
 			return w

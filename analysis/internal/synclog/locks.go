@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lockCall states what the visits of a region do with a lock, in traces that do not record the
+// lockCall is the effect of the visits of a region on a lock, in traces that do not record the
 // acquisitions and releases of locks as events. For POSIX threads, a recorder may record only the
 // calls, with the address of the lock as an attribute; for OpenMP, only the critical sections.
 type lockCall uint8
@@ -22,7 +22,7 @@ const (
 	creates             // the call creates a thread
 )
 
-// lockCalls maps the names of calls that acquire and release locks, in lower case, to what they do.
+// lockCalls maps the names of calls that acquire and release locks, in lower case, to their effects.
 var lockCalls = map[string]lockCall{
 	"pthread_mutex_lock": acquires, "pthread_mutex_timedlock": acquires, "pthread_spin_lock": acquires,
 	"pthread_rwlock_wrlock": acquires, "pthread_rwlock_timedwrlock": acquires, "pthread_rwlock_rdlock": shares,
@@ -38,7 +38,7 @@ var lockCalls = map[string]lockCall{
 var objectAttributes = []string{"mutex", "lock", "spinlock", "rwlock", "sem", "semaphore", "cond", "condition",
 	"barrier"}
 
-// lockCallOf returns what the visits of a region with a role do with a lock.
+// lockCallOf returns the effect of the visits of a region with a role on a lock.
 func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
 	if !d.Regions.Has(region) {
 		return noLockCall

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// WindowCall is what a call of MPI does with a window for one-sided communication.
+// WindowCall is the effect of a call of MPI on a window for one-sided communication.
 type WindowCall uint8
 
 // The values of WindowCall.

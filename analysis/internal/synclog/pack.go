@@ -34,7 +34,8 @@ func (w *worker) pack(l *lane, c delayedCall, before int) error {
 		return err
 	}
 	l.passed = l.passed[:0]
-	// It does not fall from outer to inner calls, so that those that have been reset need not be looked at again.
+	// If before is 0 for a call, it is also 0 for all outer calls, because before never decreases from
+	// outer to inner calls. So the loop can stop at the first 0.
 	for i := len(l.calls) - 1; i >= 0 && l.calls[i].before > 0; i-- {
 		l.calls[i].before = 0
 	}

@@ -67,8 +67,8 @@ type Point struct {
 	Ops  [MaxOperands]uint64 // trace.Undefined for operands that the event does not have
 }
 
-// Team identifies a barrier of a team of threads: the one with number Barrier of a location during
-// its visit of the team with number Visit.
+// Team identifies a barrier of a team of threads: barrier number Barrier of a location during visit
+// number Visit of the team.
 type Team struct {
 	Communicator, Visit, Barrier uint64
 }
@@ -98,7 +98,7 @@ type Call struct {
 	Init, Finalize bool
 	// Synchronous is set if a send in the call completes only after its receive is posted.
 	Synchronous bool
-	// Window is what a call of MPI does with a window for one-sided communication.
+	// Window is the effect of a call of MPI on a window for one-sided communication.
 	Window WindowCall
 	Team   Team
 	// Inner is the time that a location spends in other regions during a barrier of threads, such as tasks, which do not

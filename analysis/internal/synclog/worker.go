@@ -495,7 +495,7 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			return err
 		}
 	}
-	if k := w.kind(region); w.logs(l, k) {
+	if k := w.kind(region); w.isCall(l, k) {
 		if k.lock == releases {
 			if err := w.beginLock(l, t); err != nil {
 				return err
@@ -525,13 +525,14 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	return nil
 }
 
-// logs reports whether the visit of a region that a location enters now is a call of the log.
-func (w *worker) logs(l *lane, k *regionKind) bool {
+// isCall reports whether the visit of a region that a location enters now is a call of the log.
+func (w *worker) isCall(l *lane, k *regionKind) bool {
 	switch {
 	case l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole:
 		return true
 	case k.role == trace.DeviceSyncRole || k.enqueues:
-		// A call of a driver in one of a runtime with the same role is a part of it.
+		// A call of the driver inside a call of the runtime with the same role is a part of the outer
+		// call.
 		n := len(l.calls)
 		return (!k.enqueues || w.launches && !l.stream) && (n == 0 || l.calls[n-1].kind.role != k.role)
 	}

@@ -107,9 +107,9 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 	case c.Unteamed:
 		e.unteamed(c, m)
 	case c.Window != 0:
-		e.Unjudged[UnrecordedWindow] += e.members([]Member{m})
+		e.Unjudged[UnrecordedWindow] += e.countedMembers([]Member{m})
 	default:
-		e.Unjudged[UnknownBarrier] += e.members([]Member{m})
+		e.Unjudged[UnknownBarrier] += e.countedMembers([]Member{m})
 	}
 }
 
@@ -145,23 +145,22 @@ func (e *engine) unteamed(c *synclog.Call, m Member) {
 	}
 }
 
-// endRound judges a complete round of a barrier. In a round with a single visit, nobody in the trace
-// has been waited for.
+// endRound judges a complete round of a barrier. A round with a single visit counts as unjudged.
 func (e *engine) endRound(barrier uint64, r *round) {
 	delete(e.barriers.rounds, barrier)
 	if len(r.members) == 1 {
-		e.Unjudged[IncompleteBarrier] += e.members(r.members)
+		e.Unjudged[IncompleteBarrier] += e.countedMembers(r.members)
 		return
 	}
 	if r.pattern == ImplicitBarrier {
-		e.sleep(r)
+		e.reportSleepers(r)
 	}
 	e.judgeAll(&Operation{Members: r.members, Communicator: barrier}, r.pattern, Patterns)
 }
 
-// sleep reports the waits of threads that stay in the barrier at the end of a parallel region until the next region
-// begins. They wait for the thread that has left first, which then works alone and begins the region.
-func (e *engine) sleep(r *round) {
+// reportSleepers reports the waits of threads that stay in the barrier at the end of a parallel region until the next
+// region begins. They wait for the thread that has left first, which then works alone and begins the region.
+func (e *engine) reportSleepers(r *round) {
 	first := slices.MinFunc(r.members, func(a, b Member) int { return cmp.Compare(a.Leave, b.Leave) })
 	f, ok := e.barriers.forks[first.Place.Location]
 	if !ok || f.time <= first.Leave {
@@ -206,7 +205,7 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 		return
 	}
 	o.Root = -1
-	e.Judged += e.members(o.Members)
+	e.Judged += e.countedMembers(o.Members)
 	slices.SortFunc(o.Members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
 	for i := range o.Members {
@@ -228,6 +227,6 @@ func (e *engine) unfinishedBarriers() {
 		e.endRound(barrier, e.barriers.rounds[barrier])
 	}
 	for _, l := range e.barriers.teams {
-		e.Unjudged[IncompleteBarrier] += e.members(l)
+		e.Unjudged[IncompleteBarrier] += e.countedMembers(l)
 	}
 }

@@ -101,7 +101,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	n := s.next[loc]
 	s.next[loc]++
 	if s.unknown || s.disagreed || n < s.done {
-		e.Unjudged[UnmatchedCollective] += e.members([]Member{m})
+		e.Unjudged[UnmatchedCollective] += e.countedMembers([]Member{m})
 		e.membersDone([]Member{m})
 		return
 	}
@@ -131,10 +131,10 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 // disagree ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
 // others, as unjudged.
 func (e *engine) disagree(s *sequence, others ...Member) {
-	calls := e.members(others)
+	calls := e.countedMembers(others)
 	e.membersDone(others)
 	for _, x := range s.list {
-		calls += e.members(x.members)
+		calls += e.countedMembers(x.members)
 		e.membersDone(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
@@ -197,10 +197,10 @@ func (e *engine) judge(s *sequence, x *instance) {
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	if slices.ContainsFunc(x.members, func(m Member) bool { return m.bare }) {
-		e.Unjudged[BareCollective] += e.members(x.members)
+		e.Unjudged[BareCollective] += e.countedMembers(x.members)
 		return
 	}
-	e.Judged += e.members(x.members)
+	e.Judged += e.countedMembers(x.members)
 	name, _ := e.defs.OperationName(x.operation)
 	o := &Operation{Communicator: s.communicator, HasCommunicator: s.communicator != trace.Undefined,
 		Members: x.members, Root: -1, Posted: s.posted, Collective: true}
@@ -219,7 +219,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
-			e.Unjudged[UnmatchedCollective] += e.members(x.members)
+			e.Unjudged[UnmatchedCollective] += e.countedMembers(x.members)
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {

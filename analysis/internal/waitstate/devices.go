@@ -5,7 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// devices has the work of devices, the calls that launch it, and the calls that wait for it.
+// devices holds the work of devices, the calls that launch it, and the calls that wait for it.
 type devices struct {
 	defs *trace.Definitions
 	// processes has the streams of each process. Those whose process is unknown are streams of trace.NoRef.
@@ -73,9 +73,9 @@ func (d *devices) process(group uint32) uint32 {
 	return trace.NoRef
 }
 
-// of returns the streams of the process of a location. Streams whose process is unknown are those of the only
-// process. The result is nil if there are none.
-func (d *devices) of(loc uint32) *deviceProcess {
+// streamsOf returns the streams of the process of a location. Streams whose process is unknown belong
+// to the only process of the trace. The result is nil if there are no streams.
+func (d *devices) streamsOf(loc uint32) *deviceProcess {
 	process := trace.NoRef
 	if d.defs.Locations.Has(loc) {
 		process = d.process(d.defs.Locations.At(loc).Group)
@@ -86,8 +86,9 @@ func (d *devices) of(loc uint32) *deviceProcess {
 	return d.processes[trace.NoRef]
 }
 
-// device processes a call that is the work or the idle time of a stream, or that launches work or waits for it. It
-// reports whether the call is nothing else.
+// device processes a call that is the work or the idle time of a stream, or that launches work or waits
+// for it. It returns false for all other calls, and for calls that also have points that do not concern
+// devices.
 func (e *engine) device(c *synclog.Call, at Place) bool {
 	x := &e.devices
 	named := uint64(trace.Undefined)
@@ -121,7 +122,7 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
 	case c.Role == trace.LaunchRole, c.Role == trace.TransferRole:
 		s := x.streams[uint32(named)]
-		if p := x.of(c.Location); named == trace.Undefined && p != nil && len(p.streams) == 1 {
+		if p := x.streamsOf(c.Location); named == trace.Undefined && p != nil && len(p.streams) == 1 {
 			s = p.streams[0]
 		}
 		if s != nil {
@@ -179,7 +180,7 @@ func (e *engine) endSyncs() {
 	for i := range x.syncs {
 		a := &x.syncs[i]
 		var list []*stream
-		if p := x.of(a.place.Location); a.named {
+		if p := x.streamsOf(a.place.Location); a.named {
 			list = []*stream{x.streams[a.stream]}
 		} else if p != nil {
 			list = p.streams

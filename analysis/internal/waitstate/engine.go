@@ -357,8 +357,8 @@ func (e *engine) operation(o *Operation) {
 // counts reports whether the result counts a call that begins at time enter.
 func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
 
-// members returns the number of members that the result counts.
-func (e *engine) members(list []Member) (n int64) {
+// countedMembers returns the number of members that the result counts.
+func (e *engine) countedMembers(list []Member) (n int64) {
 	for i := range list {
 		if e.counts(list[i].Enter) {
 			n++

@@ -13,7 +13,8 @@ type windowLocation struct {
 	location uint32
 }
 
-// windowPair identifies a window, a location that accesses the memory of another one, and that one.
+// windowPair identifies a window, a location that accesses memory through the window, and the location
+// that owns the memory.
 type windowPair struct {
 	window         uint64
 	origin, target uint32
@@ -120,7 +121,7 @@ func (e *engine) windowGroup(c *synclog.Call, at Place, window, set uint64) {
 			if len(p.targets) > 0 {
 				y := p.targets[0]
 				p.targets = p.targets[1:]
-				e.completes(y, &done)
+				e.originCompleted(y, &done)
 			} else {
 				p.completions = append(p.completions, done)
 			}
@@ -152,7 +153,7 @@ func (e *engine) start(own windowLocation, targets []uint32, a *access) {
 		}
 		post := p.posts[0]
 		p.posts = p.posts[1:]
-		e.posted(x, target, &post)
+		e.targetPosted(x, target, &post)
 	}
 }
 
@@ -166,22 +167,22 @@ func (e *engine) expose(own windowLocation, origins []uint32, a *access) {
 		if len(p.origins) > 0 {
 			y := p.origins[0]
 			p.origins = p.origins[1:]
-			e.posted(y, own.location, a)
+			e.targetPosted(y, own.location, a)
 		} else {
 			p.posts = append(p.posts, *a)
 		}
 		if len(p.completions) > 0 {
 			done := p.completions[0]
 			p.completions = p.completions[1:]
-			e.completes(x, &done)
+			e.originCompleted(x, &done)
 		} else {
 			p.targets = append(p.targets, x)
 		}
 	}
 }
 
-// posted processes the post of a target for the epoch of an origin.
-func (e *engine) posted(x *originEpoch, target uint32, post *access) {
+// targetPosted processes the post of a target for the epoch of an origin.
+func (e *engine) targetPosted(x *originEpoch, target uint32, post *access) {
 	i, _ := slices.BinarySearch(x.targets, target)
 	x.posts[i], x.known[i] = *post, true
 	x.missing--
@@ -256,8 +257,8 @@ func (e *engine) judgeOrigin(x *originEpoch) {
 	}
 }
 
-// completes processes the completion of an origin for the epoch of a target.
-func (e *engine) completes(x *targetEpoch, done *completion) {
+// originCompleted processes the completion of an origin for the epoch of a target.
+func (e *engine) originCompleted(x *targetEpoch, done *completion) {
 	x.missing--
 	x.accessed = max(x.accessed, done.accessed)
 	x.completions = append(x.completions, done.access)
