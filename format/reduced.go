@@ -70,16 +70,16 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 // window means the whole trace.
 func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
 	complete func() bool) error {
-	return ScanOn(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
+	return ScanExtended(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
 		err := ScanReduced(ctx, d, sel, r, sink)
 		return err == nil && complete(), err
 	})
 }
 
-// ScanOn calls scan for the times of sel, extended to shortly after the end of a window. It then calls
-// scan for parts after these times, each longer than the one before, until scan returns true or the
-// trace ends.
-func ScanOn(d *trace.Definitions, w *trace.Window, sel trace.Selection,
+// ScanExtended calls scan for the times of sel, extended to shortly after the end of a window. It then
+// calls scan for parts after these times, each longer than the one before, until scan returns true or
+// the trace ends.
+func ScanExtended(d *trace.Definitions, w *trace.Window, sel trace.Selection,
 	scan func(trace.Selection) (complete bool, err error)) error {
 	parts, growth := 4, uint64(8)
 	if d.CheapNext { // a scan of few events takes as long as a scan of more

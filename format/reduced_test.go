@@ -178,8 +178,8 @@ func (e *someEvents) fill(rng *rand.Rand, locations int, mixed, ordered bool) []
 	return all
 }
 
-// keptRows returns the rows that a reduction keeps. With ends, the first and the last row of a life are kept,
-// too, the last without its operands.
+// keptRows returns the rows that a reduction keeps. If ends is set, these include the first and the
+// last row for which lives returns true, the last one without its operands.
 func keptRows(all [][]row, ends bool) (want [][]row) {
 	for _, list := range all {
 		first := slices.IndexFunc(list, func(r row) bool { return lives(r.kind) })

@@ -292,7 +292,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 func information(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (v any, err error) {
 		err = e.withFreshReader(ctx, func(d *reader) error {
-			v, _, err = d.info().Of(ctx, false)
+			v, _, err = d.info().Describe(ctx, false)
 			return err
 		})
 		return v, err

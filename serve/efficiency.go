@@ -63,7 +63,7 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 
 func appendFactors(to []factorFact, list []efficiency.Factor, r *efficiency.Result) []factorFact {
 	for _, f := range list {
-		to = append(to, factorFact{f.Name, f.Level, f.Of(r)})
+		to = append(to, factorFact{f.Name, f.Level, f.Value(r)})
 	}
 	return to
 }

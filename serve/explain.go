@@ -52,8 +52,9 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missingReason returns the reason why an analysis has no result, or "". ok is set if it has a result.
-// If times are too far apart, that is such a reason. All other errors are returned.
+// missingReason returns the reason why an analysis has no result, or "" if it has one. ok is set if the
+// analysis has succeeded. If err states that times are too far apart, its text is the reason. All other
+// errors are returned.
 func missingReason(ok bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):

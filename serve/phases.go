@@ -139,7 +139,7 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 		if ok {
 			any = true
 			for _, f := range factors {
-				x.Values = append(x.Values, f.Of(r))
+				x.Values = append(x.Values, f.Value(r))
 			}
 		}
 		a.Phases = append(a.Phases, x)

@@ -37,9 +37,9 @@ type ReadSettings struct {
 	// Color is the attribute whose values name and colour spans. It is "" if regions name and colour
 	// spans.
 	Color string
-	// label is the attribute whose values name spans, and rows the attribute whose values are the rows of
-	// the time line, and only the values of an attribute that spans must have (see configuration). The user of
-	// the viewer chooses them; "" stands for none.
+	// These fields are set by the user of the viewer, for a configuration of a trace; "" stands for
+	// none. label is the attribute whose values name spans. rows is the attribute whose values are the
+	// rows of the time line. only selects spans by the values of an attribute.
 	label, rows, only string
 }
 

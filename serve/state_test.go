@@ -36,7 +36,7 @@ func listen(t *testing.T) net.Listener {
 type heldIndexer struct {
 	fileIndexer
 	at     chan struct{} // gets a value when a build begins
-	go_    chan error    // receives the error with which the build ends
+	result chan error    // receives the error with which the build ends
 	builds atomic.Int32
 	most   atomic.Int32
 	now    atomic.Int32
@@ -50,7 +50,7 @@ func (h *heldIndexer) build(ctx context.Context, d format.Events, path string, o
 	}
 	h.at <- struct{}{}
 	select {
-	case err := <-h.go_:
+	case err := <-h.result:
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *
 func TestIndexing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	if v := get(t, s, "/api/traces"); look(v, "traces/0/state") != "new" {
@@ -94,7 +94,7 @@ func TestIndexing(t *testing.T) {
 	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || w.Header().Get("Retry-After") == "" {
 		t.Errorf("profile while indexing: status %d", w.Code)
 	}
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 	if n := h.builds.Load(); n != 1 {
 		t.Errorf("found %d builds, want 1", n)
@@ -106,8 +106,8 @@ func TestIndexing(t *testing.T) {
 func TestFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error, 1)}
-	await.Send(t, "building goes on", h.go_, errors.New("no more room <b>"))
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error, 1)}
+	await.Send(t, "building goes on", h.result, errors.New("no more room <b>"))
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	failed := func() bool {
@@ -126,7 +126,7 @@ func TestFailed(t *testing.T) {
 	if err := os.Chtimes(path, later, later); err != nil {
 		t.Fatal(err)
 	}
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 }
 
@@ -139,11 +139,11 @@ func TestBuildsAtOnce(t *testing.T) {
 		writeSample(t, p)
 		paths = append(paths, p)
 	}
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, paths...)
 	s.Start()
 	for range 5 {
-		await.Send(t, "building goes on", h.go_, nil)
+		await.Send(t, "building goes on", h.result, nil)
 	}
 	for i := range 5 {
 		waitReady(t, s, i)
@@ -163,7 +163,7 @@ func TestStop(t *testing.T) {
 	if opt.Cache, err = cache.Open(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, opt, h, path)
 	l := listen(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -488,13 +488,13 @@ func TestNoOverview(t *testing.T) {
 // TestOverviewOfPallas checks that the sums stored in a real trace agree with its events.
 func TestOverviewOfPallas(t *testing.T) {
 	const path = "../format/pallas/testdata/ok/nested/trace/main.pallas"
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	early := get(t, s, api)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 	v := get(t, s, api)
 	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
@@ -527,13 +527,13 @@ func TestOverviewOfPallas(t *testing.T) {
 // TestOverviewOfOTF checks that the statistics stored in a trace of libotf are shown while it is
 // being indexed.
 func TestOverviewOfOTF(t *testing.T) {
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	// The files contain the record SF1NaE200000000I10000000000 and, for messages,
 	// SM2...NS100000000NR2 and SM0...NS1NR2.
 	for path, want := range map[string]string{
@@ -555,7 +555,7 @@ func TestOverviewOfOTF(t *testing.T) {
 func TestOverviewOfWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.pallas")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
@@ -575,7 +575,7 @@ func TestOverviewOfWritten(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 }
 

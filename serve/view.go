@@ -290,11 +290,11 @@ func (v *traceView) region(r uint32) index.Region {
 // jsonTime returns a time relative to the first event.
 func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// tracksOfKind returns the tracks of a kind. If of is not nil, it returns only those of them that are
-// in of, without duplicates.
-func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
+// tracksOfKind returns the tracks of a kind, without duplicates: those in selected or, if selected is
+// nil, those of the whole trace.
+func (v *traceView) tracksOfKind(kind index.TrackKind, selected []int) []int {
 	var out []int
-	if of == nil {
+	if selected == nil {
 		for i := range v.tracks {
 			if v.tracks[i].Kind == kind {
 				out = append(out, i)
@@ -303,7 +303,7 @@ func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 		return out
 	}
 	seen := map[int]bool{}
-	for _, i := range of {
+	for _, i := range selected {
 		if v.tracks[i].Kind == kind && !seen[i] {
 			seen[i] = true
 			out = append(out, i)

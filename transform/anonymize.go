@@ -31,7 +31,7 @@ type AnonymizeOptions struct {
 // "text".
 func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	x := &anonymizer{AnonymizeOptions: a, names: map[string]string{}, counts: map[string]int{},
-		words: d.Defs().Conventions.Words}
+		words: d.Defs().Conventions.Keywords}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0

@@ -136,8 +136,8 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before finds everything that is open at the begin of the window. It reads the trace up to there.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
-	c.readOn(&all)
+	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
+	c.extendToNextEvents(&all)
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
@@ -175,7 +175,7 @@ func (c *cut) before(ctx context.Context) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := c.goingOn(ctx, later, from, ask)
+	goesOn, err := c.continuingLocations(ctx, later, from, ask)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		return err
 	}
 	from := c.window.From
-	for length := max((from-first)/256, 1); flows.coming(); length *= 16 {
+	for length := max((from-first)/256, 1); flows.dropUnmatched(); length *= 16 {
 		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
 			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
@@ -276,7 +276,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 func (l *border) span(x *trace.Cursor) {
 	l.spans = slices.DeleteFunc(l.spans,
 		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
-	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
+	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
 }
 
 // endOf returns the end time of a row. ok is false if rows of its kind have no end time.
@@ -295,38 +295,40 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsOn reports whether a scan also reads the next event of each location after its times, to find
-// out which locations continue. For formats with large blocks or grammars, this takes less time than
-// another scan.
-func (c *cut) readsOn() bool { return c.inner.Defs().CheapNext }
+// readsNextEvents reports whether a scan also reads the next event of each location after its times, to
+// find out which locations continue. For formats with large blocks or grammars, this takes less time
+// than another scan.
+func (c *cut) readsNextEvents() bool { return c.inner.Defs().CheapNext }
 
-// readOn extends a selection to the next event of each location after its times, if readsOn returns
-// true.
-func (c *cut) readOn(sel *trace.Selection) {
-	if !c.readsOn() || sel.To == math.MaxInt64 || sel.From >= sel.To {
+// extendToNextEvents extends a selection to the next event of each location after its times, if
+// readsNextEvents returns true.
+func (c *cut) extendToNextEvents(sel *trace.Selection) {
+	if !c.readsNextEvents() || sel.To == math.MaxInt64 || sel.From >= sel.To {
 		return
 	}
-	if sel.Enough = sel.To; sel.To == 0 {
-		sel.Enough = 1 // 0 would select all events
+	if sel.OneEventFrom = sel.To; sel.To == 0 {
+		sel.OneEventFrom = 1 // 0 would select all events
 	}
 	sel.To = math.MaxInt64
 }
 
-// goingOn returns which of the locations in ask have events from time from on. later holds the
-// locations that have events after the times of a scan that readOn has extended.
-func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
-	if c.readsOn() {
+// continuingLocations returns which of the given locations have events from time from on. later holds
+// the locations that have events after the times of a scan that extendToNextEvents has extended.
+func (c *cut) continuingLocations(
+	ctx context.Context, later map[uint32]bool, from int64, candidates []uint32,
+) (map[uint32]bool, error) {
+	if c.readsNextEvents() {
 		return later, nil
 	}
-	return hasLaterEvents(ctx, c.inner, from, ask)
+	return hasLaterEvents(ctx, c.inner, from, candidates)
 }
 
 // hasLaterEvents returns which of the given locations have events from time from on. It reads windows
 // of growing length, so it reads little if the locations continue soon.
-func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
+func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
-	for _, l := range ask {
+	for _, l := range candidates {
 		wanted[l] = true
 	}
 	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
@@ -371,7 +373,7 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	}
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
-	c.readOn(&inner)
+	c.extendToNextEvents(&inner)
 	if a, b := inner.Location, c.flows.wanted; a == nil {
 		inner.Location = b
 	} else if b != nil {
@@ -615,7 +617,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := s.goingOn(ctx, s.later, s.window.To, ask)
+	goesOn, err := s.continuingLocations(ctx, s.later, s.window.To, ask)
 	if err != nil {
 		return err
 	}

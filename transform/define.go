@@ -324,7 +324,7 @@ func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint
 	}
 	i := to.tables[t].(*trace.Table[T]).Add(v)
 	if key != "" {
-		enter(&to.found[t], key, i)
+		setElement(&to.found[t], key, i)
 	}
 	return i
 }

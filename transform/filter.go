@@ -31,20 +31,21 @@ type FilterOptions struct {
 	Region func(ref uint32) bool
 	// Communicator selects the events that have a communicator.
 	Communicator func(ref uint32) bool
-	// Row selects visits of regions, claims and marks by the row that begins them, such as by its
-	// attributes ([HasAttribute]), and ends without a begin by themselves. All other events are kept. It
-	// must be safe for concurrent use.
+	// Row selects visits of regions, claims and marks. For visits and claims it gets the row that
+	// begins them, whose attributes it can examine ([HasAttribute]). If that row is missing, it gets
+	// the row that ends them. Events of other kinds are kept. Row must be safe for concurrent use.
 	Row func(x *trace.Cursor) bool
 	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
 	// are kept.
 	MinDuration int64
-	// MaxDepth is the number of enclosing regions from which on visits are dropped. Only regions that
-	// are kept count, including short ones. 0 keeps all visits.
+	// MaxDepth is the number of nested regions that are kept: visits inside of MaxDepth or more other
+	// visits are dropped. Only visits that are kept count, including short ones. 0 keeps all visits.
 	MaxDepth int
 }
 
-// HasAttribute returns a function for [FilterOptions].Row, which selects rows that have an attribute with a
-// name and a value, as text, for which match returns true. The function match must be safe for concurrent use.
+// HasAttribute returns a function for the field Row of [FilterOptions]. The function selects rows with
+// an attribute called name for whose value, as text, match returns true. match must be safe for
+// concurrent use.
 func HasAttribute(d *trace.Definitions, name string, match func(value string) bool) func(x *trace.Cursor) bool {
 	return func(x *trace.Cursor) bool {
 		keys, values := x.Attrs()
@@ -112,18 +113,18 @@ func (f *filter) Prepare(ctx context.Context) error {
 	sel.Location = f.wanted.Location
 	f.begins = nil
 	err := eachRow(ctx, f.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
-		f.begins.at(x.Location()).take(s, x)
+		f.begins.at(x.Location()).update(s, x)
 		return true
 	})
 	f.prepared = err == nil
 	return err
 }
 
-// take updates the result with a row.
-func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
+// update updates the result with a row.
+func (l *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		enter(&l.posted, x.Op(0), l.nextReceive)
+		setElement(&l.posted, x.Op(0), l.nextReceive)
 		l.nextReceive++
 	case trace.RecvComplete, trace.RequestCancelled:
 		id := x.Op(0)
@@ -333,7 +334,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 			q = &s.queue
 		}
 		if waits {
-			q.passed(x.Time(), s.MinDuration)
+			q.keepWaited(x.Time(), s.MinDuration)
 		}
 		keep, wait := s.row(l, q, &x)
 		switch {
@@ -399,7 +400,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 			open = openset.Queue[visit, int64]{} // a claim that begins again ends the open one
 		}
 		open.Open(v, [2]int64{x.Pos()})
-		enter(&l.claims, int64(x.Op(0)), open)
+		setElement(&l.claims, int64(x.Op(0)), open)
 		s.recordDropped(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
@@ -433,7 +434,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
-			enter(&l.requests, x.Op(4), struct{}{})
+			setElement(&l.requests, x.Op(4), struct{}{})
 		}
 		return keep, false
 	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:
@@ -487,12 +488,12 @@ type linkEnd struct {
 // flush delivers the waiting rows. Their visits have no end, so they are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
-	if err := s.queue.empty(&s.gather); err != nil {
+	if err := s.queue.keepAll(&s.gather); err != nil {
 		return err
 	}
 	for _, l := range s.locs {
 		if l != nil {
-			if err := l.queue.empty(&s.gather); err != nil {
+			if err := l.queue.keepAll(&s.gather); err != nil {
 				return err
 			}
 		}
@@ -613,8 +614,9 @@ func (q *queue) decide(row int64, f decision) bool {
 // drop decides to drop a row. It returns false if the decision was to keep it.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
-// passed decides to keep the rows that have waited for the given duration at time t. Both are in ticks.
-func (q *queue) passed(t, duration int64) {
+// keepWaited decides to keep the rows that have waited for the given duration at time t. Both are in
+// ticks.
+func (q *queue) keepWaited(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
 		q.decide(q.due[n].row, kept)
@@ -643,9 +645,9 @@ func (q *queue) release(to *rowCollector) error {
 	return nil
 }
 
-// empty decides to keep all waiting rows, and delivers them.
-func (q *queue) empty(to *rowCollector) error {
-	q.passed(math.MaxInt64, 0)
+// keepAll decides to keep all waiting rows, and delivers them.
+func (q *queue) keepAll(to *rowCollector) error {
+	q.keepWaited(math.MaxInt64, 0)
 	for _, c := range q.chunks {
 		for i, f := range c.fate {
 			if f == waiting {

@@ -12,7 +12,8 @@ type flow struct {
 // flows finds the messages that are in transit at the end of a scan. Its memory grows with the number
 // of different flows and with the number of messages in transit.
 type flows struct {
-	// reports whether messages of a location count; both ends must be such locations; nil selects all
+	// wanted reports whether messages of a location count. A message counts if both of its ends are at
+	// such locations. A nil function means that all messages count.
 	wanted func(loc uint32) bool
 	net    map[flow]int64 // by flow: number of sends minus number of receives
 	// kept holds the last rows of each flow that has messages in transit.
@@ -86,9 +87,9 @@ func (m *flows) begin() {
 	}
 }
 
-// coming removes the flows for whose messages in transit no other end was found. It also removes all
-// kept messages. It reports whether a flow is left.
-func (m *flows) coming() bool {
+// dropUnmatched removes the flows for which findOthers found no other end of a message in transit. It
+// also removes all kept rows. It reports whether a flow is left.
+func (m *flows) dropUnmatched() bool {
 	for f, r := range m.kept {
 		if r.rows, r.next = nil, 0; r.others == 0 {
 			delete(m.kept, f)
@@ -109,7 +110,7 @@ func (m *flows) keep(x *trace.Cursor) {
 		return
 	}
 	m.seq++
-	o := open{x.Kind(), x.Ref(), x.Time(), m.seq, keep(x)}
+	o := open{x.Kind(), x.Ref(), x.Time(), m.seq, copyRow(x)}
 	if n = max(n, -n); int64(len(r.rows)) < n {
 		r.rows = append(r.rows, o)
 		return

@@ -95,8 +95,8 @@ var namedFields = map[string]field{
 // fieldList holds the meanings of a trace's attributes, by attribute.
 type fieldList []field
 
-// of returns the meaning of an attribute.
-func (l *fieldList) of(d *trace.Definitions, key uint32) field {
+// meaning returns the meaning of an attribute.
+func (l *fieldList) meaning(d *trace.Definitions, key uint32) field {
 	for n := len(*l); int(key) >= n; n++ {
 		name := strings.TrimPrefix(d.Attributes.At(uint32(n)).Name, "exit ")
 		f := namedFields[name]
@@ -134,7 +134,7 @@ func (d *dataNumbers) batch(b *trace.Batch) error {
 		if !whole {
 			continue
 		}
-		switch d.fields.of(d.defs, k) {
+		switch d.fields.meaning(d.defs, k) {
 		case noField, dataField:
 		case processField, processSetField:
 			if n < -1 {
@@ -549,7 +549,7 @@ func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
-		f := on.fields.of(d, k)
+		f := on.fields.meaning(d, k)
 		n, whole := v.Whole()
 		if !whole || f == noField || f == dataField && v.Type != trace.Int32 && v.Type != trace.Int64 {
 			continue

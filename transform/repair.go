@@ -108,7 +108,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 			e.rows, e.orphans, e.ends, e.traced = l.rows, l.orphans, l.ends, l.traced
 			for i, v := range l.open {
 				if v.row < l.traced && !l.among.Gap(i) {
-					enter(&e.unleft, v.row, true)
+					setElement(&e.unleft, v.row, true)
 				}
 			}
 		}
@@ -416,7 +416,7 @@ func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, wha
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(now)
 	if x.Pos() > 0 {
-		enter(&m.moved, x.Pos(), now)
+		setElement(&m.moved, x.Pos(), now)
 	}
 	return ops
 }
@@ -506,7 +506,7 @@ func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int
 			l.curves = map[uint32]fragment{}
 		}
 		if before, ok := l.curves[x.Ref()]; ok && before.end != t {
-			enter(&l.ends, before.number, t)
+			setElement(&l.ends, before.number, t)
 		}
 		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
 		return nil, false

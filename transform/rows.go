@@ -18,7 +18,7 @@ import (
 // Claims get new ids. ByResource uses 64 bytes for each open claim, or, if links are selected, for
 // each claim and mark of the trace.
 func ByResource(d format.Events) format.Events {
-	return rows{transformed{&byResource{sameDefinitions{d}}}}
+	return timeOrdered{transformed{&byResource{sameDefinitions{d}}}}
 }
 
 // ByAttribute moves visits of regions, claims and events without duration to locations that stand for
@@ -32,7 +32,7 @@ func ByResource(d format.Events) format.Events {
 // ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
 	own := newRewritten(d, nil) // definitions to which locations can be added
-	return rows{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
+	return timeOrdered{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
 		defs: own.Defs()}}}
 }
 
@@ -50,16 +50,16 @@ const (
 // [ByAttribute].
 func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
-// rows is a transform that must read its input in the order of time.
-type rows struct{ transformed }
+// timeOrdered is a transform that must read the original events in time order.
+type timeOrdered struct{ transformed }
 
 // Scan delivers the events in the order of time, which satisfies any order.
-func (r rows) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
+func (r timeOrdered) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
 	return r.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
 
 // ScanParallel scans in one goroutine.
-func (r rows) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (r timeOrdered) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, r, sel, begin)
 }
 

@@ -45,8 +45,8 @@ type row struct {
 	vals []trace.Value
 }
 
-// keep returns a copy of the operands and attributes of the current row, or nil if it has none.
-func keep(c *trace.Cursor) *row {
+// copyRow returns a copy of the operands and attributes of the current row, or nil if it has none.
+func copyRow(c *trace.Cursor) *row {
 	ops := c.Ops()
 	keys, vals := c.Attrs()
 	if ops == nil && len(keys) == 0 {
@@ -187,7 +187,7 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	case k == trace.Enter:
 		s.seq++
 		s.among.Open(c.Ref(), len(s.regions))
-		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, keep(c)})
+		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, copyRow(c)})
 		return true
 	case k == trace.Leave:
 		i := s.among.Find(c.Ref(), len(s.regions), func(i int) uint32 { return s.regions[i].ref })
@@ -221,7 +221,7 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 		s.rest = map[key][]open{}
 	}
 	s.seq++
-	o := open{k, c.Ref(), c.Time(), s.seq, keep(c)}
+	o := open{k, c.Ref(), c.Time(), s.seq, copyRow(c)}
 	if k == trace.ClaimBegin && len(l) > 0 {
 		l = l[:0] // a claim that begins again ends the open one
 	}
@@ -281,8 +281,8 @@ func (l byLocation[T]) get(loc uint32) *T {
 	return l[loc]
 }
 
-// enter sets an element of a map, which it creates if needed.
-func enter[K comparable, V any](m *map[K]V, k K, v V) {
+// setElement sets an element of a map, which it creates if needed.
+func setElement[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}

@@ -322,8 +322,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestBare checks that a trace from SelectWindow has exactly the events of its window.
-func TestBare(t *testing.T) {
+// TestSelectWindow checks that a trace from SelectWindow has exactly the events of its window.
+func TestSelectWindow(t *testing.T) {
 	r := randomTrace(seeded(4), 300, true)
 	all, _ := list(t, format.Recorded(r), true)
 	for from := int64(0); from < 400; from += 57 {

@@ -112,7 +112,7 @@ func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 // FromHistory computes a result from a history, without its factors. Function finish sets the factors,
 // from the runtime in ticks with [IdealNetwork]. It must be called only if ok is set.
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
-	c := count(h)
+	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
 		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
@@ -180,8 +180,8 @@ const (
 	deviceTime // in calls for devices
 )
 
-// count sums the times of all threads.
-func count(h *history.History) *sums {
+// sumThreads sums the times of all threads.
+func sumThreads(h *history.History) *sums {
 	d := h.Log.Defs
 	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
@@ -231,9 +231,9 @@ func isBody(r *trace.Region) bool {
 		r.Name == "OpenMP Ordered"
 }
 
-// addThread adds the times of a thread to its process. The time outside of all regions is useful,
-// with one exception: a thread that is not the first one of its process, and works in parallel
-// regions, waits for work then. That time counts as time in the threading runtime.
+// addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
+// exception: if a thread is not the first one of its process and works in parallel regions, it waits
+// for work outside of all regions. That time counts as time in the threading runtime.
 func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)

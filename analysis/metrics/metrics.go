@@ -214,14 +214,14 @@ func (p *Part) Merge(o *Part) error {
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
 	Events int64  // values, fragments of signals and ranges of samples
-	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes
-	// of a signal include the values at the ends of its fragments. Last is the value at the latest
-	// time; of a counter that accumulates, it is the sum of the last values of all locations.
+	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes of a
+	// signal include the values at the ends of its fragments. Last is the value at the latest time or,
+	// for a counter that accumulates, the sum of the last values of all locations.
 	Min, Max, Last trace.Value
-	// Average and Highest are rates of growth per second of a counter that accumulates. Average
-	// divides the growth of all locations from first to last value by the sum of the locations'
-	// times between these. Highest is the greatest growth per second between two consecutive values
-	// of one location. Both are valid only if Rates is set.
+	// Average and Highest are growth rates per second of a counter that accumulates. Average is the
+	// growth of all locations from their first to their last value, divided by the sum of the times
+	// between these values. Highest is the greatest growth per second between two consecutive values of
+	// one location. Both are valid only if Rates is set.
 	Average, Highest float64
 	Rates            bool
 }

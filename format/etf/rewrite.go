@@ -94,7 +94,7 @@ func (w *rewriter) countComments(loss *format.Loss) {
 	}
 	w.findUnread()
 	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText,
-		Spelled: w.changed.otherForm, Recoded: w.recoded}
+		Respelled: w.changed.otherForm, Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}

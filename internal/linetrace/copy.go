@@ -168,7 +168,7 @@ type Encoder struct {
 	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
 	Plain bool
 	Rows  carrier.Rows
-	// mapping of the format, for the loss
+	// Mapping returns how the format keeps a subject. It is needed for the loss.
 	Mapping func(format.Subject) format.Mapped
 	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
@@ -178,18 +178,18 @@ type Encoder struct {
 
 // AppendAttrs appends the attributes of an event as pairs (see [carrier.AppendAttrs]).
 func (e *Encoder) AppendAttrs(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
-	e.uses(c)
+	e.useAttributes(c)
 	return carrier.AppendAttrs(pairs, e.Defs, c)
 }
 
 // AppendRow appends the operands and attributes of an event as pairs (see [carrier.AppendRow]).
 func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
-	e.uses(c)
+	e.useAttributes(c)
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// uses notes that an event has its attributes.
-func (e *Encoder) uses(c *trace.Cursor) {
+// useAttributes records that an event has its attributes, so that their definitions are written.
+func (e *Encoder) useAttributes(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
 		e.used = max(e.used, int(k)+1)

@@ -149,7 +149,7 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 	} else {
 		if Compare(t, r.Last) < 0 {
 			r.Unsorted++
-			r.Longest()
+			r.ExtendMax()
 			if off, ok := LineStart(b.Data, l); ok && len(r.Breaks) < MaxRuns {
 				r.Breaks = append(r.Breaks, Run{From: off, Line: number})
 			} else {
@@ -166,9 +166,9 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 	r.Last = t
 }
 
-// Longest extends Max to Last. A caller that sets Last itself, to a time that is not earlier than
-// before, must call it at the end.
-func (r *Times) Longest() {
+// ExtendMax extends Max to Last. A caller that sets Last itself, to a time that is not earlier than the
+// previous Last, must call ExtendMax at the end.
+func (r *Times) ExtendMax() {
 	if r.Any && Compare(r.Last, r.Max) > 0 {
 		r.Max = r.Last
 	}

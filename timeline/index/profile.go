@@ -67,7 +67,7 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		return err
 	}
 	if visits {
-		// Spans without duration at the begin of the window are in it, however.
+		// Spans without duration at the begin of the window belong to it.
 		for k := first; k < i; k++ {
 			if err := load(k); err != nil {
 				return nil, err

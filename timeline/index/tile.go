@@ -319,8 +319,8 @@ type tiler struct {
 	x   *Index
 	q   *TileRequest
 	out *tilePart
-	// blur is the greatest length that the buckets of the lowest level may have, in pixels.
-	blur float64
+	// bucketWidth is the greatest length that the buckets of the lowest level may have, in pixels.
+	bucketWidth float64
 }
 
 func (t *tiler) track(track int) error {
@@ -334,7 +334,7 @@ func (t *tiler) track(track int) error {
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
-		level := spanLevel(levels, pixel, t.blur)
+		level := spanLevel(levels, pixel, t.bucketWidth)
 		if level < 0 {
 			row.exact, exact = true, true
 			continue
