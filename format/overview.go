@@ -129,7 +129,7 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 		o.Recoded = 0 // the encoder writes Latin-1, too
 	}
 	how := Lost
-	if written.Mended {
+	if written.Repaired {
 		how = Degraded // a repair leaves it out on purpose
 	}
 	o.LostText(l, how)

@@ -171,9 +171,9 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 }
 
 // add adds an omitted path to the sums.
-func (l *omittedPaths) add(n *calltree.Node) {
-	l.Paths++
-	l.Exclusive.add(n.Exclusive)
+func (o *omittedPaths) add(n *calltree.Node) {
+	o.Paths++
+	o.Exclusive.add(n.Exclusive)
 }
 
 type utilisationAnswer struct {

@@ -224,7 +224,7 @@ func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 // column.
 func envelope(s usage.Signal, from, to int64) usage.Signal {
 	width := min(keptColumns, int(min(uint64(to)-uint64(from), keptColumns)))
-	c := plotted(s, from, to, width)
+	c := plotSignal(s, from, to, width)
 	columns := columns{0, int64(uint64(to) - uint64(from)), width}
 	var out usage.Signal
 	for i := range c.Min {
@@ -236,8 +236,8 @@ func envelope(s usage.Signal, from, to int64) usage.Signal {
 	return out
 }
 
-// plotted returns the values of a signal in columns of a window.
-func plotted(s usage.Signal, from, to int64, width int) *curve.Curve {
+// plotSignal returns the values of a signal in columns of a window.
+func plotSignal(s usage.Signal, from, to int64, width int) *curve.Curve {
 	p := curve.NewPlotter(curve.Smooth, from, to, width)
 	for _, x := range s {
 		length := float64(x.To - x.From)
@@ -288,7 +288,7 @@ func flowSignals(stored []byte, p *params) (any, error) {
 				pieces = append(pieces, x)
 			}
 		}
-		c := plotted(pieces, from, to, width)
+		c := plotSignal(pieces, from, to, width)
 		a.Signals = append(a.Signals, curveFact{s.Name, withoutNaN(c.Min), withoutNaN(c.Max)})
 	}
 	return a, nil

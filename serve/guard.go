@@ -82,7 +82,7 @@ func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 // html sends a self-contained page.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", policy+tokenFormPolicy)
+	w.Header().Set("Content-Security-Policy", pagePolicy+tokenFormPolicy)
 	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 

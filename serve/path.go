@@ -94,7 +94,7 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 		}
 	}
 	if len(line) > maxIntervals {
-		line = thin(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
+		line = thinPath(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
 	}
 	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
 	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
@@ -203,7 +203,7 @@ func pathLine(stored []byte, p *params) (any, error) {
 		}
 	})
 	out := lineAnswer{Missing: a.Missing, Joined: a.Claims == nil, Pieces: []pieceOfLine{}}
-	for _, x := range thin(list, c) {
+	for _, x := range thinPath(list, c) {
 		out.Pieces = append(out.Pieces, pieceOfLine{x.track, ticks(x.from), ticks(x.to)})
 	}
 	return out, nil

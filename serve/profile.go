@@ -44,11 +44,11 @@ type omittedRows struct {
 }
 
 // add adds rows of a kind, given the sum of their exclusive times.
-func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
-	l.Rows = trace.Add(l.Rows, rows)
-	to := &l.Exclusive
+func (o *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
+	o.Rows = trace.Add(o.Rows, rows)
+	to := &o.Exclusive
 	if kind == claimRows {
-		to = &l.Held
+		to = &o.Held
 	}
 	to.add(exclusive)
 }

@@ -127,7 +127,7 @@ const (
 	quickTimeout   = 30 * time.Second // to compute an answer from an index
 	slowTimeout    = 10 * time.Minute // to compute an analysis
 	maxHeader      = 32 << 10
-	graceOfStop    = 3 * time.Second
+	shutdownGrace  = 3 * time.Second
 	maxAnswerBytes = 64 << 20 // largest size of analyses that are kept
 	largeAnswer    = 1 << 20  // bytes; only larger answers count for maxSending
 	maxSending     = 512 << 20
@@ -228,7 +228,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		grace, cancel := context.WithTimeout(context.Background(), graceOfStop)
+		grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
 		// Builds and analyses end first, so that the requests that wait for them are answered.
 		s.stop()

@@ -109,7 +109,7 @@ func spanAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	inner, err := x.inner(track, s)
+	inner, err := x.innerVisits(track, s)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return map[string]ticks{"time": x.jsonTime(t)}, nil
 }
 
-// inner returns the number of visits of the same region inside of a span that end at the same time as
+// innerVisits returns the number of visits of the same region inside of a span that end at the same time as
 // the span and the location. Leave events at that time first end these visits.
-func (ti *traceIndex) inner(track int, s index.Span) (n int, err error) {
+func (ti *traceIndex) innerVisits(track int, s index.Span) (n int, err error) {
 	t := &ti.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
 		return 0, nil

@@ -379,29 +379,29 @@ type summaryFile struct {
 	summary *format.Summary
 	err     error
 	at      chan struct{} // gets a value when a scan begins
-	go_     chan struct{}
+	release chan struct{}
 }
 
-func (d *summaryFile) Summary(context.Context) (*format.Summary, error) { return d.summary, d.err }
+func (s *summaryFile) Summary(context.Context) (*format.Summary, error) { return s.summary, s.err }
 
-func (d *summaryFile) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	if err := d.wait(ctx); err != nil {
+func (s *summaryFile) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return d.File.Scan(ctx, sel, order, sink)
+	return s.File.Scan(ctx, sel, order, sink)
 }
 
-func (d *summaryFile) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	if err := d.wait(ctx); err != nil {
+func (s *summaryFile) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return d.File.ScanParallel(ctx, sel, begin)
+	return s.File.ScanParallel(ctx, sel, begin)
 }
 
-func (d *summaryFile) wait(ctx context.Context) error {
-	d.at <- struct{}{}
+func (s *summaryFile) wait(ctx context.Context) error {
+	s.at <- struct{}{}
 	select {
-	case <-d.go_:
+	case <-s.release:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -427,7 +427,7 @@ func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
+	d.at, d.release = make(chan struct{}, 10), make(chan struct{})
 	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File {
 		own := *d // a reader that was given up and the next one may be open at the same time
 		own.File = f
@@ -463,7 +463,7 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	close(d.go_)
+	close(d.release)
 	waitReady(t, s, 0)
 	if v := get(t, s, api); v["overview"] != nil {
 		t.Errorf("with the index there is an overview: %v", v["overview"])
@@ -480,7 +480,7 @@ func TestNoOverview(t *testing.T) {
 		if v := get(t, s, api); v["overview"] != nil || look(v, "tracks/0/name") != "rank 0" {
 			t.Errorf("while indexing: found %v", v)
 		}
-		close(d.go_)
+		close(d.release)
 		waitReady(t, s, 0)
 	}
 }
@@ -585,12 +585,12 @@ type panickingFile struct {
 	armed *atomic.Bool
 }
 
-func (d *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
+func (p *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
-	if d.armed.Load() {
+	if p.armed.Load() {
 		panic("burst")
 	}
-	return d.File.ScanParallel(ctx, sel, begin)
+	return p.File.ScanParallel(ctx, sel, begin)
 }
 
 // TestPanic checks that the answer to a request that panics is one line, and that the request's

@@ -187,9 +187,9 @@ func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, e
 }
 
 // rankOf returns the rank of a region: overheadRank, idleRank, or 0 for busy.
-func (p *stateIndex) rankOf(region uint32) int {
-	if int(region) < len(p.rank) {
-		return p.rank[region]
+func (s *stateIndex) rankOf(region uint32) int {
+	if int(region) < len(s.rank) {
+		return s.rank[region]
 	}
 	return 0
 }

@@ -115,9 +115,9 @@ type Definitions struct {
 	// Retimed is set if events have other times than in the file of Native. Transforms that change
 	// times set it.
 	Retimed bool
-	// Mended is set if defects of Native's file that were repaired during reading must be written
+	// Repaired is set if defects of Native's file that were repaired during reading must be written
 	// in their repaired form. Transforms that repair a trace set it.
-	Mended bool
+	Repaired bool
 	// Pruned is set if the encoder must leave out the records of Native's file to which no entry and no
 	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool

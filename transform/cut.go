@@ -86,8 +86,8 @@ type claimStart struct{ id, time int64 }
 // border holds the rows to repeat at a location: everything that is open at the begin of the window.
 type border struct {
 	state
-	messages []open // ends of messages that are in transit, or that are received before they are sent
-	spans    []open // rows with an end time that extend into the window
+	messages []openRow // ends of messages that are in transit, or that are received before they are sent
+	spans    []openRow // rows with an end time that extend into the window
 }
 
 // empty reports whether there are no rows to repeat.
@@ -96,7 +96,7 @@ func (b *border) empty() bool {
 }
 
 // list returns the rows to repeat, in the order of their begins.
-func (b *border) list() []open {
+func (b *border) list() []openRow {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
@@ -115,7 +115,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	c.ends = attribute(d, EndsAttribute,
 		"this goes on behind the piece that was cut out: when it ends, in seconds, or later")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
-		if err := c.before(ctx); err != nil {
+		if err := c.findOpen(ctx); err != nil {
 			return err
 		}
 	}
@@ -133,8 +133,8 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// before finds everything that is open at the begin of the window. It reads the trace up to there.
-func (c *cut) before(ctx context.Context) error {
+// findOpen finds everything that is open at the begin of the window. It reads the trace up to there.
+func (c *cut) findOpen(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
 	c.extendToNextEvents(&all)
@@ -171,7 +171,7 @@ func (c *cut) before(ctx context.Context) error {
 		if l == nil || l.empty() {
 			c.border[loc] = nil
 		} else {
-			slices.SortStableFunc(l.messages, func(a, b open) int { return int(a.seq - b.seq) })
+			slices.SortStableFunc(l.messages, func(a, b openRow) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
 		}
 	}
@@ -225,7 +225,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 			break
 		}
 	}
-	flows.each(func(loc uint32, o open) {
+	flows.each(func(loc uint32, o openRow) {
 		l := c.border.at(loc)
 		l.messages = append(l.messages, o)
 	})
@@ -256,7 +256,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 		}
 		l := p.border.at(x.Location())
 		l.byLine = p.byLine
-		l.take(&x)
+		l.update(&x)
 		switch k := x.Kind(); {
 		case k == trace.Enter || k == trace.Leave:
 			continue
@@ -273,10 +273,10 @@ func (p *prefix) batch(b *trace.Batch) error {
 
 // span keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
 // the same kind and reference.
-func (l *border) span(x *trace.Cursor) {
-	l.spans = slices.DeleteFunc(l.spans,
-		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
-	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
+func (b *border) span(x *trace.Cursor) {
+	b.spans = slices.DeleteFunc(b.spans,
+		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
+	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
 }
 
 // endOf returns the end time of a row. ok is false if rows of its kind have no end time.
@@ -407,7 +407,7 @@ type lateSamples struct {
 	loc   uint32
 	time  int64
 	began int64
-	open  open
+	open  openRow
 }
 
 // cutState holds the open rows of a location. It is valid if begun is set.
@@ -457,7 +457,7 @@ func (s *cutScan) reopen(loc uint32) error {
 		s.reopens.Pos = s.reopens.Pos[:0]
 	}
 	slices.SortStableFunc(s.late, func(a, b lateSamples) int { return cmp.Compare(a.time, b.time) })
-	return s.clipped(&s.reopens)
+	return s.deliverClipped(&s.reopens)
 }
 
 // catchUp delivers the late ranges of samples that come before a row at location loc and time t.
@@ -472,15 +472,15 @@ func (s *cutScan) catchUp(loc uint32, t int64) error {
 		s.reopens.Reset(x.loc)
 		x.open.add(&s.reopens, x.loc, x.time)
 		s.reopens.AddAttr(s.began, trace.StringValue(s.Defs().Clock.FormatSeconds(x.began)))
-		if err := s.clipped(&s.reopens); err != nil {
+		if err := s.deliverClipped(&s.reopens); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clipped delivers a batch after clipping the rows that extend over the end of the piece.
-func (s *cutScan) clipped(b *trace.Batch) error {
+// deliverClipped delivers a batch after clipping the rows that extend over the end of the piece.
+func (s *cutScan) deliverClipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
 	over := len(marks) > 0
@@ -533,9 +533,9 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 // batch delivers the rows in the window, and keeps track of the intervals that they open.
 func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
-		return s.inside(b)
+		return s.deliverInside(b)
 	}
-	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
+	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.deliverInside}}
 	for x := b.Cursor(); x.Next(); {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
 			s.later[x.Location()] = true
@@ -554,8 +554,8 @@ func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
-// inside delivers a batch whose rows are all in the piece.
-func (s *cutScan) inside(b *trace.Batch) error {
+// deliverInside delivers a batch whose rows are all in the piece.
+func (s *cutScan) deliverInside(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() {
 		l, err := s.at(x.Location())
@@ -567,10 +567,10 @@ func (s *cutScan) inside(b *trace.Batch) error {
 				s.marks = append(s.marks, mark{x.Row, t})
 			}
 		}
-		l.take(&x)
+		l.update(&x)
 	}
 	if len(s.late) == 0 {
-		return s.clipped(b)
+		return s.deliverClipped(b)
 	}
 	s.marks = s.marks[:0] // no trace has both samples and messages
 	for x = b.Cursor(); x.Next(); {
@@ -579,7 +579,7 @@ func (s *cutScan) inside(b *trace.Batch) error {
 		}
 		s.reopens.Reset(b.Loc)
 		s.reopens.AppendRow(&x)
-		if err := s.clipped(&s.reopens); err != nil {
+		if err := s.deliverClipped(&s.reopens); err != nil {
 			return err
 		}
 	}
@@ -603,7 +603,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 		return nil
 	}
 	var ask []uint32
-	closing := make([][]open, len(s.states))
+	closing := make([][]openRow, len(s.states))
 	for loc, l := range s.states {
 		if l == nil {
 			continue

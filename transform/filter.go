@@ -82,25 +82,25 @@ type filter struct {
 // unwantedBegins holds the begins at a location that have no communicator, but whose end has an
 // unwanted one: posted receives and collective operations. Each is a bit at its number.
 type unwantedBegins struct {
-	receives, collectives      numbers
+	receives, collectives      numberSet
 	posted                     map[uint64]uint32 // by open request: the number of the posted receive
 	open                       []uint32          // numbers of the open collective operations
 	nextReceive, nextOperation uint32
 }
 
-// numbers is a set of small numbers.
-type numbers []uint64
+// numberSet is a set of small numbers.
+type numberSet []uint64
 
 // set adds n.
-func (b *numbers) set(n uint32) {
-	for int(n>>6) >= len(*b) {
-		*b = append(*b, 0)
+func (ns *numberSet) set(n uint32) {
+	for int(n>>6) >= len(*ns) {
+		*ns = append(*ns, 0)
 	}
-	(*b)[n>>6] |= 1 << (n & 63)
+	(*ns)[n>>6] |= 1 << (n & 63)
 }
 
 // has reports whether the set has n.
-func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&63)&1 == 1 }
+func (ns numberSet) has(n uint32) bool { return int(n>>6) < len(ns) && ns[n>>6]>>(n&63)&1 == 1 }
 
 // Prepare prepares the trace. With Communicator it reads the trace to find the begins whose ends
 // have an unwanted communicator.
@@ -121,29 +121,29 @@ func (f *filter) Prepare(ctx context.Context) error {
 }
 
 // update updates the result with a row.
-func (l *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
+func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		setElement(&l.posted, x.Op(0), l.nextReceive)
-		l.nextReceive++
+		setElement(&u.posted, x.Op(0), u.nextReceive)
+		u.nextReceive++
 	case trace.RecvComplete, trace.RequestCancelled:
 		id := x.Op(0)
 		if x.Kind() == trace.RecvComplete {
 			id = x.Op(4)
 		}
-		n, ok := l.posted[id]
-		if delete(l.posted, id); ok && !s.wantsRefs(x) {
-			l.receives.set(n)
+		n, ok := u.posted[id]
+		if delete(u.posted, id); ok && !s.wantsRefs(x) {
+			u.receives.set(n)
 		}
 	case trace.CollectiveBegin:
-		l.open = append(l.open, l.nextOperation)
-		l.nextOperation++
+		u.open = append(u.open, u.nextOperation)
+		u.nextOperation++
 	case trace.CollectiveEnd:
-		if n := len(l.open); n > 0 {
+		if n := len(u.open); n > 0 {
 			if !s.wantsRefs(x) {
-				l.collectives.set(l.open[n-1])
+				u.collectives.set(u.open[n-1])
 			}
-			l.open = l.open[:n-1]
+			u.open = u.open[:n-1]
 		}
 	}
 }
@@ -183,8 +183,8 @@ func (f *filter) beginLocal(sel trace.Selection, order format.Order) (stage, tra
 func HasMarkers(l *trace.Location) bool { return l.Kind == trace.EventsLocation }
 
 // Reads reports whether a filter keeps any events of a location.
-func (w *FilterOptions) Reads(loc uint32) bool {
-	return w.Location == nil || w.Location(loc) || w.Markers != nil && w.Markers(loc)
+func (f *FilterOptions) Reads(loc uint32) bool {
+	return f.Location == nil || f.Location(loc) || f.Markers != nil && f.Markers(loc)
 }
 
 // wantsMarker reports whether a row is a marker to keep although Location does not select its location.
@@ -539,9 +539,9 @@ type waitingRow struct{ row, time int64 }
 
 // chunk holds some rows of the queue, with a decision about each.
 type chunk struct {
-	rows  trace.Batch
-	first int64 // number of its first row
-	fate  []decision
+	rows      trace.Batch
+	first     int64 // number of its first row
+	decisions []decision
 	// waiting is the number of rows about which there is no decision yet.
 	waiting int
 }
@@ -572,9 +572,9 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	c := q.chunks[n-1]
 	c.rows.AppendRow(x)
 	copyTexts(&c.rows)
-	c.fate = append(c.fate, kept)
+	c.decisions = append(c.decisions, kept)
 	if waits {
-		c.fate[len(c.fate)-1] = waiting
+		c.decisions[len(c.decisions)-1] = waiting
 		c.waiting++
 		q.due = append(q.due, waitingRow{q.count, x.Time()})
 	}
@@ -592,7 +592,7 @@ func copyTexts(b *trace.Batch) {
 
 // full reports whether the chunk has no room for a row of b.
 func (c *chunk) full(b *trace.Batch) bool {
-	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
+	return len(c.decisions) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
@@ -603,8 +603,8 @@ func (q *queue) decide(row int64, f decision) bool {
 	}
 	i := sort.Search(len(q.chunks), func(i int) bool { return q.chunks[i].first > row }) - 1
 	c := q.chunks[i]
-	if at := row - c.first; c.fate[at] == waiting {
-		c.fate[at] = f
+	if at := row - c.first; c.decisions[at] == waiting {
+		c.decisions[at] = f
 		c.waiting--
 		return true
 	}
@@ -633,7 +633,7 @@ func (q *queue) release(to *rowCollector) error {
 		c := q.chunks[0]
 		x := c.rows.Cursor()
 		for x.Next() {
-			if c.fate[x.Row] == dropped {
+			if c.decisions[x.Row] == dropped {
 				continue
 			}
 			if err := to.row(&x, &c.rows); err != nil {
@@ -649,9 +649,9 @@ func (q *queue) release(to *rowCollector) error {
 func (q *queue) keepAll(to *rowCollector) error {
 	q.keepWaited(math.MaxInt64, 0)
 	for _, c := range q.chunks {
-		for i, f := range c.fate {
+		for i, f := range c.decisions {
 			if f == waiting {
-				c.fate[i] = kept
+				c.decisions[i] = kept
 			}
 		}
 		c.waiting = 0

@@ -14,7 +14,7 @@ import (
 
 // checkFiltered compares the profile of a filtered trace with a slow computation from the whole
 // trace.
-func checkFiltered(t *testing.T, r *trace.Recorder, pick source) {
+func checkFiltered(t *testing.T, r *trace.Recorder, pick chooser) {
 	regions, short, depth := pick(16), int64(pick(6)), pick(4)
 	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
 	d := transform.Filter(format.Recorded(r), transform.FilterOptions{Region: wanted, MinDuration: short, MaxDepth: depth})

@@ -406,9 +406,9 @@ func (on *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// everyone returns the subset of all processors with records in the trace, except for the host. If the
+// allProcessors returns the subset of all processors with records in the trace, except for the host. If the
 // traces are parts of one run, it returns -1, which stands for all processors.
-func (on *ownNumbers) everyone() int64 {
+func (on *ownNumbers) allProcessors() int64 {
 	if !on.apart {
 		return -1
 	}
@@ -486,7 +486,7 @@ func (on *ownNumbers) members(kind string, list []int64) []int64 {
 	for i, m := range list {
 		switch {
 		case kind == processorSets && m == -1:
-			out[i] = on.everyone()
+			out[i] = on.allProcessors()
 		case kind == processorSets:
 			out[i] = on.processor(m)
 		case kind == eventSets:
@@ -509,7 +509,7 @@ func (on *ownNumbers) edit(v any) {
 		}
 		to := on.processor(p)
 		if p == -1 {
-			to = on.everyone()
+			to = on.allProcessors()
 		}
 		q = on.process(q)
 		if p == hostNumber && to != p {
@@ -565,7 +565,7 @@ func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 			to = on.set(setID{processorSets, n})
 		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
-			to = on.everyone()
+			to = on.allProcessors()
 		case f == processorField || f == receiverField || f == processorSetField:
 			to = on.processor(n)
 		case n < -1 || f == processSetField && on.has(setID{processSets, n}):

@@ -126,19 +126,19 @@ func readTrace(t *testing.T, path string) *traceData {
 }
 
 // setTracks gives the spans the numbers that the page has for their tracks.
-func (k *traceData) setTracks(t *testing.T, at place) {
+func (td *traceData) setTracks(t *testing.T, at place) {
 	t.Helper()
 	for i, tr := range waitReady(t, at).Tracks {
 		switch tr.Kind {
 		case "location":
-			k.tracks[tr.ID] = i
+			td.tracks[tr.ID] = i
 		case "resource":
-			k.tracks["resource "+tr.ID] = i
-			k.lanes["resource "+tr.ID] = tr.Depth
+			td.tracks["resource "+tr.ID] = i
+			td.lanes["resource "+tr.ID] = tr.Depth
 		}
 	}
-	for i := range k.spans {
-		k.spans[i].Track = k.tracks[k.spans[i].location]
+	for i := range td.spans {
+		td.spans[i].Track = td.tracks[td.spans[i].location]
 	}
 }
 
@@ -240,7 +240,7 @@ func texts(m map[string]any) map[string]string {
 }
 
 // chooseSpan chooses a span with attributes and, if possible, some length.
-func (k *traceData) chooseSpan(t *testing.T) span {
+func (td *traceData) chooseSpan(t *testing.T) span {
 	t.Helper()
 	best := -1
 	score := func(s *span) int {
@@ -253,17 +253,17 @@ func (k *traceData) chooseSpan(t *testing.T) span {
 		}
 		return n
 	}
-	for i := range k.spans[:len(k.spans)*2/3+1] {
-		s := &k.spans[i]
+	for i := range td.spans[:len(td.spans)*2/3+1] {
+		s := &td.spans[i]
 		// The command line does not say in which of several lanes a claim is.
-		if s.leaf && s.End != "" && k.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&k.spans[best])) {
+		if s.leaf && s.End != "" && td.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&td.spans[best])) {
 			best = i
 		}
 	}
 	if best < 0 {
-		t.Fatalf("%s: found no span", k.path)
+		t.Fatalf("%s: found no span", td.path)
 	}
-	return k.spans[best]
+	return td.spans[best]
 }
 
 // message is a line of weft messages --list --json.
@@ -272,13 +272,13 @@ type message struct {
 	Send, Recv          *int64
 }
 
-func (k *traceData) messages(t *testing.T) []message {
+func (td *traceData) messages(t *testing.T) []message {
 	t.Helper()
-	if strings.HasSuffix(k.path, ".etf") {
+	if strings.HasSuffix(td.path, ".etf") {
 		return nil
 	}
 	var out []message
-	d := json.NewDecoder(bytes.NewReader(runWeft(t, "messages", "--list", "--json", "--quiet", k.path)))
+	d := json.NewDecoder(bytes.NewReader(runWeft(t, "messages", "--list", "--json", "--quiet", td.path)))
 	for d.More() {
 		var m message
 		if err := d.Decode(&m); err != nil {
@@ -290,17 +290,17 @@ func (k *traceData) messages(t *testing.T) []message {
 }
 
 // sender returns the innermost span around the send of a message in the middle of the trace.
-func (k *traceData) sender(t *testing.T) *span {
+func (td *traceData) sender(t *testing.T) *span {
 	t.Helper()
-	list := k.messages(t)
+	list := td.messages(t)
 	for _, m := range list[len(list)/2:] {
 		if m.Send == nil || m.Recv == nil {
 			continue
 		}
 		var best *span
-		for i := range k.spans {
-			s := &k.spans[i]
-			if at := *m.Send - k.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end &&
+		for i := range td.spans {
+			s := &td.spans[i]
+			if at := *m.Send - td.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end &&
 				(best == nil || s.Depth > best.Depth) {
 				best = s
 			}
@@ -313,7 +313,7 @@ func (k *traceData) sender(t *testing.T) *span {
 }
 
 // parseTicks reads a time as the page formats it, with thin spaces between groups of digits.
-func (k *traceData) parseTicks(text string) (int64, bool) {
+func (td *traceData) parseTicks(text string) (int64, bool) {
 	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(text, "\u202f", ""), "\u2212", "-"), ",")
 	digits, unit, _ := strings.Cut(text, " ")
 	v, ok := new(big.Rat).SetString(digits)
@@ -322,19 +322,19 @@ func (k *traceData) parseTicks(text string) (int64, bool) {
 		return 0, false
 	}
 	v.Quo(v, new(big.Rat).SetInt64(factor))
-	v.Quo(v, k.clock)
+	v.Quo(v, td.clock)
 	return v.Num().Int64(), v.IsInt()
 }
 
 // checkDetails checks the panel's text about a span.
-func (k *traceData) checkDetails(t *testing.T, want span, p *pickResult) {
+func (td *traceData) checkDetails(t *testing.T, want span, p *pickResult) {
 	t.Helper()
 	d := &p.Details
 	if d.Title != want.name {
 		t.Errorf("found %q selected, expected %q: %s", d.Title, want.name, d.Text)
 	}
 	for fact, v := range map[string]int64{"start": want.start, "end": want.end, "duration": want.end - want.start} {
-		if got, ok := k.parseTicks(d.Facts[fact]); !ok || got != v {
+		if got, ok := td.parseTicks(d.Facts[fact]); !ok || got != v {
 			t.Errorf("%s of %s: found %q, expected %d ticks", fact, want.name, d.Facts[fact], v)
 		}
 	}
@@ -355,9 +355,9 @@ func (k *traceData) checkDetails(t *testing.T, want span, p *pickResult) {
 var bothEnds = regexp.MustCompile(`(?s)Followed here.*message.*From .*send.*To .*recv`)
 
 // checkFollowed checks the span to which the page goes when the message of a span is followed.
-func (k *traceData) checkFollowed(t *testing.T, sender *span, s *walkResult) {
+func (td *traceData) checkFollowed(t *testing.T, sender *span, s *walkResult) {
 	t.Helper()
-	k.checkDetails(t, *sender, s.Sender)
+	td.checkDetails(t, *sender, s.Sender)
 	if s.Followed == nil {
 		t.Errorf("the span that sends has no message: %q", s.Sender.Details.Links)
 		return
@@ -372,16 +372,16 @@ func (k *traceData) checkFollowed(t *testing.T, sender *span, s *walkResult) {
 	if _, err := fmt.Sscanf(s.Followed.View.Selection, "%d.%d.%d.%d", &lane, &track, &depth, &at); err != nil {
 		t.Fatalf("found the selection %q: %v", s.Followed.View.Selection, err)
 	}
-	start, ok1 := k.parseTicks(s.Followed.Details.Facts["start"])
-	end, ok2 := k.parseTicks(s.Followed.Details.Facts["end"])
+	start, ok1 := td.parseTicks(s.Followed.Details.Facts["start"])
+	end, ok2 := td.parseTicks(s.Followed.Details.Facts["end"])
 	var expected []string
-	for _, m := range k.messages(t) {
-		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start ||
-			*m.Send-k.origin > sender.end {
+	for _, m := range td.messages(t) {
+		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-td.origin < sender.start ||
+			*m.Send-td.origin > sender.end {
 			continue
 		}
-		for _, i := range k.received[receive{m.Destination, *m.Recv - k.origin}] {
-			r := &k.spans[i]
+		for _, i := range td.received[receive{m.Destination, *m.Recv - td.origin}] {
+			r := &td.spans[i]
 			if r.Track == track && r.Depth == depth && r.name == s.Followed.Details.Title && ok1 && ok2 && r.start == start &&
 				r.end == end {
 				return
@@ -394,7 +394,7 @@ func (k *traceData) checkFollowed(t *testing.T, sender *span, s *walkResult) {
 }
 
 // checkRange checks the numbers of the profile of a range.
-func (k *traceData) checkRange(t *testing.T, s *walkResult) {
+func (td *traceData) checkRange(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Regions []struct {
@@ -407,7 +407,7 @@ func (k *traceData) checkRange(t *testing.T, s *walkResult) {
 		}
 	}
 	if err := json.Unmarshal(runWeft(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To,
-		k.path), &want); err != nil {
+		td.path), &want); err != nil {
 		t.Fatal(err)
 	}
 	if s.Range.CSV == nil {
@@ -464,13 +464,13 @@ func formatMean(sum, count int64) string {
 }
 
 // checkStates compares busy, overhead and idle of a range with weft states.
-func (k *traceData) checkStates(t *testing.T, s *walkResult) {
+func (td *traceData) checkStates(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Processors []struct{ Busy, Overhead, Idle int64 }
 	}
-	if err := json.Unmarshal(runWeft(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path),
-		&want); err != nil {
+	text := runWeft(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, td.path)
+	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
 	if len(want.Processors) == 0 {

@@ -59,7 +59,7 @@ type drawnRow struct {
 type gzipData []byte
 
 // UnmarshalJSON reads gzip data in base64.
-func (z *gzipData) UnmarshalJSON(text []byte) error {
+func (g *gzipData) UnmarshalJSON(text []byte) error {
 	var b []byte
 	if err := json.Unmarshal(text, &b); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (z *gzipData) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*z, err = io.ReadAll(r)
+	*g, err = io.ReadAll(r)
 	return err
 }
 

@@ -34,7 +34,7 @@ func TestReasons(t *testing.T) {
 			Kept                []string
 			Loop                string
 		}
-		Errors     []string
+		Errors []string
 	}
 	runScript(t, "reasons", map[string]any{"url": servedTrace(t, "hand").url}, &out)
 	for _, e := range out.Errors {

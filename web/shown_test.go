@@ -140,17 +140,17 @@ type firstScreen struct {
 }
 
 // checkDefects checks the first screen of a damaged trace.
-func (d *firstScreen) checkDefects(t *testing.T) {
+func (f *firstScreen) checkDefects(t *testing.T) {
 	t.Helper()
-	if !d.Shown || d.Selected != d.Tab || len(d.Rows) == 0 {
-		t.Fatalf("of a damaged trace the first screen says %+v", *d)
+	if !f.Shown || f.Selected != f.Tab || len(f.Rows) == 0 {
+		t.Fatalf("of a damaged trace the first screen says %+v", *f)
 	}
 	count := map[string]int{}
-	for _, severity := range d.Rows {
+	for _, severity := range f.Rows {
 		count[severity]++
 	}
-	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
-		!strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
-		t.Errorf("the first screen says %q and %q, of the defects %q", d.Words, d.Tab, d.Rows)
+	if f.Tab != fmt.Sprint("Defects ", len(f.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
+		!strings.Contains(f.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
+		t.Errorf("the first screen says %q and %q, of the defects %q", f.Words, f.Tab, f.Rows)
 	}
 }

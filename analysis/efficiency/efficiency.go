@@ -125,17 +125,17 @@ func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int6
 }
 
 // setFactors sets the factors of a result from the runtime in ticks on an ideal network.
-func (c *sums) setFactors(r *Result, ideal int64) {
-	r.Ideal = max(min(ideal, r.Runtime), c.most)
+func (s *sums) setFactors(r *Result, ideal int64) {
+	r.Ideal = max(min(ideal, r.Runtime), s.most)
 	t := float64(r.Runtime)
-	mean := c.useful.Float() / float64(r.Threads)
-	most, best := float64(c.most), float64(r.Ideal)
+	mean := s.useful.Float() / float64(r.Threads)
+	most, best := float64(s.most), float64(r.Ideal)
 	r.Factors = Factors{mean / t, mean / most, most / t, most / best, best / t}
-	if r.Threads > r.Processes && c.parallel {
-		r.Hybrid = c.hybrid(r)
+	if r.Threads > r.Processes && s.parallel {
+		r.Hybrid = s.hybrid(r)
 	}
-	if c.devices.streams > 0 {
-		r.Devices = c.devices.factors(r)
+	if s.devices.streams > 0 {
+		r.Devices = s.devices.factors(r)
 	}
 }
 
@@ -234,7 +234,7 @@ func isBody(r *trace.Region) bool {
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
 // exception: if a thread is not the first one of its process and works in parallel regions, it waits
 // for work outside of all regions. That time counts as time in the threading runtime.
-func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
+func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
 	h.Log.Times(loc, func(path uint32, t int64) {
@@ -247,7 +247,7 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		}
 		switch {
 		case k == deviceTime:
-			c.devices.calls.Add(t)
+			s.devices.calls.Add(t)
 		case k == usefulTime:
 			useful += t
 			if inside {
@@ -267,8 +267,8 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		}
 	})
 	p.threads++
-	c.useful.Add(useful)
-	c.most = max(c.most, useful)
+	s.useful.Add(useful)
+	s.most = max(s.most, useful)
 }
 
 // add adds the times of a stream.
@@ -303,10 +303,10 @@ func (s *deviceSums) factors(r *Result) *Devices {
 
 // hybrid returns the factors of a program with several threads in a process. r must have the other
 // factors.
-func (c *sums) hybrid(r *Result) *Hybrid {
+func (s *sums) hybrid(r *Result) *Hybrid {
 	t, threads := float64(r.Runtime), float64(r.Threads)
 	var sumOutside, maxOutside, parallel, serial, maxBoth, serialSum, inside float64
-	for _, p := range c.processes {
+	for _, p := range s.processes {
 		n := float64(p.threads)
 		sumOutside += t - float64(p.mpi)
 		maxOutside = math.Max(maxOutside, t-float64(p.mpi))
@@ -317,7 +317,7 @@ func (c *sums) hybrid(r *Result) *Hybrid {
 		inside += p.parallelTimes.Float() / threads
 	}
 	h := &Hybrid{}
-	h.MPILoadBalance = sumOutside / float64(len(c.processes)) / maxOutside
+	h.MPILoadBalance = sumOutside / float64(len(s.processes)) / maxOutside
 	h.MPICommunication = maxOutside / t
 	h.MPI = h.MPILoadBalance * h.MPICommunication
 	ideal := math.Max(float64(r.Ideal), maxOutside)

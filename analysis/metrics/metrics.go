@@ -141,20 +141,20 @@ func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 }
 
 // extend extends the range of values to include low and high.
-func (m *summary) extend(low, high trace.Value) {
-	if !m.any || compare(low, m.min) < 0 {
-		m.min = low
+func (s *summary) extend(low, high trace.Value) {
+	if !s.any || compare(low, s.min) < 0 {
+		s.min = low
 	}
-	if !m.any || compare(high, m.max) > 0 {
-		m.max = high
+	if !s.any || compare(high, s.max) > 0 {
+		s.max = high
 	}
-	m.any = true
+	s.any = true
 }
 
 // grow records a growth per tick.
-func (m *summary) grow(rate float64) {
-	if !m.grew || rate > m.highest {
-		m.highest, m.grew = rate, true
+func (s *summary) grow(rate float64) {
+	if !s.grew || rate > s.highest {
+		s.highest, s.grew = rate, true
 	}
 }
 

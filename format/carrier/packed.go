@@ -273,43 +273,43 @@ type claimKey struct {
 }
 
 // noteClaim counts the begin of a claim that repeats the id of an open one. Rows of other kinds have no effect.
-func (p *Rows) noteClaim(c *trace.Cursor) {
+func (r *Rows) noteClaim(c *trace.Cursor) {
 	k := c.Kind()
 	if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
 		return
 	}
 	at := claimKey{c.Location(), c.Op(0)}
-	n := p.open[at]
+	n := r.open[at]
 	switch {
 	case k == trace.ClaimBegin:
-		if p.open == nil {
-			p.open = map[claimKey]int{}
+		if r.open == nil {
+			r.open = map[claimKey]int{}
 		}
-		if p.open[at] = n + 1; n > 0 {
-			p.repeated++
+		if r.open[at] = n + 1; n > 0 {
+			r.repeated++
 		}
 	case n > 1:
-		p.open[at] = n - 1
+		r.open[at] = n - 1
 	default:
-		delete(p.open, at)
+		delete(r.open, at)
 	}
 }
 
 // NoteField counts, for [Rows.Report], that the record of c lacks a field. The empty field stands
 // for all of c.
-func (p *Rows) NoteField(c *trace.Cursor, field string) {
-	p.noteClaim(c)
+func (r *Rows) NoteField(c *trace.Cursor, field string) {
+	r.noteClaim(c)
 	if !c.Derived() {
-		p.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
+		r.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
 	}
 }
 
 // NoteOperands counts, for [Rows.Report], that the record of c lacks operands. Bit i of operands
 // stands for operand i.
-func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
-	p.noteClaim(c)
+func (r *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
+	r.noteClaim(c)
 	if !c.Derived() || isMessage(c.Kind()) {
-		p.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
+		r.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
 	}
 }
 
@@ -318,21 +318,21 @@ func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
 func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
 // note counts a gap.
-func (p *Rows) note(x recordGap) {
-	if p.short == nil {
-		p.short = map[recordGap]int64{}
+func (r *Rows) note(x recordGap) {
+	if r.short == nil {
+		r.short = map[recordGap]int64{}
 	}
-	p.short[x]++
+	r.short[x]++
 }
 
 // Note counts, for [Rows.Report], in which fields row c differs from base, the row that readers
 // derive from its record without the packed bytes.
-func (p *Rows) Note(c, base *trace.Cursor) {
-	p.noteClaim(c)
+func (r *Rows) Note(c, base *trace.Cursor) {
+	r.noteClaim(c)
 	x := recordGap{kind: c.Kind(), base: base.Kind(), operands: otherOperands(c, base), ref: c.Ref() != base.Ref()}
 	if c.Derived() {
 		if isMessage(x.kind) && (x.operands != 0 || isGeneric(x.base)) {
-			p.note(x)
+			r.note(x)
 		}
 		return
 	}
@@ -342,18 +342,18 @@ func (p *Rows) Note(c, base *trace.Cursor) {
 	if x.kind == x.base && x.operands == 0 && !x.attrs && !x.ref {
 		return
 	}
-	p.note(x)
+	r.note(x)
 }
 
 // Report adds the counted gaps to l, and the definitions by their mapping. They count as lost if
 // the trace is plain, and otherwise as restored only by weft.
-func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
+func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
 	l.AddDefinitions(d, mapping, plain)
 	how, reason := format.WeftOnly, "the format has no place for it"
 	if plain {
 		how = format.Lost
 	}
-	for x, n := range p.short {
+	for x, n := range r.short {
 		spec := d.Spec(x.kind)
 		var fields []string
 		switch {
@@ -380,7 +380,7 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	}
 	if d.ClaimLines {
 		l.Add(d.Spec(trace.ClaimBegin).Name, "id", format.Degraded,
-			"another claim with the same id is open there, and its end can count as that of this one", p.repeated)
+			"another claim with the same id is open there, and its end can count as that of this one", r.repeated)
 	}
 }
 
@@ -405,15 +405,15 @@ const manyOps = 15
 //
 // The bytes are: the kind's code with flags, the reference if it differs, the number of leading
 // operands that are equal, the other operands, and the attributes if they differ.
-func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
-	code, ok := p.codes[c.Kind()]
+func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
+	code, ok := r.codes[c.Kind()]
 	if !ok {
-		if p.codes == nil {
-			p.codes = map[trace.Kind]uint64{}
+		if r.codes == nil {
+			r.codes = map[trace.Kind]uint64{}
 		}
-		code = uint64(len(p.kinds))
-		p.codes[c.Kind()] = code
-		p.kinds = append(p.kinds, c.Kind())
+		code = uint64(len(r.kinds))
+		r.codes[c.Kind()] = code
+		r.kinds = append(r.kinds, c.Kind())
 	}
 	code <<= flagBits
 	keys, values := c.Attrs()
@@ -454,13 +454,13 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 }
 
 // AppendWhole appends row c as a whole, for [Restorer.AddWhole].
-func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	if p.nothing.Len() == 0 {
-		p.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
+	if r.nothing.Len() == 0 {
+		r.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
 	}
-	base := p.nothing.Cursor()
+	base := r.nothing.Cursor()
 	base.Next()
-	return p.Append(b, d, c, &base)
+	return r.Append(b, d, c, &base)
 }
 
 // AddWhole adds to b a row that [Rows.AppendWhole] has packed. If data is invalid, it returns an
@@ -697,9 +697,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 }
 
 // names returns the names of the kinds in the order of their codes.
-func (p *Rows) names(d *trace.Definitions) (names []string) {
-	if p != nil {
-		for _, k := range p.kinds {
+func (r *Rows) names(d *trace.Definitions) (names []string) {
+	if r != nil {
+		for _, k := range r.kinds {
 			names = append(names, d.Spec(k).Name)
 		}
 	}

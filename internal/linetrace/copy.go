@@ -36,17 +36,17 @@ type Rewriter struct {
 
 // Record writes a converted line. Function appendTo appends the line to its argument. number is the
 // number of the original line.
-func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
-	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
-	w.buf = append(appendTo(w.buf), '\n')
-	_, err := w.w.Write(w.buf)
+func (r *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
+	r.buf = append(digits.AppendInt(r.buf[:0], number), '\t')
+	r.buf = append(appendTo(r.buf), '\n')
+	_, err := r.w.Write(r.buf)
 	return err
 }
 
 // Defect reports a defect of a line of the original text.
-func (w *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
-	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
-		Position: trace.Position{File: w.Src.Path, Line: number},
+func (r *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
+	return r.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: r.Src.Path, Line: number},
 		Record:   record, Found: found, Expected: expected})
 }
 

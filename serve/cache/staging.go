@@ -90,12 +90,12 @@ func machinePrefix() string {
 }
 
 // Path returns the path of a file in the folder.
-func (r *StagingDir) Path(name string) string { return filepath.Join(r.dir, name) }
+func (s *StagingDir) Path(name string) string { return filepath.Join(s.dir, name) }
 
 // Close removes the folder and its content.
-func (r *StagingDir) Close() error {
-	err := removeContent(r.dir)
-	removeDir(r.dir, r.lock)
+func (s *StagingDir) Close() error {
+	err := removeContent(s.dir)
+	removeDir(s.dir, s.lock)
 	return err
 }
 

@@ -84,7 +84,7 @@ type collector map[uint32][]collective
 func (w *worker) collective(l *location, c *trace.Cursor) {
 	comm := commRef(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
-	o := l.coll.onComm(comm)
+	o := l.collectives.onComm(comm)
 	switch c.Kind() {
 	case trace.CollectiveEnd:
 		if t, ok := o.end(); ok {
@@ -100,10 +100,10 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 	}
 	n := o.count
 	o.count++
-	if w.coll == nil {
-		w.coll = collector{}
+	if w.collectives == nil {
+		w.collectives = collector{}
 	}
-	w.coll.put(comm, n, x)
+	w.collectives.put(comm, n, x)
 }
 
 func (c collector) put(comm uint32, n int, x collective) {
@@ -122,7 +122,7 @@ func (c collector) put(comm uint32, n int, x collective) {
 func (b *builder) collectives(dir *directory) error {
 	all := collector{}
 	for _, w := range b.workers {
-		for comm, list := range w.coll {
+		for comm, list := range w.collectives {
 			for n, x := range list {
 				all.put(comm, n, x)
 			}

@@ -56,7 +56,7 @@ const (
 )
 
 // ticks returns the length of the window.
-func (q *TileRequest) ticks() uint64 { return uint64(q.To) - uint64(q.From) + q.Beyond }
+func (t *TileRequest) ticks() uint64 { return uint64(t.To) - uint64(t.From) + t.Beyond }
 
 // lastTick returns the last tick before the end of a window.
 func lastTick(to int64) int64 {
