@@ -31,6 +31,9 @@ type behaviourAnswer struct {
 	Usual   int         `json:"usual"` // index of the class with the most objects, or -1
 }
 
+// classFact is a class of objects with the same order of claims. Usual is its distance from the class
+// with the most objects, and Difference compares that class (first) with this one (second). Nearest is
+// the index of the most similar class, and Distance the distance from it.
 type classFact struct {
 	Objects        int64          `json:"objects"`
 	Representative string         `json:"representative"`
@@ -51,6 +54,8 @@ type differenceFact struct {
 	Second sideFact `json:"second"`
 }
 
+// sideFact holds the claims (nodes) and the successions of claims (edges) that only one of two lists
+// has. The counts include those that the answer leaves out.
 type sideFact struct {
 	NodeCount int64       `json:"nodeCount"`
 	EdgeCount int64       `json:"edgeCount"`
@@ -58,6 +63,7 @@ type sideFact struct {
 	Edges     []edgeFact  `json:"edges"`
 }
 
+// edgeFact is a succession: the claim To follows the claim From.
 type edgeFact struct {
 	From claimFact `json:"from"`
 	To   claimFact `json:"to"`
@@ -126,6 +132,7 @@ func attributeHint(d *trace.Definitions, name string) string {
 	return nearest.Hint(name, names)
 }
 
+// behaviours computes the classes of objects, of locations, or of the iterations of a region.
 func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.By = p.values.Get("by")

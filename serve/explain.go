@@ -23,6 +23,7 @@ type explainAnswer struct {
 	Unjudged []string            `json:"unjudged"`
 }
 
+// ranFact describes the run: its size, its runtime, and the regions that took most of the time.
 type ranFact struct {
 	Processes int         `json:"processes"`
 	Threads   int         `json:"threads"`
@@ -31,6 +32,7 @@ type ranFact struct {
 	Regions   []ranRegion `json:"regions"`
 }
 
+// ranRegion is a region with its exclusive time, and the share of that in the time of all locations.
 type ranRegion struct {
 	Region string  `json:"region"`
 	Time   sum     `json:"time"`
@@ -75,6 +77,7 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 	return piece, piece.Prepare(ctx)
 }
 
+// explanation computes the explanation of a window.
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
 	window, v := p.selected(), p.x
 	return func(ctx context.Context) (any, error) {

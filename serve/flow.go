@@ -38,6 +38,7 @@ type flowAnswer struct {
 	Longest    []objectFact `json:"longest"` // the objects that stay longest
 }
 
+// latencyFact holds statistics of latencies. A histogram counts the latencies in each bucket.
 type latencyFact struct {
 	Min       ticks        `json:"min"`
 	Mean      float64      `json:"mean"` // in ticks
@@ -48,12 +49,14 @@ type latencyFact struct {
 	Histogram []bucketFact `json:"histogram"`
 }
 
+// bucketFact is a bucket of a histogram: the number of latencies from From to To.
 type bucketFact struct {
 	From  ticks `json:"from"`
 	To    ticks `json:"to"`
 	Count int64 `json:"count"`
 }
 
+// signalFact holds the statistics of a signal, such as the throughput.
 type signalFact struct {
 	Name string  `json:"name"`
 	Unit string  `json:"unit"`
@@ -66,6 +69,7 @@ type signalFact struct {
 	pieces usage.Signal
 }
 
+// objectFact is an object with the interval during which it is in the system.
 type objectFact struct {
 	Object string `json:"object"`
 	From   ticks  `json:"from"`

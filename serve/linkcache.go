@@ -199,6 +199,8 @@ type linkCaches struct {
 	list  []*linkCache // in the order of last use
 }
 
+// touch makes a cache the one that was used last. If there are too many caches, it evicts those that
+// have not been used for the longest time.
 func (l *linkCaches) touch(s *linkCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,6 +228,8 @@ type linkTable struct {
 	name    []byte
 }
 
+// linkRow is a link in a table. set is the index of its attributes in linkTable.sets. from and to are
+// the kinds of its ends, and fromID and toID the ids of the events or claims there.
 type linkRow struct {
 	start, end, id int64
 	fromID, toID   int64
@@ -304,6 +308,7 @@ func (t *linkTable) shrink() {
 	}
 }
 
+// compare orders links by start, then by end and id.
 func (r *linkRow) compare(start, end, id int64) int {
 	return cmp.Or(cmp.Compare(r.start, start), cmp.Compare(r.end, end), cmp.Compare(r.id, id))
 }

@@ -53,6 +53,7 @@ func (d *dumper) Links(l []trace.Link) error {
 	return nil
 }
 
+// row returns the line of an event.
 func row(d *trace.Definitions, x *trace.Cursor) string {
 	var b strings.Builder
 	spec := d.Spec(x.Kind())

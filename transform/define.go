@@ -76,6 +76,7 @@ type target struct {
 // unmapped is the index in place of an entry that has not been copied.
 const unmapped = trace.NoRef
 
+// newDefiner returns a definer that copies definitions of src to a target.
 func newDefiner(src *trace.Definitions, into *target) *definer {
 	into.tables = tablesOf(into.defs)
 	return &definer{src: src, into: into, tables: tablesOf(src)}

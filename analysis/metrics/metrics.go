@@ -169,11 +169,12 @@ func compare(a, b trace.Value) int {
 	return cmp.Compare(a.Num, b.Num)
 }
 
+// isFloat reports whether t is a floating-point type.
 func isFloat(t trace.Type) bool { return t == trace.Float32 || t == trace.Float64 }
 
+// isSigned reports whether t is an integer type with a sign.
 func isSigned(t trace.Type) bool { return t >= trace.Int8 && t <= trace.Int64 }
 
-// isSigned reports whether t is an integer type with a sign.
 // difference returns b - a.
 func difference(a, b trace.Value) float64 {
 	if isFloat(a.Type) {

@@ -30,6 +30,7 @@ const maxHeld = 16 << 20
 // piece identifies a piece by the number of its chunk and its index in the chunk.
 type piece struct{ chunk, n int }
 
+// pieceText is the text of a piece.
 type pieceText struct {
 	data      []byte
 	line, end int64 // number of its first line, and number of the line after its last one

@@ -47,6 +47,7 @@ type channels struct {
 	many map[channelEnd]*channel
 }
 
+// numberedChannel is a channel with the end by which it is found.
 type numberedChannel struct {
 	channelEnd
 	channel *channel

@@ -149,6 +149,7 @@ type sumReader struct {
 	lists [][]sum
 }
 
+// read returns the sums of a block. They are valid until the next call.
 func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	g := block / blockSums
 	if g >= len(e.sums) {
@@ -178,6 +179,7 @@ type tally struct {
 	others map[uint32]int32 // the same for regions that the index does not define, to which a damaged index may refer
 }
 
+// regionSum is the sum of a region in a tally.
 type regionSum struct{ Sum }
 
 // tallies holds tallies that are not in use, for reuse by further queries.
