@@ -119,7 +119,7 @@ const (
 	usualBucketWidth = 2
 	// maxBucketWidth is the limit for a window with too many spans to read.
 	maxBucketWidth = 8
-	// maxSpans is the number of spans above which a tile uses maxBlur.
+	// maxSpans is the number of spans above which a tile uses maxBucketWidth.
 	maxSpans = 400_000
 )
 
