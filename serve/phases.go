@@ -39,6 +39,7 @@ type phasesAnswer struct {
 	Left    int          `json:"left"` // number of phases that the answer leaves out
 }
 
+// factorName is the name of a factor with its depth in the tree of factors.
 type factorName struct {
 	Name  string `json:"name"`
 	Level int    `json:"level"`
@@ -53,6 +54,7 @@ type phaseFact struct {
 	Values []float64 `json:"values"`
 }
 
+// efficiencyPhases computes the factors of efficiency of the phases of a window.
 func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	by := p.choice("by", phasesByTime, phasesByRegion, phasesByLoop)
 	region := p.values.Get("region")

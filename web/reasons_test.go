@@ -57,7 +57,7 @@ func TestReasons(t *testing.T) {
 		{"factors", fmt.Sprint(out.Efficiency.Whole), "[[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
 			"] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
-		// one of 20 parts of 91 µs; all are in MPI_Init until 100, and compute then: 82 of 91
+		// The second of 20 parts of 91 µs: all ranks are in MPI_Init until 100, and compute for the other 82 of 91 µs.
 		{"factors over time", fmt.Sprint(out.Efficiency.Time[1]), "[2 91 µs 91 µs 0.901 1.000 0.901 1.000 0.901]"},
 		{"a click shows the phase", fmt.Sprint(out.Efficiency.Within), "true"},
 		{"first phase after a click", fmt.Sprint(out.Efficiency.Kept[:3]), "[1 0 s 91 µs]"},

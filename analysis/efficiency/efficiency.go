@@ -3,8 +3,11 @@
 // for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
 // Time is useful if it is spent neither in a communication library, nor in the runtime of a threading
-// model, nor in calls that launch work on a device, transfer data to or from it, or wait for it. [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in
-// temporary files of about 30 bytes per call.
+// model, nor in calls for a device. A call for a device launches work on it, transfers data to or from
+// it, or waits for it.
+//
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files
+// of about 30 bytes per call.
 package efficiency
 
 import (
