@@ -112,7 +112,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 			x.defs.Format = ""
 		}
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
-			rounded: &x.Rounded, large: &x.large,
+			rounded: &x.Rounded, large: &x.largeIDs,
 			definer: newDefiner(src, to)}
 		p.definer.variants = map[entryKey]int{}
 		units := unitSeconds(x.defs.Clock)
@@ -342,13 +342,13 @@ func (m *MergeOptions) same(t table, v any) string {
 type MergedTrace struct {
 	// Rounded is the number of times in the last scan that were rounded to a tick of the common
 	// clock.
-	Rounded int64
-	renamed int64 // number of properties with a new key
-	apart   int64 // number of signals that Unify does not join
-	large   int64 // number of ids in the last scan that are too large to be made different
-	defs    trace.Definitions
-	list    []*mergeInput
-	numbers []*ownNumbers
+	Rounded         int64
+	renamed         int64 // number of properties with a new key
+	unjoinedSignals int64 // number of signals that Unify does not join
+	largeIDs        int64 // number of ids in the last scan that are too large to be made different
+	defs            trace.Definitions
+	list            []*mergeInput
+	numbers         []*ownNumbers
 }
 
 // Lost returns the losses of the last scan: numbers that have lost their meaning, and properties with
@@ -359,8 +359,8 @@ func (mt *MergedTrace) Lost() *format.Loss {
 		"another trace has another value; the number of the trace is added to the key", mt.renamed)
 	loss.Add("signal", "id", format.Degraded,
 		"its fragments do not begin where those of the same signal in another trace end, or end where these begin; it stays "+
-			"a signal of its own", mt.apart)
-	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.large)
+			"a signal of its own", mt.unjoinedSignals)
+	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.largeIDs)
 	for _, x := range mt.numbers {
 		x.lost(loss)
 	}
@@ -381,7 +381,7 @@ func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order form
 		x.unknown = 0
 	}
 	if !sel.NoEvents {
-		mt.Rounded, mt.large = 0, 0
+		mt.Rounded, mt.largeIDs = 0, 0
 		if err := mt.events(ctx, order, sink); err != nil {
 			return err
 		}

@@ -52,9 +52,11 @@ type repair struct {
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
 	most     [2]int64 // greatest ids of claims and of marks
-	// held holds the use of each undefined resource.
-	held    map[uint64]*resourceUse
-	tracing []bool // by region: its visits enclose the traced time of a process, like those of PICL's event type -901
+	// resourceUses holds the use of each undefined resource.
+	resourceUses map[uint64]*resourceUse
+	// tracing states, by region, whether its visits enclose the traced time of a process, like those of
+	// PICL's event type -901.
+	tracing []bool
 	// unnamed is the key for attributes that have none. hasUnnamed is set if there are such attributes.
 	unnamed    string
 	hasUnnamed bool
@@ -123,13 +125,13 @@ func (r *repair) addUse(resource uint64, ops []uint64, sign float64) {
 	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
 	}
-	if r.held == nil {
-		r.held = map[uint64]*resourceUse{}
+	if r.resourceUses == nil {
+		r.resourceUses = map[uint64]*resourceUse{}
 	}
-	h := r.held[resource]
+	h := r.resourceUses[resource]
 	if h == nil {
 		h = &resourceUse{}
-		r.held[resource] = h
+		r.resourceUses[resource] = h
 	}
 	if len(ops) < 3 {
 		return
@@ -436,7 +438,7 @@ func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 			rs.addUse(ops[1], ops, 1)
 		}
 		switch r := d.Resources.At(uint32(ops[1])); {
-		case r.Undefined && (rs.held[ops[1]] == nil || !rs.held[ops[1]].offset || len(ops) > 3):
+		case r.Undefined && (rs.resourceUses[ops[1]] == nil || !rs.resourceUses[ops[1]].offset || len(ops) > 3):
 		case (r.UsesOffset || r.Undefined) && len(ops) == 3:
 			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
 			ops = append(slices.Clone(ops), 0)

@@ -121,7 +121,7 @@ func (r *repair) reportUnnamed() {
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
-		for i, h := range r.held {
+		for i, h := range r.resourceUses {
 			if e.Undefined && r.Defs().Resources.At(uint32(i)).ID == e.ID {
 				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}

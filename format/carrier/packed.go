@@ -248,14 +248,14 @@ func appendValue(b []byte, v *trace.Value) []byte {
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
-	// short counts the gaps that Report reports.
-	short map[recordGap]int64
+	// gaps counts the differences between rows and their records, for Report.
+	gaps map[recordGap]int64
 	// open counts the open claims by location and id, and repeated the claims that began while another one with
 	// the same id was open at their location.
 	open     map[claimKey]int
 	repeated int64
-	// nothing is an empty row. A row without a record is packed as the difference to it.
-	nothing trace.Batch
+	// emptyRow is an empty row. A row without a record is packed as the difference to it.
+	emptyRow trace.Batch
 }
 
 // recordGap describes in which fields a row and the row from its record differ.
@@ -319,10 +319,10 @@ func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
 // note counts a gap.
 func (r *Rows) note(x recordGap) {
-	if r.short == nil {
-		r.short = map[recordGap]int64{}
+	if r.gaps == nil {
+		r.gaps = map[recordGap]int64{}
 	}
-	r.short[x]++
+	r.gaps[x]++
 }
 
 // Note counts, for [Rows.Report], in which fields row c differs from base, the row that readers
@@ -353,7 +353,7 @@ func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	if plain {
 		how = format.Lost
 	}
-	for x, n := range r.short {
+	for x, n := range r.gaps {
 		spec := d.Spec(x.kind)
 		var fields []string
 		switch {
@@ -455,10 +455,10 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 
 // AppendWhole appends row c as a whole, for [Restorer.AddWhole].
 func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	if r.nothing.Len() == 0 {
-		r.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
+	if r.emptyRow.Len() == 0 {
+		r.emptyRow.Add(0, 0, trace.NoOp, trace.NoRef)
 	}
-	base := r.nothing.Cursor()
+	base := r.emptyRow.Cursor()
 	base.Next()
 	return r.Append(b, d, c, &base)
 }
@@ -664,7 +664,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 		ops = append(ops, v)
 	}
 	for i, v := range ops {
-		if v >= r.most[operandType(k.spec, i)] && v != trace.Undefined {
+		if v >= r.maxOperands[operandType(k.spec, i)] && v != trace.Undefined {
 			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
 		}
 	}
