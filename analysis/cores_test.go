@@ -46,7 +46,7 @@ func TestCores(t *testing.T) {
 			return p.Result(), err
 		},
 		"diff": func(ctx context.Context, e format.Events) (any, error) {
-			c := diff.New(diff.Options{}) // side A stays empty, so that every call path is an added one
+			c := diff.New(diff.Options{}) // side A stays empty, so that every call path counts as added
 			err := c.Scan(ctx, diff.B, e, trace.NewRows(e.Defs()))
 			return c.Result(), err
 		},

@@ -124,8 +124,8 @@ func TestOracle(t *testing.T) {
 // tee passes each batch and link to all of its sinks.
 type tee []format.Sink
 
-func (l tee) Batch(b *trace.Batch) error {
-	for _, s := range l {
+func (t tee) Batch(b *trace.Batch) error {
+	for _, s := range t {
 		if err := s.Batch(b); err != nil {
 			return err
 		}
@@ -133,8 +133,8 @@ func (l tee) Batch(b *trace.Batch) error {
 	return nil
 }
 
-func (l tee) Links(x []trace.Link) error {
-	for _, s := range l {
+func (t tee) Links(x []trace.Link) error {
+	for _, s := range t {
 		if err := s.Links(x); err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ErrTimeRange is the error of analyses that compare times of different locations, for a trace
-// whose earliest and latest time are 2^62 ticks or more apart.
+// ErrTimeRange is returned by analyses that compare times of different locations, for a trace whose
+// earliest and latest times are 2^62 ticks or more apart.
 var ErrTimeRange = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
 
 // Part is the state of an analysis after some locations of a trace. Merge adds the state of another

@@ -6,9 +6,9 @@ import "github.com/weft-trace/weft/trace"
 // may keep after a conversion to another format.
 var conventions = map[string]trace.Conventions{
 	"etf":    {SignedIDs: true, AttributeKeys: true},
-	"otf":    {Nested: true, OwnOperations: true, Words: true},
-	"otf2":   {Nested: true, Words: true},
-	"pallas": {Nested: true, Words: true},
+	"otf":    {Nested: true, OwnOperations: true, Keywords: true},
+	"otf2":   {Nested: true, Keywords: true},
+	"pallas": {Nested: true, Keywords: true},
 	"picl":   {EventTypes: true},
 }
 

@@ -63,31 +63,31 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 }
 
 // Recorded returns the events of a recorder.
-func Recorded(r *trace.Recorder) Events { return &recorded{r} }
+func Recorded(r *trace.Recorder) Events { return &recorderEvents{r} }
 
-// recorded implements [Events] for a recorder.
-type recorded struct{ r *trace.Recorder }
+// recorderEvents implements [Events] for a recorder.
+type recorderEvents struct{ r *trace.Recorder }
 
 // Defs returns the recorder's definitions.
-func (d *recorded) Defs() *trace.Definitions { return d.r.Defs() }
+func (re *recorderEvents) Defs() *trace.Definitions { return re.r.Defs() }
 
 // Prepare does nothing.
-func (d *recorded) Prepare(context.Context) error { return nil }
+func (re *recorderEvents) Prepare(context.Context) error { return nil }
 
 // Scan delivers the recorded events.
-func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
-	sink = Trim(d.Defs(), sel, sink)
+func (re *recorderEvents) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
+	sink = Trim(re.Defs(), sel, sink)
 	if order == GlobalOrder {
 		var list []Stream
-		for loc := range d.Defs().Locations.Len() {
-			list = append(list, (&batchStream{d.r.Batches(uint32(loc))}).next)
+		for loc := range re.Defs().Locations.Len() {
+			list = append(list, (&batchStream{re.r.Batches(uint32(loc))}).next)
 		}
-		if err := Merge(ctx, Select(d.Defs(), sel, list), sink); err != nil {
+		if err := Merge(ctx, Select(re.Defs(), sel, list), sink); err != nil {
 			return err
 		}
 	} else {
-		for loc := range d.Defs().Locations.Len() {
-			for _, b := range d.r.Batches(uint32(loc)) {
+		for loc := range re.Defs().Locations.Len() {
+			for _, b := range re.r.Batches(uint32(loc)) {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -97,15 +97,15 @@ func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, s
 			}
 		}
 	}
-	if l := d.r.Links(); len(l) > 0 {
+	if l := re.r.Links(); len(l) > 0 {
 		return sink.Links(l)
 	}
 	return nil
 }
 
 // ScanParallel delivers all events in one goroutine.
-func (d *recorded) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
-	return ScanInOne(ctx, d, sel, begin)
+func (re *recorderEvents) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
+	return ScanInOne(ctx, re, sel, begin)
 }
 
 // batchStream is a stream of given batches.

@@ -125,9 +125,9 @@ func ByExtension(formats []Format, name string) (Format, bool) {
 }
 
 // HasExtension reports whether a file name has one of the format's extensions.
-func (f About) HasExtension(name string) bool {
+func (a About) HasExtension(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
-	for _, e := range f.Extensions {
+	for _, e := range a.Extensions {
 		if e == ext {
 			return true
 		}

@@ -41,10 +41,10 @@ func TestMappingIsComplete(t *testing.T) {
 	}
 }
 
-// coarse wraps a format. It maps the clock as degraded.
-type coarse struct{ format.Format }
+// degradedClock wraps a format. It maps the clock as degraded.
+type degradedClock struct{ format.Format }
 
-func (c coarse) About() format.About {
+func (c degradedClock) About() format.About {
 	a := c.Format.About()
 	a.Mapping = func(s format.Subject) format.Mapped {
 		if s == format.ClockTicks {
@@ -67,7 +67,8 @@ func TestDefinitionLosses(t *testing.T) {
 	}{
 		{etf.Format{}, false, []format.LossRow{{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
 		{etf.Format{}, true, []format.LossRow{{Kind: "region, group, source place", How: format.Lost, Count: 1}}},
-		{coarse{etf.Format{}}, false, []format.LossRow{{Kind: "clock: ticks per second", How: format.Degraded, Count: 1},
+		{degradedClock{etf.Format{}}, false, []format.LossRow{
+			{Kind: "clock: ticks per second", How: format.Degraded, Count: 1},
 			{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
 	} {
 		var l format.Loss

@@ -59,8 +59,8 @@ type head struct {
 // set copies the time and order of the event.
 func (h *head) set() { h.time, h.order = h.c.Time(), h.c.Order() }
 
-// merger is a loser tree: tree[0] is the winner, and tree[1:] are the losers of the matches on its
-// way up. Elements are indices of streams.
+// merger is a loser tree, which finds the earliest of the next events of all streams: tree[0] is the
+// stream with this event, and tree[1:] are the streams that lost the comparisons with other streams.
 type merger struct {
 	streams []Stream
 	heads   []head
@@ -102,7 +102,7 @@ func (m *merger) before(i, j int) bool {
 	return i < j
 }
 
-// build plays all matches.
+// build compares all streams.
 func (m *merger) build() {
 	k := len(m.heads)
 	m.tree = make([]int, max(k, 1))
@@ -127,7 +127,7 @@ func (m *merger) build() {
 	}
 }
 
-// replay plays the matches of stream w again, after its event has changed.
+// replay repeats the comparisons of stream w, after the stream has advanced to another event.
 func (m *merger) replay(w int) {
 	for n := (len(m.heads) + w) / 2; n > 0; n /= 2 {
 		if m.before(m.tree[n], w) {

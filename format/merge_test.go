@@ -13,12 +13,12 @@ import (
 // batches are the batches of a stream.
 type batches []*trace.Batch
 
-func (s *batches) next(context.Context) (*trace.Batch, error) {
-	if len(*s) == 0 {
+func (ba *batches) next(context.Context) (*trace.Batch, error) {
+	if len(*ba) == 0 {
 		return nil, nil
 	}
-	b := (*s)[0]
-	*s = (*s)[1:]
+	b := (*ba)[0]
+	*ba = (*ba)[1:]
 	return b, nil
 }
 

@@ -22,8 +22,8 @@ type DefinitionRecords struct {
 	Moved int64
 	// Dropped is the number of records that were left out of [trace.Definitions] to save memory.
 	Dropped int64
-	// Alone is set if only Names has the entries, and no table of trace.Definitions has them.
-	Alone bool
+	// NamesOnly is set if only Names has the entries, and no table of trace.Definitions has them.
+	NamesOnly bool
 }
 
 // Summary holds sums over all events of a trace. The trace itself stores them, so they need no scan.
@@ -93,10 +93,10 @@ type Overview struct {
 	// Definitions counts the definition records by type. It is nil if the format has no definition
 	// records.
 	Definitions []DefinitionRecords
-	// Spelled is the number of records that [trace.Definitions] and events do not reproduce in the same
-	// spelling. For records of events, it is the number of the last scan.
-	Spelled int64
-	// Unread is the number of unreadable lines of events and links in the last scan.
+	// Respelled is the number of records whose spelling differs from the one in which an encoder writes
+	// the same values. For records of events, it is the number of the last scan.
+	Respelled int64
+	// Unread is the number of lines of events and links in the last scan that could not be read.
 	Unread int64
 	// Damaged is the number of records in the last scan that events do not keep in full, because
 	// they have defects, or data that their control string skips.
@@ -110,7 +110,7 @@ type Overview struct {
 // LostText counts in l the texts of records that definitions and events do not keep. how is the
 // fidelity for lines that cannot be read.
 func (o *Overview) LostText(l *Loss, how Fidelity) {
-	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
+	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Respelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
 	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)
 	l.Add("text", "encoding", Degraded, "is not UTF-8 in the file; names are read as Latin-1 and become UTF-8", o.Recoded)
@@ -129,14 +129,14 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 		o.Recoded = 0 // the encoder writes Latin-1, too
 	}
 	how := Lost
-	if written.Mended {
+	if written.Repaired {
 		how = Degraded // a repair leaves it out on purpose
 	}
 	o.LostText(l, how)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)
-		if !x.Alone {
+		if !x.NamesOnly {
 			continue
 		}
 		l.Add(x.Type, "name", Degraded, "has no place in other formats; what refers to it keeps its number",

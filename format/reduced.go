@@ -70,16 +70,16 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 // window means the whole trace.
 func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
 	complete func() bool) error {
-	return ScanOn(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
+	return ScanExtended(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
 		err := ScanReduced(ctx, d, sel, r, sink)
 		return err == nil && complete(), err
 	})
 }
 
-// ScanOn calls scan for the times of sel, extended to shortly after the end of a window. It then calls
-// scan for parts after these times, each longer than the one before, until scan returns true or the
-// trace ends.
-func ScanOn(d *trace.Definitions, w *trace.Window, sel trace.Selection,
+// ScanExtended calls scan for the times of sel, extended to shortly after the end of a window. It then
+// calls scan for parts after these times, each longer than the one before, until scan returns true or
+// the trace ends.
+func ScanExtended(d *trace.Definitions, w *trace.Window, sel trace.Selection,
 	scan func(trace.Selection) (complete bool, err error)) error {
 	parts, growth := 4, uint64(8)
 	if d.CheapNext { // a scan of few events takes as long as a scan of more
@@ -235,42 +235,42 @@ type reducedSink struct {
 }
 
 // Links ignores links.
-func (w *reducedSink) Links([]trace.Link) error { return nil }
+func (r *reducedSink) Links([]trace.Link) error { return nil }
 
 // lane returns the events of a location, which it creates if needed.
-func (w *reducedSink) lane(location uint32) *reducedLane {
-	for int(location) >= len(w.lanes) {
-		w.lanes = append(w.lanes, nil)
+func (r *reducedSink) lane(location uint32) *reducedLane {
+	for int(location) >= len(r.lanes) {
+		r.lanes = append(r.lanes, nil)
 	}
-	l := w.lanes[location]
+	l := r.lanes[location]
 	if l == nil {
-		l = &reducedLane{location: location, codes: &w.codes}
-		w.lanes[location] = l
+		l = &reducedLane{location: location, codes: &r.codes}
+		r.lanes[location] = l
 	}
 	return l
 }
 
 // End packs and stores the remaining events of a location.
-func (w *reducedSink) End(location uint32) error {
-	if int(location) < len(w.lanes) && w.lanes[location] != nil {
-		return w.finish(w.lanes[location])
+func (r *reducedSink) End(location uint32) error {
+	if int(location) < len(r.lanes) && r.lanes[location] != nil {
+		return r.finish(r.lanes[location])
 	}
 	return nil
 }
 
 // Batch packs the chosen rows of a batch.
-func (w *reducedSink) Batch(b *trace.Batch) error {
-	w.rows = w.reduce(b, w.rows[:0])
-	if w.ends != nil {
+func (r *reducedSink) Batch(b *trace.Batch) error {
+	r.rows = r.reduce(b, r.rows[:0])
+	if r.ends != nil {
 		if b.Loc == trace.MixedLoc {
-			w.rows = w.mixedEnds(b, w.rows)
+			r.rows = r.mixedEnds(b, r.rows)
 		} else {
-			w.rows = w.laneEnds(b, w.rows)
+			r.rows = r.laneEnds(b, r.rows)
 		}
 	}
 	op, derived := 0, 0
-	for _, row := range w.rows {
-		if err := w.put(w.lane(b.Location(int(row))), b, uint32(row), &op, &derived); err != nil {
+	for _, row := range r.rows {
+		if err := r.put(r.lane(b.Location(int(row))), b, uint32(row), &op, &derived); err != nil {
 			return err
 		}
 	}
@@ -279,10 +279,10 @@ func (w *reducedSink) Batch(b *trace.Batch) error {
 
 // laneEnds adds the first accepted event of the batch to rows if it is the first one of its
 // location, and keeps the last one in the lane.
-func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
-	l := w.lane(b.Loc)
+func (r *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
+	l := r.lane(b.Loc)
 	if !l.started {
-		first := slices.IndexFunc(b.Kind, w.ends)
+		first := slices.IndexFunc(b.Kind, r.ends)
 		if first < 0 {
 			return rows
 		}
@@ -292,7 +292,7 @@ func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 		}
 	}
 	for last := b.Len() - 1; last >= 0; last-- {
-		if w.ends(b.Kind[last]) {
+		if r.ends(b.Kind[last]) {
 			_, chosen := slices.BinarySearch(rows, int32(last))
 			l.pending = !chosen
 			l.latest = reducedEvent{b.Time[last], b.Kind[last], b.Ref[last]}
@@ -303,15 +303,15 @@ func (w *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 }
 
 // mixedEnds is like laneEnds, for a batch of several locations.
-func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
+func (r *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 	all := make([]int32, 0, len(rows)+8)
 	for row := range int32(b.Len()) {
 		chosen := len(rows) > 0 && rows[0] == row
 		if chosen {
 			rows = rows[1:]
 		}
-		if w.ends(b.Kind[row]) {
-			l := w.lane(b.Locs[row])
+		if r.ends(b.Kind[row]) {
+			l := r.lane(b.Locs[row])
 			chosen = chosen || !l.started
 			l.started, l.pending = true, !chosen
 			l.latest = reducedEvent{b.Time[row], b.Kind[row], b.Ref[row]}
@@ -325,7 +325,7 @@ func (w *reducedSink) mixedEnds(b *trace.Batch, rows []int32) []int32 {
 
 // put packs a row. op and derived are positions in the sparse columns of the batch that are not after
 // those of the row. put moves them forward.
-func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
+func (r *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derived *int) error {
 	for *op < len(b.OpRow) && b.OpRow[*op] < row {
 		*op++
 	}
@@ -346,7 +346,7 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 	if int(row) < len(b.Order) {
 		order, code.ordered = b.Order[row], true
 	}
-	l.begin(b.Time[row], w.code(code))
+	l.begin(b.Time[row], r.code(code))
 	if code.ordered {
 		l.buf = binary.AppendVarint(l.buf, order-l.order)
 		l.order, l.ordered = order, true
@@ -358,8 +358,8 @@ func (w *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 			l.buf = binary.AppendUvarint(l.buf, x)
 		}
 	}
-	if len(l.buf) >= w.chunk {
-		return w.flush(l)
+	if len(l.buf) >= r.chunk {
+		return r.flush(l)
 	}
 	return nil
 }
@@ -372,19 +372,19 @@ func (l *reducedLane) begin(time int64, code uint64) {
 }
 
 // code returns the index of c in codes, to which it adds c if needed.
-func (w *reducedSink) code(c reducedCode) uint64 {
-	place := &w.recent[(c.ref*7+uint32(c.kind))%uint32(len(w.recent))]
+func (r *reducedSink) code(c reducedCode) uint64 {
+	place := &r.recent[(c.ref*7+uint32(c.kind))%uint32(len(r.recent))]
 	if place.number > 0 && place.code == c {
 		return uint64(place.number - 1)
 	}
-	if w.number == nil {
-		w.number = map[reducedCode]int{}
+	if r.number == nil {
+		r.number = map[reducedCode]int{}
 	}
-	n, ok := w.number[c]
+	n, ok := r.number[c]
 	if !ok {
-		n = len(w.codes)
-		w.number[c] = n
-		w.codes = append(w.codes, c)
+		n = len(r.codes)
+		r.number[c] = n
+		r.codes = append(r.codes, c)
 	}
 	place.code, place.number = c, n+1
 	return uint64(n)
@@ -392,25 +392,25 @@ func (w *reducedSink) code(c reducedCode) uint64 {
 
 // finish packs the last accepted event of a location if needed, and stores the remaining packed
 // events.
-func (w *reducedSink) finish(l *reducedLane) error {
+func (r *reducedSink) finish(l *reducedLane) error {
 	if l.pending {
 		l.pending = false
-		l.begin(l.latest.time, w.code(reducedCode{ref: l.latest.ref, kind: l.latest.kind}))
+		l.begin(l.latest.time, r.code(reducedCode{ref: l.latest.ref, kind: l.latest.kind}))
 	}
-	return w.flush(l)
+	return r.flush(l)
 }
 
 // flush stores the packed events of a location as a chunk.
-func (w *reducedSink) flush(l *reducedLane) error {
+func (r *reducedSink) flush(l *reducedLane) error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	c, taken, err := w.store.Keep(l.buf)
+	c, taken, err := r.store.Keep(l.buf)
 	l.chunks = append(l.chunks, c)
 	if !taken {
 		l.buf = l.buf[:0]
 	} else {
-		l.buf = make([]byte, 0, min(cap(l.buf), w.chunk+64))
+		l.buf = make([]byte, 0, min(cap(l.buf), r.chunk+64))
 	}
 	return err
 }

@@ -88,10 +88,10 @@ func rowsOf(b *trace.Batch) (list []row) {
 }
 
 // wantedRow reports whether the Reducer of the tests chooses an event.
-func wantedRow(k trace.Kind, ref uint32) bool { return k == trace.Send || ref%5 == 0 && lives(k) }
+func wantedRow(k trace.Kind, ref uint32) bool { return k == trace.Send || ref%5 == 0 && countsAsEnd(k) }
 
-// lives is Reduction.Ends in the tests.
-func lives(k trace.Kind) bool { return k != trace.Comment }
+// countsAsEnd is Reduction.Ends in the tests.
+func countsAsEnd(k trace.Kind) bool { return k != trace.Comment }
 
 func TestScanReduced(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -112,7 +112,7 @@ func TestScanReduced(t *testing.T) {
 			}
 		}}
 		if ends {
-			reduction.Ends = lives
+			reduction.Ends = countsAsEnd
 		}
 		got := make([][]row, locations)
 		last := int64(-1 << 62)
@@ -178,14 +178,14 @@ func (e *someEvents) fill(rng *rand.Rand, locations int, mixed, ordered bool) []
 	return all
 }
 
-// keptRows returns the rows that a reduction keeps. With ends, the first and the last row of a life are kept,
-// too, the last without its operands.
+// keptRows returns the rows that a reduction keeps. If ends is set, these include the first and the
+// last row for which lives returns true, the last one without its operands.
 func keptRows(all [][]row, ends bool) (want [][]row) {
 	for _, list := range all {
-		first := slices.IndexFunc(list, func(r row) bool { return lives(r.kind) })
+		first := slices.IndexFunc(list, func(r row) bool { return countsAsEnd(r.kind) })
 		var kept []row
 		for i, r := range list {
-			last := lives(r.kind) && !slices.ContainsFunc(list[i+1:], func(r row) bool { return lives(r.kind) })
+			last := countsAsEnd(r.kind) && !slices.ContainsFunc(list[i+1:], func(r row) bool { return countsAsEnd(r.kind) })
 			switch {
 			case wantedRow(r.kind, r.ref) || ends && i == first:
 				kept = append(kept, r)

@@ -62,7 +62,7 @@ func (r *Report) Add(d *trace.Defect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rule(d.Rule).count(max(1, d.Count))
-	r.place(d)
+	r.keepFirst(d)
 }
 
 // Merge adds the defects of the last pass of another report, to which no defects must be added at
@@ -73,7 +73,7 @@ func (r *Report) Merge(o *Report) {
 	for name, x := range o.rules {
 		r.rule(name).count(x.pass)
 		for _, d := range x.first {
-			r.place(d)
+			r.keepFirst(d)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func (r *ruleDefects) count(n int64) {
 	r.most = max(r.most, r.pass)
 }
 
-// place keeps a defect if it belongs to the first ones of its rule.
-func (r *Report) place(d *trace.Defect) {
+// keepFirst keeps a defect if it belongs to the first ones of its rule.
+func (r *Report) keepFirst(d *trace.Defect) {
 	keep := cmp.Or(r.Keep, 10)
 	x := r.rules[d.Rule]
 	i, _ := slices.BinarySearchFunc(x.first, d, comparePlaces)

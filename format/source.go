@@ -107,15 +107,15 @@ func Spill(r io.Reader) (DataFile, int64, error) {
 		f.Close()
 		return nil, 0, err
 	}
-	return &spilled{f}, n, nil
+	return &temporaryFile{f}, n, nil
 }
 
-// spilled is a temporary file.
-type spilled struct{ *os.File }
+// temporaryFile is a file that is removed when it is closed.
+type temporaryFile struct{ *os.File }
 
 // Close removes the file.
-func (s *spilled) Close() error {
-	err := s.File.Close()
-	os.Remove(s.File.Name()) // needed on systems where an open file cannot be removed
+func (t *temporaryFile) Close() error {
+	err := t.File.Close()
+	os.Remove(t.File.Name()) // needed on systems where an open file cannot be removed
 	return err
 }

@@ -61,7 +61,7 @@ func (t *Table) Len() int { return t.count }
 func (t *Table) Rows() iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		w := &tableReader{yield: yield}
-		if err := t.rows.CopyTo(w); err != nil && !errors.Is(err, errEnough) {
+		if err := t.rows.CopyTo(w); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}
@@ -70,8 +70,8 @@ func (t *Table) Rows() iter.Seq2[[]any, error] {
 // Close removes the temporary file.
 func (t *Table) Close() { t.rows.Close() }
 
-// errEnough ends the reading of rows when the caller ends its loop.
-var errEnough = errors.New("no more rows are wanted")
+// errStopped ends the reading of rows when the caller ends its loop.
+var errStopped = errors.New("no more rows are wanted")
 
 // tableReader unpacks rows from pieces that are written to it.
 type tableReader struct {
@@ -107,7 +107,7 @@ func (r *tableReader) Write(p []byte) (int, error) {
 		}
 		data = data[n+int(size):]
 		if !r.yield(r.row, nil) {
-			return 0, errEnough
+			return 0, errStopped
 		}
 	}
 	r.rest = append(r.rest[:0], data...)

@@ -96,19 +96,19 @@ func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Strea
 	}
 	out := make([]Stream, len(streams))
 	for i, x := range streams {
-		out[i] = (&selected{selector{defs: d, sel: sel}, x}).next
+		out[i] = (&selectedStream{selector{defs: d, sel: sel}, x}).next
 	}
 	return out
 }
 
-// selected is a stream that delivers only the selected rows of another one.
-type selected struct {
+// selectedStream is a stream that delivers only the selected rows of another one.
+type selectedStream struct {
 	selector
 	from Stream
 }
 
 // next returns the next batch with selected rows.
-func (s *selected) next(ctx context.Context) (*trace.Batch, error) {
+func (s *selectedStream) next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		b, err := s.from(ctx)
 		if b == nil || err != nil {

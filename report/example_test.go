@@ -26,7 +26,7 @@ func Example() {
 	}
 	defer f.Close()
 	t := info.Trace{File: f, Events: f, Format: kind, Source: src, Report: format.NewReport()}
-	what, _, err := t.Of(ctx, false)
+	what, _, err := t.Describe(ctx, false)
 	if err != nil {
 		log.Fatal(err)
 	}

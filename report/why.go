@@ -63,7 +63,7 @@ func (r *Report) efficiency() section {
 	}
 	t := table{Head: []column{{Name: "factor"}, {Name: "", Hint: "1 is the best", Number: true}}}
 	for _, f := range list {
-		value := f.Of(x)
+		value := f.Value(x)
 		c := bar(value, 1)
 		c.Text, c.Class = fmt.Sprintf("%.3f", value), factorClass(value)
 		t.Rows = append(t.Rows, []cell{{Text: f.Name, Depth: f.Level}, c})

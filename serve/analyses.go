@@ -20,6 +20,8 @@ import (
 
 // This file has the answers that need the trace's events and not only the index.
 
+// nodeFact is a call path in a tree: the sums over its visits, and its children. Left holds the sums of
+// omitted paths below it.
 type nodeFact struct {
 	Region int `json:"region"`
 	// the region in the trace, even if the values of an attribute take the place of regions
@@ -47,6 +49,7 @@ type visitFact struct {
 	Time  ticks `json:"time"`
 }
 
+// treeAnswer is the tree of call paths. Left holds the sums of all omitted paths.
 type treeAnswer struct {
 	Roots []*nodeFact  `json:"roots"`
 	Paths int64        `json:"paths"` // number of call paths, including omitted ones
@@ -56,6 +59,7 @@ type treeAnswer struct {
 // maxTreeDepth is the largest depth of a call path that an answer includes.
 const maxTreeDepth = 256
 
+// callTree computes the tree of call paths of some locations in a window.
 func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, whole := p.window()
 	tracks := p.tracks(len(p.x.tracks))
@@ -171,16 +175,19 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 }
 
 // add adds an omitted path to the sums.
-func (l *omittedPaths) add(n *calltree.Node) {
-	l.Paths++
-	l.Exclusive.add(n.Exclusive)
+func (o *omittedPaths) add(n *calltree.Node) {
+	o.Paths++
+	o.Exclusive.add(n.Exclusive)
 }
 
+// utilisationAnswer holds the numbers of busy, overhead and idle processors in the columns of a window.
 type utilisationAnswer struct {
 	Width int `json:"width"`
 	*states.Series
 }
 
+// utilisation computes the states of the processors by column: from the index if possible, and
+// otherwise from the events.
 func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w := states.Columns{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
@@ -203,6 +210,7 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 // `weft structure`.
 const structureDepth = 8
 
+// structureText computes the text that the command `weft structure` prints for the whole trace.
 func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
@@ -222,6 +230,8 @@ func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	}
 }
 
+// defectFact is a defect. Time is relative to the first event; it is "", and Track is -1, if the place
+// of the defect is unknown.
 type defectFact struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
@@ -232,6 +242,8 @@ type defectFact struct {
 	Track    int    `json:"track"`
 }
 
+// defectsAnswer lists the first defects of each rule. More is the number of defects that the list
+// leaves out.
 type defectsAnswer struct {
 	Defects []defectFact `json:"defects"`
 	More    int64        `json:"more"`
@@ -254,6 +266,7 @@ func (e *entry) withFreshReader(ctx context.Context, f func(*reader) error) erro
 	return f(d)
 }
 
+// defects checks the whole trace.
 func defects(e *entry, p *params) func(context.Context) (any, error) {
 	v := p.x
 	return func(ctx context.Context) (any, error) {
@@ -289,10 +302,11 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
+// information computes the JSON that the command `weft info` prints.
 func information(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (v any, err error) {
 		err = e.withFreshReader(ctx, func(d *reader) error {
-			v, _, err = d.info().Of(ctx, false)
+			v, _, err = d.info().Describe(ctx, false)
 			return err
 		})
 		return v, err

@@ -57,7 +57,7 @@ func (a *answerCache) get(ctx context.Context, name string, f func(context.Conte
 		inner, cancel := context.WithTimeout(a.ctx, slowTimeout)
 		r = &pendingAnswer{cancel: cancel, done: make(chan struct{})}
 		a.running[name] = r
-		if !a.start(func() { a.make(inner, name, r, f) }) {
+		if !a.start(func() { a.compute(inner, name, r, f) }) {
 			cancel()
 			delete(a.running, name)
 			a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *answerCache) leave(name string, r *pendingAnswer) {
 	}
 }
 
-func (a *answerCache) make(ctx context.Context, name string, r *pendingAnswer,
+func (a *answerCache) compute(ctx context.Context, name string, r *pendingAnswer,
 	f func(context.Context) ([]byte, error)) {
 	defer r.cancel()
 	wait := time.NewTimer(a.queueTime)

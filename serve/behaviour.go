@@ -31,6 +31,9 @@ type behaviourAnswer struct {
 	Usual   int         `json:"usual"` // index of the class with the most objects, or -1
 }
 
+// classFact is a class of objects with the same order of claims. Usual is its distance from the class
+// with the most objects, and Difference compares that class (first) with this one (second). Nearest is
+// the index of the most similar class, and Distance the distance from it.
 type classFact struct {
 	Objects        int64          `json:"objects"`
 	Representative string         `json:"representative"`
@@ -51,6 +54,8 @@ type differenceFact struct {
 	Second sideFact `json:"second"`
 }
 
+// sideFact holds the claims (nodes) and the successions of claims (edges) that only one of two lists
+// has. The counts include those that the answer leaves out.
 type sideFact struct {
 	NodeCount int64       `json:"nodeCount"`
 	EdgeCount int64       `json:"edgeCount"`
@@ -58,6 +63,7 @@ type sideFact struct {
 	Edges     []edgeFact  `json:"edges"`
 }
 
+// edgeFact is a succession: the claim To follows the claim From.
 type edgeFact struct {
 	From claimFact `json:"from"`
 	To   claimFact `json:"to"`
@@ -126,6 +132,7 @@ func attributeHint(d *trace.Definitions, name string) string {
 	return nearest.Hint(name, names)
 }
 
+// behaviours computes the classes of objects, of locations, or of the iterations of a region.
 func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.By = p.values.Get("by")
@@ -190,7 +197,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 			a.Usual = i
 		}
 	}
-	usual := places.of(r.Classes[a.Usual].Representative)
+	usual := places.claimsOf(r.Classes[a.Usual].Representative)
 	// keep the usual class, because all others are compared with it
 	a.Left = max(0, len(r.Classes)-maxClasses)
 	for i := range r.Classes {
@@ -198,7 +205,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 		if i >= maxClasses && i != a.Usual {
 			continue
 		}
-		own, near := places.of(c.Representative), -1
+		own, near := places.claimsOf(c.Representative), -1
 		if c.Nearest != nil {
 			near = *c.Nearest
 		}
@@ -241,8 +248,8 @@ func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls b
 	return x
 }
 
-// of returns the claims of an object, as indexes into the claims of the set.
-func (cp *claimPlaces) of(object string) []int32 { return cp.byObject[cp.objects[object]] }
+// claimsOf returns the claims of an object, as indexes into the claims of the set.
+func (cp *claimPlaces) claimsOf(object string) []int32 { return cp.byObject[cp.objects[object]] }
 
 // claim converts a claim and gives it a name.
 func (cp *claimPlaces) claim(i int32, name string) claimFact {
@@ -298,7 +305,7 @@ func (cp *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
 func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.Calls = p.choice("calls", "0", "1") == "1"
-	pieces := s.pieces(e, p)
+	pieces := s.comparedWindows(e, p)
 	return func(ctx context.Context) (any, error) {
 		none := sideFact{Nodes: []claimFact{}, Edges: []edgeFact{}}
 		a := &distanceAnswer{Difference: differenceFact{none, none}}
@@ -325,7 +332,8 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 			return nil, err
 		}
 		a.Reference, a.Claims, a.Distance = int64(len(sets[0].Claims)), int64(len(sets[1].Claims)), d.Distance
-		a.Difference = differenceFact{places[0].side(&d.First, places[0].of("")), places[1].side(&d.Second, places[1].of(""))}
+		a.Difference = differenceFact{places[0].side(&d.First, places[0].claimsOf("")),
+			places[1].side(&d.Second, places[1].claimsOf(""))}
 		return a, nil
 	}
 }

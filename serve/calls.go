@@ -35,6 +35,7 @@ func (p *params) regionList() []uint32 {
 	return slices.Compact(out)
 }
 
+// callsAnswer lists the longest calls of a window.
 type callsAnswer struct {
 	From  ticks      `json:"from"`
 	To    ticks      `json:"to"`
@@ -66,6 +67,7 @@ type longestCalls struct {
 	more  bool
 }
 
+// add adds a call if it may belong to the longest ones.
 func (l *longestCalls) add(c call) {
 	if c.length < l.least {
 		return
@@ -76,6 +78,7 @@ func (l *longestCalls) add(c call) {
 	}
 }
 
+// shorten sorts the calls, and drops those beyond the limit.
 func (l *longestCalls) shorten() {
 	slices.SortFunc(l.list, compareCalls)
 	if len(l.list) > l.limit {
@@ -128,6 +131,8 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return a, nil
 }
 
+// adjacentAnswer is a call with its position among all calls of some regions. Total is the number of
+// these calls.
 type adjacentAnswer struct {
 	Span   spanFact `json:"span"`
 	Number int64    `json:"number"` // position among all calls, ordered by start and then by track; the first is 1

@@ -41,16 +41,16 @@ func newFixedCatalogue(s *Server, traces []ServedTrace) *fixedCatalogue {
 	return g
 }
 
-func (g *fixedCatalogue) all() ([]*entry, error) { return g.entries(), nil }
+func (f *fixedCatalogue) all() ([]*entry, error) { return f.entries(), nil }
 
-func (g *fixedCatalogue) entries() []*entry {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.list
+func (f *fixedCatalogue) entries() []*entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list
 }
 
-func (g *fixedCatalogue) find(id string) *entry {
-	list := g.entries()
+func (f *fixedCatalogue) find(id string) *entry {
+	list := f.entries()
 	if i := slices.IndexFunc(list, func(e *entry) bool { return e.id == id }); i >= 0 {
 		return list[i]
 	}

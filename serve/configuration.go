@@ -91,8 +91,8 @@ func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name 
 	return "", c.label != ""
 }
 
-// arranged returns the events that the configuration shows, at the locations that are its rows.
-func (c configuration) arranged(d format.Events) format.Events {
+// arrange returns the events that the configuration shows, at the locations that are its rows.
+func (c configuration) arrange(d format.Events) format.Events {
 	if name, values, ok := strings.Cut(c.only, "="); ok {
 		patterns := wildcard.Split(values)
 		d = transform.Filter(d, transform.FilterOptions{Row: transform.HasAttribute(d.Defs(), name,
@@ -104,8 +104,8 @@ func (c configuration) arranged(d format.Events) format.Events {
 	return d
 }
 
-// arranges reports whether arranged returns other events than those of the trace.
-func (c configuration) arranges() bool { return c.rows != "" || c.only != "" }
+// changesEvents reports whether arrange returns other events than those of the trace.
+func (c configuration) changesEvents() bool { return c.rows != "" || c.only != "" }
 
 // check returns an error for a configuration with names that are too long, or without the form NAME=VALUE.
 // known has the attributes of the trace that can be chosen; nil stands for any.
@@ -157,7 +157,7 @@ func (e *entry) configured(c configuration) (*entry, error) {
 		}
 		x = &entry{s: e.s, id: e.id + configSeparator + c.String(), name: e.name, path: e.path, given: e.given,
 			config: c, base: e, readers: e.readers, arranged: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
-		if c.arranges() {
+		if c.changesEvents() {
 			x.arranged = &readerPool{e: x, free: make(chan struct{}, maxReaders)}
 		}
 		x.given.Index = "" // the given index has other names, rows and spans

@@ -26,6 +26,7 @@ type counterRow struct {
 	Rate     *float64 `json:"rate,omitempty"`
 }
 
+// countersAnswer holds the statistics of counters, series and signals in a window.
 type countersAnswer struct {
 	From ticks        `json:"from"`
 	To   ticks        `json:"to"`
@@ -40,6 +41,7 @@ func jsonFloat(f float64, known bool) *float64 {
 	return &f
 }
 
+// counters computes the statistics of the requested tracks with values.
 func counters(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
 	v := p.x

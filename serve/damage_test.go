@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// damages lists functions that return a damaged copy of a file's content.
-var damages = []func(text []byte) []byte{
+// damageFunctions lists functions that return a damaged copy of a file's content.
+var damageFunctions = []func(text []byte) []byte{
 	func(text []byte) []byte { return text[:len(text)/2] },
 	func(text []byte) []byte {
 		for i := len(text) / 2; i < min(len(text), len(text)/2+16); i++ {
@@ -75,7 +75,7 @@ func TestDamagedTraces(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, damages[k%len(damages)](text), 0o644); err != nil {
+				if err := os.WriteFile(file, damageFunctions[k%len(damageFunctions)](text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				paths = append(paths, main)

@@ -9,15 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxDiffRows is the largest number of regions and of call paths that a request for differences may ask
-// for. defaultDiffRows is the number if it does not say.
+// maxDiffRows is the largest number of regions, and of call paths, that a request for differences may
+// ask for. defaultDiffRows is used if the request does not state a number.
 const (
 	maxDiffRows     = 20_000
 	defaultDiffRows = 2000
 )
 
-// diffAnswer compares two windows as weft diff does. All fields but Missing, Regions, Paths and Left are
-// those of the command; they are absent if Missing is set.
+// diffAnswer compares two windows. The fields of Result are those of the output of `weft diff`; they
+// are absent if Missing is set.
 type diffAnswer struct {
 	// Missing is the reason why there are no differences, or "".
 	Missing string `json:"missing"`
@@ -38,16 +38,16 @@ type diffLeft struct {
 	Time            diff.Change `json:"time"`
 }
 
-// piece is a window of a trace; a nil window is the whole trace.
-type piece struct {
+// comparedWindow is a window of a trace; a nil window is the whole trace.
+type comparedWindow struct {
 	e      *entry
 	v      *traceView
 	window *trace.Window
 }
 
-// pieces reads the parameters of a request that compares a trace with another one, the reference, which
-// comes first.
-func (s *Server) pieces(e *entry, p *params) (list [2]piece) {
+// comparedWindows reads the parameters of a request that compares a trace with another one, the
+// reference. The window of the reference is the first result.
+func (s *Server) comparedWindows(e *entry, p *params) (list [2]comparedWindow) {
 	other, err := s.find(p.values.Get("reference"))
 	if err != nil {
 		p.fail("reference", "the id of a trace")
@@ -60,7 +60,7 @@ func (s *Server) pieces(e *entry, p *params) (list [2]piece) {
 	}
 	x.release()
 	reference := &params{values: p.values, x: x.traceView}
-	list = [2]piece{{other, x.traceView, reference.selectedBetween("referenceFrom", "referenceTo")},
+	list = [2]comparedWindow{{other, x.traceView, reference.selectedBetween("referenceFrom", "referenceTo")},
 		{e, p.x, p.selected()}}
 	p.err = cmp.Or(p.err, reference.err)
 	return list
@@ -85,7 +85,7 @@ func (s *Server) differences(e *entry, p *params) func(context.Context) (any, er
 		Change: p.share("change", 1e9, diff.DefaultChange),
 		Metric: diff.Metric(p.choice("metric", string(diff.Exclusive), string(diff.Inclusive)))}
 	limit := int(p.number("limit", 1, maxDiffRows, defaultDiffRows))
-	sides := s.pieces(e, p)
+	sides := s.comparedWindows(e, p)
 	return func(ctx context.Context) (any, error) {
 		a := &diffAnswer{Regions: []diff.RegionEntry{}, Paths: []diff.PathEntry{}}
 		compared := diff.New(opt)

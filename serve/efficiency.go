@@ -27,12 +27,14 @@ type efficiencyAnswer struct {
 	Sentences []string     `json:"sentences"`
 }
 
+// factorFact is a factor of efficiency. Level is its depth in the tree of factors.
 type factorFact struct {
 	Name  string  `json:"name"`
 	Level int     `json:"level"`
 	Value float64 `json:"value"`
 }
 
+// efficiencyFactors computes the factors of efficiency of a window.
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 	window := p.selected()
 	return func(ctx context.Context) (any, error) {
@@ -62,9 +64,10 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
+// appendFactors appends the values that factors have in a result.
 func appendFactors(to []factorFact, list []efficiency.Factor, r *efficiency.Result) []factorFact {
 	for _, f := range list {
-		to = append(to, factorFact{f.Name, f.Level, f.Of(r)})
+		to = append(to, factorFact{f.Name, f.Level, f.Value(r)})
 	}
 	return to
 }

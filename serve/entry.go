@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// state is how far the server has got with a trace.
+// state is the progress of the server with a trace.
 type state string
 
 const (
@@ -69,10 +69,10 @@ type fileStamp struct {
 	time time.Time
 }
 
-// traceID returns a short id for the trace with a path. If several traces have the same path, number
-// tells them apart.
-func traceID(path string, again int) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, again))
+// traceID returns a short id for the trace with a path. The parameter number distinguishes traces with
+// the same path.
+func traceID(path string, number int) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, number))
 	return hex.EncodeToString(h[:6])
 }
 

@@ -23,6 +23,7 @@ type explainAnswer struct {
 	Unjudged []string            `json:"unjudged"`
 }
 
+// ranFact describes the run: its size, its runtime, and the regions that took most of the time.
 type ranFact struct {
 	Processes int         `json:"processes"`
 	Threads   int         `json:"threads"`
@@ -31,6 +32,7 @@ type ranFact struct {
 	Regions   []ranRegion `json:"regions"`
 }
 
+// ranRegion is a region with its exclusive time, and the share of that in the time of all locations.
 type ranRegion struct {
 	Region string  `json:"region"`
 	Time   sum     `json:"time"`
@@ -52,8 +54,9 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missingReason returns the reason why an analysis has no result, or "". ok is set if it has a result.
-// If times are too far apart, that is such a reason. All other errors are returned.
+// missingReason returns the reason why an analysis has no result, or "" if it has one. ok is set if the
+// analysis has succeeded. If err states that times are too far apart, its text is the reason. All other
+// errors are returned.
 func missingReason(ok bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):
@@ -74,6 +77,7 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 	return piece, piece.Prepare(ctx)
 }
 
+// explanation computes the explanation of a window.
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
 	window, v := p.selected(), p.x
 	return func(ctx context.Context) (any, error) {

@@ -57,13 +57,13 @@ func TestFailedForNow(t *testing.T) {
 		{&trace.Defect{Rule: "x", Found: "a", Expected: "b"}, false}, {errors.New("odd"), false}} {
 		path := filepath.Join(t.TempDir(), "sample.otf2")
 		writeSample(t, path)
-		h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+		h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 		s := newHeldServer(t, options(t), h, path)
 		e := s.traceAt(t, 0)
 		api := "/api/traces/" + e.id
 		get(t, s, api)
 		await.Receive(t, "the index is being built", h.at)
-		await.Send(t, "building goes on", h.go_, c.err)
+		await.Send(t, "building goes on", h.result, c.err)
 		if v := waitIndexed(t, s, api); v["state"] != "failed" {
 			t.Fatalf("%v: found %v", c.err, v)
 		}
@@ -75,7 +75,7 @@ func TestFailedForNow(t *testing.T) {
 		}
 		if c.again {
 			await.Receive(t, "the index is being built", h.at)
-			await.Send(t, "building goes on", h.go_, nil)
+			await.Send(t, "building goes on", h.result, nil)
 			waitReady(t, s, 0)
 		}
 	}

@@ -38,6 +38,7 @@ type flowAnswer struct {
 	Longest    []objectFact `json:"longest"` // the objects that stay longest
 }
 
+// latencyFact holds statistics of latencies. A histogram counts the latencies in each bucket.
 type latencyFact struct {
 	Min       ticks        `json:"min"`
 	Mean      float64      `json:"mean"` // in ticks
@@ -48,12 +49,14 @@ type latencyFact struct {
 	Histogram []bucketFact `json:"histogram"`
 }
 
+// bucketFact is a bucket of a histogram: the number of latencies from From to To.
 type bucketFact struct {
 	From  ticks `json:"from"`
 	To    ticks `json:"to"`
 	Count int64 `json:"count"`
 }
 
+// signalFact holds the statistics of a signal, such as the throughput.
 type signalFact struct {
 	Name string  `json:"name"`
 	Unit string  `json:"unit"`
@@ -66,6 +69,7 @@ type signalFact struct {
 	pieces usage.Signal
 }
 
+// objectFact is an object with the interval during which it is in the system.
 type objectFact struct {
 	Object string `json:"object"`
 	From   ticks  `json:"from"`
@@ -224,7 +228,7 @@ func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 // column.
 func envelope(s usage.Signal, from, to int64) usage.Signal {
 	width := min(keptColumns, int(min(uint64(to)-uint64(from), keptColumns)))
-	c := plotted(s, from, to, width)
+	c := plotSignal(s, from, to, width)
 	columns := columns{0, int64(uint64(to) - uint64(from)), width}
 	var out usage.Signal
 	for i := range c.Min {
@@ -236,8 +240,8 @@ func envelope(s usage.Signal, from, to int64) usage.Signal {
 	return out
 }
 
-// plotted returns the values of a signal in columns of a window.
-func plotted(s usage.Signal, from, to int64, width int) *curve.Curve {
+// plotSignal returns the values of a signal in columns of a window.
+func plotSignal(s usage.Signal, from, to int64, width int) *curve.Curve {
 	p := curve.NewPlotter(curve.Smooth, from, to, width)
 	for _, x := range s {
 		length := float64(x.To - x.From)
@@ -288,7 +292,7 @@ func flowSignals(stored []byte, p *params) (any, error) {
 				pieces = append(pieces, x)
 			}
 		}
-		c := plotted(pieces, from, to, width)
+		c := plotSignal(pieces, from, to, width)
 		a.Signals = append(a.Signals, curveFact{s.Name, withoutNaN(c.Min), withoutNaN(c.Max)})
 	}
 	return a, nil

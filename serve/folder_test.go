@@ -36,7 +36,7 @@ func newFolderServer(t *testing.T, dir string) *Server {
 	return s
 }
 
-func listed(t *testing.T, s *Server) (out []string) {
+func listedNames(t *testing.T, s *Server) (out []string) {
 	t.Helper()
 	for _, x := range get(t, s, "/api/traces")["traces"].([]any) {
 		out = append(out, fmt.Sprint(look(x, "path"), " ", look(x, "format")))
@@ -69,7 +69,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	s := newFolderServer(t, dir)
-	got := listed(t, s)
+	got := listedNames(t, s)
 	want := []string{"a.otf2 otf2", "b.etf etf", "deep/er/trace of today picl", "otf/hello/hello.otf otf",
 		"otf/mpi4/mpi4.otf otf"}
 	i := slices.IndexFunc(got, func(x string) bool { return strings.HasSuffix(x, " pallas") })
@@ -92,7 +92,7 @@ func TestFolder(t *testing.T) {
 	writeSample(t, filepath.Join(dir, "later.etf"))
 	s.traces.(*folderCatalogue).at = time.Time{}
 	get(t, s, "/api/traces/"+traceID("later.etf", 0))
-	if got := listed(t, s); len(got) != len(want)+2 {
+	if got := listedNames(t, s); len(got) != len(want)+2 {
 		t.Errorf("found %q", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestEscape(t *testing.T) {
 		}
 	}
 	s := newFolderServer(t, dir)
-	if got := listed(t, s); !slices.Equal(got, []string{"in.etf etf", "same.etf etf"}) {
+	if got := listedNames(t, s); !slices.Equal(got, []string{"in.etf etf", "same.etf etf"}) {
 		t.Errorf("found %q, expected those in the folder alone", got)
 	}
 	for _, id := range []string{traceID("link.etf", 0), traceID("relative.etf", 0), traceID("out/secret.etf", 0),
@@ -138,7 +138,7 @@ func TestEscape(t *testing.T) {
 	}
 	writeSample(t, filepath.Join(dir, "sub/secret.etf"))
 	s.traces.(*folderCatalogue).at = time.Time{}
-	listed(t, s)
+	listedNames(t, s)
 	id := traceID("sub/secret.etf", 0)
 	if err := os.RemoveAll(filepath.Join(dir, "sub")); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestLimitsOfFolder(t *testing.T) {
 			writeSample(t, filepath.Join(deep, "x.etf"))
 		}
 	}
-	if got := listed(t, newFolderServer(t, dir)); len(got) != 1 {
+	if got := listedNames(t, newFolderServer(t, dir)); len(got) != 1 {
 		t.Errorf("found %q, expected the one that is not too deep", got)
 	}
 	if _, err := fs.Stat(os.DirFS(deep), "x.etf"); err != nil {

@@ -68,6 +68,8 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// unauthorized answers a request without a valid token: with a page for a browser, and with JSON for
+// other clients.
 func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="weft"`)
 	w.Header().Add("Vary", "Accept")
@@ -82,7 +84,7 @@ func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 // html sends a self-contained page.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", policy+tokenFormPolicy)
+	w.Header().Set("Content-Security-Policy", pagePolicy+tokenFormPolicy)
 	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
@@ -188,6 +190,7 @@ func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 	return s.json(w, r, map[string]string{"token": s.opt.Token})
 }
 
+// isToken reports whether a text is the secret of the server.
 func (s *Server) isToken(t string) bool { return equalText(t, s.opt.Token) }
 
 // equalText reports whether two texts are equal. The time that it takes does not depend on their

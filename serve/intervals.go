@@ -78,10 +78,10 @@ func (c columns) start(n int) int64 {
 	return c.from + int64(t)
 }
 
-// thin removes pieces of a path if there are too many for a picture. In each column, it keeps the first
+// thinPath removes pieces of a path if there are too many for a picture. In each column, it keeps the first
 // and the last piece, and the pieces on the lowest and on the highest track. The pieces are in the
 // order of time.
-func thin(list []interval, c columns) []interval {
+func thinPath(list []interval, c columns) []interval {
 	out := list[:0]
 	for i := 0; i < len(list); {
 		column := -1

@@ -76,45 +76,45 @@ type linkCache struct {
 }
 
 // clear removes the links, because the trace has changed and is read again.
-func (s *linkCache) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.table, s.err = nil, nil
-	s.generation++
+func (l *linkCache) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.table, l.err = nil, nil
+	l.generation++
 }
 
 // evict removes the links to free memory for those of another trace.
-func (s *linkCache) evict() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.table = nil
+func (l *linkCache) evict() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.table = nil
 }
 
 // get returns a table with the links that begin at a time. If it has no such table, it reads the trace.
 // If the context ends first, reading continues, so that later requests can use the table.
-func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, error) {
+func (l *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, error) {
 	for tried := false; ; {
-		s.mu.Lock()
-		if s.table != nil && (s.table.covers(at) || tried) {
-			t := s.table
-			s.mu.Unlock()
-			e.s.linkCaches.touch(s)
+		l.mu.Lock()
+		if l.table != nil && (l.table.covers(at) || tried) {
+			t := l.table
+			l.mu.Unlock()
+			e.s.linkCaches.touch(l)
 			return t, nil
 		}
-		if tried && s.reading == nil && s.err != nil {
-			err := s.err
-			s.mu.Unlock()
+		if tried && l.reading == nil && l.err != nil {
+			err := l.err
+			l.mu.Unlock()
 			return nil, err
 		}
-		if s.reading == nil {
-			if !s.startReading(e, at) {
-				s.mu.Unlock()
+		if l.reading == nil {
+			if !l.startReading(e, at) {
+				l.mu.Unlock()
 				return nil, context.Canceled
 			}
 			tried = true
 		}
-		done := s.reading
-		s.mu.Unlock()
+		done := l.reading
+		l.mu.Unlock()
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -125,27 +125,27 @@ func (s *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, er
 
 // prefetch starts to read the links around a time, unless links have been read before. It is called
 // when the page shows single links, because the user is then likely to select one.
-func (s *linkCache) prefetch(e *entry, at int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.table != nil || s.reading != nil || s.err != nil {
+func (l *linkCache) prefetch(e *entry, at int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.table != nil || l.reading != nil || l.err != nil {
 		return
 	}
-	s.startReading(e, at)
+	l.startReading(e, at)
 }
 
 // startReading starts to read in the background. It returns whether that was possible. The caller must
 // hold s.mu.
-func (s *linkCache) startReading(e *entry, at int64) bool {
-	done, age := make(chan struct{}), s.generation
-	if !e.s.background(func() { s.read(e, at, age, done) }) {
+func (l *linkCache) startReading(e *entry, at int64) bool {
+	done, age := make(chan struct{}), l.generation
+	if !e.s.background(func() { l.read(e, at, age, done) }) {
 		return false
 	}
-	s.reading, s.err = done, nil
+	l.reading, l.err = done, nil
 	return true
 }
 
-func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
+func (l *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 	t := newLinkTable(at, maxLinkBytes)
 	err := recoverPanic(func() error {
 		select {
@@ -167,18 +167,18 @@ func (s *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 		})
 	})
 	t.finish()
-	s.mu.Lock()
-	if s.generation == age {
-		if s.err = err; err == nil {
-			s.table = t
+	l.mu.Lock()
+	if l.generation == age {
+		if l.err = err; err == nil {
+			l.table = t
 		}
 	} else if err == nil {
-		s.err = errOutdated
+		l.err = errOutdated
 	}
-	s.reading = nil
+	l.reading = nil
 	close(done)
-	s.mu.Unlock()
-	e.s.linkCaches.touch(s)
+	l.mu.Unlock()
+	e.s.linkCaches.touch(l)
 }
 
 // errOutdated is returned if a trace changed while it was read.
@@ -199,6 +199,8 @@ type linkCaches struct {
 	list  []*linkCache // in the order of last use
 }
 
+// touch makes a cache the one that was used last. If there are too many caches, it evicts those that
+// have not been used for the longest time.
 func (l *linkCaches) touch(s *linkCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,6 +228,8 @@ type linkTable struct {
 	name    []byte
 }
 
+// linkRow is a link in a table. set is the index of its attributes in linkTable.sets. from and to are
+// the kinds of its ends, and fromID and toID the ids of the events or claims there.
 type linkRow struct {
 	start, end, id int64
 	fromID, toID   int64
@@ -304,6 +308,7 @@ func (t *linkTable) shrink() {
 	}
 }
 
+// compare orders links by start, then by end and id.
 func (r *linkRow) compare(start, end, id int64) int {
 	return cmp.Or(cmp.Compare(r.start, start), cmp.Compare(r.end, end), cmp.Compare(r.id, id))
 }

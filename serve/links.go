@@ -13,6 +13,7 @@ import (
 // This file answers requests for links. The index holds only the ends of a link. All other data come
 // from the trace.
 
+// linkAnswer describes a link and the events or claims at its ends.
 type linkAnswer struct {
 	Link    linkFact    `json:"link"`
 	From    linkEndFact `json:"from"`
@@ -29,6 +30,7 @@ type linkEndFact struct {
 
 func (a linkAnswer) incomplete() bool { return a.Partial }
 
+// linkAt answers with the link that begins in a track at a time and has the requested id.
 func linkAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, at, id := p.track(), p.time("time"), p.values.Get("link")
 	if p.err != nil {
@@ -177,6 +179,7 @@ var threadLinkKinds = map[string][2]trace.Kind{
 	"wait":   {trace.ThreadEnd, trace.ThreadWait},
 }
 
+// threadLinkEnd returns a finder for the first event of a kind at the location and time.
 func threadLinkEnd(k trace.Kind) endFinder {
 	return func(ctx context.Context, r *reader, loc uint32, at int64, f *linkEndFact) error {
 		return eventAt(ctx, r, loc, at, func(c *trace.Cursor) bool {
@@ -257,11 +260,13 @@ func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []l
 	return partial, err
 }
 
+// endFact is the place of an end of a link. Track is -1 if the location has no track.
 type endFact struct {
 	Track int   `json:"track"`
 	Time  ticks `json:"time"`
 }
 
+// linkFact is a link, or a bundle of Count links.
 type linkFact struct {
 	ID           string      `json:"id"`
 	Kind         string      `json:"kind"`
@@ -277,6 +282,7 @@ type linkFact struct {
 	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
+// link converts a link or bundle for an answer. A bundle has no tag.
 func (v *traceView) link(l *index.Link) linkFact {
 	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.jsonTime(l.Start)},
 		endFact{l.Destination, v.jsonTime(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Unreceived, l.Unsent, nil}
@@ -286,6 +292,8 @@ func (v *traceView) link(l *index.Link) linkFact {
 	return f
 }
 
+// linksAnswer lists the links of a window. Total is the number of all links, including those in
+// bundles.
 type linksAnswer struct {
 	Total   int64      `json:"total"`
 	Shown   int        `json:"shown"`
@@ -293,6 +301,7 @@ type linksAnswer struct {
 	Links   []linkFact `json:"links"`
 }
 
+// links answers with the links of some tracks in a window.
 func links(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	q := index.LinkRequest{Tracks: p.tracks(len(x.tracks)), Limit: int(p.number("limit", 1, maxLinks, 2000))}
 	p.number("width", 1, maxWidth, 1)

@@ -192,7 +192,7 @@ func TestPartial(t *testing.T) {
 	d := &summaryFile{}
 	s := newSlowServer(t, d)
 	get(t, s, "/api/traces/"+s.traceAt(t, 0).id)
-	await.Send(t, "the scan goes on", d.go_, struct{}{})
+	await.Send(t, "the scan goes on", d.release, struct{}{})
 	api := waitReady(t, s, 0)
 	const question = "/span?track=0&depth=1&time=20"
 	s.detailTime = 10 * time.Millisecond
@@ -201,7 +201,7 @@ func TestPartial(t *testing.T) {
 		w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("found partial %v and the header %v", v["partial"], w.Header())
 	}
-	close(d.go_)
+	close(d.release)
 	s.detailTime = time.Hour
 	w = ask(s, "GET", api+question)
 	if v := decoded(t, w); v["partial"] != false || w.Header().Get("ETag") == "" || attributesOf(v)["step"] != "5" {

@@ -10,6 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// matrixRow holds the sums of the messages from one track to another. Latencies are in ticks; they are
+// "" if no message was received.
 type matrixRow struct {
 	Source      int    `json:"source"`
 	Destination int    `json:"destination"`
@@ -22,11 +24,14 @@ type matrixRow struct {
 	Sum         string `json:"sum"`
 }
 
+// matrixAnswer is the communication matrix of a window. Tracks lists the tracks that send or receive,
+// in ascending order.
 type matrixAnswer struct {
 	Rows   []matrixRow `json:"rows"`
 	Tracks []int       `json:"tracks"`
 }
 
+// matrix computes the communication matrix of a window.
 func matrix(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
 	return func(ctx context.Context) (any, error) {
@@ -58,11 +63,14 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
+// shareFact is the exclusive time of a region on a track.
 type shareFact struct {
 	Region int `json:"region"`
 	Ticks  sum `json:"ticks"`
 }
 
+// locationRow holds the activity of a location or resource in a window. Busy is the time in which at
+// least one span was open, and Exclusive lists the regions with the most exclusive time.
 type locationRow struct {
 	Track         int         `json:"track"`
 	Events        int64       `json:"events"` // in the whole trace; 0 except for the first track of a location
@@ -78,6 +86,7 @@ type locationRow struct {
 // topRegions is the largest number of regions that are listed for a location.
 const topRegions = 8
 
+// locations answers with the activity of all locations and resources in a window.
 func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	from, to, _ := p.window()
 	if p.err != nil {

@@ -24,29 +24,29 @@ type indexBuild struct {
 }
 
 // run builds an index and writes it to path.
-func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
-	d, err := m.reading.open(ctx, m.format, src, m.progress)
+func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
+	d, err := i.reading.open(ctx, i.format, src, i.progress)
 	if err != nil {
 		return f, err
 	}
 	defer d.Close()
 	var early *earlyFacts
-	if m.early != nil {
-		if early, err = m.reportEarly(ctx, d); err != nil {
+	if i.early != nil {
+		if early, err = i.reportEarly(ctx, d); err != nil {
 			return f, err
 		}
 	}
-	events := configuration{rows: m.reading.rows, only: m.reading.only}.arranged(d.Events)
+	events := configuration{rows: i.reading.rows, only: i.reading.only}.arrange(d.Events)
 	if err := events.Prepare(ctx); err != nil {
 		return f, err
 	}
 	if early != nil && len(early.Tracks) < d.Defs().Locations.Len() {
 		more := newEarlyFacts(d.Defs())
 		more.Overview = early.Overview
-		m.early(more)
+		i.early(more)
 	}
-	if err := m.indexes.build(ctx, events, path,
-		index.Options{Workers: m.reading.Workers, Color: m.reading.Color, Label: m.reading.label}); err != nil {
+	if err := i.indexes.build(ctx, events, path,
+		index.Options{Workers: i.reading.Workers, Color: i.reading.Color, Label: i.reading.label}); err != nil {
 		return f, err
 	}
 	return d.found(), nil
@@ -54,9 +54,9 @@ func (m *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 
 // reportEarly calls m.early with the facts that are known before the events are read, and returns
 // these facts. It ignores errors of the summary, because reading the events reports the defect.
-func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
+func (i *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarlyFacts(d.Defs())
-	m.early(f)
+	i.early(f)
 	var o *overview
 	if d.Events == format.Events(d.file) { // the times in a summary are not corrected
 		if s, err := d.file.Summary(ctx); s != nil && err == nil {
@@ -69,7 +69,7 @@ func (m *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 		early := *f
 		early.Overview = o
 		f = &early
-		m.early(f)
+		i.early(f)
 	}
 	return f, ctx.Err()
 }
@@ -158,7 +158,7 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 
 // runToFile builds an index in a separate file, atomically. If path is a symbolic link, its target
 // is replaced. A replaced file's permissions are kept.
-func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
+func (i *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -182,7 +182,7 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 	}
 	defer staging.Close()
 	temporary := staging.Path("index")
-	if f, err = m.run(ctx, src, temporary); err != nil {
+	if f, err = i.run(ctx, src, temporary); err != nil {
 		return f, err
 	}
 	if st != nil {
@@ -193,11 +193,11 @@ func (m *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 
 // check opens an index, and reads all of it if whole is set. It returns an error if the index is
 // damaged.
-func (m *indexBuild) check(ctx context.Context, path string, whole bool) error {
+func (i *indexBuild) check(ctx context.Context, path string, whole bool) error {
 	if whole {
-		return m.indexes.verify(ctx, path)
+		return i.indexes.verify(ctx, path)
 	}
-	x, err := m.indexes.open(path)
+	x, err := i.indexes.open(path)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type note struct {
 	Created string `json:"created"`
 }
 
+// noteList is the list of all notes on a trace, as clients send and receive it.
 type noteList struct {
 	Notes []note `json:"notes"`
 }
@@ -57,6 +58,7 @@ func (e *entry) notesPath() (string, error) {
 	return path, err
 }
 
+// getNotes answers with the notes on a trace.
 func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
 	if err != nil {
@@ -94,6 +96,7 @@ func (e *entry) notes() (noteList, error) {
 	return l, nil
 }
 
+// putNotes replaces the notes on a trace by those in the body of the request.
 func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
 	if err != nil {

@@ -92,17 +92,17 @@ type openIndex struct {
 
 // acquire returns the index of a trace and a function that releases it. It opens the index if
 // necessary.
-func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+func (o *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func(), error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
 		return nil, nil, context.Canceled
 	}
-	i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e })
+	i := slices.IndexFunc(o.list, func(b *openIndex) bool { return b.e == e })
 	var b *openIndex
 	if i >= 0 {
-		b = s.list[i]
-		s.list = slices.Delete(s.list, i, i+1)
+		b = o.list[i]
+		o.list = slices.Delete(o.list, i, i+1)
 	} else {
 		x, err := open()
 		if err != nil {
@@ -111,73 +111,73 @@ func (s *openIndexes) acquire(e *entry, open func() (Index, error)) (Index, func
 		b = &openIndex{e: e, x: x}
 	}
 	b.readers++
-	s.list = append(s.list, b)
-	s.trim()
-	return b.x, sync.OnceFunc(func() { s.release(b) }), nil
+	o.list = append(o.list, b)
+	o.trim()
+	return b.x, sync.OnceFunc(func() { o.release(b) }), nil
 }
 
 // add adds an open index to the list, and may close others.
-func (s *openIndexes) add(e *entry, x Index) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+func (o *openIndexes) add(e *entry, x Index) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
 		x.Close()
 		return
 	}
-	s.remove(e)
-	s.list = append(s.list, &openIndex{e: e, x: x})
-	s.trim()
+	o.remove(e)
+	o.list = append(o.list, &openIndex{e: e, x: x})
+	o.trim()
 }
 
 // drop removes the index of a trace from the list, because a new index replaces it.
-func (s *openIndexes) drop(e *entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(e)
+func (o *openIndexes) drop(e *entry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.remove(e)
 }
 
-func (s *openIndexes) remove(e *entry) {
-	if i := slices.IndexFunc(s.list, func(b *openIndex) bool { return b.e == e }); i >= 0 {
-		s.closeAt(i)
+func (o *openIndexes) remove(e *entry) {
+	if i := slices.IndexFunc(o.list, func(b *openIndex) bool { return b.e == e }); i >= 0 {
+		o.closeAt(i)
 	}
 }
 
 // trim closes indexes that are not in use until the limit is kept, beginning with the one that has not
 // been used for the longest time.
-func (s *openIndexes) trim() {
-	for i := 0; i < len(s.list) && len(s.list) > s.limit; {
-		if s.list[i].readers > 0 {
+func (o *openIndexes) trim() {
+	for i := 0; i < len(o.list) && len(o.list) > o.limit; {
+		if o.list[i].readers > 0 {
 			i++
 			continue
 		}
-		s.closeAt(i)
+		o.closeAt(i)
 	}
 }
 
-func (s *openIndexes) closeAt(i int) {
-	b := s.list[i]
-	s.list = slices.Delete(s.list, i, i+1)
+func (o *openIndexes) closeAt(i int) {
+	b := o.list[i]
+	o.list = slices.Delete(o.list, i, i+1)
 	b.dropped = true
 	if b.readers == 0 {
 		b.x.Close()
 	}
 }
 
-func (s *openIndexes) release(b *openIndex) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (o *openIndexes) release(b *openIndex) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if b.readers--; b.readers == 0 && b.dropped {
 		b.x.Close()
 	}
-	s.trim()
+	o.trim()
 }
 
 // close closes all indexes. If an index is in use, its last user closes it.
-func (s *openIndexes) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for len(s.list) > 0 {
-		s.closeAt(0)
+func (o *openIndexes) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for len(o.list) > 0 {
+		o.closeAt(0)
 	}
 }

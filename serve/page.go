@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// policy is the Content-Security-Policy of the page: all content must come from this server, and only
+// pagePolicy is the Content-Security-Policy of the page: all content must come from this server, and only
 // scripts in files may run.
-const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // mediaTypes maps extensions to media types, because the table of the system may lack some.
 var mediaTypes = map[string]string{
@@ -52,7 +52,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) error {
 		tag = `W/"` + hex.EncodeToString(h[:16]) + `"`
 		s.pages.tags.Store(name, tag)
 	}
-	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Security-Policy", pagePolicy)
 	if s.notModified(w, r, tag.(string)) {
 		return nil
 	}

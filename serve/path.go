@@ -39,6 +39,8 @@ type pathAnswer struct {
 	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces
 }
 
+// claimsFact describes the constraint graph of a trace of claims: the numbers of claims, of
+// dependencies that the trace stores, and of dependencies that were inferred.
 type claimsFact struct {
 	Claims       int `json:"claims"` // number of claims in the trace
 	Dependencies int `json:"dependencies"`
@@ -53,17 +55,21 @@ type pathRegion struct {
 	Claims    int     `json:"claims"`
 }
 
+// pathLocation is the time that the path spends on a track.
 type pathLocation struct {
 	Track int   `json:"track"`
 	Time  ticks `json:"time"`
 }
 
+// gainFact is the effect of a region on the runtime. Half is the time by which the run would be shorter
+// if the region took half of its time. Curve holds the runtimes for pathAnswer.Factors.
 type gainFact struct {
 	Region string  `json:"region"`
 	Half   ticks   `json:"half"`
 	Curve  []ticks `json:"curve"`
 }
 
+// pieceFact is a piece of the path on one track.
 type pieceFact struct {
 	Track int    `json:"track"`
 	From  ticks  `json:"from"`
@@ -94,7 +100,7 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 		}
 	}
 	if len(line) > maxIntervals {
-		line = thin(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
+		line = thinPath(line, columns{0, int64(v.jsonTime(trace.Add(v.last, 1))), maxIntervals / 5})
 	}
 	slices.SortStableFunc(a.Pieces, func(x, y pieceFact) int { return cmp.Compare(y.To-y.From, x.To-x.From) })
 	a.Pieces = a.Pieces[:min(len(a.Pieces), maxPathPieces)]
@@ -203,7 +209,7 @@ func pathLine(stored []byte, p *params) (any, error) {
 		}
 	})
 	out := lineAnswer{Missing: a.Missing, Joined: a.Claims == nil, Pieces: []pieceOfLine{}}
-	for _, x := range thin(list, c) {
+	for _, x := range thinPath(list, c) {
 		out.Pieces = append(out.Pieces, pieceOfLine{x.track, ticks(x.from), ticks(x.to)})
 	}
 	return out, nil
@@ -216,6 +222,7 @@ type lineAnswer struct {
 	Pieces  []pieceOfLine `json:"pieces"`
 }
 
+// pieceOfLine is a piece of the path as it is drawn.
 type pieceOfLine struct {
 	Track int   `json:"track"`
 	From  ticks `json:"from"`

@@ -39,6 +39,7 @@ type phasesAnswer struct {
 	Left    int          `json:"left"` // number of phases that the answer leaves out
 }
 
+// factorName is the name of a factor with its depth in the tree of factors.
 type factorName struct {
 	Name  string `json:"name"`
 	Level int    `json:"level"`
@@ -54,6 +55,7 @@ type phaseFact struct {
 	Values []float64 `json:"values"`
 }
 
+// efficiencyPhases computes the factors of efficiency of the phases of a window.
 func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	by := p.choice("by", phasesByTime, phasesByRegion, phasesByLoop)
 	region := p.values.Get("region")
@@ -140,7 +142,7 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 		if ok {
 			any = true
 			for _, f := range factors {
-				x.Values = append(x.Values, f.Of(r))
+				x.Values = append(x.Values, f.Value(r))
 			}
 		}
 		a.Phases = append(a.Phases, x)

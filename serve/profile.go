@@ -14,6 +14,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// profileRow holds the sums of a region in a window, on one track or in one group if the profile is
+// divided by these. Otherwise Track or Group is -1. Inclusive and Exclusive are as in index.Sum, and
+// Min, Max and Mean are durations of single spans.
 type profileRow struct {
 	Kind      string `json:"kind"`
 	Track     int    `json:"track"`
@@ -29,6 +32,7 @@ type profileRow struct {
 	Sum       sum    `json:"sum"`
 }
 
+// profileAnswer is the profile of a window. Left holds the sums of the rows beyond the limit.
 type profileAnswer struct {
 	From ticks        `json:"from"`
 	To   ticks        `json:"to"`
@@ -44,11 +48,11 @@ type omittedRows struct {
 }
 
 // add adds rows of a kind, given the sum of their exclusive times.
-func (l *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
-	l.Rows = trace.Add(l.Rows, rows)
-	to := &l.Exclusive
+func (o *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
+	o.Rows = trace.Add(o.Rows, rows)
+	to := &o.Exclusive
 	if kind == claimRows {
-		to = &l.Held
+		to = &o.Held
 	}
 	to.add(exclusive)
 }
@@ -205,6 +209,8 @@ const (
 	claimRows = "claim"
 )
 
+// profileOf answers with the profile of a window by region, location or group. It has rows for visits,
+// followed by rows for claims.
 func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
 	limit := int(p.number("limit", 1, maxProfileRows, defaultProfileRows))

@@ -144,7 +144,7 @@ func (p *readerPool) open(ctx context.Context) (*reader, error) {
 		return nil, err
 	}
 	if p != e.readers {
-		x.Events = e.config.arranged(x.Events)
+		x.Events = e.config.arrange(x.Events)
 	}
 	if err := x.Events.Prepare(ctx); err != nil {
 		x.Close()

@@ -323,6 +323,7 @@ func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored 
 	}
 }
 
+// sendOpenAPI answers with the description of the API.
 func (s *Server) sendOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	s.write(w, r, http.StatusOK, "application/json", openapi)
 	return nil
@@ -352,6 +353,7 @@ func (e *entry) status() (l traceStatus, before *earlyFacts, ready *traceView) {
 	return l, e.early, e.view
 }
 
+// listTraces answers with the list of all traces.
 func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 	all, err := s.traces.all()
 	if err != nil {
@@ -372,6 +374,7 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 // readOnly reports whether the server refuses to store notes.
 func (s *Server) readOnly() bool { return s.opt.Dir != nil }
 
+// showTrace answers with the description of a trace. It starts indexing if needed.
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
 	if err != nil {

@@ -37,9 +37,9 @@ type ReadSettings struct {
 	// Color is the attribute whose values name and colour spans. It is "" if regions name and colour
 	// spans.
 	Color string
-	// label is the attribute whose values name spans, and rows the attribute whose values are the rows of
-	// the time line, and only the values of an attribute that spans must have (see configuration). The user of
-	// the viewer chooses them; "" stands for none.
+	// These fields are set by the user of the viewer, for a configuration of a trace; "" stands for
+	// none. label is the attribute whose values name spans. rows is the attribute whose values are the
+	// rows of the time line. only selects spans by the values of an attribute.
 	label, rows, only string
 }
 
@@ -127,7 +127,7 @@ const (
 	quickTimeout   = 30 * time.Second // to compute an answer from an index
 	slowTimeout    = 10 * time.Minute // to compute an analysis
 	maxHeader      = 32 << 10
-	graceOfStop    = 3 * time.Second
+	shutdownGrace  = 3 * time.Second
 	maxAnswerBytes = 64 << 20 // largest size of analyses that are kept
 	largeAnswer    = 1 << 20  // bytes; only larger answers count for maxSending
 	maxSending     = 512 << 20
@@ -228,7 +228,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		grace, cancel := context.WithTimeout(context.Background(), graceOfStop)
+		grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
 		// Builds and analyses end first, so that the requests that wait for them are answered.
 		s.stop()

@@ -9,15 +9,19 @@ import (
 
 // This file answers requests about spans and instants. The answers come from the index.
 
+// tiles answers with a picture of some tracks in a window.
 func tiles(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return tileOf(ctx, x, p, maxTileTracks, x.Tile)
 }
 
+// summary answers with one strip that summarises some tracks in a window.
 func summary(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	// If there are many tracks, Summary reads only some of them. Therefore their number needs no limit.
 	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
 }
 
+// tileOf reads a request for a picture of up to `most` tracks, and answers with the tile that f
+// returns.
 func tileOf(ctx context.Context, x *traceIndex, p *params, most int,
 	f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
 	q := index.TileRequest{Width: int(p.required("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)),
@@ -51,11 +55,13 @@ type spanFact struct {
 	Open   *bool  `json:"open,omitempty"` // nil unless the request asks for it
 }
 
+// span converts a span of a track for an answer.
 func (v *traceView) span(track int, s index.Span) spanFact {
 	r := v.region(s.Region)
 	return spanFact{track, int(s.Depth), jsonRef(s.Region), r.Name, r.Group, v.jsonTime(s.Start), v.jsonTime(s.End), nil}
 }
 
+// aroundFact is a span around the span of an answer.
 type aroundFact struct {
 	Region int    `json:"region"`
 	Name   string `json:"name"`
@@ -64,6 +70,7 @@ type aroundFact struct {
 	Depth  int    `json:"depth"`
 }
 
+// spanAnswer describes a span, with the spans around it and the links that begin or end in it.
 type spanAnswer struct {
 	Span       spanFact     `json:"span"`
 	Attributes []attribute  `json:"attributes"`
@@ -78,6 +85,7 @@ func (a instantAnswer) incomplete() bool { return a.Partial }
 // linksOfSpan is the largest number of links that are listed for a span.
 const linksOfSpan = 100
 
+// spanAt answers with the span of a track and depth that is open at a time.
 func spanAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, depth, at := p.track(), int(p.number("depth", 0, maxDepths, 0)), p.time("time")
 	if p.err != nil {
@@ -109,7 +117,7 @@ func spanAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	inner, err := x.inner(track, s)
+	inner, err := x.innerVisits(track, s)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +150,9 @@ func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return map[string]ticks{"time": x.jsonTime(t)}, nil
 }
 
-// inner returns the number of visits of the same region inside of a span that end at the same time as
+// innerVisits returns the number of visits of the same region inside of a span that end at the same time as
 // the span and the location. Leave events at that time first end these visits.
-func (ti *traceIndex) inner(track int, s index.Span) (n int, err error) {
+func (ti *traceIndex) innerVisits(track int, s index.Span) (n int, err error) {
 	t := &ti.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
 		return 0, nil
@@ -161,6 +169,7 @@ func (ti *traceIndex) inner(track int, s index.Span) (n int, err error) {
 	return n, nil
 }
 
+// instantAnswer describes an event without duration.
 type instantAnswer struct {
 	Time       ticks       `json:"time"`
 	Name       string      `json:"name"`
@@ -169,6 +178,7 @@ type instantAnswer struct {
 	Partial    bool        `json:"partial"`
 }
 
+// instantAt answers with the instant of a track that is nearest to a time, within a radius.
 func instantAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	track, at, radius := p.track(), p.time("time"), p.number("radius", 0, math.MaxInt64, 0)
 	if p.err != nil {
@@ -188,6 +198,8 @@ func instantAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return instantAnswer{x.jsonTime(i.Time), i.Name, d.kind, append([]attribute{}, d.attributes...), d.partial}, nil
 }
 
+// find answers with the next or previous visit of a region after or before a time, on one track or on
+// all locations.
 func find(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	region, at := p.region(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"

@@ -36,7 +36,7 @@ func listen(t *testing.T) net.Listener {
 type heldIndexer struct {
 	fileIndexer
 	at     chan struct{} // gets a value when a build begins
-	go_    chan error    // receives the error with which the build ends
+	result chan error    // receives the error with which the build ends
 	builds atomic.Int32
 	most   atomic.Int32
 	now    atomic.Int32
@@ -50,7 +50,7 @@ func (h *heldIndexer) build(ctx context.Context, d format.Events, path string, o
 	}
 	h.at <- struct{}{}
 	select {
-	case err := <-h.go_:
+	case err := <-h.result:
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *
 func TestIndexing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	if v := get(t, s, "/api/traces"); look(v, "traces/0/state") != "new" {
@@ -94,7 +94,7 @@ func TestIndexing(t *testing.T) {
 	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || w.Header().Get("Retry-After") == "" {
 		t.Errorf("profile while indexing: status %d", w.Code)
 	}
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 	if n := h.builds.Load(); n != 1 {
 		t.Errorf("found %d builds, want 1", n)
@@ -106,8 +106,8 @@ func TestIndexing(t *testing.T) {
 func TestFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error, 1)}
-	await.Send(t, "building goes on", h.go_, errors.New("no more room <b>"))
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error, 1)}
+	await.Send(t, "building goes on", h.result, errors.New("no more room <b>"))
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	failed := func() bool {
@@ -126,7 +126,7 @@ func TestFailed(t *testing.T) {
 	if err := os.Chtimes(path, later, later); err != nil {
 		t.Fatal(err)
 	}
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 }
 
@@ -139,11 +139,11 @@ func TestBuildsAtOnce(t *testing.T) {
 		writeSample(t, p)
 		paths = append(paths, p)
 	}
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, paths...)
 	s.Start()
 	for range 5 {
-		await.Send(t, "building goes on", h.go_, nil)
+		await.Send(t, "building goes on", h.result, nil)
 	}
 	for i := range 5 {
 		waitReady(t, s, i)
@@ -163,7 +163,7 @@ func TestStop(t *testing.T) {
 	if opt.Cache, err = cache.Open(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, opt, h, path)
 	l := listen(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -379,29 +379,29 @@ type summaryFile struct {
 	summary *format.Summary
 	err     error
 	at      chan struct{} // gets a value when a scan begins
-	go_     chan struct{}
+	release chan struct{}
 }
 
-func (d *summaryFile) Summary(context.Context) (*format.Summary, error) { return d.summary, d.err }
+func (s *summaryFile) Summary(context.Context) (*format.Summary, error) { return s.summary, s.err }
 
-func (d *summaryFile) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	if err := d.wait(ctx); err != nil {
+func (s *summaryFile) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return d.File.Scan(ctx, sel, order, sink)
+	return s.File.Scan(ctx, sel, order, sink)
 }
 
-func (d *summaryFile) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	if err := d.wait(ctx); err != nil {
+func (s *summaryFile) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return d.File.ScanParallel(ctx, sel, begin)
+	return s.File.ScanParallel(ctx, sel, begin)
 }
 
-func (d *summaryFile) wait(ctx context.Context) error {
-	d.at <- struct{}{}
+func (s *summaryFile) wait(ctx context.Context) error {
+	s.at <- struct{}{}
 	select {
-	case <-d.go_:
+	case <-s.release:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -427,7 +427,7 @@ func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
-	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
+	d.at, d.release = make(chan struct{}, 10), make(chan struct{})
 	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File {
 		own := *d // a reader that was given up and the next one may be open at the same time
 		own.File = f
@@ -463,7 +463,7 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	close(d.go_)
+	close(d.release)
 	waitReady(t, s, 0)
 	if v := get(t, s, api); v["overview"] != nil {
 		t.Errorf("with the index there is an overview: %v", v["overview"])
@@ -480,7 +480,7 @@ func TestNoOverview(t *testing.T) {
 		if v := get(t, s, api); v["overview"] != nil || look(v, "tracks/0/name") != "rank 0" {
 			t.Errorf("while indexing: found %v", v)
 		}
-		close(d.go_)
+		close(d.release)
 		waitReady(t, s, 0)
 	}
 }
@@ -488,13 +488,13 @@ func TestNoOverview(t *testing.T) {
 // TestOverviewOfPallas checks that the sums stored in a real trace agree with its events.
 func TestOverviewOfPallas(t *testing.T) {
 	const path = "../format/pallas/testdata/ok/nested/trace/main.pallas"
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	early := get(t, s, api)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 	v := get(t, s, api)
 	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
@@ -527,13 +527,13 @@ func TestOverviewOfPallas(t *testing.T) {
 // TestOverviewOfOTF checks that the statistics stored in a trace of libotf are shown while it is
 // being indexed.
 func TestOverviewOfOTF(t *testing.T) {
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	// The files contain the record SF1NaE200000000I10000000000 and, for messages,
 	// SM2...NS100000000NR2 and SM0...NS1NR2.
 	for path, want := range map[string]string{
@@ -555,7 +555,7 @@ func TestOverviewOfOTF(t *testing.T) {
 func TestOverviewOfWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.pallas")
 	writeSample(t, path)
-	h := &heldIndexer{at: make(chan struct{}, 10), go_: make(chan error)}
+	h := &heldIndexer{at: make(chan struct{}, 10), result: make(chan error)}
 	s := newHeldServer(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
@@ -575,7 +575,7 @@ func TestOverviewOfWritten(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	await.Send(t, "building goes on", h.go_, nil)
+	await.Send(t, "building goes on", h.result, nil)
 	waitReady(t, s, 0)
 }
 
@@ -585,12 +585,12 @@ type panickingFile struct {
 	armed *atomic.Bool
 }
 
-func (d *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
+func (p *panickingFile) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
-	if d.armed.Load() {
+	if p.armed.Load() {
 		panic("burst")
 	}
-	return d.File.ScanParallel(ctx, sel, begin)
+	return p.File.ScanParallel(ctx, sel, begin)
 }
 
 // TestPanic checks that the answer to a request that panics is one line, and that the request's

@@ -109,6 +109,7 @@ func (e *entry) stateIndex(ctx context.Context, x *traceIndex) (*stateIndex, err
 	return p, err
 }
 
+// stateRow holds the time that a processor spends in each state.
 type stateRow struct {
 	Track    int   `json:"track"`
 	Busy     ticks `json:"busy"`
@@ -134,6 +135,8 @@ func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Idle.add(trace.TicksOf(idle))
 }
 
+// processorStates computes the states in a window: from the index if possible, and otherwise from the
+// events.
 func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
 	v := p.x
@@ -187,9 +190,9 @@ func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, e
 }
 
 // rankOf returns the rank of a region: overheadRank, idleRank, or 0 for busy.
-func (p *stateIndex) rankOf(region uint32) int {
-	if int(region) < len(p.rank) {
-		return p.rank[region]
+func (s *stateIndex) rankOf(region uint32) int {
+	if int(region) < len(s.rank) {
+		return s.rank[region]
 	}
 	return 0
 }

@@ -136,10 +136,10 @@ func uploadError(err error) error {
 
 // add adds traces in a temporary folder to the catalogue. The folder is removed when the server is
 // closed.
-func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.temporary = append(g.temporary, dir)
+func (f *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.temporary = append(f.temporary, dir)
 	for _, x := range list {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
 		src.Path = x.path
@@ -148,15 +148,15 @@ func (g *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry
 		e.format = x.format
 		out = append(out, e)
 	}
-	g.list = append(g.list[:len(g.list):len(g.list)], out...)
+	f.list = append(f.list[:len(f.list):len(f.list)], out...)
 	return out
 }
 
 // close removes the temporary folders of uploaded traces.
-func (g *fixedCatalogue) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, dir := range g.temporary {
+func (f *fixedCatalogue) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, dir := range f.temporary {
 		os.RemoveAll(dir)
 	}
 }

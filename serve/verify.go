@@ -37,6 +37,8 @@ type syntaxFact struct {
 	Message string `json:"message"`
 }
 
+// checkFact is a check with its verdict. Decided is false if the trace does not determine whether the
+// formula holds.
 type checkFact struct {
 	Check    string         `json:"check"`
 	Formula  string         `json:"formula"`

@@ -73,6 +73,7 @@ type overview struct {
 	To *ticks `json:"to,omitempty"`
 }
 
+// overviewRegion holds the stored sums of a region.
 type overviewRegion struct {
 	Name      string `json:"name"`
 	Count     int64  `json:"count"`
@@ -80,6 +81,7 @@ type overviewRegion struct {
 	Exclusive ticks  `json:"exclusive"`
 }
 
+// overviewLocation holds the stored number of events of a location.
 type overviewLocation struct {
 	Name   string `json:"name"`
 	Events int64  `json:"events"`
@@ -172,17 +174,20 @@ func (o *overview) shorten() {
 	o.Locations = o.Locations[:min(len(o.Locations), maxOverviewRows)]
 }
 
+// clockFact states that Den seconds have Num ticks.
 type clockFact struct {
 	Num int64 `json:"num"`
 	Den int64 `json:"den"`
 }
 
+// groupFact is a location group. Parent is the index of the group around it, or -1.
 type groupFact struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
 	Parent int    `json:"parent"`
 }
 
+// trackFact describes a track; the fields are those of index.Track.
 type trackFact struct {
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`
@@ -204,6 +209,7 @@ type trackFact struct {
 	Style    string  `json:"style"`
 }
 
+// regionFact is a region. Color is the index of its colour in the palettes.
 type regionFact struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
@@ -212,6 +218,7 @@ type regionFact struct {
 	Line  int64  `json:"line,omitempty"`
 }
 
+// palettes holds the colours of regions for the light and the dark appearance of the page.
 type palettes struct {
 	Light []string `json:"light"`
 	Dark  []string `json:"dark"`
@@ -243,6 +250,7 @@ func groupFacts(l []trace.LocationGroup) []groupFact {
 
 func newClockFact(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
 
+// newTraceView computes the constant data about a trace from its index.
 func newTraceView(ctx context.Context, x Index, found cache.Entry, c configuration) (*traceView, error) {
 	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
 	v.first, v.last, _ = x.Extent()
@@ -280,6 +288,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 // unknown is the name that an undefined region gets.
 const unknown = "unknown"
 
+// region returns a region of the index. An undefined region gets the name unknown.
 func (v *traceView) region(r uint32) index.Region {
 	if int(r) < len(v.regions) {
 		return v.regions[r]
@@ -290,11 +299,11 @@ func (v *traceView) region(r uint32) index.Region {
 // jsonTime returns a time relative to the first event.
 func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// tracksOfKind returns the tracks of a kind. If of is not nil, it returns only those of them that are
-// in of, without duplicates.
-func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
+// tracksOfKind returns the tracks of a kind, without duplicates: those in selected or, if selected is
+// nil, those of the whole trace.
+func (v *traceView) tracksOfKind(kind index.TrackKind, selected []int) []int {
 	var out []int
-	if of == nil {
+	if selected == nil {
 		for i := range v.tracks {
 			if v.tracks[i].Kind == kind {
 				out = append(out, i)
@@ -303,7 +312,7 @@ func (v *traceView) tracksOfKind(kind index.TrackKind, of []int) []int {
 		return out
 	}
 	seen := map[int]bool{}
-	for _, i := range of {
+	for _, i := range selected {
 		if v.tracks[i].Kind == kind && !seen[i] {
 			seen[i] = true
 			out = append(out, i)

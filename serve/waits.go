@@ -31,6 +31,8 @@ type waitsAnswer struct {
 	Unjudged  []waits.Unjudged `json:"unjudged"`
 }
 
+// patternFact holds the waits of a pattern: their number and time, the shares of that time, and the
+// longest waits. PartOf is the pattern that contains this one, or "".
 type patternFact struct {
 	Pattern       string     `json:"pattern"`
 	PartOf        string     `json:"partOf"`
@@ -81,6 +83,8 @@ type waitFact struct {
 	CauseTime  ticks    `json:"causeTime"`
 }
 
+// lateFact counts the collective operations of a communicator to which a location came last, out of Of
+// operations. Lost is the time that the other members waited in these operations.
 type lateFact struct {
 	Communicator string `json:"communicator"`
 	Track        int    `json:"track"`
@@ -89,12 +93,15 @@ type lateFact struct {
 	Lost         sum    `json:"lost"`
 }
 
+// violationsFact counts the messages and operations whose times contradict causality. Worst is the
+// greatest contradiction.
 type violationsFact struct {
 	Messages   int64 `json:"messages"`
 	Operations int64 `json:"operations"`
 	Worst      ticks `json:"worst"`
 }
 
+// waitStates computes the wait states of a window.
 func waitStates(e *entry, p *params) func(context.Context) (any, error) {
 	opt := waits.Options{Worst: worstWaits, Window: p.selected()}
 	return func(ctx context.Context) (any, error) {

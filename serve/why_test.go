@@ -375,10 +375,10 @@ func TestThinned(t *testing.T) {
 		piece(5, 14, 15), piece(6, 15, 16), piece(2, 16, 30)}
 	want := []interval{piece(0, 0, 10), piece(3, 10, 11), piece(9, 11, 12), piece(1, 13, 14), piece(6, 15, 16),
 		piece(2, 16, 30)}
-	if got := thin(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
+	if got := thinPath(slices.Clone(list), columns{0, 30, 3}); !slices.Equal(got, want) {
 		t.Errorf("found %v, expected %v", got, want)
 	}
-	if got := thin(slices.Clone(list), columns{0, 30, 30}); !slices.Equal(got, list) {
+	if got := thinPath(slices.Clone(list), columns{0, 30, 30}); !slices.Equal(got, list) {
 		t.Errorf("found %v, expected all of %v", got, list)
 	}
 }

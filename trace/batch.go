@@ -6,7 +6,7 @@ import (
 )
 
 // BatchRows is the number of rows of a full batch. A batch has more rows if a decoder adds a larger
-// piece of a file in one go.
+// piece of a file at once.
 const BatchRows = 4096
 
 // MixedLoc is the value of Loc in a batch whose rows may be of different locations. The column Locs

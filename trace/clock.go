@@ -146,11 +146,14 @@ func rescale(t Ticks, a, b, p, q int64) (n *big.Int, exact bool) {
 	return n, exact
 }
 
+// mul returns a × b, and whether the product exceeds int64. a and b must not be negative.
 func mul(a, b int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	return int64(lo), hi != 0 || lo>>63 != 0
 }
 
+// mulDiv returns t × m / d, rounded half to even, whether the result is exact, and whether it fits an
+// int64. m must not be negative, and d must be positive.
 func mulDiv(t, m, d int64) (int64, bool, bool) {
 	neg := t < 0
 	u := uint64(t)
@@ -172,6 +175,7 @@ func mulDiv(t, m, d int64) (int64, bool, bool) {
 	return int64(q), exact, q <= math.MaxInt64
 }
 
+// reduce divides a and b by their greatest common divisor.
 func reduce(a, b int64) (int64, int64) {
 	x, y := a, b
 	for y != 0 {
@@ -215,8 +219,9 @@ func (c Clock) FormatSumSeconds(t Ticks) string {
 }
 
 // DecimalSeconds returns t ticks in seconds, for formats that write decimals. If the exact decimals do
-// not fit, it rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s with which the result fits. loss
-// describes the rounding, and is "" if the result is exact.
+// not fit, it rounds to the finest of 1 ns, 1 µs, 1 ms and 1 s with which the result fits. A time that
+// does not fit in seconds becomes 9.2·10¹⁸ s, or its negative. loss describes the rounding or the
+// replacement, and is "" if the result is exact.
 func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
 	for digits := 9; digits >= 0; digits -= 3 {
 		v, exact, ok := c.Rescale(t, Seconds(pow10[digits]))
@@ -346,6 +351,8 @@ func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
 	return addTicks(base, d, fail)
 }
 
+// addTicks returns base + r, rounded to a tick. If the sum does not fit an int64, it returns the result
+// of fail.
 func addTicks(base int64, r *big.Rat, fail func(string) (int64, error)) (int64, error) {
 	n := roundRat(r)
 	n.Add(n, big.NewInt(base))
@@ -355,6 +362,7 @@ func addTicks(base int64, r *big.Rat, fail func(string) (int64, error)) (int64, 
 	return n.Int64(), nil
 }
 
+// roundRat returns the nearest integer; halves are rounded up.
 func roundRat(r *big.Rat) *big.Int {
 	two := big.NewInt(2)
 	n := new(big.Int).Mul(r.Num(), two)
@@ -385,6 +393,7 @@ var unitSeconds = []struct {
 	{"min", 60, 1}, {"s", 1, 1}, {"m", 60, 1}, {"h", 3600, 1},
 }
 
+// parseDuration returns a duration in ticks, or the reason why s is not a duration.
 func (c Clock) parseDuration(s string) (*big.Rat, string) {
 	for _, u := range unitSeconds {
 		num, ok := strings.CutSuffix(s, u.suffix)
@@ -404,6 +413,7 @@ func (c Clock) parseDuration(s string) (*big.Rat, string) {
 	return nil, "found no number with a known unit"
 }
 
+// parseRat reads a decimal number without an exponent. ok is false for other texts.
 func parseRat(s string) (*big.Rat, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > 40 || strings.ContainsAny(s, "/_xXpPinINeE") {

@@ -23,9 +23,9 @@ type Conventions struct {
 	SignedIDs bool
 	// AttributeKeys is set if the format has a key for each attribute of a definition or event.
 	AttributeKeys bool
-	// Words is set if attributes of definitions may hold keywords of the format, such as a
+	// Keywords is set if attributes of definitions may hold keywords of the format, such as a
 	// paradigm.
-	Words bool
+	Keywords bool
 }
 
 // operations lists the names of collective operations, indexed by OTF2's numbers.

@@ -115,9 +115,9 @@ type Definitions struct {
 	// Retimed is set if events have other times than in the file of Native. Transforms that change
 	// times set it.
 	Retimed bool
-	// Mended is set if defects of Native's file that were repaired during reading must be written
+	// Repaired is set if defects of Native's file that were repaired during reading must be written
 	// in their repaired form. Transforms that repair a trace set it.
-	Mended bool
+	Repaired bool
 	// Pruned is set if the encoder must leave out the records of Native's file to which no entry and no
 	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool
@@ -354,8 +354,9 @@ func (d *Definitions) Property(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// ClaimID returns the number that the begin and the end of a claim at a location share, and no other open claim
-// there has: its id or, if a claim is one record, the position of that, as a damaged trace may use an id twice.
+// ClaimID returns a number that the begin and the end of a claim share, and that no other open claim at
+// the location has. Usually this is the id of the claim. If begin and end are in one record
+// (ClaimLines), it is the position of that record, because a damaged trace may use an id twice.
 func (d *Definitions) ClaimID(c *Cursor) int64 {
 	if d.ClaimLines {
 		if pos := c.Pos(); pos > 0 {
@@ -373,6 +374,7 @@ func (e *End) ClaimID(d *Definitions) int64 {
 	return e.ID
 }
 
-// AttributesAlone reports whether claims and events have no names and places other than those in their
-// attributes. A trace of another format has both, even if it is stored as lines of claims.
+// AttributesAlone reports whether all names and places of claims and events are in their attributes.
+// This is not the case for a trace that was converted from another format, even if it is stored as
+// lines of claims.
 func (d *Definitions) AttributesAlone() bool { return d.ClaimLines && d.Origin == d.Format }

@@ -186,6 +186,7 @@ func (r *Recorder) Batches(loc uint32) []*Batch {
 	return r.rows[loc]
 }
 
+// sortBatches returns the rows of batches in time order. Rows of the same time keep their order.
 func sortBatches(loc uint32, list []*Batch) []*Batch {
 	type place struct {
 		time int64

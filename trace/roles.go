@@ -244,6 +244,7 @@ func namedRole(r *Region) Role {
 	return role
 }
 
+// roleByPrefix returns the role of the first prefix in the list with which s begins, or UnknownRole.
 func roleByPrefix(s string, list []prefixRole) Role {
 	for _, x := range list {
 		if strings.HasPrefix(s, x.prefix) {

@@ -10,15 +10,15 @@ type Selection struct {
 	// these are all events before From. Alternatively, a format may deliver enters for the regions that
 	// are open at some time at or before From, with their original times, and all later events.
 	Stacks bool
-	// Enough is a time from which on one event ([Kind.IsEvent]) of each location is sufficient, or 0.
-	// The format may leave out all others. It is for callers that only need to know whether a location
-	// has later events.
-	Enough int64
-	// Few is set if the caller usually ends the scan after the first events in time order.
-	Few bool
-	// Again is set if the caller scans the same locations several times. A format may then keep
+	// OneEventFrom is a time from which on a scan needs only one event ([Kind.IsEvent]) of each
+	// location, or 0. The format may leave out all other events from that time on. Callers use it to
+	// find out whether a location has later events.
+	OneEventFrom int64
+	// FirstEvents is set if the caller usually ends the scan after the first events in time order.
+	FirstEvents bool
+	// Repeated is set if the caller scans the same locations several times. A format may then keep
 	// data that it would have to read again.
-	Again bool
+	Repeated bool
 	// NoStates is set if states ([Kind.IsState]) are not needed. A format that stores them
 	// separately does not read them then.
 	NoStates bool
@@ -68,18 +68,18 @@ func (s *Selection) Surrounding() Selection {
 	x := s.Following()
 	x.NoStates = true
 	if s.To < math.MaxInt64 {
-		x.Enough = s.To
+		x.OneEventFrom = s.To
 	}
 	return x
 }
 
-// ReachesEnough reports whether the rows of b contain an event at or after Enough, so that later
-// events of the location are not needed. The rows must be in time order.
-func (s *Selection) ReachesEnough(b *Batch) bool {
-	if s.Enough == 0 {
+// ReachesOneEvent reports whether the rows of b contain an event at or after OneEventFrom, so that
+// later events of the location are not needed. The rows must be in time order.
+func (s *Selection) ReachesOneEvent(b *Batch) bool {
+	if s.OneEventFrom == 0 {
 		return false
 	}
-	for i := b.Len() - 1; i >= 0 && b.Time[i] >= s.Enough; i-- {
+	for i := b.Len() - 1; i >= 0 && b.Time[i] >= s.OneEventFrom; i-- {
 		if b.Kind[i].IsEvent() {
 			return true
 		}

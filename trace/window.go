@@ -2,8 +2,8 @@ package trace
 
 import "math"
 
-// Window is the times [From, To) in ticks. math.MinInt64 and math.MaxInt64 mean that the window is
-// not limited on that side. A nil *Window is the whole trace.
+// Window is the interval [From, To) of times in ticks. If From is math.MinInt64 or To is math.MaxInt64,
+// the window is not limited on that side. A nil *Window is the whole trace.
 type Window struct{ From, To int64 }
 
 // Has reports whether the time t is in the window.

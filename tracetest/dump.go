@@ -30,29 +30,30 @@ type dumper struct {
 }
 
 // Batch appends the lines of a batch.
-func (c *dumper) Batch(b *trace.Batch) error {
+func (d *dumper) Batch(b *trace.Batch) error {
 	for x := b.Cursor(); x.Next(); {
 		if b.Loc == trace.MixedLoc {
-			if c.any && x.Time() < c.last {
-				return fmt.Errorf("global order: time %d after %d", x.Time(), c.last)
+			if d.any && x.Time() < d.last {
+				return fmt.Errorf("global order: time %d after %d", x.Time(), d.last)
 			}
-			c.last, c.any = x.Time(), true
+			d.last, d.any = x.Time(), true
 		}
-		c.lines = append(c.lines, row(c.defs, &x))
+		d.lines = append(d.lines, row(d.defs, &x))
 	}
 	return nil
 }
 
 // Links appends the lines of links.
-func (c *dumper) Links(l []trace.Link) error {
+func (d *dumper) Links(l []trace.Link) error {
 	for i := range l {
 		x := l[i]
 		x.Pos, x.Src.Pos, x.Dst.Pos = 0, 0, 0
-		c.lines = append(c.lines, fmt.Sprintf("link %+v", x))
+		d.lines = append(d.lines, fmt.Sprintf("link %+v", x))
 	}
 	return nil
 }
 
+// row returns the line of an event.
 func row(d *trace.Definitions, x *trace.Cursor) string {
 	var b strings.Builder
 	spec := d.Spec(x.Kind())

@@ -330,6 +330,7 @@ func checkCopy(t *testing.T, f format.Format, src format.Source) {
 	checkSame(t, f, src, format.FileSource(name))
 }
 
+// checkSame checks that two traces have the same events, links and clock.
 func checkSame(t *testing.T, f format.Format, a, b format.Source) {
 	t.Helper()
 	x, y := Open(t, f, a, nil), Open(t, f, b, nil)

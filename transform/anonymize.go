@@ -31,7 +31,7 @@ type AnonymizeOptions struct {
 // "text".
 func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	x := &anonymizer{AnonymizeOptions: a, names: map[string]string{}, counts: map[string]int{},
-		words: d.Defs().Conventions.Words}
+		words: d.Defs().Conventions.Keywords}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0
@@ -49,7 +49,7 @@ func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	if isRenamable(old.Native) {
 		r.definer.into.whole = true
 		defs.Native, defs.Rename = r.definer.native(false), x.rename
-		defs.Retimed, defs.Mended, defs.Pruned = old.Retimed, old.Mended, old.Pruned
+		defs.Retimed, defs.Repaired, defs.Pruned = old.Retimed, old.Repaired, old.Pruned
 	}
 	return transformed{&anonymized{r, x}}
 }
@@ -86,17 +86,17 @@ type anonymized struct {
 }
 
 // Prepare prepares the trace, and replaces the names in its definitions.
-func (r *anonymized) Prepare(ctx context.Context) error {
-	if err := r.inner.Prepare(ctx); err != nil {
+func (a *anonymized) Prepare(ctx context.Context) error {
+	if err := a.inner.Prepare(ctx); err != nil {
 		return err
 	}
-	r.definer.copyAll()
+	a.definer.copyAll()
 	return nil
 }
 
 // begin begins a scan.
-func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriteScan{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
+func (a *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	return &rewriteScan{definer: a.definer, edit: a.x.values, editLinks: a.x.links}, a.inside(sel), nil
 }
 
 // anonymizer assigns replacements to names.

@@ -119,12 +119,12 @@ type corrected struct {
 }
 
 // next returns the next batch.
-func (s *corrected) next(ctx context.Context) (*trace.Batch, error) {
-	b, err := s.from(ctx)
+func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
+	b, err := c.from(ctx)
 	if b == nil || err != nil {
 		return nil, err
 	}
-	return s.x.change(b), nil
+	return c.x.change(b), nil
 }
 
 // correctScan is one scan of a corrected trace.

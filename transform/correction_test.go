@@ -33,7 +33,7 @@ func TestCurve(t *testing.T) {
 			if y < last {
 				t.Fatalf("%v at %d: %d behind %d", c, x, y, last)
 			}
-			if want := slow(c, x); y != want {
+			if want := exactTime(c, x); y != want {
 				t.Fatalf("%v at %d: found %d, expected %d", c, x, y, want)
 			}
 			last = y
@@ -51,8 +51,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// slow returns the corrected time of t in exact arithmetic.
-func slow(c Curve, t int64) int64 {
+// exactTime returns the corrected time of t in exact arithmetic.
+func exactTime(c Curve, t int64) int64 {
 	a, b := c[0], c[0]
 	for i, p := range c {
 		if p.Read <= t {

@@ -86,8 +86,8 @@ type claimStart struct{ id, time int64 }
 // border holds the rows to repeat at a location: everything that is open at the begin of the window.
 type border struct {
 	state
-	messages []open // ends of messages that are in transit, or that are received before they are sent
-	spans    []open // rows with an end time that extend into the window
+	messages []openRow // ends of messages that are in transit, or that are received before they are sent
+	spans    []openRow // rows with an end time that extend into the window
 }
 
 // empty reports whether there are no rows to repeat.
@@ -96,7 +96,7 @@ func (b *border) empty() bool {
 }
 
 // list returns the rows to repeat, in the order of their begins.
-func (b *border) list() []open {
+func (b *border) list() []openRow {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
@@ -115,7 +115,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	c.ends = attribute(d, EndsAttribute,
 		"this goes on behind the piece that was cut out: when it ends, in seconds, or later")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
-		if err := c.before(ctx); err != nil {
+		if err := c.findOpen(ctx); err != nil {
 			return err
 		}
 	}
@@ -133,11 +133,11 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// before finds everything that is open at the begin of the window. It reads the trace up to there.
-func (c *cut) before(ctx context.Context) error {
+// findOpen finds everything that is open at the begin of the window. It reads the trace up to there.
+func (c *cut) findOpen(ctx context.Context) error {
 	from := c.window.From
-	all := trace.Selection{From: math.MinInt64, To: from, Again: true, Location: c.flows.wanted}
-	c.readOn(&all)
+	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
+	c.extendToNextEvents(&all)
 	var workers []*prefix
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
@@ -171,11 +171,11 @@ func (c *cut) before(ctx context.Context) error {
 		if l == nil || l.empty() {
 			c.border[loc] = nil
 		} else {
-			slices.SortStableFunc(l.messages, func(a, b open) int { return int(a.seq - b.seq) })
+			slices.SortStableFunc(l.messages, func(a, b openRow) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := c.goingOn(ctx, later, from, ask)
+	goesOn, err := c.continuingLocations(ctx, later, from, ask)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		return err
 	}
 	from := c.window.From
-	for length := max((from-first)/256, 1); flows.coming(); length *= 16 {
+	for length := max((from-first)/256, 1); flows.dropUnmatched(); length *= 16 {
 		sel := trace.Selection{From: math.MinInt64, To: from, Location: flows.wanted,
 			Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
 		if length > 0 && length < from-first {
@@ -225,7 +225,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 			break
 		}
 	}
-	flows.each(func(loc uint32, o open) {
+	flows.each(func(loc uint32, o openRow) {
 		l := c.border.at(loc)
 		l.messages = append(l.messages, o)
 	})
@@ -256,7 +256,7 @@ func (p *prefix) batch(b *trace.Batch) error {
 		}
 		l := p.border.at(x.Location())
 		l.byLine = p.byLine
-		l.take(&x)
+		l.update(&x)
 		switch k := x.Kind(); {
 		case k == trace.Enter || k == trace.Leave:
 			continue
@@ -273,10 +273,10 @@ func (p *prefix) batch(b *trace.Batch) error {
 
 // span keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
 // the same kind and reference.
-func (l *border) span(x *trace.Cursor) {
-	l.spans = slices.DeleteFunc(l.spans,
-		func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
-	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
+func (b *border) span(x *trace.Cursor) {
+	b.spans = slices.DeleteFunc(b.spans,
+		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
+	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
 }
 
 // endOf returns the end time of a row. ok is false if rows of its kind have no end time.
@@ -295,38 +295,40 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsOn reports whether a scan also reads the next event of each location after its times, to find
-// out which locations continue. For formats with large blocks or grammars, this takes less time than
-// another scan.
-func (c *cut) readsOn() bool { return c.inner.Defs().CheapNext }
+// readsNextEvents reports whether a scan also reads the next event of each location after its times, to
+// find out which locations continue. For formats with large blocks or grammars, this takes less time
+// than another scan.
+func (c *cut) readsNextEvents() bool { return c.inner.Defs().CheapNext }
 
-// readOn extends a selection to the next event of each location after its times, if readsOn returns
-// true.
-func (c *cut) readOn(sel *trace.Selection) {
-	if !c.readsOn() || sel.To == math.MaxInt64 || sel.From >= sel.To {
+// extendToNextEvents extends a selection to the next event of each location after its times, if
+// readsNextEvents returns true.
+func (c *cut) extendToNextEvents(sel *trace.Selection) {
+	if !c.readsNextEvents() || sel.To == math.MaxInt64 || sel.From >= sel.To {
 		return
 	}
-	if sel.Enough = sel.To; sel.To == 0 {
-		sel.Enough = 1 // 0 would select all events
+	if sel.OneEventFrom = sel.To; sel.To == 0 {
+		sel.OneEventFrom = 1 // 0 would select all events
 	}
 	sel.To = math.MaxInt64
 }
 
-// goingOn returns which of the locations in ask have events from time from on. later holds the
-// locations that have events after the times of a scan that readOn has extended.
-func (c *cut) goingOn(ctx context.Context, later map[uint32]bool, from int64, ask []uint32) (map[uint32]bool, error) {
-	if c.readsOn() {
+// continuingLocations returns which of the given locations have events from time from on. later holds
+// the locations that have events after the times of a scan that extendToNextEvents has extended.
+func (c *cut) continuingLocations(
+	ctx context.Context, later map[uint32]bool, from int64, candidates []uint32,
+) (map[uint32]bool, error) {
+	if c.readsNextEvents() {
 		return later, nil
 	}
-	return hasLaterEvents(ctx, c.inner, from, ask)
+	return hasLaterEvents(ctx, c.inner, from, candidates)
 }
 
 // hasLaterEvents returns which of the given locations have events from time from on. It reads windows
 // of growing length, so it reads little if the locations continue soon.
-func hasLaterEvents(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
+func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
-	for _, l := range ask {
+	for _, l := range candidates {
 		wanted[l] = true
 	}
 	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
@@ -371,7 +373,7 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	}
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
-	c.readOn(&inner)
+	c.extendToNextEvents(&inner)
 	if a, b := inner.Location, c.flows.wanted; a == nil {
 		inner.Location = b
 	} else if b != nil {
@@ -405,7 +407,7 @@ type lateSamples struct {
 	loc   uint32
 	time  int64
 	began int64
-	open  open
+	open  openRow
 }
 
 // cutState holds the open rows of a location. It is valid if begun is set.
@@ -455,7 +457,7 @@ func (s *cutScan) reopen(loc uint32) error {
 		s.reopens.Pos = s.reopens.Pos[:0]
 	}
 	slices.SortStableFunc(s.late, func(a, b lateSamples) int { return cmp.Compare(a.time, b.time) })
-	return s.clipped(&s.reopens)
+	return s.deliverClipped(&s.reopens)
 }
 
 // catchUp delivers the late ranges of samples that come before a row at location loc and time t.
@@ -470,15 +472,15 @@ func (s *cutScan) catchUp(loc uint32, t int64) error {
 		s.reopens.Reset(x.loc)
 		x.open.add(&s.reopens, x.loc, x.time)
 		s.reopens.AddAttr(s.began, trace.StringValue(s.Defs().Clock.FormatSeconds(x.began)))
-		if err := s.clipped(&s.reopens); err != nil {
+		if err := s.deliverClipped(&s.reopens); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clipped delivers a batch after clipping the rows that extend over the end of the piece.
-func (s *cutScan) clipped(b *trace.Batch) error {
+// deliverClipped delivers a batch after clipping the rows that extend over the end of the piece.
+func (s *cutScan) deliverClipped(b *trace.Batch) error {
 	marks := s.marks
 	s.marks = s.marks[:0]
 	over := len(marks) > 0
@@ -531,9 +533,9 @@ func (s *cutScan) clipped(b *trace.Batch) error {
 // batch delivers the rows in the window, and keeps track of the intervals that they open.
 func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
-		return s.inside(b)
+		return s.deliverInside(b)
 	}
-	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.inside}}
+	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.deliverInside}}
 	for x := b.Cursor(); x.Next(); {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
 			s.later[x.Location()] = true
@@ -552,8 +554,8 @@ func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
-// inside delivers a batch whose rows are all in the piece.
-func (s *cutScan) inside(b *trace.Batch) error {
+// deliverInside delivers a batch whose rows are all in the piece.
+func (s *cutScan) deliverInside(b *trace.Batch) error {
 	x := b.Cursor()
 	for x.Next() {
 		l, err := s.at(x.Location())
@@ -565,10 +567,10 @@ func (s *cutScan) inside(b *trace.Batch) error {
 				s.marks = append(s.marks, mark{x.Row, t})
 			}
 		}
-		l.take(&x)
+		l.update(&x)
 	}
 	if len(s.late) == 0 {
-		return s.clipped(b)
+		return s.deliverClipped(b)
 	}
 	s.marks = s.marks[:0] // no trace has both samples and messages
 	for x = b.Cursor(); x.Next(); {
@@ -577,7 +579,7 @@ func (s *cutScan) inside(b *trace.Batch) error {
 		}
 		s.reopens.Reset(b.Loc)
 		s.reopens.AppendRow(&x)
-		if err := s.clipped(&s.reopens); err != nil {
+		if err := s.deliverClipped(&s.reopens); err != nil {
 			return err
 		}
 	}
@@ -601,7 +603,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 		return nil
 	}
 	var ask []uint32
-	closing := make([][]open, len(s.states))
+	closing := make([][]openRow, len(s.states))
 	for loc, l := range s.states {
 		if l == nil {
 			continue
@@ -615,7 +617,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := s.goingOn(ctx, s.later, s.window.To, ask)
+	goesOn, err := s.continuingLocations(ctx, s.later, s.window.To, ask)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int
 
 // clipBegin moves the begin of a row that extends into the piece to time from or, for a range of
 // samples, to its first sample there. It returns false if nothing of the row remains.
-func clipBegin(o *open, from int64, clock trace.Clock) bool {
+func clipBegin(o *openRow, from int64, clock trace.Clock) bool {
 	switch o.kind {
 	case trace.Fragment, trace.SampleRange, trace.Marker:
 		o.row = &row{ops: slices.Clone(o.row.ops), keys: o.row.keys, vals: o.row.vals}

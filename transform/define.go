@@ -76,6 +76,7 @@ type target struct {
 // unmapped is the index in place of an entry that has not been copied.
 const unmapped = trace.NoRef
 
+// newDefiner returns a definer that copies definitions of src to a target.
 func newDefiner(src *trace.Definitions, into *target) *definer {
 	into.tables = tablesOf(into.defs)
 	return &definer{src: src, into: into, tables: tablesOf(src)}
@@ -94,43 +95,43 @@ func tablesOf(d *trace.Definitions) tables {
 }
 
 // length returns the current number of entries in a table of src.
-func (m *definer) length(t table) int { return m.tables[t].Len() }
+func (d *definer) length(t table) int { return d.tables[t].Len() }
 
 // copyAll copies all entries that have not been copied yet, in the order of the tables.
-func (m *definer) copyAll() {
+func (d *definer) copyAll() {
 	for t := groups; t < tableCount; t++ {
-		for i := range m.length(t) {
-			m.lookup(t, uint32(i))
+		for i := range d.length(t) {
+			d.lookup(t, uint32(i))
 		}
 	}
 }
 
 // lookup returns the index in the target of entry i of a table of src. It copies the entry if
 // necessary. It returns NoRef if there is no such entry.
-func (m *definer) lookup(t table, i uint32) uint32 {
-	l := m.index[t]
+func (d *definer) lookup(t table, i uint32) uint32 {
+	l := d.index[t]
 	if int(i) < len(l) && l[i] != unmapped {
 		return l[i]
 	}
-	n := m.length(t)
+	n := d.length(t)
 	if int(i) >= n {
 		return trace.NoRef
 	}
 	for len(l) < n {
 		l = append(l, unmapped)
 	}
-	m.index[t] = l
-	x := m.copy(t, i)
-	m.index[t][i] = x
+	d.index[t] = l
+	x := d.copy(t, i)
+	d.index[t][i] = x
 	return x
 }
 
-// mapped returns the index in the target of entry i of a table of src, given the address of the table.
+// mappedIndex returns the index in the target of entry i of a table of src, given the address of the table.
 // It returns NoRef if the entry has not been copied.
-func (m *definer) mapped(table any, i uint32) uint32 {
-	for t, x := range m.tables {
-		if x == table && i < uint32(len(m.index[t])) {
-			return m.index[t][i]
+func (d *definer) mappedIndex(table any, i uint32) uint32 {
+	for t, x := range d.tables {
+		if x == table && i < uint32(len(d.index[t])) {
+			return d.index[t][i]
 		}
 	}
 	return trace.NoRef
@@ -138,13 +139,13 @@ func (m *definer) mapped(table any, i uint32) uint32 {
 
 // native returns the native form of the target's definitions. pruned is set if entries were left out.
 // In that case, a form that can leave out records becomes [trace.SourceTraces].
-func (m *definer) native(pruned bool) any {
-	parts, ok := m.src.Native.(*trace.SourceTraces)
+func (d *definer) native(pruned bool) any {
+	parts, ok := d.src.Native.(*trace.SourceTraces)
 	if !ok {
-		if _, joinable := m.src.Native.(trace.Joinable); !pruned || !joinable {
-			return m.src.Native
+		if _, joinable := d.src.Native.(trace.Joinable); !pruned || !joinable {
+			return d.src.Native
 		}
-		return &trace.SourceTraces{List: []trace.SourceTrace{{Defs: m.src, Retimed: m.src.Retimed, Index: m.mapped,
+		return &trace.SourceTraces{List: []trace.SourceTrace{{Defs: d.src, Retimed: d.src.Retimed, Index: d.mappedIndex,
 			Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}}}
 	}
 	copied := &trace.SourceTraces{First: parts.First}
@@ -153,7 +154,7 @@ func (m *definer) native(pruned bool) any {
 		p.Index = func(table any, i uint32) uint32 {
 			for t, x := range own {
 				if x == table {
-					return m.mapped(m.tables[t], index(table, i))
+					return d.mappedIndex(d.tables[t], index(table, i))
 				}
 			}
 			return trace.NoRef
@@ -165,54 +166,54 @@ func (m *definer) native(pruned bool) any {
 
 // copy copies an entry and returns its index. It cuts cycles of references, which only invalid
 // traces have.
-func (m *definer) copy(t table, i uint32) uint32 {
+func (d *definer) copy(t table, i uint32) uint32 {
 	switch t {
 	case texts:
-		return copyEntry[string](m, t, i, nil, nil)
+		return copyEntry[string](d, t, i, nil, nil)
 	case locations:
-		return copyEntry(m, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
-			v.Group, v.Attrs = m.lookup(groups, v.Group), m.attrs(v.Attrs)
+		return copyEntry(d, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
+			v.Group, v.Attrs = d.lookup(groups, v.Group), d.attrs(v.Attrs)
 		})
 	case groups:
-		return copyEntry(m, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
-			if v.Parent == i || m.hasCycle(i) {
+		return copyEntry(d, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
+			if v.Parent == i || d.hasCycle(i) {
 				v.Parent = trace.NoRef
 			}
-			v.Parent, v.Attrs = m.lookup(groups, v.Parent), m.attrs(v.Attrs)
+			v.Parent, v.Attrs = d.lookup(groups, v.Parent), d.attrs(v.Attrs)
 		})
 	case regions:
-		return copyEntry(m, t, i, func(v *trace.Region) *string { return &v.ID },
-			func(v *trace.Region) { v.Attrs = m.attrs(v.Attrs) })
+		return copyEntry(d, t, i, func(v *trace.Region) *string { return &v.ID },
+			func(v *trace.Region) { v.Attrs = d.attrs(v.Attrs) })
 	case communicators:
-		return copyEntry(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
+		return copyEntry(d, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
 			if v.Parent >= i {
 				v.Parent = trace.NoRef // parents are copied before their children
 			}
-			v.Set, v.Parent, v.Attrs = m.lookup(sets, v.Set), m.lookup(communicators, v.Parent), m.attrs(v.Attrs)
+			v.Set, v.Parent, v.Attrs = d.lookup(sets, v.Set), d.lookup(communicators, v.Parent), d.attrs(v.Attrs)
 		})
 	case sets:
-		return copyEntry(m, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
-			m.members(v)
-			v.Attrs = m.attrs(v.Attrs)
+		return copyEntry(d, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
+			d.members(v)
+			v.Attrs = d.attrs(v.Attrs)
 		})
 	case metrics:
-		return copyEntry(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
-			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
+		return copyEntry(d, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
+			v.Location, v.Attrs = d.lookup(locations, v.Location), d.attrs(v.Attrs)
 			if v.Kind == trace.SeriesMetric {
-				v.ID = m.seriesID(v.ID)
+				v.ID = d.seriesID(v.ID)
 			}
 		})
 	case resources:
-		return copyEntry(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
-			v.Location, v.Attrs = m.lookup(locations, v.Location), m.attrs(v.Attrs)
+		return copyEntry(d, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
+			v.Location, v.Attrs = d.lookup(locations, v.Location), d.attrs(v.Attrs)
 		})
 	case attributes:
-		return copyEntry(m, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
+		return copyEntry(d, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
 	case kinds:
-		return copyEntry[trace.KindDef](m, t, i, nil, nil)
+		return copyEntry[trace.KindDef](d, t, i, nil, nil)
 	}
-	return copyEntry(m, t, i, func(v *trace.Named) *string { return &v.ID },
-		func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
+	return copyEntry(d, t, i, func(v *trace.Named) *string { return &v.ID },
+		func(v *trace.Named) { v.Attrs = d.attrs(v.Attrs) })
 }
 
 // copyEntry adds a copy of entry i of a table to the target, and returns its index. translate
@@ -230,60 +231,60 @@ func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, transl
 }
 
 // hasCycle reports whether a group is its own ancestor.
-func (m *definer) hasCycle(i uint32) bool {
-	g := m.src.Groups.At(i).Parent
-	for range m.src.Groups.Len() {
+func (d *definer) hasCycle(i uint32) bool {
+	g := d.src.Groups.At(i).Parent
+	for range d.src.Groups.Len() {
 		if g == i {
 			return true
 		}
-		if !m.src.Groups.Has(g) {
+		if !d.src.Groups.Has(g) {
 			return false
 		}
-		g = m.src.Groups.At(g).Parent
+		g = d.src.Groups.At(g).Parent
 	}
 	return false
 }
 
 // seriesID returns the id of a time series, GROUP/SERIES, with the id that its group has in the target.
 // A group without a definition gets an id that no other group has.
-func (m *definer) seriesID(id string) string {
+func (d *definer) seriesID(id string) string {
 	group, series, ok := strings.Cut(id, "/")
-	if !ok || m.into.whole {
+	if !ok || d.into.whole {
 		return id
 	}
-	if m.series == nil {
-		m.series, m.undefinedGroups = map[string]uint32{}, map[string]string{}
-		for i := range m.src.Groups.Len() {
-			if g := m.src.Groups.At(uint32(i)); g.Kind == "time series" {
-				m.series[g.ID] = uint32(i)
+	if d.series == nil {
+		d.series, d.undefinedGroups = map[string]uint32{}, map[string]string{}
+		for i := range d.src.Groups.Len() {
+			if g := d.src.Groups.At(uint32(i)); g.Kind == "time series" {
+				d.series[g.ID] = uint32(i)
 			}
 		}
 	}
-	if i, ok := m.series[group]; ok {
-		return m.into.defs.Groups.At(m.lookup(groups, i)).ID + "/" + series
+	if i, ok := d.series[group]; ok {
+		return d.into.defs.Groups.At(d.lookup(groups, i)).ID + "/" + series
 	}
-	if _, ok := m.undefinedGroups[group]; !ok {
-		m.undefinedGroups[group] = m.into.unused(groups, "", group)
+	if _, ok := d.undefinedGroups[group]; !ok {
+		d.undefinedGroups[group] = d.into.unusedID(groups, "", group)
 	}
-	return m.undefinedGroups[group] + "/" + series
+	return d.undefinedGroups[group] + "/" + series
 }
 
-// unused returns an id that is not in use: id, if possible; otherwise the text before with the number
+// unusedID returns an id that is not in use: id, if possible; otherwise the text before with the number
 // after the greatest one that has followed it so far.
-func (to *target) unused(t table, before, id string) string {
-	if to.ids[t] == nil {
-		to.ids[t], to.most[t] = map[string]bool{}, map[string]int64{}
+func (ta *target) unusedID(t table, before, id string) string {
+	if ta.ids[t] == nil {
+		ta.ids[t], ta.most[t] = map[string]bool{}, map[string]int64{}
 	}
-	most, ok := to.most[t][before]
+	most, ok := ta.most[t][before]
 	if !ok {
 		most = -1
 	}
-	if to.ids[t][id] {
+	if ta.ids[t][id] {
 		id = before + strconv.FormatInt(most+1, 10)
 	}
-	to.ids[t][id] = true
+	ta.ids[t][id] = true
 	if n, err := strconv.ParseInt(strings.TrimPrefix(id, before), 10, 64); err == nil && n < 1<<62 {
-		to.most[t][before] = max(most, n)
+		ta.most[t][before] = max(most, n)
 	}
 	return id
 }
@@ -319,33 +320,33 @@ func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint
 					before = nodePrefix
 				}
 			}
-			*p = to.unused(t, before, *p)
+			*p = to.unusedID(t, before, *p)
 		}
 	}
 	i := to.tables[t].(*trace.Table[T]).Add(v)
 	if key != "" {
-		enter(&to.found[t], key, i)
+		setElement(&to.found[t], key, i)
 	}
 	return i
 }
 
 // attrs returns the attributes of a definition with translated references.
-func (m *definer) attrs(l []trace.Attr) []trace.Attr {
+func (d *definer) attrs(l []trace.Attr) []trace.Attr {
 	if len(l) == 0 {
 		return l
 	}
 	out := make([]trace.Attr, len(l))
 	for i, a := range l {
-		a.Value = m.value(a.Value)
+		a.Value = d.value(a.Value)
 		out[i] = a
 	}
 	return out
 }
 
 // value returns a value, with its reference translated if it is one.
-func (m *definer) value(v trace.Value) trace.Value {
-	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(m.length(t)) {
-		v.Num = uint64(m.lookup(t, uint32(v.Num)))
+func (d *definer) value(v trace.Value) trace.Value {
+	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(d.length(t)) {
+		v.Num = uint64(d.lookup(t, uint32(v.Num)))
 	}
 	return v
 }
@@ -366,12 +367,12 @@ var (
 
 // members translates the members of a set. Members are numbers that the file gives to locations, ranks
 // among the communicating locations, or numbers of regions or metrics.
-func (m *definer) members(s *trace.Set) {
-	if m.ids == nil {
-		m.ids = map[int64]uint32{}
-		for i := range m.src.Locations.Len() {
-			if n, err := strconv.ParseInt(m.src.Locations.At(uint32(i)).ID, 10, 64); err == nil {
-				m.ids[n] = uint32(i)
+func (d *definer) members(s *trace.Set) {
+	if d.ids == nil {
+		d.ids = map[int64]uint32{}
+		for i := range d.src.Locations.Len() {
+			if n, err := strconv.ParseInt(d.src.Locations.At(uint32(i)).ID, 10, 64); err == nil {
+				d.ids[n] = uint32(i)
 			}
 		}
 	}
@@ -386,20 +387,20 @@ func (m *definer) members(s *trace.Set) {
 	switch s.Kind {
 	case "regions":
 		for i, x := range list {
-			for k := range m.src.Regions.Len() {
-				if m.src.Regions.At(uint32(k)).ID == strconv.FormatInt(x, 10) {
-					list[i] = number(m.into.defs.Regions.At(m.lookup(regions, uint32(k))).ID, x)
+			for k := range d.src.Regions.Len() {
+				if d.src.Regions.At(uint32(k)).ID == strconv.FormatInt(x, 10) {
+					list[i] = number(d.into.defs.Regions.At(d.lookup(regions, uint32(k))).ID, x)
 					break
 				}
 			}
 		}
 	case "metrics":
 	case "ranks":
-		if m.into.whole {
+		if d.into.whole {
 			break // all communicating locations are the same, and in the same order
 		}
 		var all []int64
-		if x := m.src.Communicating(s); x != nil {
+		if x := d.src.Communicating(s); x != nil {
 			all = x.Members
 		}
 		for i, x := range list {
@@ -413,8 +414,8 @@ func (m *definer) members(s *trace.Set) {
 		fallthrough
 	default:
 		for i, x := range list {
-			if loc, ok := m.ids[x]; ok {
-				list[i] = number(m.into.defs.Locations.At(m.lookup(locations, loc)).ID, x)
+			if loc, ok := d.ids[x]; ok {
+				list[i] = number(d.into.defs.Locations.At(d.lookup(locations, loc)).ID, x)
 			}
 		}
 	}
@@ -422,11 +423,11 @@ func (m *definer) members(s *trace.Set) {
 }
 
 // kind returns the kind in the target for a kind of src.
-func (m *definer) kind(k trace.Kind) trace.Kind {
+func (d *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
 		return k
 	}
-	if i := m.lookup(kinds, uint32(k-trace.Declared)); i != trace.NoRef {
+	if i := d.lookup(kinds, uint32(k-trace.Declared)); i != trace.NoRef {
 		return trace.Declared + trace.Kind(i)
 	}
 	return k
@@ -434,22 +435,22 @@ func (m *definer) kind(k trace.Kind) trace.Kind {
 
 // rewrite makes out a batch with the references of the target. out shares the unchanged columns with b,
 // and is valid until the next call.
-func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
+func (d *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0],
 		out.Locs[:0]
 	*out = *b
 	if b.Loc != trace.MixedLoc {
-		out.Loc = m.lookup(locations, b.Loc)
+		out.Loc = d.lookup(locations, b.Loc)
 	}
 	for _, l := range b.Locs {
-		locs = append(locs, m.lookup(locations, l))
+		locs = append(locs, d.lookup(locations, l))
 	}
 	for i, k := range b.Kind {
-		kinds = append(kinds, m.kind(k))
+		kinds = append(kinds, d.kind(k))
 		ref := b.Ref[i]
 		if ref != trace.NoRef {
-			if t := refTables[m.src.Spec(k).Ref]; t != noTable {
-				ref = m.lookup(t, ref)
+			if t := refTables[d.src.Spec(k).Ref]; t != noTable {
+				ref = d.lookup(t, ref)
 			}
 		}
 		refs = append(refs, ref)
@@ -457,35 +458,35 @@ func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	ops = append(ops, b.Op...)
 	at := uint32(0)
 	for i, row := range b.OpRow {
-		spec := m.src.Spec(b.Kind[row])
+		spec := d.src.Spec(b.Kind[row])
 		for n := range int(b.OpEnd[i] - at) {
 			if n >= len(spec.Operands) && !spec.Variadic || len(spec.Operands) == 0 {
 				break
 			}
 			t := operandTables[spec.Operands[min(n, len(spec.Operands)-1)].Type]
-			if v := ops[int(at)+n]; t != noTable && v < uint64(m.length(t)) {
-				ops[int(at)+n] = uint64(m.lookup(t, uint32(v)))
+			if v := ops[int(at)+n]; t != noTable && v < uint64(d.length(t)) {
+				ops[int(at)+n] = uint64(d.lookup(t, uint32(v)))
 			}
 		}
 		at = b.OpEnd[i]
 	}
 	for i, k := range b.AttrKey {
-		keys = append(keys, m.lookup(attributes, k))
-		vals = append(vals, m.value(b.AttrVal[i]))
+		keys = append(keys, d.lookup(attributes, k))
+		vals = append(vals, d.value(b.AttrVal[i]))
 	}
 	out.Kind, out.Ref, out.Op, out.AttrKey, out.AttrVal, out.Locs = kinds, refs, ops, keys, vals, locs
 }
 
 // links returns links with translated references.
-func (m *definer) links(l []trace.Link) []trace.Link {
+func (d *definer) links(l []trace.Link) []trace.Link {
 	out := make([]trace.Link, len(l))
 	for i, x := range l {
 		for _, e := range []*trace.End{&x.Src, &x.Dst} {
 			if e.Location != trace.NoRef {
-				e.Location = m.lookup(locations, e.Location)
+				e.Location = d.lookup(locations, e.Location)
 			}
 		}
-		x.Attrs = m.attrs(x.Attrs)
+		x.Attrs = d.attrs(x.Attrs)
 		out[i] = x
 	}
 	return out

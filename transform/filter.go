@@ -31,20 +31,21 @@ type FilterOptions struct {
 	Region func(ref uint32) bool
 	// Communicator selects the events that have a communicator.
 	Communicator func(ref uint32) bool
-	// Row selects visits of regions, claims and marks by the row that begins them, such as by its
-	// attributes ([HasAttribute]), and ends without a begin by themselves. All other events are kept. It
-	// must be safe for concurrent use.
+	// Row selects visits of regions, claims and marks. For visits and claims it gets the row that
+	// begins them, whose attributes it can examine ([HasAttribute]). If that row is missing, it gets
+	// the row that ends them. Events of other kinds are kept. Row must be safe for concurrent use.
 	Row func(x *trace.Cursor) bool
 	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
 	// are kept.
 	MinDuration int64
-	// MaxDepth is the number of enclosing regions from which on visits are dropped. Only regions that
-	// are kept count, including short ones. 0 keeps all visits.
+	// MaxDepth is the number of nested regions that are kept: visits inside of MaxDepth or more other
+	// visits are dropped. Only visits that are kept count, including short ones. 0 keeps all visits.
 	MaxDepth int
 }
 
-// HasAttribute returns a function for [FilterOptions].Row, which selects rows that have an attribute with a
-// name and a value, as text, for which match returns true. The function match must be safe for concurrent use.
+// HasAttribute returns a function for the field Row of [FilterOptions]. The function selects rows with
+// an attribute called name for whose value, as text, match returns true. match must be safe for
+// concurrent use.
 func HasAttribute(d *trace.Definitions, name string, match func(value string) bool) func(x *trace.Cursor) bool {
 	return func(x *trace.Cursor) bool {
 		keys, values := x.Attrs()
@@ -81,25 +82,25 @@ type filter struct {
 // unwantedBegins holds the begins at a location that have no communicator, but whose end has an
 // unwanted one: posted receives and collective operations. Each is a bit at its number.
 type unwantedBegins struct {
-	receives, collectives      numbers
+	receives, collectives      numberSet
 	posted                     map[uint64]uint32 // by open request: the number of the posted receive
 	open                       []uint32          // numbers of the open collective operations
 	nextReceive, nextOperation uint32
 }
 
-// numbers is a set of small numbers.
-type numbers []uint64
+// numberSet is a set of small numbers.
+type numberSet []uint64
 
 // set adds n.
-func (b *numbers) set(n uint32) {
-	for int(n>>6) >= len(*b) {
-		*b = append(*b, 0)
+func (ns *numberSet) set(n uint32) {
+	for int(n>>6) >= len(*ns) {
+		*ns = append(*ns, 0)
 	}
-	(*b)[n>>6] |= 1 << (n & 63)
+	(*ns)[n>>6] |= 1 << (n & 63)
 }
 
 // has reports whether the set has n.
-func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&63)&1 == 1 }
+func (ns numberSet) has(n uint32) bool { return int(n>>6) < len(ns) && ns[n>>6]>>(n&63)&1 == 1 }
 
 // Prepare prepares the trace. With Communicator it reads the trace to find the begins whose ends
 // have an unwanted communicator.
@@ -112,37 +113,37 @@ func (f *filter) Prepare(ctx context.Context) error {
 	sel.Location = f.wanted.Location
 	f.begins = nil
 	err := eachRow(ctx, f.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
-		f.begins.at(x.Location()).take(s, x)
+		f.begins.at(x.Location()).update(s, x)
 		return true
 	})
 	f.prepared = err == nil
 	return err
 }
 
-// take updates the result with a row.
-func (l *unwantedBegins) take(s *filterScan, x *trace.Cursor) {
+// update updates the result with a row.
+func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		enter(&l.posted, x.Op(0), l.nextReceive)
-		l.nextReceive++
+		setElement(&u.posted, x.Op(0), u.nextReceive)
+		u.nextReceive++
 	case trace.RecvComplete, trace.RequestCancelled:
 		id := x.Op(0)
 		if x.Kind() == trace.RecvComplete {
 			id = x.Op(4)
 		}
-		n, ok := l.posted[id]
-		if delete(l.posted, id); ok && !s.wantsRefs(x) {
-			l.receives.set(n)
+		n, ok := u.posted[id]
+		if delete(u.posted, id); ok && !s.wantsRefs(x) {
+			u.receives.set(n)
 		}
 	case trace.CollectiveBegin:
-		l.open = append(l.open, l.nextOperation)
-		l.nextOperation++
+		u.open = append(u.open, u.nextOperation)
+		u.nextOperation++
 	case trace.CollectiveEnd:
-		if n := len(l.open); n > 0 {
+		if n := len(u.open); n > 0 {
 			if !s.wantsRefs(x) {
-				l.collectives.set(l.open[n-1])
+				u.collectives.set(u.open[n-1])
 			}
-			l.open = l.open[:n-1]
+			u.open = u.open[:n-1]
 		}
 	}
 }
@@ -182,8 +183,8 @@ func (f *filter) beginLocal(sel trace.Selection, order format.Order) (stage, tra
 func HasMarkers(l *trace.Location) bool { return l.Kind == trace.EventsLocation }
 
 // Reads reports whether a filter keeps any events of a location.
-func (w *FilterOptions) Reads(loc uint32) bool {
-	return w.Location == nil || w.Location(loc) || w.Markers != nil && w.Markers(loc)
+func (f *FilterOptions) Reads(loc uint32) bool {
+	return f.Location == nil || f.Location(loc) || f.Markers != nil && f.Markers(loc)
 }
 
 // wantsMarker reports whether a row is a marker to keep although Location does not select its location.
@@ -333,7 +334,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 			q = &s.queue
 		}
 		if waits {
-			q.passed(x.Time(), s.MinDuration)
+			q.keepWaited(x.Time(), s.MinDuration)
 		}
 		keep, wait := s.row(l, q, &x)
 		switch {
@@ -399,7 +400,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 			open = openset.Queue[visit, int64]{} // a claim that begins again ends the open one
 		}
 		open.Open(v, [2]int64{x.Pos()})
-		enter(&l.claims, int64(x.Op(0)), open)
+		setElement(&l.claims, int64(x.Op(0)), open)
 		s.recordDropped(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
@@ -433,7 +434,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
-			enter(&l.requests, x.Op(4), struct{}{})
+			setElement(&l.requests, x.Op(4), struct{}{})
 		}
 		return keep, false
 	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:
@@ -487,12 +488,12 @@ type linkEnd struct {
 // flush delivers the waiting rows. Their visits have no end, so they are kept.
 func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	s.gather.sink = out
-	if err := s.queue.empty(&s.gather); err != nil {
+	if err := s.queue.keepAll(&s.gather); err != nil {
 		return err
 	}
 	for _, l := range s.locs {
 		if l != nil {
-			if err := l.queue.empty(&s.gather); err != nil {
+			if err := l.queue.keepAll(&s.gather); err != nil {
 				return err
 			}
 		}
@@ -538,9 +539,9 @@ type waitingRow struct{ row, time int64 }
 
 // chunk holds some rows of the queue, with a decision about each.
 type chunk struct {
-	rows  trace.Batch
-	first int64 // number of its first row
-	fate  []decision
+	rows      trace.Batch
+	first     int64 // number of its first row
+	decisions []decision
 	// waiting is the number of rows about which there is no decision yet.
 	waiting int
 }
@@ -571,9 +572,9 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	c := q.chunks[n-1]
 	c.rows.AppendRow(x)
 	copyTexts(&c.rows)
-	c.fate = append(c.fate, kept)
+	c.decisions = append(c.decisions, kept)
 	if waits {
-		c.fate[len(c.fate)-1] = waiting
+		c.decisions[len(c.decisions)-1] = waiting
 		c.waiting++
 		q.due = append(q.due, waitingRow{q.count, x.Time()})
 	}
@@ -591,7 +592,7 @@ func copyTexts(b *trace.Batch) {
 
 // full reports whether the chunk has no room for a row of b.
 func (c *chunk) full(b *trace.Batch) bool {
-	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
+	return len(c.decisions) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
@@ -602,8 +603,8 @@ func (q *queue) decide(row int64, f decision) bool {
 	}
 	i := sort.Search(len(q.chunks), func(i int) bool { return q.chunks[i].first > row }) - 1
 	c := q.chunks[i]
-	if at := row - c.first; c.fate[at] == waiting {
-		c.fate[at] = f
+	if at := row - c.first; c.decisions[at] == waiting {
+		c.decisions[at] = f
 		c.waiting--
 		return true
 	}
@@ -613,8 +614,9 @@ func (q *queue) decide(row int64, f decision) bool {
 // drop decides to drop a row. It returns false if the decision was to keep it.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
-// passed decides to keep the rows that have waited for the given duration at time t. Both are in ticks.
-func (q *queue) passed(t, duration int64) {
+// keepWaited decides to keep the rows that have waited for the given duration at time t. Both are in
+// ticks.
+func (q *queue) keepWaited(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
 		q.decide(q.due[n].row, kept)
@@ -631,7 +633,7 @@ func (q *queue) release(to *rowCollector) error {
 		c := q.chunks[0]
 		x := c.rows.Cursor()
 		for x.Next() {
-			if c.fate[x.Row] == dropped {
+			if c.decisions[x.Row] == dropped {
 				continue
 			}
 			if err := to.row(&x, &c.rows); err != nil {
@@ -643,13 +645,13 @@ func (q *queue) release(to *rowCollector) error {
 	return nil
 }
 
-// empty decides to keep all waiting rows, and delivers them.
-func (q *queue) empty(to *rowCollector) error {
-	q.passed(math.MaxInt64, 0)
+// keepAll decides to keep all waiting rows, and delivers them.
+func (q *queue) keepAll(to *rowCollector) error {
+	q.keepWaited(math.MaxInt64, 0)
 	for _, c := range q.chunks {
-		for i, f := range c.fate {
+		for i, f := range c.decisions {
 			if f == waiting {
-				c.fate[i] = kept
+				c.decisions[i] = kept
 			}
 		}
 		c.waiting = 0

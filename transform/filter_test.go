@@ -14,7 +14,7 @@ import (
 
 // checkFiltered compares the profile of a filtered trace with a slow computation from the whole
 // trace.
-func checkFiltered(t *testing.T, r *trace.Recorder, pick source) {
+func checkFiltered(t *testing.T, r *trace.Recorder, pick chooser) {
 	regions, short, depth := pick(16), int64(pick(6)), pick(4)
 	wanted := func(ref uint32) bool { return regions>>(ref%4)&1 == 1 }
 	d := transform.Filter(format.Recorded(r), transform.FilterOptions{Region: wanted, MinDuration: short, MaxDepth: depth})
@@ -210,14 +210,14 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 }
 
-// TestFilterRows checks that visits, claims and marks stay or go by the attributes of the rows that begin them,
-// with their ends, and that other events stay.
+// TestFilterRows checks that visits, claims and marks are kept or dropped by the attributes of the rows
+// that begin them, that their ends are treated like the begins, and that other events are kept.
 func TestFilterRows(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	loc := r.Location("p")
 	work, counter := r.Region("work"), r.Counter("c", "")
 	id := func(v string) trace.Attr { return trace.Attr{Key: "id", Value: trace.StringValue(v)} }
-	r.Leave(loc, 0, work) // its enter is missing: nobody knows its attributes
+	r.Leave(loc, 0, work) // its enter is missing, so its attributes are unknown
 	r.Enter(loc, 1, work, id("1"))
 	r.Enter(loc, 2, work, id("2"))
 	r.Mark(loc, 3, work, id("1"))
@@ -246,8 +246,8 @@ func TestFilterRows(t *testing.T) {
 	}
 }
 
-// TestFilterEndsWithoutBegin checks that visits and claims whose begin is missing are kept only if the filter does not
-// ask for a value, which nothing records of them: a flag that drops a value is not against them.
+// TestFilterEndsWithoutBegin checks ends whose begin is missing. They have no attributes: a filter that
+// selects a value of an attribute drops them, and a filter that drops a value keeps them.
 func TestFilterEndsWithoutBegin(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	work, at := r.Region("work"), r.Location("p")

@@ -152,8 +152,8 @@ func claimOf(d *trace.Definitions, c *trace.Cursor) (n claimNumber) {
 
 // find returns the index of the visit or claim that a row ends, or -1. If several visits of the region
 // are open, it returns the last one.
-func (l *openOccurrences) find(c *trace.Cursor, claim claimNumber) int {
-	for i, o := range slices.Backward(l.open) {
+func (oo *openOccurrences) find(c *trace.Cursor, claim claimNumber) int {
+	for i, o := range slices.Backward(oo.open) {
 		if o.ref == c.Ref() && o.claim == claim {
 			return i
 		}
@@ -171,18 +171,18 @@ type occurrence struct {
 }
 
 // ends reports whether a row ends the selected visit or claim.
-func (l *occurrence) ends(c *trace.Cursor, claim claimNumber) bool {
+func (o *occurrence) ends(c *trace.Cursor, claim claimNumber) bool {
 	k := c.Kind()
 	switch {
-	case l.claim.is:
-		return k == trace.ClaimEnd && claim == l.claim
-	case c.Ref() != l.ref:
+	case o.claim.is:
+		return k == trace.ClaimEnd && claim == o.claim
+	case c.Ref() != o.ref:
 	case k == trace.Enter:
-		l.inside++
-	case k == trace.Leave && l.inside == 0:
+		o.inside++
+	case k == trace.Leave && o.inside == 0:
 		return true
 	case k == trace.Leave:
-		l.inside--
+		o.inside--
 	}
 	return false
 }

@@ -12,7 +12,8 @@ type flow struct {
 // flows finds the messages that are in transit at the end of a scan. Its memory grows with the number
 // of different flows and with the number of messages in transit.
 type flows struct {
-	// reports whether messages of a location count; both ends must be such locations; nil selects all
+	// wanted reports whether messages of a location count. A message counts if both of its ends are at
+	// such locations. A nil function means that all messages count.
 	wanted func(loc uint32) bool
 	net    map[flow]int64 // by flow: number of sends minus number of receives
 	// kept holds the last rows of each flow that has messages in transit.
@@ -44,72 +45,72 @@ func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 
 // flowOf is like the function flowOf, but ok is also false for flows between locations that are not
 // selected.
-func (m *flows) flowOf(x *trace.Cursor) (f flow, send, ok bool) {
+func (fl *flows) flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	f, send, ok = flowOf(x)
-	return f, send, ok && (m.wanted == nil || m.wanted(f.source) && m.wanted(f.destination))
+	return f, send, ok && (fl.wanted == nil || fl.wanted(f.source) && fl.wanted(f.destination))
 }
 
 // count counts a send or receive.
-func (m *flows) count(x *trace.Cursor) {
-	f, send, ok := m.flowOf(x)
+func (fl *flows) count(x *trace.Cursor) {
+	f, send, ok := fl.flowOf(x)
 	if !ok {
 		return
 	}
-	if m.net == nil {
-		m.net = map[flow]int64{}
+	if fl.net == nil {
+		fl.net = map[flow]int64{}
 	}
 	if send {
-		m.net[f]++
+		fl.net[f]++
 	} else {
-		m.net[f]--
+		fl.net[f]--
 	}
 }
 
 // add adds the counts of another worker.
-func (m *flows) add(o *flows) {
-	if m.net == nil {
-		m.net = map[flow]int64{}
+func (fl *flows) add(o *flows) {
+	if fl.net == nil {
+		fl.net = map[flow]int64{}
 	}
 	for f, n := range o.net {
-		m.net[f] += n
+		fl.net[f] += n
 	}
 }
 
 // begin creates an empty ring for each flow with messages in transit. All rows must have been counted.
-func (m *flows) begin() {
-	m.kept, m.missing = map[flow]*ring{}, 0
-	for f, n := range m.net {
+func (fl *flows) begin() {
+	fl.kept, fl.missing = map[flow]*ring{}, 0
+	for f, n := range fl.net {
 		if n != 0 {
-			m.kept[f] = &ring{}
-			m.missing++
+			fl.kept[f] = &ring{}
+			fl.missing++
 		}
 	}
 }
 
-// coming removes the flows for whose messages in transit no other end was found. It also removes all
-// kept messages. It reports whether a flow is left.
-func (m *flows) coming() bool {
-	for f, r := range m.kept {
+// dropUnmatched removes the flows for which findOthers found no other end of a message in transit. It
+// also removes all kept rows. It reports whether a flow is left.
+func (fl *flows) dropUnmatched() bool {
+	for f, r := range fl.kept {
 		if r.rows, r.next = nil, 0; r.others == 0 {
-			delete(m.kept, f)
+			delete(fl.kept, f)
 		}
 	}
-	return len(m.kept) > 0
+	return len(fl.kept) > 0
 }
 
 // keep handles the rows in a second scan, which has the same order at each location. It keeps the last
 // rows of each flow, because their messages are in transit.
-func (m *flows) keep(x *trace.Cursor) {
-	f, send, ok := m.flowOf(x)
+func (fl *flows) keep(x *trace.Cursor) {
+	f, send, ok := fl.flowOf(x)
 	if !ok {
 		return
 	}
-	r, n := m.kept[f], m.net[f]
+	r, n := fl.kept[f], fl.net[f]
 	if r == nil || send != (n > 0) {
 		return
 	}
-	m.seq++
-	o := open{x.Kind(), x.Ref(), x.Time(), m.seq, keep(x)}
+	fl.seq++
+	o := openRow{x.Kind(), x.Ref(), x.Time(), fl.seq, copyRow(x)}
 	if n = max(n, -n); int64(len(r.rows)) < n {
 		r.rows = append(r.rows, o)
 		return
@@ -119,9 +120,9 @@ func (m *flows) keep(x *trace.Cursor) {
 }
 
 // complete reports whether all messages in transit are kept.
-func (m *flows) complete() bool {
-	for f, r := range m.kept {
-		if n := m.net[f]; int64(len(r.rows)) < max(n, -n) {
+func (fl *flows) complete() bool {
+	for f, r := range fl.kept {
+		if n := fl.net[f]; int64(len(r.rows)) < max(n, -n) {
 			return false
 		}
 	}
@@ -130,31 +131,31 @@ func (m *flows) complete() bool {
 
 // ring holds the last sends or receives of a flow.
 type ring struct {
-	rows []open
+	rows []openRow
 	next int // index of the oldest row
 	// others is the number of rows whose other end has been found. These are the oldest rows.
 	others int64
 }
 
 // countOther counts a later row if it is the other end of a message in transit.
-func (m *flows) countOther(x *trace.Cursor) {
-	f, send, ok := m.flowOf(x)
+func (fl *flows) countOther(x *trace.Cursor) {
+	f, send, ok := fl.flowOf(x)
 	if !ok {
 		return
 	}
-	r, n := m.kept[f], m.net[f]
+	r, n := fl.kept[f], fl.net[f]
 	if r == nil || send == (n > 0) {
 		return
 	}
 	if r.others++; r.others == max(n, -n) {
-		m.missing--
+		fl.missing--
 	}
 }
 
 // eachMissing calls f with the locations at which other ends of messages in transit are missing.
-func (m *flows) eachMissing(f func(loc uint32)) {
-	for k, r := range m.kept {
-		switch n := m.net[k]; {
+func (fl *flows) eachMissing(f func(loc uint32)) {
+	for k, r := range fl.kept {
+		switch n := fl.net[k]; {
 		case r.others >= max(n, -n):
 		case n > 0:
 			f(k.destination)
@@ -166,10 +167,10 @@ func (m *flows) eachMissing(f func(loc uint32)) {
 
 // each calls f for the rows of the messages in transit whose other end has been found. Those of a flow
 // are in order.
-func (m *flows) each(f func(loc uint32, o open)) {
-	for k, r := range m.kept {
+func (fl *flows) each(f func(loc uint32, o openRow)) {
+	for k, r := range fl.kept {
 		loc := k.source
-		if m.net[k] < 0 {
+		if fl.net[k] < 0 {
 			loc = k.destination
 		}
 		for i := range min(len(r.rows), int(r.others)) {

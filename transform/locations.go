@@ -18,13 +18,13 @@ type locationFilter struct {
 	wanted func(loc uint32) bool
 }
 
-func (a *locationFilter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s, inner := a.beginLocal(sel, order)
+func (l *locationFilter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	s, inner := l.beginLocal(sel, order)
 	return s, inner, nil
 }
 
-func (a *locationFilter) beginLocal(sel trace.Selection, _ format.Order) (stage, trace.Selection) {
-	return &locationScan{wanted: a.wanted, defs: a.Defs()}, sel
+func (l *locationFilter) beginLocal(sel trace.Selection, _ format.Order) (stage, trace.Selection) {
+	return &locationScan{wanted: l.wanted, defs: l.Defs()}, sel
 }
 
 // locationScan is one scan of a locationFilter.

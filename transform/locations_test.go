@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestAmong checks, in a ring of four locations, that two messages per round have one end at a
+// TestFilterLocations checks, in a ring of four locations, that two messages per round have one end at a
 // given location, and that both their ends stay.
-func TestAmong(t *testing.T) {
+func TestFilterLocations(t *testing.T) {
 	g, err := generate.New(generate.Options{Workload: "ring", Locations: 4, Events: 4000})
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // keeps entries of one trace that are equal
 		if zero(0) == 0 {
-			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
+			x.defs.Native, x.defs.Retimed, x.defs.Repaired = first.Native, first.Retimed, first.Repaired
 		}
 	}
 	for _, d := range list {
@@ -112,7 +112,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 			x.defs.Format = ""
 		}
 		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
-			rounded: &x.Rounded, large: &x.large,
+			rounded: &x.Rounded, large: &x.largeIDs,
 			definer: newDefiner(src, to)}
 		p.definer.variants = map[entryKey]int{}
 		units := unitSeconds(x.defs.Clock)
@@ -152,7 +152,7 @@ func (mt *MergedTrace) join(ctx context.Context) error {
 	parts := &trace.SourceTraces{First: math.MaxInt64}
 	for _, p := range mt.list {
 		native, ok := p.src.Native.(trace.Joinable)
-		if !ok || p.src.Mended || !native.Joinable() && mt.shared() {
+		if !ok || p.src.Repaired || !native.Joinable() && mt.shared() {
 			return nil
 		}
 		first, _, ok, err := format.Extent(ctx, p.inner)
@@ -164,7 +164,7 @@ func (mt *MergedTrace) join(ctx context.Context) error {
 		}
 		same := p.clock.Num == p.to.Num && p.clock.Den == p.to.Den && p.zero == p.base
 		parts.List = append(parts.List, trace.SourceTrace{Defs: p.src, Retimed: !same || p.src.Retimed,
-			Index: p.definer.mapped, Time: func(t int64) (int64, bool) {
+			Index: p.definer.mappedIndex, Time: func(t int64) (int64, bool) {
 				t, _, ok := p.onCommonClock(t)
 				return t, ok
 			}, Operation: p.operation})
@@ -342,73 +342,74 @@ func (m *MergeOptions) same(t table, v any) string {
 type MergedTrace struct {
 	// Rounded is the number of times in the last scan that were rounded to a tick of the common
 	// clock.
-	Rounded int64
-	renamed int64 // number of properties with a new key
-	apart   int64 // number of signals that Unify does not join
-	large   int64 // number of ids in the last scan that are too large to be made different
-	defs    trace.Definitions
-	list    []*mergeInput
-	numbers []*ownNumbers
+	Rounded         int64
+	renamed         int64 // number of properties with a new key
+	unjoinedSignals int64 // number of signals that Unify does not join
+	largeIDs        int64 // number of ids in the last scan that are too large to be made different
+	defs            trace.Definitions
+	list            []*mergeInput
+	numbers         []*ownNumbers
 }
 
 // Lost returns the losses of the last scan: numbers that have lost their meaning, and properties with
 // new keys.
-func (m *MergedTrace) Lost() *format.Loss {
+func (mt *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
-		"another trace has another value; the number of the trace is added to the key", m.renamed)
+		"another trace has another value; the number of the trace is added to the key", mt.renamed)
 	loss.Add("signal", "id", format.Degraded,
 		"its fragments do not begin where those of the same signal in another trace end, or end where these begin; it stays "+
-			"a signal of its own", m.apart)
-	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", m.large)
-	for _, x := range m.numbers {
+			"a signal of its own", mt.unjoinedSignals)
+	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.largeIDs)
+	for _, x := range mt.numbers {
 		x.lost(loss)
 	}
 	return loss
 }
 
 // Defs returns the merged definitions.
-func (m *MergedTrace) Defs() *trace.Definitions { return &m.defs }
+func (mt *MergedTrace) Defs() *trace.Definitions { return &mt.defs }
 
 // Prepare does nothing, since Merge has prepared all traces.
-func (m *MergedTrace) Prepare(context.Context) error { return nil }
+func (mt *MergedTrace) Prepare(context.Context) error { return nil }
 
 // Scan delivers the events in the order of time, or one trace after the other, each location by
 // location.
-func (m *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	_, sink = format.ExactScan(&m.defs, sel, sink)
-	for _, x := range m.numbers {
+func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	_, sink = format.ExactScan(&mt.defs, sel, sink)
+	for _, x := range mt.numbers {
 		x.unknown = 0
 	}
 	if !sel.NoEvents {
-		m.Rounded, m.large = 0, 0
-		if err := m.events(ctx, order, sink); err != nil {
+		mt.Rounded, mt.largeIDs = 0, 0
+		if err := mt.events(ctx, order, sink); err != nil {
 			return err
 		}
 	}
 	if sel.Links == trace.NoLinks {
 		return nil
 	}
-	return m.links(ctx, sink)
+	return mt.links(ctx, sink)
 }
 
 // ScanParallel delivers all events in one goroutine.
-func (m *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	return format.ScanInOne(ctx, m, sel, begin)
+func (mt *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, mt, sel, begin)
 }
 
 // events delivers all events without links.
-func (m *MergedTrace) events(ctx context.Context, order format.Order, sink format.Sink) error {
+func (mt *MergedTrace) events(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Events()
 	if order == format.PerLocation {
-		if m.shared() {
+		if mt.shared() {
 			r := format.Regroup(sink, 1<<16)
-			if err := m.events(ctx, format.GlobalOrder, r); err != nil {
+			if err := mt.events(ctx, format.GlobalOrder, r); err != nil {
 				return err
 			}
 			return r.Flush()
 		}
-		for _, x := range m.list {
+		for _, x := range mt.list {
 			err := x.inner.Scan(ctx, all, order,
 				format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return sink.Batch(x.change(b)) }})
 			if err != nil {
@@ -418,7 +419,7 @@ func (m *MergedTrace) events(ctx context.Context, order format.Order, sink forma
 		return nil
 	}
 	var streams []format.Stream
-	for _, x := range m.list {
+	for _, x := range mt.list {
 		next, stop := iter.Pull2(format.Batches(ctx, x.inner, all, order))
 		defer stop()
 		streams = append(streams, (&mergedStream{next, x}).batch)
@@ -427,19 +428,19 @@ func (m *MergedTrace) events(ctx context.Context, order format.Order, sink forma
 }
 
 // shared reports whether several traces have events of the same location.
-func (m *MergedTrace) shared() bool {
+func (mt *MergedTrace) shared() bool {
 	n := 0
-	for _, x := range m.list {
+	for _, x := range mt.list {
 		n += x.src.Locations.Len()
 	}
-	return n > m.defs.Locations.Len()
+	return n > mt.defs.Locations.Len()
 }
 
 // links delivers the links of all traces, after all events.
-func (m *MergedTrace) links(ctx context.Context, sink format.Sink) error {
+func (mt *MergedTrace) links(ctx context.Context, sink format.Sink) error {
 	only := trace.Everything()
 	only.NoEvents, only.Links = true, trace.AllLinks
-	for _, x := range m.list {
+	for _, x := range mt.list {
 		err := x.inner.Scan(ctx, only, format.PerLocation,
 			format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }})
 		if err != nil {

@@ -61,7 +61,7 @@ func (mt *MergedTrace) chainSignals(ctx context.Context) error {
 			at := slices.IndexFunc(chains[n], func(s span) bool { return s.continues(&own) })
 			if at < 0 {
 				if at = len(chains[n]); at > 0 {
-					mt.apart++
+					mt.unjoinedSignals++
 				}
 				chains[n] = append(chains[n], own)
 			} else if own.any {

@@ -16,22 +16,22 @@ import (
 // numbering assigns numbers to the processors, event types and subsets of a merged trace. It serves
 // traces whose records and data refer to these by number ([trace.Conventions.EventTypes]).
 type numbering struct {
-	// apart is set if two of the traces have records of the same processor. In that case, they are not
+	// separateRuns is set if two of the traces have records of the same processor. In that case, they are not
 	// parts of one run.
-	apart      bool
-	traces     int
-	defs       *trace.Definitions // the definitions of the merged trace
-	processors map[int64]int      // by number: the trace to which the processor belongs
-	recorded   map[int64]bool     // processors that have records
-	reserved   map[int64]bool     // processors that a trace has, or to which its data refer
-	next       int64              // greater than the number of each processor with records
-	events     map[int64]string   // by number: the names of the event type
-	byLabel    map[string]int64   // user event types by their label
-	nextEvent  int64
-	sets       map[setID]string // by subset: its members as text
-	lowest     int64            // each number of a subset in the traces is at least this
-	labels     map[string]int   // by label: the number of traces that have it
-	written    map[string]bool  // labels of the merged trace
+	separateRuns bool
+	traces       int
+	defs         *trace.Definitions // the definitions of the merged trace
+	processors   map[int64]int      // by number: the trace to which the processor belongs
+	recorded     map[int64]bool     // processors that have records
+	reserved     map[int64]bool     // processors that a trace has, or to which its data refer
+	next         int64              // greater than the number of each processor with records
+	events       map[int64]string   // by number: the names of the event type
+	byLabel      map[string]int64   // user event types by their label
+	nextEvent    int64
+	sets         map[setID]string // by subset: its members as text
+	lowest       int64            // each number of a subset in the traces is at least this
+	labels       map[string]int   // by label: the number of traces that have it
+	written      map[string]bool  // labels of the merged trace
 }
 
 // setID identifies a subset.
@@ -95,8 +95,8 @@ var namedFields = map[string]field{
 // fieldList holds the meanings of a trace's attributes, by attribute.
 type fieldList []field
 
-// of returns the meaning of an attribute.
-func (l *fieldList) of(d *trace.Definitions, key uint32) field {
+// meaning returns the meaning of an attribute.
+func (l *fieldList) meaning(d *trace.Definitions, key uint32) field {
 	for n := len(*l); int(key) >= n; n++ {
 		name := strings.TrimPrefix(d.Attributes.At(uint32(n)).Name, "exit ")
 		f := namedFields[name]
@@ -134,7 +134,7 @@ func (d *dataNumbers) batch(b *trace.Batch) error {
 		if !whole {
 			continue
 		}
-		switch d.fields.of(d.defs, k) {
+		switch d.fields.meaning(d.defs, k) {
 		case noField, dataField:
 		case processField, processSetField:
 			if n < -1 {
@@ -189,7 +189,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 		all = append(all, x)
 		x.collect(unify)
 	}
-	if n.apart {
+	if n.separateRuns {
 		n.keepPredefined(all)
 	}
 	for _, x := range all {
@@ -198,7 +198,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	return all, nil
 }
 
-// collect collects the numbers that a trace uses. It sets apart if the trace belongs to another run
+// collect collects the numbers that a trace uses. It sets separateRuns if the trace belongs to another run
 // than the traces before it.
 func (on *ownNumbers) collect(unify bool) {
 	n, seen := on.numbering, map[int64]bool{}
@@ -216,7 +216,7 @@ func (on *ownNumbers) collect(unify bool) {
 		}
 		on.own = append(on.own, p)
 		seen[p], n.reserved[p] = true, true
-		n.apart = n.apart || n.recorded[p] && !unify
+		n.separateRuns = n.separateRuns || n.recorded[p] && !unify
 		n.recorded[p] = true
 	}
 	for p := range on.named.processors {
@@ -363,7 +363,7 @@ func (on *ownNumbers) eventType(e int64, names []string) int64 {
 	single := len(names) == 1 && key != unlabelled(e)
 	same, labelled := on.byLabel[key]
 	switch {
-	case taken && (had == key || !on.apart && (had == unlabelled(e) || key == unlabelled(e))):
+	case taken && (had == key || !on.separateRuns && (had == unlabelled(e) || key == unlabelled(e))):
 	case single && labelled && !on.used[same]:
 		to = same
 	case taken:
@@ -386,7 +386,7 @@ func (on *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
 		return on.set(setID{processorSets, p})
 	}
-	if p == -1 || !on.apart {
+	if p == -1 || !on.separateRuns {
 		return p
 	}
 	to, known := on.processors[p]
@@ -406,10 +406,10 @@ func (on *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// everyone returns the subset of all processors with records in the trace, except for the host. If the
+// allProcessors returns the subset of all processors with records in the trace, except for the host. If the
 // traces are parts of one run, it returns -1, which stands for all processors.
-func (on *ownNumbers) everyone() int64 {
-	if !on.apart {
+func (on *ownNumbers) allProcessors() int64 {
+	if !on.separateRuns {
 		return -1
 	}
 	if on.all == 0 {
@@ -460,7 +460,7 @@ func (on *ownNumbers) set(k setID) int64 {
 	case i >= 0:
 		on.sets[k] = k.id // a subset may be a member of itself
 		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(uint32(i)).Members))
-	case !on.apart:
+	case !on.separateRuns:
 		return k.id // another part of the run may define the subset
 	}
 	to := k.id
@@ -486,7 +486,7 @@ func (on *ownNumbers) members(kind string, list []int64) []int64 {
 	for i, m := range list {
 		switch {
 		case kind == processorSets && m == -1:
-			out[i] = on.everyone()
+			out[i] = on.allProcessors()
 		case kind == processorSets:
 			out[i] = on.processor(m)
 		case kind == eventSets:
@@ -509,7 +509,7 @@ func (on *ownNumbers) edit(v any) {
 		}
 		to := on.processor(p)
 		if p == -1 {
-			to = on.everyone()
+			to = on.allProcessors()
 		}
 		q = on.process(q)
 		if p == hostNumber && to != p {
@@ -549,7 +549,7 @@ func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
-		f := on.fields.of(d, k)
+		f := on.fields.meaning(d, k)
 		n, whole := v.Whole()
 		if !whole || f == noField || f == dataField && v.Type != trace.Int32 && v.Type != trace.Int64 {
 			continue
@@ -565,7 +565,7 @@ func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
 			to = on.set(setID{processorSets, n})
 		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
-			to = on.everyone()
+			to = on.allProcessors()
 		case f == processorField || f == receiverField || f == processorSetField:
 			to = on.processor(n)
 		case n < -1 || f == processSetField && on.has(setID{processSets, n}):

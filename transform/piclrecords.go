@@ -113,7 +113,7 @@ func (on *ownNumbers) definition(text string) (string, bool) {
 		r.processor = on.processor(r.processor)
 	case r.event == -1 && r.process == -1 || r.event >= 0 || everywhere:
 	default:
-		r.processor = on.everyone()
+		r.processor = on.allProcessors()
 	}
 	if r.event != -1 {
 		r.event = on.event(r.event)

@@ -39,7 +39,7 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
-	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
+	own.Defs().Native, own.Defs().Retimed, own.Defs().Repaired = d.Defs().Native, d.Defs().Retimed, true
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
@@ -52,9 +52,11 @@ type repair struct {
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
 	most     [2]int64 // greatest ids of claims and of marks
-	// held holds the use of each undefined resource.
-	held    map[uint64]*resourceUse
-	tracing []bool // by region: its visits enclose the traced time of a process, like those of PICL's event type -901
+	// resourceUses holds the use of each undefined resource.
+	resourceUses map[uint64]*resourceUse
+	// tracing states, by region, whether its visits enclose the traced time of a process, like those of
+	// PICL's event type -901.
+	tracing []bool
 	// unnamed is the key for attributes that have none. hasUnnamed is set if there are such attributes.
 	unnamed    string
 	hasUnnamed bool
@@ -108,7 +110,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 			e.rows, e.orphans, e.ends, e.traced = l.rows, l.orphans, l.ends, l.traced
 			for i, v := range l.open {
 				if v.row < l.traced && !l.among.Gap(i) {
-					enter(&e.unleft, v.row, true)
+					setElement(&e.unleft, v.row, true)
 				}
 			}
 		}
@@ -118,18 +120,18 @@ func (r *repair) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// hold adds a claim of an undefined resource. It removes the claim if sign is -1.
-func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
+// addUse adds a claim of an undefined resource. It removes the claim if sign is -1.
+func (r *repair) addUse(resource uint64, ops []uint64, sign float64) {
 	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
 	}
-	if r.held == nil {
-		r.held = map[uint64]*resourceUse{}
+	if r.resourceUses == nil {
+		r.resourceUses = map[uint64]*resourceUse{}
 	}
-	h := r.held[resource]
+	h := r.resourceUses[resource]
 	if h == nil {
 		h = &resourceUse{}
-		r.held[resource] = h
+		r.resourceUses[resource] = h
 	}
 	if len(ops) < 3 {
 		return
@@ -170,9 +172,9 @@ type ids struct {
 	most  int64 // greatest id that the trace has or that take has assigned
 }
 
-// take adds an id to the set and returns it. If the id is in use, take adds and returns the number
+// add adds an id to the set and returns it. If the id is in use, add adds and returns the number
 // after the greatest id instead.
-func (i *ids) take(id int64) int64 {
+func (i *ids) add(id int64) int64 {
 	if i.words == nil {
 		i.words = map[int64]uint64{}
 	}
@@ -190,9 +192,9 @@ type repairState struct {
 	begun   bool
 	rows    int64
 	last    int64
-	open    []visited
+	open    []unclosedVisit
 	among   openset.Index[visitKey]
-	claims  map[int64]openset.Queue[claimed, claimKey] // open claims by original id
+	claims  map[int64]openset.Queue[unclosedClaim, claimKey] // open claims by original id
 	seq     int64
 	orphans []uint32
 	// curves holds the last fragment of each signal.
@@ -202,8 +204,8 @@ type repairState struct {
 	traced int64           // row number of the last leave of tracing
 }
 
-// visited is an open visit.
-type visited struct {
+// unclosedVisit is a visit that has not been left so far.
+type unclosedVisit struct {
 	ref  uint32
 	kind trace.Kind // Enter or ContextEnter
 	time int64
@@ -227,8 +229,8 @@ func useKey(ref uint32, resource uint64) claimKey {
 	return claimKey{ref: ref, resource: resource, isUse: true}
 }
 
-// claimed is an open claim.
-type claimed struct {
+// unclosedClaim is a claim that has not ended so far.
+type unclosedClaim struct {
 	id       int64 // its new id
 	ref      uint32
 	resource uint64
@@ -237,53 +239,53 @@ type claimed struct {
 }
 
 // report reports a change to a row. If x is nil, the change is at time t.
-func (m *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
-	if m.quiet {
+func (rs *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
+	if rs.quiet {
 		return
 	}
 	pos := int64(0)
 	if x != nil {
 		pos = x.Pos()
 	}
-	d := m.Defs()
-	m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
-		Position: trace.Position{File: m.how.Path, Line: pos},
+	d := rs.Defs()
+	rs.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
+		Position: trace.Position{File: rs.how.Path, Line: pos},
 		Record:   "location " + d.Locations.At(loc).ID + " at " + d.Clock.FormatSeconds(t) + " s", Found: found,
 		Expected: expected})
 }
 
 // region returns the name of the region of a visit, for messages.
-func (m *repairScan) region(k trace.Kind, ref uint32) string {
+func (rs *repairScan) region(k trace.Kind, ref uint32) string {
 	if ref == trace.NoRef {
 		return "nothing"
 	}
 	if k == trace.ContextEnter || k == trace.ContextLeave {
-		return m.Defs().Contexts.At(ref).Name
+		return rs.Defs().Contexts.At(ref).Name
 	}
-	return m.Defs().Regions.At(ref).Name
+	return rs.Defs().Regions.At(ref).Name
 }
 
-// named returns the region of a visit. For a visit without a region, it returns the region named
+// regionOrUnknown returns the region of a visit. For a visit without a region, it returns the region named
 // unknown, which it defines if necessary.
-func (m *repairScan) named(ref uint32) uint32 {
-	if ref != trace.NoRef || m.quiet {
+func (rs *repairScan) regionOrUnknown(ref uint32) uint32 {
+	if ref != trace.NoRef || rs.quiet {
 		return ref
 	}
-	if m.unknown == trace.NoRef {
-		m.unknown = m.Defs().Regions.Add(trace.Region{Name: "unknown"})
+	if rs.unknown == trace.NoRef {
+		rs.unknown = rs.Defs().Regions.Add(trace.Region{Name: "unknown"})
 	}
-	return m.unknown
+	return rs.unknown
 }
 
 // add inserts a missing row. The value of its RepairAttribute is why.
-func (m *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
-	m.out.Add(loc, t, k, ref)
+func (rs *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
+	rs.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
-		m.out.AddOps(ops...)
+		rs.out.AddOps(ops...)
 	}
-	m.out.AddAttr(m.mark, trace.StringValue(why))
-	if m.placed {
-		m.out.Pos = append(m.out.Pos, 0)
+	rs.out.AddAttr(rs.mark, trace.StringValue(why))
+	if rs.placed {
+		rs.out.Pos = append(rs.out.Pos, 0)
 	}
 }
 
@@ -296,44 +298,44 @@ func leaveOf(k trace.Kind) trace.Kind {
 }
 
 // batch repairs a batch.
-func (m *repairScan) batch(b *trace.Batch, out format.Sink) error {
-	m.out.Reset(b.Loc)
-	m.placed = len(b.Pos) > 0
+func (rs *repairScan) batch(b *trace.Batch, out format.Sink) error {
+	rs.out.Reset(b.Loc)
+	rs.placed = len(b.Pos) > 0
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
-		l := m.locs.at(loc)
+		l := rs.locs.at(loc)
 		if !l.begun {
 			l.begun = true
 			l.last = x.Time()
-			if e := m.ends.get(loc); e != nil && m.how.Enter && !m.quiet {
+			if e := rs.ends.get(loc); e != nil && rs.how.Enter && !rs.quiet {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
-					m.add(loc, x.Time(), trace.Enter, m.named(e.orphans[i]), "not entered")
-					m.report("repair.entered-region", loc, &x, x.Time(),
-						"a leave of "+m.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
+					rs.add(loc, x.Time(), trace.Enter, rs.regionOrUnknown(e.orphans[i]), "not entered")
+					rs.report("repair.entered-region", loc, &x, x.Time(),
+						"a leave of "+rs.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
 					l.among.Open(visitKey{trace.Enter, e.orphans[i]}, len(l.open))
-					l.open = append(l.open, visited{e.orphans[i], trace.Enter, x.Time(), -1})
+					l.open = append(l.open, unclosedVisit{e.orphans[i], trace.Enter, x.Time(), -1})
 				}
 			}
 		}
-		m.row(l, loc, &x, b)
+		rs.row(l, loc, &x, b)
 		l.rows++
-		if e := m.ends.get(loc); e != nil && l.rows == e.rows && !m.quiet {
-			m.end(l, loc)
+		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.quiet {
+			rs.end(l, loc)
 		}
 	}
-	if m.out.Len() == 0 || m.quiet {
+	if rs.out.Len() == 0 || rs.quiet {
 		return nil
 	}
-	return out.Batch(&m.out)
+	return out.Batch(&rs.out)
 }
 
 // row repairs a row.
-func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
+func (rs *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
-		m.report("repair.time", loc, x, t, "an event before the one ahead of it",
-			"a time not before "+m.Defs().Clock.FormatSeconds(l.last)+" s, which it gets")
+		rs.report("repair.time", loc, x, t, "an event before the one ahead of it",
+			"a time not before "+rs.Defs().Clock.FormatSeconds(l.last)+" s, which it gets")
 		t = l.last
 	}
 	l.last = t
@@ -341,29 +343,29 @@ func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.B
 	switch k {
 	case trace.Enter, trace.ContextEnter:
 		l.among.Open(visitKey{k, ref}, len(l.open))
-		l.open = append(l.open, visited{ref, k, t, l.rows})
+		l.open = append(l.open, unclosedVisit{ref, k, t, l.rows})
 	case trace.Leave, trace.ContextLeave:
-		if k == trace.Leave && int(ref) < len(m.tracing) && m.tracing[ref] {
-			m.endTracing(l, loc, x, t)
+		if k == trace.Leave && int(ref) < len(rs.tracing) && rs.tracing[ref] {
+			rs.endTracing(l, loc, x, t)
 		}
-		keep = m.leave(l, loc, x, t)
+		keep = rs.leave(l, loc, x, t)
 	case trace.ClaimBegin:
-		m.beginClaim(l, loc, x, t)
+		rs.beginClaim(l, loc, x, t)
 		return
 	case trace.ClaimEnd:
-		m.leaveClaim(l, loc, x, t)
+		rs.leaveClaim(l, loc, x, t)
 		return
 	case trace.Mark:
 		if id := x.Op(0); id != trace.Undefined {
-			if ops := m.renumber(1, loc, x, t, "mark"); ops != nil {
-				m.keep(x, t, ref, ops)
+			if ops := rs.renumber(1, loc, x, t, "mark"); ops != nil {
+				rs.keep(x, t, ref, ops)
 				return
 			}
 		}
 	case trace.Fragment:
-		if ops, drop := m.fragment(l, loc, x, t); ops != nil || drop {
+		if ops, drop := rs.fragment(l, loc, x, t); ops != nil || drop {
 			if !drop {
-				m.keep(x, t, ref, ops)
+				rs.keep(x, t, ref, ops)
 			}
 			return
 		}
@@ -372,85 +374,85 @@ func (m *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.B
 		return
 	}
 	if ref == trace.NoRef && (k == trace.Enter || k == trace.Leave) {
-		m.report("repair.named-region", loc, x, t, "a visit of nothing", "a region; it is called unknown")
-		ref = m.named(ref)
+		rs.report("repair.named-region", loc, x, t, "a visit of nothing", "a region; it is called unknown")
+		ref = rs.regionOrUnknown(ref)
 	}
-	m.keep(x, t, ref, x.Ops())
+	rs.keep(x, t, ref, x.Ops())
 }
 
 // keep delivers a row with the given time, reference and operands.
-func (m *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
-	if m.quiet {
+func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
+	if rs.quiet {
 		return
 	}
-	m.out.Add(x.Location(), t, x.Kind(), ref)
+	rs.out.Add(x.Location(), t, x.Kind(), ref)
 	if ops != nil {
-		m.out.AddOps(ops...)
+		rs.out.AddOps(ops...)
 	}
 	keys, vals := x.Attrs()
 	for i, k := range keys {
-		m.out.AddAttr(k, vals[i])
+		rs.out.AddAttr(k, vals[i])
 	}
 	if x.Derived() {
-		m.out.MarkDerived()
+		rs.out.MarkDerived()
 	}
-	if m.placed {
-		m.out.Pos = append(m.out.Pos, x.Pos())
+	if rs.placed {
+		rs.out.Pos = append(rs.out.Pos, x.Pos())
 	}
 }
 
 // renumber returns the operands of a claim or mark with a new id. It returns nil if the id is not in
 // use yet. set is the index in taken.
-func (m *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
+func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
-	if m.quiet {
-		m.taken[set].most = max(m.taken[set].most, id)
+	if rs.quiet {
+		rs.taken[set].most = max(rs.taken[set].most, id)
 		return nil
 	}
-	now := m.taken[set].take(id)
+	now := rs.taken[set].add(id)
 	if now == id {
 		return nil
 	}
-	m.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id),
+	rs.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id),
 		fmt.Sprintf("an id of its own; it becomes %d", now))
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(now)
 	if x.Pos() > 0 {
-		enter(&m.moved, x.Pos(), now)
+		setElement(&rs.moved, x.Pos(), now)
 	}
 	return ops
 }
 
 // beginClaim opens a claim, and delivers its begin.
-func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
+func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	ops := x.Ops()
 	if len(ops) == 0 {
-		m.keep(x, t, x.Ref(), ops)
+		rs.keep(x, t, x.Ref(), ops)
 		return
 	}
-	if o := m.renumber(0, loc, x, t, "claim"); o != nil {
+	if o := rs.renumber(0, loc, x, t, "claim"); o != nil {
 		ops = o
 	}
-	if d := m.Defs(); len(ops) > 1 && ops[1] < uint64(d.Resources.Len()) {
-		if m.quiet {
-			m.hold(ops[1], ops, 1)
+	if d := rs.Defs(); len(ops) > 1 && ops[1] < uint64(d.Resources.Len()) {
+		if rs.quiet {
+			rs.addUse(ops[1], ops, 1)
 		}
 		switch r := d.Resources.At(uint32(ops[1])); {
-		case r.Undefined && (m.held[ops[1]] == nil || !m.held[ops[1]].offset || len(ops) > 3):
+		case r.Undefined && (rs.resourceUses[ops[1]] == nil || !rs.resourceUses[ops[1]].offset || len(ops) > 3):
 		case (r.UsesOffset || r.Undefined) && len(ops) == 3:
-			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
+			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
 			ops = append(slices.Clone(ops), 0)
 		case !r.UsesOffset && len(ops) > 3:
-			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" with an offset", "none; it is left away")
+			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" with an offset", "none; it is left away")
 			ops = ops[:3]
 		}
 	}
 	if l.claims == nil {
-		l.claims = map[int64]openset.Queue[claimed, claimKey]{}
+		l.claims = map[int64]openset.Queue[unclosedClaim, claimKey]{}
 	}
 	l.seq++
-	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
-	if m.quiet {
+	c := unclosedClaim{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
+	if rs.quiet {
 		c.ops = slices.Clone(ops)
 	}
 	if len(ops) > 1 {
@@ -459,17 +461,17 @@ func (m *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	open := l.claims[int64(x.Op(0))]
 	open.Open(c, [2]claimKey{{pos: x.Pos()}, useKey(c.ref, c.resource)})
 	l.claims[int64(x.Op(0))] = open
-	m.keep(x, t, x.Ref(), ops)
+	rs.keep(x, t, x.Ref(), ops)
 }
 
 // leaveClaim ends a claim. If several open claims have the id, it ends the one from the same line of
 // the file. If there is none, it ends the first one with the same activity and resource, or else the
 // first one.
-func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
+func (rs *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
 	if open.Len() == 0 {
-		m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id),
+		rs.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id),
 			"its begin before it; the end is left away")
 		return
 	}
@@ -486,32 +488,32 @@ func (m *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t i
 	} else {
 		l.claims[id] = open
 	}
-	if m.quiet {
-		m.hold(c.resource, c.ops, -1)
+	if rs.quiet {
+		rs.addUse(c.resource, c.ops, -1)
 	}
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(c.id)
-	m.keep(x, t, x.Ref(), ops)
+	rs.keep(x, t, x.Ref(), ops)
 }
 
 // fragment returns the operands of a fragment whose end must change. It returns nil for other
 // fragments. drop is set if nothing of the fragment remains.
-func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
+func (rs *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
 	l.number++
 	if len(x.Ops()) == 0 {
 		return nil, false
 	}
-	if m.quiet {
+	if rs.quiet {
 		if l.curves == nil {
 			l.curves = map[uint32]fragment{}
 		}
 		if before, ok := l.curves[x.Ref()]; ok && before.end != t {
-			enter(&l.ends, before.number, t)
+			setElement(&l.ends, before.number, t)
 		}
 		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
 		return nil, false
 	}
-	e := m.ends.get(loc)
+	e := rs.ends.get(loc)
 	if e == nil {
 		return nil, false
 	}
@@ -519,12 +521,12 @@ func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int
 	if !ok {
 		return nil, false
 	}
-	seconds := m.Defs().Clock.FormatSeconds
+	seconds := rs.Defs().Clock.FormatSeconds
 	if end <= t {
-		m.report("repair.signal", loc, x, t, "another fragment that begins no later", "one behind it; it is left away")
+		rs.report("repair.signal", loc, x, t, "another fragment that begins no later", "one behind it; it is left away")
 		return nil, true
 	}
-	m.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s",
+	rs.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s",
 		"the begin of the next fragment, "+seconds(end)+" s; it ends there")
 	ops = slices.Clone(x.Ops())
 	ops[0] = uint64(end)
@@ -533,7 +535,7 @@ func (m *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t int
 
 // leave closes the region that a row leaves and, with Nest, the regions inside of it. It returns false
 // if the row must be dropped.
-func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64) bool {
+func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64) bool {
 	ref, begin := x.Ref(), trace.Enter
 	if x.Kind() == trace.ContextLeave {
 		begin = trace.ContextEnter
@@ -541,23 +543,23 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 	key := visitKey{begin, ref}
 	i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 	if i < 0 {
-		if m.quiet && begin == trace.Enter {
+		if rs.quiet && begin == trace.Enter {
 			l.orphans = append(l.orphans, ref)
 		}
-		m.report("repair.dropped-leave", loc, x, t, "a leave of "+m.region(x.Kind(), ref),
+		rs.report("repair.dropped-leave", loc, x, t, "a leave of "+rs.region(x.Kind(), ref),
 			"an enter before it; the leave is left away")
 		return false
 	}
-	if !m.how.Nest {
+	if !rs.how.Nest {
 		l.open = openset.Close(&l.among, l.open, i, key)
 		return true
 	}
 	for j := len(l.open) - 1; j > i; j-- {
 		v := l.open[j]
 		l.open = openset.Close(&l.among, l.open, j, visitKey{v.kind, v.ref})
-		m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "left inside of another region")
-		m.report("repair.closed-inner-region", loc, x, t,
-			m.region(v.kind, v.ref)+" open inside of "+m.region(begin, ref)+", which is left",
+		rs.add(loc, t, leaveOf(v.kind), rs.regionOrUnknown(v.ref), "left inside of another region")
+		rs.report("repair.closed-inner-region", loc, x, t,
+			rs.region(v.kind, v.ref)+" open inside of "+rs.region(begin, ref)+", which is left",
 			"its leave before; it is left here")
 	}
 	l.open = openset.Close(&l.among, l.open, i, key)
@@ -566,12 +568,12 @@ func (m *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64)
 
 // endTracing closes the visits without a leave at the last leave of tracing, because no later event is
 // traced.
-func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
-	if m.quiet {
+func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
+	if rs.quiet {
 		l.traced = l.rows
 		return
 	}
-	e := m.ends.get(loc)
+	e := rs.ends.get(loc)
 	if e == nil || e.traced != l.rows {
 		return
 	}
@@ -586,28 +588,28 @@ func (m *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t i
 			continue // only the last visit of a region can be closed
 		}
 		l.open = openset.Close(&l.among, l.open, i, key)
-		m.closeVisit(loc, v, t)
+		rs.closeVisit(loc, v, t)
 	}
 }
 
 // closeVisit inserts the missing leave of a visit.
-func (m *repairScan) closeVisit(loc uint32, v visited, t int64) {
-	m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "not left")
-	m.report("repair.closed-region", loc, nil, t,
-		m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open",
+func (rs *repairScan) closeVisit(loc uint32, v unclosedVisit, t int64) {
+	rs.add(loc, t, leaveOf(v.kind), rs.regionOrUnknown(v.ref), "not left")
+	rs.report("repair.closed-region", loc, nil, t,
+		rs.region(v.kind, v.ref)+", entered at "+rs.Defs().Clock.FormatSeconds(v.time)+" s, open",
 		"its leave; it is left here")
 }
 
 // end closes everything that is open after the last row of a location.
-func (m *repairScan) end(l *repairState, loc uint32) {
-	var open []claimed
+func (rs *repairScan) end(l *repairState, loc uint32) {
+	var open []unclosedClaim
 	for _, list := range l.claims {
 		open = append(open, list.All()...)
 	}
-	slices.SortFunc(open, func(a, b claimed) int { return cmp.Compare(b.seq, a.seq) })
+	slices.SortFunc(open, func(a, b unclosedClaim) int { return cmp.Compare(b.seq, a.seq) })
 	for _, c := range open {
-		m.add(loc, l.last, trace.ClaimEnd, c.ref, "not ended", uint64(c.id), c.resource)
-		m.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id),
+		rs.add(loc, l.last, trace.ClaimEnd, c.ref, "not ended", uint64(c.id), c.resource)
+		rs.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id),
 			"its end before; it is ended here")
 	}
 	l.claims = nil
@@ -616,18 +618,18 @@ func (m *repairScan) end(l *repairState, loc uint32) {
 		if l.among.Gap(i) {
 			continue
 		}
-		m.closeVisit(loc, v, l.last)
+		rs.closeVisit(loc, v, l.last)
 	}
 	l.open = nil
 	l.among.Reset()
 }
 
 // links drops links whose ends are not in the trace.
-func (m *repairScan) links(l []trace.Link) []trace.Link {
+func (rs *repairScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	report := func(rule string, x *trace.Link, found, expected string) {
-		m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
-			Position: trace.Position{File: m.how.Path, Line: x.Pos}, Record: fmt.Sprint("link ", x.ID), Found: found,
+		rs.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning,
+			Position: trace.Position{File: rs.how.Path, Line: x.Pos}, Record: fmt.Sprint("link ", x.ID), Found: found,
 			Expected: expected})
 	}
 	for _, x := range l {
@@ -636,19 +638,19 @@ func (m *repairScan) links(l []trace.Link) []trace.Link {
 			continue
 		}
 		for _, e := range []*trace.End{&x.Src, &x.Dst} {
-			if id, ok := m.moved[e.Pos]; ok && e.Pos > 0 {
+			if id, ok := rs.moved[e.Pos]; ok && e.Pos > 0 {
 				e.ID = id
 			}
 		}
-		if id := m.taken[2].take(x.ID); id != x.ID {
+		if id := rs.taken[2].add(x.ID); id != x.ID {
 			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("an id of its own; it becomes ", id))
 			x.ID = id
 		}
-		if m.unnamed != "" && slices.ContainsFunc(x.Attrs, func(a trace.Attr) bool { return a.Key == "" }) {
-			m.reportUnnamed()
+		if rs.unnamed != "" && slices.ContainsFunc(x.Attrs, func(a trace.Attr) bool { return a.Key == "" }) {
+			rs.reportUnnamed()
 			x.Attrs = slices.Clone(x.Attrs)
 			for i := range x.Attrs {
-				x.Attrs[i].Key = cmp.Or(x.Attrs[i].Key, m.unnamed)
+				x.Attrs[i].Key = cmp.Or(x.Attrs[i].Key, rs.unnamed)
 			}
 		}
 		keep = append(keep, x)

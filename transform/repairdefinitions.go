@@ -18,22 +18,22 @@ type definedTrace struct {
 }
 
 // Prepare finds the necessary repairs and adds the missing definitions.
-func (m *definedTrace) Prepare(ctx context.Context) error {
-	if err := m.repair.Prepare(ctx); err != nil {
+func (dt *definedTrace) Prepare(ctx context.Context) error {
+	if err := dt.repair.Prepare(ctx); err != nil {
 		return err
 	}
-	m.definer.copyAll()
-	if !m.complete {
-		m.complete = true
-		m.defineGroups()
-		m.nameAttributes()
+	dt.definer.copyAll()
+	if !dt.complete {
+		dt.complete = true
+		dt.defineGroups()
+		dt.nameAttributes()
 	}
 	return nil
 }
 
 // defineGroups defines the groups that occur in the ids GROUP/SERIES of time series.
-func (m *definedTrace) defineGroups() {
-	d := m.Defs()
+func (dt *definedTrace) defineGroups() {
+	d := dt.Defs()
 	groups := map[string]uint32{}
 	for i, g := range d.Groups.All() {
 		if g.Kind == "time series" {
@@ -50,7 +50,7 @@ func (m *definedTrace) defineGroups() {
 		if !known {
 			g := trace.LocationGroup{ID: id, Kind: "time series", Parent: trace.NoRef}
 			undefined := true
-			m.repair.standIn("time series", id, "series of it", &undefined, &g.Name, &g.Attrs)
+			dt.repair.standIn("time series", id, "series of it", &undefined, &g.Name, &g.Attrs)
 			group = d.Groups.Add(g)
 			groups[id] = group
 		}
@@ -62,8 +62,8 @@ func (m *definedTrace) defineGroups() {
 
 // nameAttributes gives each attribute without a key a key that is not in use, if the format requires
 // keys.
-func (m *definedTrace) nameAttributes() {
-	d := m.Defs()
+func (dt *definedTrace) nameAttributes() {
+	d := dt.Defs()
 	if !d.Conventions.AttributeKeys {
 		return
 	}
@@ -96,14 +96,14 @@ func (m *definedTrace) nameAttributes() {
 	for n := 2; used[name]; n++ {
 		name = fmt.Sprintf("unknown %d", n)
 	}
-	m.repair.unnamed = name
+	dt.repair.unnamed = name
 	for _, k := range keys {
 		if *k == "" {
 			*k = name
 		}
 	}
 	if used[""] {
-		m.repair.reportUnnamed()
+		dt.repair.reportUnnamed()
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *repair) reportUnnamed() {
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
-		for i, h := range r.held {
+		for i, h := range r.resourceUses {
 			if e.Undefined && r.Defs().Resources.At(uint32(i)).ID == e.ID {
 				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}

@@ -18,7 +18,7 @@ import (
 // Claims get new ids. ByResource uses 64 bytes for each open claim, or, if links are selected, for
 // each claim and mark of the trace.
 func ByResource(d format.Events) format.Events {
-	return rows{transformed{&byResource{sameDefinitions{d}}}}
+	return timeOrdered{transformed{&byResource{sameDefinitions{d}}}}
 }
 
 // ByAttribute moves visits of regions, claims and events without duration to locations that stand for
@@ -32,7 +32,7 @@ func ByResource(d format.Events) format.Events {
 // ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
 	own := newRewritten(d, nil) // definitions to which locations can be added
-	return rows{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
+	return timeOrdered{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
 		defs: own.Defs()}}}
 }
 
@@ -50,17 +50,17 @@ const (
 // [ByAttribute].
 func IsSharedRow(name string) bool { return name == furtherValues || strings.HasPrefix(name, noValue) }
 
-// rows is a transform that must read its input in the order of time.
-type rows struct{ transformed }
+// timeOrdered is a transform that must read the original events in time order.
+type timeOrdered struct{ transformed }
 
 // Scan delivers the events in the order of time, which satisfies any order.
-func (r rows) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
-	return r.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
+func (t timeOrdered) Scan(ctx context.Context, sel trace.Selection, _ format.Order, sink format.Sink) error {
+	return t.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
 
 // ScanParallel scans in one goroutine.
-func (r rows) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	return format.ScanInOne(ctx, r, sel, begin)
+func (t timeOrdered) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, t, sel, begin)
 }
 
 // byResource is a trace after [ByResource].
@@ -93,14 +93,14 @@ type byAttribute struct {
 	others   uint32 // 1 + the location of further values; 0 until it is defined
 }
 
-func (r *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+func (b *byAttribute) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	all := everything(sel)
 	all.Location = nil
-	return &moveScan{defs: r.defs, keep: sel.Links != trace.NoLinks, visits: true, row: r.row}, all, nil
+	return &moveScan{defs: b.defs, keep: sel.Links != trace.NoLinks, visits: true, row: b.row}, all, nil
 }
 
 // row returns the location to which an event moves, or NoRef if it is dropped.
-func (r *byAttribute) row(c *trace.Cursor) uint32 {
+func (b *byAttribute) row(c *trace.Cursor) uint32 {
 	switch c.Kind() {
 	case trace.Enter, trace.ClaimBegin, trace.Mark, trace.Comment, trace.Marker, trace.Generic:
 	case trace.Fragment, trace.Metric, trace.SampleRange:
@@ -110,45 +110,45 @@ func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	}
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		for n := len(r.isKey); n <= int(k); n++ {
-			r.isKey = append(r.isKey, n < r.defs.Attributes.Len() && r.defs.Attributes.At(uint32(n)).Name == r.name)
+		for n := len(b.isKey); n <= int(k); n++ {
+			b.isKey = append(b.isKey, n < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(n)).Name == b.name)
 		}
-		if r.isKey[k] {
-			return r.value(&values[i])
+		if b.isKey[k] {
+			return b.value(&values[i])
 		}
 	}
-	return r.shared(&r.missing, noValue+r.name+")")
+	return b.shared(&b.missing, noValue+b.name+")")
 }
 
 // value returns the location of a value, which it defines if needed.
-func (r *byAttribute) value(v *trace.Value) uint32 {
+func (b *byAttribute) value(v *trace.Value) uint32 {
 	s := v.String()
-	if n, ok := r.location[s]; ok {
+	if n, ok := b.location[s]; ok {
 		return n
 	}
-	if len(r.location) >= MaxValues {
-		return r.shared(&r.others, furtherValues)
+	if len(b.location) >= MaxValues {
+		return b.shared(&b.others, furtherValues)
 	}
-	if r.location == nil {
-		r.location = map[string]uint32{}
+	if b.location == nil {
+		b.location = map[string]uint32{}
 	}
 	s = strings.Clone(s)
-	n := r.add(cmp.Or(s, "(empty)"))
-	r.location[s] = n
+	n := b.add(cmp.Or(s, "(empty)"))
+	b.location[s] = n
 	return n
 }
 
 // shared returns a shared location, which it defines if needed.
-func (r *byAttribute) shared(n *uint32, name string) uint32 {
+func (b *byAttribute) shared(n *uint32, name string) uint32 {
 	if *n == 0 {
-		*n = r.add(name) + 1
+		*n = b.add(name) + 1
 	}
 	return *n - 1
 }
 
 // add defines a location.
-func (r *byAttribute) add(name string) uint32 {
-	return r.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
+func (b *byAttribute) add(name string) uint32 {
+	return b.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }
 
 // moveScan is one scan of events that move to other locations.

@@ -151,16 +151,16 @@ func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(forma
 type sameDefinitions struct{ inner format.Events }
 
 // Defs returns the definitions of the trace.
-func (a *sameDefinitions) Defs() *trace.Definitions { return a.inner.Defs() }
+func (s *sameDefinitions) Defs() *trace.Definitions { return s.inner.Defs() }
 
 // events returns the events of the original trace.
-func (a *sameDefinitions) events() format.Events { return a.inner }
+func (s *sameDefinitions) events() format.Events { return s.inner }
 
 // Prepare prepares the trace.
-func (a *sameDefinitions) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
+func (s *sameDefinitions) Prepare(ctx context.Context) error { return s.inner.Prepare(ctx) }
 
 // prepareLocal does nothing.
-func (a *sameDefinitions) prepareLocal(context.Context) error { return nil }
+func (s *sameDefinitions) prepareLocal(context.Context) error { return nil }
 
 // passThrough is embedded by stages that hold back no events.
 type passThrough struct{}
@@ -176,26 +176,26 @@ type stageSink struct {
 }
 
 // Batch passes a batch through the stage.
-func (p *stageSink) Batch(b *trace.Batch) error { return p.stage.batch(b, p.sink) }
+func (s *stageSink) Batch(b *trace.Batch) error { return s.stage.batch(b, s.sink) }
 
 // Links passes links through the stage.
-func (p *stageSink) Links(l []trace.Link) error {
-	if err := p.flush(); err != nil {
+func (s *stageSink) Links(l []trace.Link) error {
+	if err := s.flush(); err != nil {
 		return err
 	}
-	if l = p.stage.links(l); len(l) == 0 {
+	if l = s.stage.links(l); len(l) == 0 {
 		return nil
 	}
-	return p.sink.Links(l)
+	return s.sink.Links(l)
 }
 
 // flush flushes the stage. It does so only once.
-func (p *stageSink) flush() error {
-	if p.flushed {
+func (s *stageSink) flush() error {
+	if s.flushed {
 		return nil
 	}
-	p.flushed = true
-	return p.stage.flush(p.ctx, p.sink)
+	s.flushed = true
+	return s.stage.flush(s.ctx, s.sink)
 }
 
 // rowCollector collects rows into full batches.

@@ -60,9 +60,9 @@ func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Event
 		ref := defs.Metrics.Add(m)
 		for i, p := range s.Pieces {
 			if counters {
-				x.rows = append(x.rows, addedRow{m.Location, ref, p.From, trace.Metric, counted(p.Start)})
+				x.rows = append(x.rows, addedRow{m.Location, ref, p.From, trace.Metric, counterOperands(p.Start)})
 				if i == len(s.Pieces)-1 && p.End != p.Start {
-					x.rows = append(x.rows, addedRow{m.Location, ref, p.To, trace.Metric, counted(p.End)})
+					x.rows = append(x.rows, addedRow{m.Location, ref, p.To, trace.Metric, counterOperands(p.End)})
 				}
 				continue
 			}
@@ -74,8 +74,8 @@ func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Event
 	return transformed{x}
 }
 
-// counted returns the operands of a metric event with a single value.
-func counted(v float64) []uint64 { return []uint64{math.Float64bits(v), 0} }
+// counterOperands returns the operands of a metric event with a single value.
+func counterOperands(v float64) []uint64 { return []uint64{math.Float64bits(v), 0} }
 
 // signalAdder is a trace after [AddSignals].
 type signalAdder struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// open is a row that begins an interval, such as a visit or a claim, which has not ended yet.
-type open struct {
+// openRow is a row that begins an interval, such as a visit or a claim, which has not ended yet.
+type openRow struct {
 	kind trace.Kind
 	ref  uint32
 	time int64
@@ -45,8 +45,8 @@ type row struct {
 	vals []trace.Value
 }
 
-// keep returns a copy of the operands and attributes of the current row, or nil if it has none.
-func keep(c *trace.Cursor) *row {
+// copyRow returns a copy of the operands and attributes of the current row, or nil if it has none.
+func copyRow(c *trace.Cursor) *row {
 	ops := c.Ops()
 	keys, vals := c.Attrs()
 	if ops == nil && len(keys) == 0 {
@@ -69,7 +69,7 @@ func (r *row) operands() []uint64 {
 
 // add appends the row to a batch, with the time t. It also appends the position of the row, if all
 // earlier rows of the batch have one.
-func (o *open) add(b *trace.Batch, loc uint32, t int64) {
+func (o *openRow) add(b *trace.Batch, loc uint32, t int64) {
 	b.Add(loc, t, o.kind, o.ref)
 	if o.row == nil {
 		return
@@ -168,15 +168,15 @@ func (p *pairing) key(c *trace.Cursor) key {
 // other open row.
 type state struct {
 	seq     int64
-	regions []open // finds visits by region
+	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
-	rest    map[key][]open
+	rest    map[key][]openRow
 	byLine  bool // see trace.Definitions.ClaimLines
 }
 
-// take handles a row: it opens the interval that the row begins, or closes the interval that it ends.
+// update handles a row: it opens the interval that the row begins, or closes the interval that it ends.
 // matched is false for an end without a begin.
-func (s *state) take(c *trace.Cursor) (matched bool) {
+func (s *state) update(c *trace.Cursor) (matched bool) {
 	k := c.Kind()
 	switch {
 	case c.Derived():
@@ -187,7 +187,7 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	case k == trace.Enter:
 		s.seq++
 		s.among.Open(c.Ref(), len(s.regions))
-		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, keep(c)})
+		s.regions = append(s.regions, openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)})
 		return true
 	case k == trace.Leave:
 		i := s.among.Find(c.Ref(), len(s.regions), func(i int) uint32 { return s.regions[i].ref })
@@ -218,10 +218,10 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 		return true
 	}
 	if s.rest == nil {
-		s.rest = map[key][]open{}
+		s.rest = map[key][]openRow{}
 	}
 	s.seq++
-	o := open{k, c.Ref(), c.Time(), s.seq, keep(c)}
+	o := openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)}
 	if k == trace.ClaimBegin && len(l) > 0 {
 		l = l[:0] // a claim that begins again ends the open one
 	}
@@ -231,8 +231,8 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 
 // list returns the open rows in the order of their begins. It leaves out sends that are not complete,
 // because a piece that repeated them would have additional messages.
-func (s *state) list() []open {
-	var l []open
+func (s *state) list() []openRow {
+	var l []openRow
 	for i := range s.regions {
 		if !s.among.Gap(i) {
 			l = append(l, s.regions[i])
@@ -243,7 +243,7 @@ func (s *state) list() []open {
 			l = append(l, x...)
 		}
 	}
-	slices.SortFunc(l, func(a, b open) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(l, func(a, b openRow) int { return cmp.Compare(a.seq, b.seq) })
 	return l
 }
 
@@ -281,8 +281,8 @@ func (l byLocation[T]) get(loc uint32) *T {
 	return l[loc]
 }
 
-// enter sets an element of a map, which it creates if needed.
-func enter[K comparable, V any](m *map[K]V, k K, v V) {
+// setElement sets an element of a map, which it creates if needed.
+func setElement[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}

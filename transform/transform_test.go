@@ -115,16 +115,16 @@ func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
 	}
 }
 
-// source returns a number below n, from a generator or from a fuzzer's bytes, for decisions in
+// chooser returns a number below n, from a generator or from a fuzzer's bytes, for decisions in
 // random traces.
-type source func(n int) int
+type chooser func(n int) int
 
-func seeded(seed uint64) source {
+func seeded(seed uint64) chooser {
 	r := rand.New(rand.NewPCG(seed, 7))
 	return func(n int) int { return r.IntN(n) }
 }
 
-func fromBytes(b []byte) source {
+func fromBytes(b []byte) chooser {
 	return func(n int) int {
 		if len(b) == 0 {
 			return 0
@@ -142,7 +142,7 @@ func fromBytes(b []byte) source {
 // randomTrace returns a trace with nested and, if wild is set, contradicting regions, claims,
 // messages that arrive in order, collective operations and links. All messages have different
 // lengths, so that a wrong partner is detected.
-func randomTrace(pick source, steps int, wild bool) *trace.Recorder {
+func randomTrace(pick chooser, steps int, wild bool) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	d := r.Defs()
 	const procs = 3
@@ -322,8 +322,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestBare checks that a trace from SelectWindow has exactly the events of its window.
-func TestBare(t *testing.T) {
+// TestSelectWindow checks that a trace from SelectWindow has exactly the events of its window.
+func TestSelectWindow(t *testing.T) {
 	r := randomTrace(seeded(4), 300, true)
 	all, _ := list(t, format.Recorded(r), true)
 	for from := int64(0); from < 400; from += 57 {

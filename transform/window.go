@@ -22,25 +22,25 @@ type windowEvents struct {
 }
 
 // selection returns the selection for the whole trace.
-func (b *windowEvents) selection(sel trace.Selection) trace.Selection {
+func (w *windowEvents) selection(sel trace.Selection) trace.Selection {
 	if sel.Stacks { // visits that are open at the start of the window must not be delivered
-		sel.From, sel.Stacks = b.window.From, false
+		sel.From, sel.Stacks = w.window.From, false
 	}
-	sel.From, sel.To = max(sel.From, b.window.From), min(sel.To, b.window.To)
+	sel.From, sel.To = max(sel.From, w.window.From), min(sel.To, w.window.To)
 	return sel
 }
 
 // Scan delivers the selected events of the window.
-func (b *windowEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	return b.inner.Scan(ctx, b.selection(sel), order, windowLinks{sink, b.window})
+func (w *windowEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return w.inner.Scan(ctx, w.selection(sel), order, windowLinks{sink, w.window})
 }
 
 // ScanParallel delivers the selected events of the window, in as many goroutines as the trace does.
-func (b *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
+func (w *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
-	return b.inner.ScanParallel(ctx, b.selection(sel), func() func(int) format.Sink {
+	return w.inner.ScanParallel(ctx, w.selection(sel), func() func(int) format.Sink {
 		sinks := begin()
-		return func(worker int) format.Sink { return windowLinks{sinks(worker), b.window} }
+		return func(worker int) format.Sink { return windowLinks{sinks(worker), w.window} }
 	})
 }
 

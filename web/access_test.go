@@ -10,7 +10,7 @@ import (
 // TestAccess goes through the page with the keyboard and with axe, which checks the needs of screen
 // readers. Everything must be reachable, have a name, and be inside a landmark.
 func TestAccess(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	type stop struct {
 		Name, Role string
 		Region     int
@@ -35,9 +35,9 @@ func TestAccess(t *testing.T) {
 		}
 		Errors []string
 	}
-	heat := served(t, "heat")
+	heat := servedTrace(t, "heat")
 	list, _, _ := strings.Cut(heat.url, "#")
-	play(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI"}, &out)
+	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}

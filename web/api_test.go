@@ -25,7 +25,8 @@ type facts struct {
 	Palettes struct{ Light []string }
 }
 
-// ask requests a path of the API from the server with an address.
+// ask sends a request for a path of the API to a server, and decodes the JSON answer into out. address
+// is the address that the server prints; it contains the token.
 func ask(t *testing.T, address, path string, out any) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -53,8 +54,8 @@ func ask(t *testing.T, address, path string, out any) {
 	}
 }
 
-// meta waits until a trace is ready, and returns its description.
-func meta(t *testing.T, at place) *facts {
+// waitReady waits until a trace is ready, and returns its description.
+func waitReady(t *testing.T, at place) *facts {
 	t.Helper()
 	for {
 		f := &facts{}
@@ -65,6 +66,6 @@ func meta(t *testing.T, at place) *facts {
 		case "failed":
 			t.Fatal(f.Error)
 		}
-		look(t, "the index of "+at.path)
+		waitMoment(t, "the index of "+at.path)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// span is a span as the scripts use it. Times are ticks since the trace's first event.
+// span is a visit or claim, as the scripts of the page receive it. Times are in ticks since the first
+// event of the trace.
 type span struct {
 	Track      int               `json:"track"`
 	Depth      int               `json:"depth"`
@@ -38,7 +39,7 @@ type event struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// traceData has the spans and tracks of a trace, read with the command line.
+// traceData holds the spans and tracks of a trace, read with the command line.
 type traceData struct {
 	path   string
 	origin int64
@@ -46,7 +47,8 @@ type traceData struct {
 	spans  []span
 	tracks map[string]int // of locations and resources, by id
 	lanes  map[string]int // of a resource
-	// received has, for each receive, the numbers of the innermost spans that were open there.
+	// received maps each receive to the indexes in spans of the innermost spans that were open at that
+	// time.
 	received map[receive][]int
 }
 
@@ -124,32 +126,33 @@ func readTrace(t *testing.T, path string) *traceData {
 }
 
 // setTracks gives the spans the numbers that the page has for their tracks.
-func (k *traceData) setTracks(t *testing.T, at place) {
+func (td *traceData) setTracks(t *testing.T, at place) {
 	t.Helper()
-	for i, tr := range meta(t, at).Tracks {
+	for i, tr := range waitReady(t, at).Tracks {
 		switch tr.Kind {
 		case "location":
-			k.tracks[tr.ID] = i
+			td.tracks[tr.ID] = i
 		case "resource":
-			k.tracks["resource "+tr.ID] = i
-			k.lanes["resource "+tr.ID] = tr.Depth
+			td.tracks["resource "+tr.ID] = i
+			td.lanes["resource "+tr.ID] = tr.Depth
 		}
 	}
-	for i := range k.spans {
-		k.spans[i].Track = k.tracks[k.spans[i].location]
+	for i := range td.spans {
+		td.spans[i].Track = td.tracks[td.spans[i].location]
 	}
 }
 
 // walkResult is the result of walk.mjs for a trace.
 type walkResult struct {
 	Name             string
-	Picked           picked
-	Sender, Followed *picked
+	Picked           pickResult
+	Sender, Followed *pickResult
 	Range            struct {
 		From, To string
 		Panel    string
 		CSV      *string
-		// Locations is a table; Utilisation and Reason are the texts of that panel.
+		// Locations is the table of locations. Utilisation and Reason are texts of the panel of
+		// utilisation.
 		Locations           *string
 		Utilisation, Reason string
 	}
@@ -160,7 +163,7 @@ type walkResult struct {
 	Errors []string
 }
 
-type picked struct {
+type pickResult struct {
 	Zoomed  struct{ Steps, Part json.Number }
 	Details struct {
 		Title      string
@@ -170,14 +173,14 @@ type picked struct {
 		Text       string
 	}
 	View struct{ Selection string }
-	// Reloaded has the text of the details after the page was loaded again.
+	// Reloaded holds the text of the details after the page was loaded again.
 	Reloaded struct{ Text string }
 }
 
 // TestBrowser compares the page with the command line: a span, a message and a range of time must
 // agree with weft print, weft messages and weft profile.
 func TestBrowser(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	var list []map[string]any
 	traces := map[string]*traceData{}
 	var names []string
@@ -189,17 +192,17 @@ func TestBrowser(t *testing.T) {
 		{"pallas", "pallas"},
 		{"otf2", "heat"},
 	} {
-		at := served(t, c.trace)
+		at := servedTrace(t, c.trace)
 		k := readTrace(t, at.path)
 		k.setTracks(t, at)
-		in := map[string]any{"name": c.name, "url": at.url, "span": k.target(t)}
+		in := map[string]any{"name": c.name, "url": at.url, "span": k.chooseSpan(t)}
 		if s := k.sender(t); s != nil {
 			in["sender"] = s
 		}
 		list, names, traces[c.name] = append(list, in), append(names, c.name), k
 	}
 	var out []walkResult
-	play(t, "walk", map[string]any{"traces": list}, &out)
+	runScript(t, "walk", map[string]any{"traces": list}, &out)
 	if len(out) != len(list) {
 		t.Fatalf("found %d traces seen, expected %d", len(out), len(list))
 	}
@@ -209,13 +212,13 @@ func TestBrowser(t *testing.T) {
 			for _, e := range s.Errors {
 				t.Error(e)
 			}
-			k.details(t, list[i]["span"].(span), &s.Picked)
+			k.checkDetails(t, list[i]["span"].(span), &s.Picked)
 			if sender, ok := list[i]["sender"].(*span); ok {
-				k.followed(t, sender, &s)
+				k.checkFollowed(t, sender, &s)
 			}
-			k.ranged(t, &s)
-			k.states(t, &s)
-			if !maps.Equal(flat(s.Reload.Before), flat(s.Reload.After)) {
+			k.checkRange(t, &s)
+			k.checkStates(t, &s)
+			if !maps.Equal(texts(s.Reload.Before), texts(s.Reload.After)) {
 				t.Errorf("reloaded: found the view %v, expected %v", s.Reload.After, s.Reload.Before)
 			}
 			if !s.Reload.SamePixels {
@@ -228,7 +231,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-func flat(m map[string]any) map[string]string {
+func texts(m map[string]any) map[string]string {
 	out := map[string]string{}
 	for k, v := range m {
 		out[k] = fmt.Sprint(v)
@@ -236,8 +239,8 @@ func flat(m map[string]any) map[string]string {
 	return out
 }
 
-// target chooses a span with attributes and, if possible, some length.
-func (k *traceData) target(t *testing.T) span {
+// chooseSpan chooses a span with attributes and, if possible, some length.
+func (td *traceData) chooseSpan(t *testing.T) span {
 	t.Helper()
 	best := -1
 	score := func(s *span) int {
@@ -250,17 +253,17 @@ func (k *traceData) target(t *testing.T) span {
 		}
 		return n
 	}
-	for i := range k.spans[:len(k.spans)*2/3+1] {
-		s := &k.spans[i]
+	for i := range td.spans[:len(td.spans)*2/3+1] {
+		s := &td.spans[i]
 		// The command line does not say in which of several lanes a claim is.
-		if s.leaf && s.End != "" && k.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&k.spans[best])) {
+		if s.leaf && s.End != "" && td.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&td.spans[best])) {
 			best = i
 		}
 	}
 	if best < 0 {
-		t.Fatalf("%s: found no span", k.path)
+		t.Fatalf("%s: found no span", td.path)
 	}
-	return k.spans[best]
+	return td.spans[best]
 }
 
 // message is a line of weft messages --list --json.
@@ -269,13 +272,13 @@ type message struct {
 	Send, Recv          *int64
 }
 
-func (k *traceData) messages(t *testing.T) []message {
+func (td *traceData) messages(t *testing.T) []message {
 	t.Helper()
-	if strings.HasSuffix(k.path, ".etf") {
+	if strings.HasSuffix(td.path, ".etf") {
 		return nil
 	}
 	var out []message
-	d := json.NewDecoder(bytes.NewReader(runWeft(t, "messages", "--list", "--json", "--quiet", k.path)))
+	d := json.NewDecoder(bytes.NewReader(runWeft(t, "messages", "--list", "--json", "--quiet", td.path)))
 	for d.More() {
 		var m message
 		if err := d.Decode(&m); err != nil {
@@ -287,17 +290,17 @@ func (k *traceData) messages(t *testing.T) []message {
 }
 
 // sender returns the innermost span around the send of a message in the middle of the trace.
-func (k *traceData) sender(t *testing.T) *span {
+func (td *traceData) sender(t *testing.T) *span {
 	t.Helper()
-	list := k.messages(t)
+	list := td.messages(t)
 	for _, m := range list[len(list)/2:] {
 		if m.Send == nil || m.Recv == nil {
 			continue
 		}
 		var best *span
-		for i := range k.spans {
-			s := &k.spans[i]
-			if at := *m.Send - k.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end &&
+		for i := range td.spans {
+			s := &td.spans[i]
+			if at := *m.Send - td.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end &&
 				(best == nil || s.Depth > best.Depth) {
 				best = s
 			}
@@ -309,8 +312,8 @@ func (k *traceData) sender(t *testing.T) *span {
 	return nil
 }
 
-// ticks reads a time as the page formats it, with thin spaces between groups of digits.
-func (k *traceData) ticks(text string) (int64, bool) {
+// parseTicks reads a time as the page formats it, with thin spaces between groups of digits.
+func (td *traceData) parseTicks(text string) (int64, bool) {
 	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(text, "\u202f", ""), "\u2212", "-"), ",")
 	digits, unit, _ := strings.Cut(text, " ")
 	v, ok := new(big.Rat).SetString(digits)
@@ -319,19 +322,19 @@ func (k *traceData) ticks(text string) (int64, bool) {
 		return 0, false
 	}
 	v.Quo(v, new(big.Rat).SetInt64(factor))
-	v.Quo(v, k.clock)
+	v.Quo(v, td.clock)
 	return v.Num().Int64(), v.IsInt()
 }
 
-// details checks the panel's text about a span.
-func (k *traceData) details(t *testing.T, want span, p *picked) {
+// checkDetails checks the panel's text about a span.
+func (td *traceData) checkDetails(t *testing.T, want span, p *pickResult) {
 	t.Helper()
 	d := &p.Details
 	if d.Title != want.name {
 		t.Errorf("found %q selected, expected %q: %s", d.Title, want.name, d.Text)
 	}
 	for fact, v := range map[string]int64{"start": want.start, "end": want.end, "duration": want.end - want.start} {
-		if got, ok := k.ticks(d.Facts[fact]); !ok || got != v {
+		if got, ok := td.parseTicks(d.Facts[fact]); !ok || got != v {
 			t.Errorf("%s of %s: found %q, expected %d ticks", fact, want.name, d.Facts[fact], v)
 		}
 	}
@@ -351,10 +354,10 @@ func (k *traceData) details(t *testing.T, want span, p *picked) {
 // bothEnds matches the page's text about a followed message.
 var bothEnds = regexp.MustCompile(`(?s)Followed here.*message.*From .*send.*To .*recv`)
 
-// followed checks where a message led.
-func (k *traceData) followed(t *testing.T, sender *span, s *walkResult) {
+// checkFollowed checks the span to which the page goes when the message of a span is followed.
+func (td *traceData) checkFollowed(t *testing.T, sender *span, s *walkResult) {
 	t.Helper()
-	k.details(t, *sender, s.Sender)
+	td.checkDetails(t, *sender, s.Sender)
 	if s.Followed == nil {
 		t.Errorf("the span that sends has no message: %q", s.Sender.Details.Links)
 		return
@@ -369,16 +372,16 @@ func (k *traceData) followed(t *testing.T, sender *span, s *walkResult) {
 	if _, err := fmt.Sscanf(s.Followed.View.Selection, "%d.%d.%d.%d", &lane, &track, &depth, &at); err != nil {
 		t.Fatalf("found the selection %q: %v", s.Followed.View.Selection, err)
 	}
-	start, ok1 := k.ticks(s.Followed.Details.Facts["start"])
-	end, ok2 := k.ticks(s.Followed.Details.Facts["end"])
+	start, ok1 := td.parseTicks(s.Followed.Details.Facts["start"])
+	end, ok2 := td.parseTicks(s.Followed.Details.Facts["end"])
 	var expected []string
-	for _, m := range k.messages(t) {
-		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start ||
-			*m.Send-k.origin > sender.end {
+	for _, m := range td.messages(t) {
+		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-td.origin < sender.start ||
+			*m.Send-td.origin > sender.end {
 			continue
 		}
-		for _, i := range k.received[receive{m.Destination, *m.Recv - k.origin}] {
-			r := &k.spans[i]
+		for _, i := range td.received[receive{m.Destination, *m.Recv - td.origin}] {
+			r := &td.spans[i]
 			if r.Track == track && r.Depth == depth && r.name == s.Followed.Details.Title && ok1 && ok2 && r.start == start &&
 				r.end == end {
 				return
@@ -390,8 +393,8 @@ func (k *traceData) followed(t *testing.T, sender *span, s *walkResult) {
 		end, expected)
 }
 
-// ranged checks the numbers of the profile of a range.
-func (k *traceData) ranged(t *testing.T, s *walkResult) {
+// checkRange checks the numbers of the profile of a range.
+func (td *traceData) checkRange(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Regions []struct {
@@ -404,7 +407,7 @@ func (k *traceData) ranged(t *testing.T, s *walkResult) {
 		}
 	}
 	if err := json.Unmarshal(runWeft(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To,
-		k.path), &want); err != nil {
+		td.path), &want); err != nil {
 		t.Fatal(err)
 	}
 	if s.Range.CSV == nil {
@@ -438,11 +441,11 @@ func (k *traceData) ranged(t *testing.T, s *walkResult) {
 	}
 	for _, r := range want.Regions {
 		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %s %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min,
-			mean(r.Sum, r.Count), r.Max))
+			formatMean(r.Sum, r.Count), r.Max))
 	}
 	for _, r := range want.Activities {
-		expected = append(expected, fmt.Sprintf("%s %d %d %d %s %d", r.Name, r.Count, r.Time, r.Min, mean(r.Time, r.Count),
-			r.Max))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %s %d", r.Name, r.Count, r.Time, r.Min,
+			formatMean(r.Time, r.Count), r.Max))
 	}
 	slices.Sort(got)
 	slices.Sort(expected)
@@ -452,22 +455,22 @@ func (k *traceData) ranged(t *testing.T, s *walkResult) {
 	}
 }
 
-// mean formats a mean as tables of the page do, with up to three decimal places.
-func mean(sum, count int64) string {
+// formatMean formats a mean as tables of the page do, with up to three decimal places.
+func formatMean(sum, count int64) string {
 	if count == 0 {
 		return ""
 	}
 	return strings.TrimSuffix(strings.TrimRight(big.NewRat(sum, count).FloatString(3), "0"), ".")
 }
 
-// states compares busy, overhead and idle of a range with weft states.
-func (k *traceData) states(t *testing.T, s *walkResult) {
+// checkStates compares busy, overhead and idle of a range with weft states.
+func (td *traceData) checkStates(t *testing.T, s *walkResult) {
 	t.Helper()
 	var want struct {
 		Processors []struct{ Busy, Overhead, Idle int64 }
 	}
-	if err := json.Unmarshal(runWeft(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path),
-		&want); err != nil {
+	text := runWeft(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, td.path)
+	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
 	if len(want.Processors) == 0 {

@@ -20,12 +20,12 @@ import (
 var offline = regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|` +
 	`ENOTCACHED|ERR_SOCKET|network`)
 
-// installed returns a copy of this folder with the packages of package-lock.json, so that the
-// checkout stays unchanged.
-var installed = sync.OnceValues(func() (string, error) {
+// installPackages makes a copy of this folder with the packages of package-lock.json, and returns the
+// path of the copy. The checkout stays unchanged.
+var installPackages = sync.OnceValues(func() (string, error) {
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return "", missing(tool + " is not installed")
+			return "", missingRequirement(tool + " is not installed")
 		}
 	}
 	v, err := exec.Command("node", "--version").Output()
@@ -34,7 +34,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	}
 	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(v)), "v"), ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 20 {
-		return "", missing(fmt.Sprintf("node is %s, expected 20 at least", bytes.TrimSpace(v)))
+		return "", missingRequirement(fmt.Sprintf("node is %s, expected 20 at least", bytes.TrimSpace(v)))
 	}
 	dir := filepath.Join(scratch, "web")
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	}
 	out, err := npm(dir, "ci", "--prefer-offline", "--no-audit", "--no-fund", "--fetch-retries=1")
 	if err != nil && offline.MatchString(out) {
-		return "", missing("npm cannot get the packages: " + out)
+		return "", missingRequirement("npm cannot get the packages: " + out)
 	}
 	if err != nil {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
@@ -70,8 +70,8 @@ var installed = sync.OnceValues(func() (string, error) {
 })
 
 // linkPackages links the packages that are installed in the checkout into a copy of this folder, if
-// they are those of package-lock.json. The folder of packages itself belongs to the copy, as tools
-// write into it. It reports whether it did so.
+// their versions are those of package-lock.json. The copy gets a folder node_modules of its own,
+// because tools write into it. linkPackages reports whether it has linked the packages.
 func linkPackages(dir string) bool {
 	type lock struct {
 		Packages map[string]struct {
@@ -122,20 +122,21 @@ func npm(dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// packages returns installed, or skips the test.
-func packages(t *testing.T) string {
+// needPackages returns the folder of installPackages, or skips the test if the packages are not
+// available.
+func needPackages(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: the page is not built")
 	}
-	dir, err := installed()
-	need(t, err)
+	dir, err := installPackages()
+	failOrSkip(t, err)
 	return dir
 }
 
-// dist builds the page from the sources and returns its folder.
-var dist = sync.OnceValues(func() (string, error) {
-	dir, err := installed()
+// buildPage builds the page from the sources and returns its folder.
+var buildPage = sync.OnceValues(func() (string, error) {
+	dir, err := installPackages()
 	if err != nil {
 		return "", err
 	}
@@ -148,9 +149,9 @@ var dist = sync.OnceValues(func() (string, error) {
 // TestBuilt checks that the committed page is the result of building the sources, byte for byte.
 func TestBuilt(t *testing.T) {
 	t.Parallel()
-	packages(t)
-	built, err := dist()
-	need(t, err)
+	needPackages(t)
+	built, err := buildPage()
+	failOrSkip(t, err)
 	want, got := files(t, os.DirFS(built)), files(t, os.DirFS("dist"))
 	for name, b := range want {
 		if g, ok := got[name]; !ok {
@@ -186,9 +187,9 @@ func files(t *testing.T, f fs.FS) map[string][]byte {
 // TestUnits checks the page's types and runs its own tests.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	dir := packages(t)
-	_, err := dist() // some of the tests open it
-	need(t, err)
+	dir := needPackages(t)
+	_, err := buildPage() // some of the unit tests open the built page
+	failOrSkip(t, err)
 	if out, err := npm(dir, "run", "check"); err != nil {
 		t.Errorf("npm run check: %v\n%s", err, out)
 	}
@@ -200,11 +201,11 @@ func TestUnits(t *testing.T) {
 		t.Run("in a browser", func(t *testing.T) { t.Skip("chromium is not installed") })
 		return
 	}
-	d, err := theDriver()
-	need(t, err)
+	d, err := startDriver()
+	failOrSkip(t, err)
 	env := map[string]string{"NO_COLOR": "1", "WEFT_BROWSER": d.browser}
-	if end, ok := ending(t); ok {
-		// the tests report what they wait for before npm is stopped
+	if end, ok := waitDeadline(t); ok {
+		// WEFT_ENDS makes the tests report what they wait for before npm is stopped.
 		env["WEFT_ENDS"] = fmt.Sprint(end.Add(-margin / 2).UnixMilli())
 	}
 	var out struct {

@@ -8,7 +8,7 @@ import (
 // TestColors checks that an attribute can be chosen for colours, that its values are those that the
 // command line prints, and that a link shows the same.
 func TestColors(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	type sight struct {
 		Chosen, Pixels string
 		Legend         []string
@@ -25,9 +25,9 @@ func TestColors(t *testing.T) {
 	}
 	var list []map[string]any
 	for _, c := range traces {
-		list = append(list, map[string]any{"name": c.name, "url": served(t, c.trace).url, "attribute": c.attribute})
+		list = append(list, map[string]any{"name": c.name, "url": servedTrace(t, c.trace).url, "attribute": c.attribute})
 	}
-	play(t, "colors", map[string]any{"traces": list}, &out)
+	runScript(t, "colors", map[string]any{"traces": list}, &out)
 	for i, s := range out {
 		t.Run(s.Name, func(t *testing.T) {
 			for _, e := range s.Errors {
@@ -38,7 +38,7 @@ func TestColors(t *testing.T) {
 				t.Errorf("the menu has %q, expected %s", s.Options, c.attribute)
 			}
 			values := map[string]bool{}
-			for _, sp := range readTrace(t, served(t, c.trace).path).spans {
+			for _, sp := range readTrace(t, servedTrace(t, c.trace).path).spans {
 				if v, ok := sp.attributes[c.attribute]; ok {
 					values[v] = true
 				}

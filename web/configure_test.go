@@ -13,7 +13,7 @@ import (
 // TestConfigure checks that attributes can be chosen for colours, names and rows, that the rows are
 // the objects that weft behaviour finds, and that a link shows the same.
 func TestConfigure(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	type sight struct {
 		Rows, Legend []string
 		Pixels       string
@@ -41,15 +41,15 @@ func TestConfigure(t *testing.T) {
 		Count         int
 		Errors        []string
 	}
-	odse, attrs := served(t, "odse"), served(t, "attrs")
+	odse, attrs := servedTrace(t, "odse"), servedTrace(t, "attrs")
 	// memory M1 of odse.etf has a capacity of 100
 	memory := -1
-	for i, x := range meta(t, odse).Tracks {
+	for i, x := range waitReady(t, odse).Tracks {
 		if x.Capacity == 100 {
 			memory = i
 		}
 	}
-	play(t, "configure", map[string]any{"url": odse.url, "time": "1000", "memory": memory,
+	runScript(t, "configure", map[string]any{"url": odse.url, "time": "1000", "memory": memory,
 		"calls": attrs.url + "~;rows=u32"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)

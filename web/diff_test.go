@@ -11,7 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// change, row and differences are the parts of the output of weft diff --json that the panel shows.
+// change, diffRow and differences describe the parts of the output of weft diff --json that the panel
+// shows.
 type (
 	change struct {
 		A, B, Difference float64
@@ -84,11 +85,11 @@ func checkRows(t *testing.T, what string, found [][]string, wanted []diffRow, ke
 	}
 }
 
-// TestDiff compares the panel of differences with weft diff: of two traces, of a range of both, and of two
-// times of one trace. The clocks have nanoseconds.
+// TestDiff compares the panel of differences with weft diff, for two traces, for a range of both, and
+// for two ranges of one trace. The clocks of the traces have nanoseconds.
 func TestDiff(t *testing.T) {
-	browser(t)
-	before, after, nothing := served(t, "before"), served(t, "after"), served(t, "empty-etf")
+	needBrowser(t)
+	before, after, nothing := servedTrace(t, "before"), servedTrace(t, "after"), servedTrace(t, "empty-etf")
 	var out struct {
 		Summary                                      string
 		Regions, All, Paths, Reported, Ranged, Times [][]string
@@ -97,7 +98,7 @@ func TestDiff(t *testing.T) {
 		Errors                                       []string
 	}
 	const panel = "&p=diff"
-	play(t, "diff", map[string]any{"url": before.url + "," + after.id + panel, "one": before.url + panel,
+	runScript(t, "diff", map[string]any{"url": before.url + "," + after.id + panel, "one": before.url + panel,
 		"range": []string{"100000000", "400000000"}, "later": []string{"400000000", "1000000000"},
 		"none": nothing.url + "," + before.id + panel}, &out)
 	for _, e := range out.Errors {
@@ -107,14 +108,14 @@ func TestDiff(t *testing.T) {
 	runJSON(t, &d, "diff", "--json", before.path, after.path)
 	checkRows(t, "regions", out.Regions, d.Regions, "exclusive", false)
 	checkRows(t, "all regions", out.All, d.Regions, "exclusive", true)
-	same(t, "number of all regions", len(out.All), d.ComparedRegions)
-	same(t, "runtimes", strings.Contains(out.Summary, fmt.Sprintf("Runtime %s → %s, ", diffTime(d.Runtime.A),
+	expectSame(t, "number of all regions", len(out.All), d.ComparedRegions)
+	expectSame(t, "runtimes", strings.Contains(out.Summary, fmt.Sprintf("Runtime %s → %s, ", diffTime(d.Runtime.A),
 		diffTime(d.Runtime.B))), true)
-	same(t, "number of regions that differ", strings.Contains(out.Summary, fmt.Sprintf(" %d of %d regions ",
+	expectSame(t, "number of regions that differ", strings.Contains(out.Summary, fmt.Sprintf(" %d of %d regions ",
 		len(d.Regions), d.ComparedRegions)), true)
 	runJSON(t, &inclusive, "diff", "--json", "--metric", "inclusive", before.path, after.path)
 	checkRows(t, "call paths", out.Paths, inclusive.Paths, "inclusive", true)
-	same(t, "number of call paths", len(out.Paths), inclusive.ComparedPaths)
+	expectSame(t, "number of call paths", len(out.Paths), inclusive.ComparedPaths)
 	checkRows(t, "call paths that differ", out.Reported, inclusive.Paths, "inclusive", false)
 	runJSON(t, &ranged, "diff", "--json", "--window", "100ms..400ms", before.path, after.path)
 	checkRows(t, "range", out.Ranged, ranged.Regions, "exclusive", false)
@@ -125,19 +126,19 @@ func TestDiff(t *testing.T) {
 	}
 	runJSON(t, &times, "diff", "--json", parts[0], parts[1])
 	checkRows(t, "two times", out.Times, times.Regions, "exclusive", true)
-	same(t, "a trace without calls",
+	expectSame(t, "a trace without calls",
 		strings.Contains(out.None, "found no calls of regions and no claims in A, empty.etf"), true)
 	checkFlame(t, out.Boxes, inclusive.Paths)
 }
 
-// flameBox is a box of the flame graph, its width in percent.
+// flameBox is a box of the flame graph. Its width is in percent.
 type flameBox struct {
 	Title, Color string
 	Width        float64
 }
 
-// checkFlame checks that the flame graph has the paths, each as wide as its time in both traces, and orange
-// if it takes longer in B. The program begins with the region main.
+// checkFlame checks that the flame graph has a box for each call path, as wide as the time of the path
+// in both traces, and orange if the path takes longer in B. The programs begin with the region main.
 func checkFlame(t *testing.T, boxes []flameBox, paths []diffRow) {
 	t.Helper()
 	byName := map[string]flameBox{}

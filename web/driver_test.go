@@ -31,19 +31,19 @@ func chromium() string {
 	return ""
 }
 
-// browser skips a test if there is no browser, and runs it in parallel otherwise.
-func browser(t *testing.T) {
+// needBrowser skips a test if there is no browser, and runs it in parallel otherwise.
+func needBrowser(t *testing.T) {
 	t.Helper()
 	t.Parallel()
-	packages(t)
+	needPackages(t)
 	if chromium() == "" {
 		t.Skip("chromium is not installed")
 	}
 }
 
-// weft builds the program from the packages that make test has already compiled: without the race
+// buildWeft builds the program from the packages that make test has already compiled: without the race
 // detector and without profile-guided optimisation.
-var weft = sync.OnceValues(func() (string, error) {
+var buildWeft = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "weft")
 	if runtime.GOOS == "windows" {
 		path += ".exe"
@@ -61,15 +61,15 @@ func cacheDir() string { return filepath.Join(scratch, "cache") }
 // runWeft returns the output of the program.
 func runWeft(t *testing.T, args ...string) []byte {
 	t.Helper()
-	path, err := weft()
-	need(t, err)
+	path, err := buildWeft()
+	failOrSkip(t, err)
 	c := exec.CommandContext(t.Context(), path, args...)
 	c.Env = append(os.Environ(), "WEFT_CACHE="+cacheDir())
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
 	if c.ProcessState.ExitCode() == 1 && len(out) > 0 {
-		return out // the answer is "no": of a trace without processors there are no states
+		return out // the answer of the command is "no", as for the states of a trace without processors
 	}
 	if err != nil {
 		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, &errs)
@@ -77,8 +77,8 @@ func runWeft(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// driver is the process test/browser/driver.mjs, which runs the browser and the servers. It ends
-// with the tests, even if they are interrupted, because its standard input ends then.
+// driver is the process test/browser/driver.mjs, which runs the browser and the servers. The process
+// ends when its standard input is closed, which also happens if the tests are interrupted.
 type driver struct {
 	browser string // address of the browser
 	command *exec.Cmd
@@ -91,16 +91,16 @@ type driver struct {
 	answers map[int]chan answer
 }
 
-// answer is an answer of the driver.
+// answer is the driver's answer to a request.
 type answer struct {
 	ID    int             `json:"id"`
 	Out   json.RawMessage `json:"out"`
 	Error string          `json:"error"`
 }
 
-// theDriver is started once, when it is needed.
-var theDriver = sync.OnceValues(func() (*driver, error) {
-	dir, err := installed()
+// startDriver starts the driver at its first call, and returns the driver at each call.
+var startDriver = sync.OnceValues(func() (*driver, error) {
+	dir, err := installPackages()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ var theDriver = sync.OnceValues(func() (*driver, error) {
 	if err := d.command.Start(); err != nil {
 		return nil, err
 	}
-	started = d
+	runningDriver = d
 	go d.listen(out)
 	select {
 	case a := <-greeting:
@@ -131,13 +131,13 @@ var theDriver = sync.OnceValues(func() (*driver, error) {
 	}
 })
 
-// started is the running driver, or nil.
-var started *driver
+// runningDriver is the running driver, or nil.
+var runningDriver *driver
 
 func endDriver() {
-	if started != nil {
-		started.in.Close()
-		<-started.ended
+	if runningDriver != nil {
+		runningDriver.in.Close()
+		<-runningDriver.ended
 	}
 }
 
@@ -162,7 +162,7 @@ func (d *driver) listen(out io.Reader) {
 	close(d.ended)
 }
 
-// send writes a request, which gets a new id if it has none. The answer comes through the channel.
+// send writes a request and returns the channel for the answer. A request without an id gets a new one.
 func (d *driver) send(request map[string]any) (<-chan answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,12 +179,12 @@ func (d *driver) send(request map[string]any) (<-chan answer, error) {
 	return d.answers[id], err
 }
 
-// ask waits for the answer to a request. When the time of all tests is over, it stops the driver,
-// which reports what it waits for.
+// ask sends a request to the driver and decodes the answer into out. When the time of all tests is
+// over, ask stops the request; the driver then reports what the request is waiting for.
 func (d *driver) ask(t *testing.T, what string, request map[string]any, out any) {
 	t.Helper()
 	var over <-chan time.Time
-	if end, ok := ending(t); ok {
+	if end, ok := waitDeadline(t); ok {
 		over = time.After(time.Until(end))
 	}
 	answers, err := d.send(request)
@@ -213,12 +213,12 @@ func (d *driver) ask(t *testing.T, what string, request map[string]any, out any)
 	}
 }
 
-// play runs a script of test/browser with the input in and stores its result in out.
-func play(t *testing.T, script string, in map[string]any, out any) {
+// runScript runs a script of test/browser with an input, and decodes its result into out.
+func runScript(t *testing.T, script string, in map[string]any, out any) {
 	t.Helper()
 	in["artifacts"] = artifacts(t)
-	d, err := theDriver()
-	need(t, err)
+	d, err := startDriver()
+	failOrSkip(t, err)
 	d.ask(t, script+".mjs", map[string]any{"script": script, "input": in}, out)
 }
 
@@ -239,14 +239,14 @@ func artifacts(t *testing.T) string {
 	return dir
 }
 
-// serving runs a command that serves the page until all tests have ended, and returns the address
-// that it prints.
-func serving(t *testing.T, args ...string) (address string) {
+// startServing runs a command that serves the page until all tests have ended. It returns the address
+// that the command prints.
+func startServing(t *testing.T, args ...string) (address string) {
 	t.Helper()
-	path, err := weft()
-	need(t, err)
-	d, err := theDriver()
-	need(t, err)
+	path, err := buildWeft()
+	failOrSkip(t, err)
+	d, err := startDriver()
+	failOrSkip(t, err)
 	d.ask(t, "weft "+strings.Join(args, " "), map[string]any{
 		"serve": append([]string{path}, args...),
 		"env":   map[string]string{"WEFT_CACHE": cacheDir()},

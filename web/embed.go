@@ -1,5 +1,5 @@
-// Package web contains the page of the trace viewer, built by `npm run build` in this folder. The
-// built files are kept in the repository, so that go build alone makes a complete program.
+// Package web contains the page of the trace viewer, built by `npm run build` in this folder. The built
+// files are in the repository, so that `go build` needs no other tools to build the complete program.
 package web
 
 import (
@@ -10,8 +10,8 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Files returns the page: index.html, app.js, app.css and the icon, at the root. They refer to
-// nothing else but the server's api/.
+// Files returns the files of the page: index.html, app.js, app.css and the icon, at the root. The page
+// requests all other data from the server, at api/.
 func Files() fs.FS {
 	f, err := fs.Sub(dist, "dist")
 	if err != nil {

@@ -10,25 +10,26 @@ import (
 	"testing"
 )
 
-// sides has the differences of weft behaviour and weft distance.
-type sides struct {
+// orderDifferences holds the differences between two orders of claims, in the output of weft behaviour
+// and weft distance.
+type orderDifferences struct {
 	Distance int
-	First    side
-	Second   side
+	First    differenceSide
+	Second   differenceSide
 }
 
-type side struct {
+type differenceSide struct {
 	NodeCount, EdgeCount int
-	Nodes                []node
-	Edges                []struct{ From, To node }
+	Nodes                []claimNode
+	Edges                []struct{ From, To claimNode }
 }
 
-type node struct {
+type claimNode struct {
 	Label      string
 	Occurrence int
 }
 
-func (n node) String() string {
+func (n claimNode) String() string {
 	if n.Occurrence == 0 {
 		return n.Label
 	}
@@ -36,10 +37,10 @@ func (n node) String() string {
 }
 
 // words returns the lines of a difference as the command prints them.
-func (d *sides) words(first, second string) (lines []string) {
+func (d *orderDifferences) words(first, second string) (lines []string) {
 	for _, s := range []struct {
 		name string
-		*side
+		*differenceSide
 	}{{first, &d.First}, {second, &d.Second}} {
 		var nodes, edges []string
 		for _, n := range s.Nodes {
@@ -67,20 +68,20 @@ type (
 		Text, None    string
 		Rows          [][]string
 		Words         []string
-		Extras, Again []extra
+		Extras, Again []timelineResult
 		View, There   window
 		Removed       int
 	}
 	distancePanel struct {
 		Rows          [][]string
 		Words         []string
-		Extras, Again []extra
+		Extras, Again []timelineResult
 		Removed       int
 	}
 	flowPanel struct {
 		Text, Fault                         string
 		Signals, Latencies, Longest, Chosen [][]string
-		Extras, Again                       []extra
+		Extras, Again                       []timelineResult
 		Both                                []string
 		Removed                             int
 	}
@@ -91,14 +92,14 @@ type rangedPanels struct {
 	Scope                                   string
 	Behaviour, Flow, Verification, Distance [][]string
 	Summary, All, Whole                     string
-	Extras, Again                           []extra
+	Extras, Again                           []timelineResult
 }
 
 // TestObjects compares the panels of behaviour, distance and flow with the commands. The traces
 // begin at 0.
 func TestObjects(t *testing.T) {
-	browser(t)
-	odse, one, two := served(t, "odse"), served(t, "order-one"), served(t, "order-two")
+	needBrowser(t)
+	odse, one, two := servedTrace(t, "odse"), servedTrace(t, "order-one"), servedTrace(t, "order-two")
 	var out struct {
 		Behaviour behaviourPanel
 		Distance  distancePanel
@@ -106,8 +107,8 @@ func TestObjects(t *testing.T) {
 		Ranged    rangedPanels
 		Errors    []string
 	}
-	play(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id, "range": []string{"30000", "90000"},
-		"ordered": []string{"0", ordered}, "spec": oneAtATime}, &out)
+	runScript(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id,
+		"range": []string{"30000", "90000"}, "ordered": []string{"0", orderedEnd}, "spec": oneAtATime}, &out)
 	for _, e := range out.Errors {
 		// the browser reports the answer to a wrong proposition
 		if !strings.Contains(e, "status of 400") || !strings.Contains(e, "/flow?") {
@@ -123,16 +124,16 @@ func TestObjects(t *testing.T) {
 // oneAtATime is a property of odse.etf, as a specification of the panel.
 const oneAtATime = "--response start A -> end G within 60ms"
 
-// ordered is the end of a range of the traces order-one and order-two with 6 claims of 1000 ticks, whose
-// order is the same in both.
-const ordered = "6000"
+// orderedEnd is the end of a range in the traces order-one and order-two. The range has 6 claims of
+// 1000 ticks, in the same order in both traces.
+const orderedEnd = "6000"
 
 // compare compares the panels with the commands for the same window. Ticks of the page are those of
 // the traces, which begin at 0.
 func (r *rangedPanels) compare(t *testing.T, odse, one, two string) {
 	t.Helper()
 	const window = "@30000..@90000"
-	same(t, "scope", strings.HasPrefix(r.Scope, "selected range"), true)
+	expectSame(t, "scope", strings.HasPrefix(r.Scope, "selected range"), true)
 	var classes struct {
 		Classes []struct {
 			Objects, Claims, Usual int
@@ -140,10 +141,10 @@ func (r *rangedPanels) compare(t *testing.T, odse, one, two string) {
 		}
 	}
 	runJSON(t, &classes, "behaviour", "--json", "--by", "id", "--top", "100", "--window", window, odse)
-	same(t, "classes of the range", len(r.Behaviour), len(classes.Classes))
+	expectSame(t, "classes of the range", len(r.Behaviour), len(classes.Classes))
 	for i, c := range classes.Classes[:min(len(classes.Classes), len(r.Behaviour))] {
 		row := r.Behaviour[i]
-		same(t, "class of the range", append(row[:4:4], row[5]), []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects),
+		expectSame(t, "class of the range", append(row[:4:4], row[5]), []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects),
 			fmt.Sprint(c.Claims), fmt.Sprint(c.Usual), c.Representative})
 	}
 	sameTable(t, string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--window", window, odse)), "SIGNAL", r.Flow)
@@ -153,23 +154,23 @@ func (r *rangedPanels) compare(t *testing.T, odse, one, two string) {
 		return v, fmt.Sprintf("%d of %d checks violated; %d events.", v.Violated, len(v.Checks), v.States)
 	}
 	v, summary := verify("--window", window)
-	same(t, "verdicts of the range", r.Summary, summary)
-	same(t, "verdict of the range", strings.HasSuffix(r.Verification[0][0], v.Checks[0].Verdict), true)
+	expectSame(t, "verdicts of the range", r.Summary, summary)
+	expectSame(t, "verdict of the range", strings.HasSuffix(r.Verification[0][0], v.Checks[0].Verdict), true)
 	_, whole := verify()
-	same(t, "verdicts of the window, which is the whole trace", r.All, whole)
-	same(t, "verdicts of the whole trace", r.Whole, whole)
-	same(t, "what a link shows is the same", reflect.DeepEqual(r.Again, r.Extras), true)
-	same(t, "results on the time line", len(r.Extras), 2)
+	expectSame(t, "verdicts of the window, which is the whole trace", r.All, whole)
+	expectSame(t, "verdicts of the whole trace", r.Whole, whole)
+	expectSame(t, "what a link shows is the same", reflect.DeepEqual(r.Again, r.Extras), true)
+	expectSame(t, "results on the time line", len(r.Extras), 2)
 	var distances struct {
 		Traces []struct {
 			Claims int
-			sides
+			orderDifferences
 		}
 	}
-	runJSON(t, &distances, "distance", "--json", "--window", "@0..@"+ordered, one, two)
+	runJSON(t, &distances, "distance", "--json", "--window", "@0..@"+orderedEnd, one, two)
 	d := &distances.Traces[0]
-	same(t, "distance in the range of the command", fmt.Sprint(d.Claims, d.Distance), "6 0")
-	same(t, "distance in the range", r.Distance[0][1:3], []string{fmt.Sprint(d.Claims), fmt.Sprint(d.Distance)})
+	expectSame(t, "distance in the range of the command", fmt.Sprint(d.Claims, d.Distance), "6 0")
+	expectSame(t, "distance in the range", r.Distance[0][1:3], []string{fmt.Sprint(d.Claims), fmt.Sprint(d.Distance)})
 }
 
 // runJSON runs weft and decodes its output to v.
@@ -180,8 +181,8 @@ func runJSON(t *testing.T, v any, args ...string) {
 	}
 }
 
-// same compares two values by their text.
-func same(t *testing.T, what string, got, want any) {
+// expectSame compares two values by their text.
+func expectSame(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: found %v, expected %v", what, got, want)
@@ -196,39 +197,39 @@ func (b *behaviourPanel) compare(t *testing.T, path string) {
 		Classes         []struct {
 			Objects, Claims, Usual, Nearest, Distance int
 			Representative                            string
-			Difference                                sides
+			Difference                                orderDifferences
 		}
 	}
 	runJSON(t, &classes, "behaviour", "--json", "--by", "id", "--top", "100", path)
-	same(t, "objects", b.Text, fmt.Sprintf("%d objects, %d claims, %d classes", classes.Objects, classes.Claims,
+	expectSame(t, "objects", b.Text, fmt.Sprintf("%d objects, %d claims, %d classes", classes.Objects, classes.Claims,
 		len(classes.Classes)))
 	for i, c := range classes.Classes {
 		if i < len(b.Rows) {
-			same(t, "class", b.Rows[i][:6], []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects), fmt.Sprint(c.Claims),
+			expectSame(t, "class", b.Rows[i][:6], []string{fmt.Sprint(i + 1), fmt.Sprint(c.Objects), fmt.Sprint(c.Claims),
 				fmt.Sprint(c.Usual), fmt.Sprintf("%d (%d)", c.Nearest+1, c.Distance), c.Representative})
 		}
 	}
-	same(t, "classes", len(b.Rows), len(classes.Classes))
+	expectSame(t, "classes", len(b.Rows), len(classes.Classes))
 	rare := &classes.Classes[0]
-	same(t, "differences of the rare class", b.Words, rare.Difference.words("usual", "here"))
+	expectSame(t, "differences of the rare class", b.Words, rare.Difference.words("usual", "here"))
 	if len(b.Extras) != 1 || len(b.Extras[0].Rows) != 4 {
 		t.Fatalf("found %+v, expected 4 rows", b.Extras)
 	}
 	x := b.Extras[0]
-	same(t, "claims of the rare object", len(x.Rows[2].Bars), rare.Claims)
-	same(t, "differences on the time line", len(x.Rows[3].Bars), rare.Difference.Second.NodeCount+
+	expectSame(t, "claims of the rare object", len(x.Rows[2].Bars), rare.Claims)
+	expectSame(t, "differences on the time line", len(x.Rows[3].Bars), rare.Difference.Second.NodeCount+
 		rare.Difference.Second.EdgeCount)
-	// both claims of G of object 7 differ: the second one itself, and the first one by what follows it
-	same(t, "marks", len(x.Marks), 2)
+	// The two claims of G of object 7 differ: one in itself, and the other one in its successor.
+	expectSame(t, "marks", len(x.Marks), 2)
 	bar := x.Rows[3].Bars[len(x.Rows[3].Bars)-1]
 	for _, v := range []window{b.View, b.There} {
-		if !within(bar.From, v.From, v.To) || !within(bar.To, v.From, v.To) {
+		if !isWithin(bar.From, v.From, v.To) || !isWithin(bar.To, v.From, v.To) {
 			t.Errorf("found a window from %s to %s, expected it around %s to %s", v.From, v.To, bar.From, bar.To)
 		}
 	}
-	same(t, "what a link shows", b.Again, b.Extras)
-	same(t, "rows after their removal", b.Removed, 0)
-	same(t, "of locations without calls", strings.Contains(b.None, "found no calls of regions"), true)
+	expectSame(t, "what a link shows", b.Again, b.Extras)
+	expectSame(t, "rows after their removal", b.Removed, 0)
+	expectSame(t, "of locations without calls", strings.Contains(b.None, "found no calls of regions"), true)
 }
 
 // compare compares the panel with weft distance for two traces.
@@ -237,7 +238,7 @@ func (d *distancePanel) compare(t *testing.T, one, two string) {
 	var distances struct {
 		Traces []struct {
 			Claims int
-			sides
+			orderDifferences
 		}
 	}
 	runJSON(t, &distances, "distance", "--json", "--top", "100", one, two)
@@ -245,15 +246,16 @@ func (d *distancePanel) compare(t *testing.T, one, two string) {
 	if want.Distance == 0 || len(d.Rows) != 1 || len(d.Extras) != 2 {
 		t.Fatalf("found %+v, expected a distance", d)
 	}
-	same(t, "distance", d.Rows[0][1:], []string{fmt.Sprint(want.Claims), fmt.Sprint(want.Distance),
+	expectSame(t, "distance", d.Rows[0][1:], []string{fmt.Sprint(want.Claims), fmt.Sprint(want.Distance),
 		fmt.Sprint(want.Second.NodeCount), fmt.Sprint(want.First.NodeCount), fmt.Sprint(want.Second.EdgeCount),
 		fmt.Sprint(want.First.EdgeCount)})
-	same(t, "differences", d.Words, want.words("reference", "here"))
-	same(t, "differences in the reference", len(d.Extras[0].Rows[0].Bars), want.First.NodeCount+want.First.EdgeCount)
-	same(t, "differences in the other trace", len(d.Extras[1].Rows[0].Bars), want.Second.NodeCount+want.Second.EdgeCount)
-	same(t, "lanes", fmt.Sprint(d.Extras[0].Lane, d.Extras[1].Lane), "0 1")
-	same(t, "what a link shows", d.Again, d.Extras)
-	same(t, "rows after their removal", d.Removed, 0)
+	expectSame(t, "differences", d.Words, want.words("reference", "here"))
+	expectSame(t, "differences in the reference", len(d.Extras[0].Rows[0].Bars), want.First.NodeCount+want.First.EdgeCount)
+	expectSame(t, "differences in the other trace", len(d.Extras[1].Rows[0].Bars),
+		want.Second.NodeCount+want.Second.EdgeCount)
+	expectSame(t, "lanes", fmt.Sprint(d.Extras[0].Lane, d.Extras[1].Lane), "0 1")
+	expectSame(t, "what a link shows", d.Again, d.Extras)
+	expectSame(t, "rows after their removal", d.Removed, 0)
 }
 
 // compare compares the panel with weft flow for a trace.
@@ -271,7 +273,7 @@ func (f *flowPanel) compare(t *testing.T, path string) {
 			t.Errorf("found the object %s with %s, expected it in\n%s", r[0], r[1], text)
 		}
 	}
-	same(t, "what flows", strings.HasPrefix(f.Text, "17 objects, from 0"), true)
+	expectSame(t, "what flows", strings.HasPrefix(f.Text, "17 objects, from 0"), true)
 	if len(f.Extras) != 1 || len(f.Extras[0].Rows) != 1 || f.Extras[0].Rows[0].Curve == nil {
 		t.Fatalf("found %+v, expected a row with a curve", f.Extras)
 	}
@@ -283,25 +285,25 @@ func (f *flowPanel) compare(t *testing.T, path string) {
 			most = math.Max(most, n)
 		}
 	}
-	same(t, "greatest work in progress of the row", fmt.Sprint(most), f.Signals[1][3])
-	same(t, "what a link shows", f.Again[0].Rows[0].Label, "work in progress")
-	same(t, "both rows", f.Both, "[throughput work in progress]")
-	same(t, "rows after their removal", f.Removed, 0)
-	same(t, "error", strings.HasPrefix(f.Fault, "begin: found "), true)
+	expectSame(t, "greatest work in progress of the row", fmt.Sprint(most), f.Signals[1][3])
+	expectSame(t, "what a link shows", f.Again[0].Rows[0].Label, "work in progress")
+	expectSame(t, "both rows", f.Both, "[throughput work in progress]")
+	expectSame(t, "rows after their removal", f.Removed, 0)
+	expectSame(t, "error", strings.HasPrefix(f.Fault, "begin: found "), true)
 	text = string(runWeft(t, "flow", "--by", "id", "--per", "ms", "--begin", "start A", "--end", "end G", path))
 	sameTable(t, text, "SIGNAL", f.Chosen)
 }
 
-// within reports whether a time is in a window.
-func within(at string, from, to json.Number) bool {
+// isWithin reports whether a time is in a window.
+func isWithin(at string, from, to json.Number) bool {
 	t, _ := strconv.ParseInt(at, 10, 64)
 	a, _ := from.Int64()
 	b, _ := to.Int64()
 	return a <= t && t <= b
 }
 
-// sameTable compares the rows of a table on the page with those below a heading in a command's text.
-// Numbers may be written in another way.
+// sameTable compares the rows of a table on the page with the rows below a heading in a command's text.
+// Numbers may have another notation.
 func sameTable(t *testing.T, text, heading string, rows [][]string) {
 	t.Helper()
 	_, below, _ := strings.Cut(text, heading)

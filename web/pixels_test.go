@@ -24,13 +24,13 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// drawn is a view as returned by pixels.mjs.
-type drawn struct {
+// pageView is a view of the page, with its pixels and layout, as pixels.mjs returns it.
+type pageView struct {
 	Name, Fragment string
 	View           struct{ From, To string }
 	Pixels         struct {
 		Width, Height int
-		Data          zipped // RGBA
+		Data          gzipData // RGBA
 	}
 	Layout struct {
 		Background, Group, Line, Other, Mark, Curve string
@@ -55,11 +55,11 @@ type drawnRow struct {
 	Strips []struct{ Track, Depth, Kind, Y, Height int }
 }
 
-// zipped is data that is transferred as gzip.
-type zipped []byte
+// gzipData is data that the script sends compressed.
+type gzipData []byte
 
 // UnmarshalJSON reads gzip data in base64.
-func (z *zipped) UnmarshalJSON(text []byte) error {
+func (g *gzipData) UnmarshalJSON(text []byte) error {
 	var b []byte
 	if err := json.Unmarshal(text, &b); err != nil {
 		return err
@@ -68,11 +68,11 @@ func (z *zipped) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*z, err = io.ReadAll(r)
+	*g, err = io.ReadAll(r)
 	return err
 }
 
-func paint(t *testing.T, hex string) color.RGBA {
+func parseColor(t *testing.T, hex string) color.RGBA {
 	t.Helper()
 	v, err := strconv.ParseUint(hex[1:], 16, 32)
 	if err != nil || len(hex) != 7 {
@@ -81,8 +81,8 @@ func paint(t *testing.T, hex string) color.RGBA {
 	return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }
 
-// indexed returns the index of a trace.
-func indexed(t *testing.T, path string) *index.Index {
+// openIndex returns the index of a trace.
+func openIndex(t *testing.T, path string) *index.Index {
 	t.Helper()
 	src := format.FileSource(path)
 	f, err := format.Detect(all.Formats(), src)
@@ -109,19 +109,19 @@ func indexed(t *testing.T, path string) *index.Index {
 // TestPixels checks that the page draws the same pixels as package draw/raster from the same tiles,
 // and that its rows equal those of a picture of package draw.
 func TestPixels(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	traces := map[string]string{"pixels-otf2": "heat", "pixels-etf": "odse", "pixels-claims": "claims"}
 	var list []map[string]any
 	for _, name := range []string{"pixels-otf2", "pixels-etf", "pixels-claims"} {
-		at := served(t, traces[name])
-		f := meta(t, at)
+		at := servedTrace(t, traces[name])
+		f := waitReady(t, at)
 		length, err := strconv.ParseInt(f.Length, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var fragments []string
-		// from the whole trace to few ticks per pixel, with each look of a window, and that of pictures,
-		// which have no names
+		// The views range from the whole trace to few ticks per pixel. looks are the settings of the
+		// page for each view: the height of strips (sh) and closed groups (c).
 		for _, v := range []struct {
 			from, to int64
 			looks    []string
@@ -139,16 +139,16 @@ func TestPixels(t *testing.T) {
 		fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&a=0&theme=dark&sh=8", f.ID, length/4, length/2))
 		list = append(list, map[string]any{"name": name, "url": at.url, "fragments": fragments})
 	}
-	var out []drawn
-	play(t, "pixels", map[string]any{"traces": list}, &out)
+	var out []pageView
+	runScript(t, "pixels", map[string]any{"traces": list}, &out)
 	indexes := map[string]*index.Index{}
 	strips, summaries, stacks := map[index.StripKind]int{}, 0, 0
 	pictured, boxed := map[string]int{}, 0
 	for _, v := range out {
 		if indexes[v.Name] == nil {
-			indexes[v.Name] = indexed(t, served(t, traces[v.Name]).path)
+			indexes[v.Name] = openIndex(t, servedTrace(t, traces[v.Name]).path)
 		}
-		s, n, several := v.compare(t, indexes[v.Name])
+		s, n, several := v.compareRows(t, indexes[v.Name])
 		for _, kind := range s {
 			strips[kind]++
 		}
@@ -156,7 +156,7 @@ func TestPixels(t *testing.T) {
 		stacks += several
 		for _, look := range []string{"&sh=8", "&sh=4"} { // too low for names
 			if strings.HasSuffix(v.Fragment, look) {
-				n, several := v.picture(t, indexes[v.Name])
+				n, several := v.comparePicture(t, indexes[v.Name])
 				pictured[v.Name] += n
 				boxed += several
 			}
@@ -183,11 +183,11 @@ func TestPixels(t *testing.T) {
 	}
 }
 
-// picture draws the rows as draw.Sheet does for weft plot --index, and compares them with those of
-// the page, each from its first line to the rule below it. The rows have other places in the
-// picture, which follow from the rules left of their names. picture returns the number of compared
-// rows, and how many of them were stacks.
-func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
+// comparePicture draws the rows with draw.Sheet, as weft plot --index does, and compares them with
+// those of the page, each from its first line to the rule below it. The rows have other positions in
+// the picture; they follow from the rules left of the names. comparePicture returns the number of
+// compared rows, and how many of them were stacks.
+func (v *pageView) comparePicture(t *testing.T, x *index.Index) (rows, stacks int) {
 	t.Helper()
 	_, look, _ := strings.Cut(v.Fragment, "&sh=")
 	strip, err := strconv.Atoi(look)
@@ -200,7 +200,7 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	first, _, _ := x.Extent()
 	all := x.Tracks()
 	var sheet *draw.Sheet
-	var shown []int // the tracks of the page's rows
+	var shown []int // the tracks of the rows on the page
 	for i, row := range l.Rows {
 		if row.Track < 0 || row.Y < 0 || row.Y+row.Height > v.Pixels.Height {
 			continue
@@ -220,7 +220,7 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 					Dark: strings.Contains(v.Fragment, "theme=dark")}}
 		}
 		if sheet.From != first+from || sheet.To != first+to || draw.Columns(sheet.Width) != row.Tile.Width {
-			continue // drawn from another tile than the others
+			continue // drawn from another tile than the other rows
 		}
 		sheet.Tracks = append(sheet.Tracks, row.Track)
 		shown = append(shown, i)
@@ -238,7 +238,7 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		t.Fatal(err)
 	}
 	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA) }
-	line, left := paint(t, l.Line), draw.DefaultWidth-draw.Columns(0)-16
+	line, left := parseColor(t, l.Line), draw.DefaultWidth-draw.Columns(0)-16
 	var rules []int
 	for y := range img.Bounds().Dy() {
 		if at(13, y) == line {
@@ -261,7 +261,7 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 		if c := &all[row.Track]; c.Kind == index.ResourceTrack && c.Depth > 1 && c.Capacity > 0 {
 			stacks++
 		}
-		off := left - int(row.Tile.Offset) // of the page's first column in the picture
+		off := left - int(row.Tile.Offset) // distance of the first column of the page from that of the picture
 		for y := range row.Height {
 			for x := max(0, left-off); x < min(v.Pixels.Width, left-off+row.Tile.Width); x++ {
 				if got, want := at(off+x, top+y), page.RGBAAt(x, row.Y+y); got != want {
@@ -275,9 +275,9 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	return rows, stacks
 }
 
-// compare draws the rows again and compares them. It returns the kinds of strips, the number of
-// summaries of groups, and the number of resources with several lanes.
-func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries, several int) {
+// compareRows draws the rows again with package draw/raster and compares their pixels. It returns the
+// kinds of strips, the number of summaries of groups, and the number of resources with several lanes.
+func (v *pageView) compareRows(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries, several int) {
 	t.Helper()
 	l := &v.Layout
 	size := image.Rect(0, 0, v.Pixels.Width, v.Pixels.Height)
@@ -308,10 +308,10 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			continue
 		}
 		q := index.TileRequest{Tracks: []int{row.Track}, From: first + from, To: first + to, Width: row.Tile.Width, Depths: 8}
-		back := paint(t, l.Background)
+		back := parseColor(t, l.Background)
 		get := x.Tile
 		if row.Track < 0 {
-			q.Tracks, back, get = row.Members, paint(t, l.Group), x.Summary
+			q.Tracks, back, get = row.Members, parseColor(t, l.Group), x.Summary
 			summaries++
 		}
 		tile, err := get(t.Context(), q)
@@ -323,9 +323,9 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			continue
 		}
 		img := image.NewRGBA(size)
-		row.paintEmpty(img, back, paint(t, l.Line))
-		c := &raster.Colors{Region: func(r uint32) color.RGBA { return paint(t, l.Regions[r]) }, Other: paint(t, l.Other),
-			Mark: paint(t, l.Mark), Curve: paint(t, l.Curve)}
+		row.paintEmpty(img, back, parseColor(t, l.Line))
+		c := &raster.Colors{Region: func(r uint32) color.RGBA { return parseColor(t, l.Regions[r]) },
+			Other: parseColor(t, l.Other), Mark: parseColor(t, l.Mark), Curve: parseColor(t, l.Curve)}
 		at := int(row.Tile.Offset)
 		var stack []index.Strip
 		var box struct{ y, h int }
@@ -347,10 +347,10 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			default:
 				if !lanes || tracks[row.Track].Offsets {
 					kinds = kinds[:len(kinds)-1]
-					continue // the height of a single lane shows it, and claims at their offsets do
+					continue // the amount is not drawn, because the claims show it by their heights or offsets
 				}
 				amounts := *c
-				amounts.Curve = paint(t, l.Line)
+				amounts.Curve = parseColor(t, l.Line)
 				high := tracks[row.Track].Capacity
 				if !stacked {
 					amounts.Curve = raster.Blend(c.Curve, back, 110)
@@ -403,12 +403,12 @@ func (row *drawnRow) samePixels(t *testing.T, fragment string, page, img *image.
 
 // TestArrowEnds checks that the arrows of the page and of a picture have the same ends.
 func TestArrowEnds(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	traces := map[string]string{"arrows-picl": "ring", "arrows-etf": "odse"}
 	var list []map[string]any
 	for _, name := range []string{"arrows-picl", "arrows-etf"} {
-		at := served(t, traces[name])
-		f := meta(t, at)
+		at := servedTrace(t, traces[name])
+		f := waitReady(t, at)
 		length, err := strconv.ParseInt(f.Length, 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -419,11 +419,11 @@ func TestArrowEnds(t *testing.T) {
 		}
 		list = append(list, map[string]any{"name": name, "url": at.url, "fragments": fragments})
 	}
-	var out []drawn
-	play(t, "pixels", map[string]any{"traces": list}, &out)
+	var out []pageView
+	runScript(t, "pixels", map[string]any{"traces": list}, &out)
 	left := float64(draw.DefaultWidth - draw.Columns(0) - 16)
 	for _, v := range out {
-		x := indexed(t, served(t, traces[v.Name]).path)
+		x := openIndex(t, servedTrace(t, traces[v.Name]).path)
 		first, _, _ := x.Extent()
 		from, err1 := strconv.ParseInt(v.View.From, 10, 64)
 		to, err2 := strconv.ParseInt(v.View.To, 10, 64)
@@ -452,12 +452,12 @@ func TestArrowEnds(t *testing.T) {
 				picture = append(picture, p)
 			}
 		}
-		// The distance of the first row from the top differs between page and picture by the same amount
-		// for all arrows.
+		// The distance of the first row from the top differs between page and picture. The difference
+		// is the same for all arrows.
 		above, found := math.NaN(), 0
 		for _, a := range v.Layout.Arrows {
 			if a.Count != 1 || min(a.X0, a.X1) < 0 || max(a.X0, a.X1) > float64(v.Pixels.Width) || math.Abs(a.Y0-a.Y1) < 4 {
-				continue // cut off at the sides, or an arc
+				continue // the arrow is an arc, or is cut off at a side of the picture
 			}
 			i := slices.IndexFunc(picture, func(p [4]float64) bool {
 				return math.Abs(p[0]-left-a.X0) < 0.2 && math.Abs(p[2]-left-a.X1) < 0.2 && math.Abs(p[3]-p[1]-a.Y1+a.Y0) < 0.2 &&

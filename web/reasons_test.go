@@ -8,7 +8,7 @@ import (
 // TestReasons checks the panels that explain why a run is slow, and the effects of clicks in them. The
 // expected figures are calculated by hand in docs/analyses, for the trace hand.
 func TestReasons(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	var out struct {
 		Waits struct {
 			Patterns, Worst, Pairs [][]string
@@ -36,7 +36,7 @@ func TestReasons(t *testing.T) {
 		}
 		Errors []string
 	}
-	play(t, "reasons", map[string]any{"url": served(t, "hand").url}, &out)
+	runScript(t, "reasons", map[string]any{"url": servedTrace(t, "hand").url}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}
@@ -49,16 +49,16 @@ func TestReasons(t *testing.T) {
 	}
 	for _, x := range []struct{ what, got, want string }{
 		{"verdict", f.Verdict[:len("57 % of the time is useful.")], "57 % of the time is useful."},
-		// of 3 * 1820, 315 are spent in calls of MPI, waits left out
+		// Calls of MPI take 315 of 3 · 1820 ticks, without the waits.
 		{"loss by communication", f.Rows[0][2], "5.77 %"},
-		// rank 0 is in work from 100 to 600, longer than anywhere else
+		// Rank 0 is in work from 100 to 600, which is the longest visit of work.
 		{"places of findings", fmt.Sprint(f.Places), "[ 0.0.2.100]"},
 		{"panels of findings", fmt.Sprint(f.Panels), "[Messages Waits]"},
 		{"factors", fmt.Sprint(out.Efficiency.Whole), "[" +
 			"[parallel efficiency 0.574 ] [load balance 0.871 ] [communication 0.659 " +
 			"] " +
 			"[serialisation 0.784 ] [transfer 0.841 ]]"},
-		// one of 20 parts of 91 µs; all are in MPI_Init until 100, and compute then: 82 of 91
+		// The second of 20 parts of 91 µs: all ranks are in MPI_Init until 100, and compute for the other 82 of 91 µs.
 		{"factors over time", fmt.Sprint(out.Efficiency.Time[1]), "[2 91 µs 91 µs 0.901 1.000 0.901 1.000 0.901]"},
 		{"a click shows the phase", fmt.Sprint(out.Efficiency.Within), "true"},
 		{"first phase after a click", fmt.Sprint(out.Efficiency.Kept[:3]), "[1 0 s 91 µs]"},
@@ -88,7 +88,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s: found %s, expected %s", x.what, x.got, x.want)
 		}
 	}
-	// lines cover a part of the call while it waits, and nothing else
+	// The hatching covers the part of the call during which it waits, and nothing else.
 	h := out.Hatching
 	if on := h.On; on[0] < 0.1 || on[0] > 0.9 || on[1] != 0 || on[2] != 0 {
 		t.Errorf("of a wait, of the call behind it and of the call around it %v are hatched, expected the wait", on)

@@ -13,12 +13,12 @@ var fewSpans = []struct {
 	start, end int64
 }{{"a", 1, 3}, {"b", 3, 4}, {"c", 5, 9}}
 
-// bundleSelected matches the begin of the details of many messages.
+// bundleSelected matches the begin of the details of a bundle of messages.
 var bundleSelected = regexp.MustCompile(`^\d{2,} messages`)
 
 // TestShown checks that the page shows the content of traces, even if it is more than can be drawn.
 func TestShown(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	type mark struct{ Mark, Title string }
 	type picture struct{ Letters, Bytes int }
 	type seen struct {
@@ -42,13 +42,14 @@ func TestShown(t *testing.T) {
 			Errors        []string
 		}
 	}
-	url := func(name string) string { return served(t, name).url }
-	both := url("messages") + "," + served(t, "nested").id
-	play(t, "shown", map[string]any{
+	url := func(name string) string { return servedTrace(t, name).url }
+	both := url("messages") + "," + servedTrace(t, "nested").id
+	runScript(t, "shown", map[string]any{
 		"ticks": url("few"), "sound": url("few"), "levels": url("nested"), "damaged": url("cut-picl"),
 		"names": url("long-names"), "again": both,
 		// This server was started with two traces, so that its page opens both.
-		"two": serving(t, "view", "--no-open", "--quiet", served(t, "nested").path, served(t, "unbalanced").path),
+		"two": startServing(t, "view", "--no-open", "--quiet", servedTrace(t, "nested").path,
+			servedTrace(t, "unbalanced").path),
 	}, &out)
 
 	compareSpans(t, out.Ticks.Picks)
@@ -70,7 +71,7 @@ func TestShown(t *testing.T) {
 	out.Damaged.checkDefects(t)
 
 	for kind, p := range map[string]picture{"PNG": out.Pictures.PNG, "SVG": out.Pictures.SVG} {
-		// the fitting part is found in a few steps, not letter by letter
+		// The part of a name that fits is found in a few steps, not letter by letter.
 		if most := longNames * nameLetters; p.Letters > most || p.Letters == 0 || p.Bytes < 1000 {
 			t.Errorf("for a %s of a trace with long names %d letters were measured, expected at most %d; it has %d bytes", kind,
 				p.Letters, most, p.Bytes)
@@ -80,7 +81,7 @@ func TestShown(t *testing.T) {
 		t.Errorf("a SVG of 30 names of 20 000 letters has %d bytes", p.Bytes)
 	}
 
-	// a link shows the same: a bundle, the trace of the tables, and the open call paths
+	// A link restores the bundle, the trace of the tables, and the open call paths.
 	if a, b := out.Again.First, out.Again.Second; fmt.Sprint(a) != fmt.Sprint(b) || a.Trace != "1" || len(a.Paths) != 2 ||
 		!bundleSelected.MatchString(a.Details) {
 		t.Errorf("a page shows %+v, and a new one of its address %+v", a, b)
@@ -99,7 +100,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// pickedSpan is what the page shows of the span at a tick.
+// pickedSpan is the content of the page after a click on a tick: the tip, and the details of the
+// selected span.
 type pickedSpan struct {
 	Window                 string
 	Tick                   int64
@@ -111,7 +113,7 @@ type pickedSpan struct {
 func compareSpans(t *testing.T, picks []pickedSpan) {
 	t.Helper()
 	for _, p := range picks {
-		// a span contains the ticks from its start to the one before its end
+		// A span contains the ticks from its start up to, but not including, its end.
 		name, start, end := "", "", ""
 		for _, s := range fewSpans {
 			if s.start <= p.Tick && p.Tick < s.end {
@@ -130,7 +132,7 @@ func compareSpans(t *testing.T, picks []pickedSpan) {
 	}
 }
 
-// firstScreen is what the first screen says of the defects of a trace.
+// firstScreen is the part of the first screen that describes the defects of a trace.
 type firstScreen struct {
 	Shown                bool
 	Words, Tab, Selected string
@@ -138,17 +140,17 @@ type firstScreen struct {
 }
 
 // checkDefects checks the first screen of a damaged trace.
-func (d *firstScreen) checkDefects(t *testing.T) {
+func (f *firstScreen) checkDefects(t *testing.T) {
 	t.Helper()
-	if !d.Shown || d.Selected != d.Tab || len(d.Rows) == 0 {
-		t.Fatalf("of a damaged trace the first screen says %+v", *d)
+	if !f.Shown || f.Selected != f.Tab || len(f.Rows) == 0 {
+		t.Fatalf("of a damaged trace the first screen says %+v", *f)
 	}
 	count := map[string]int{}
-	for _, severity := range d.Rows {
+	for _, severity := range f.Rows {
 		count[severity]++
 	}
-	if d.Tab != fmt.Sprint("Defects ", len(d.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
-		!strings.Contains(d.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
-		t.Errorf("the first screen says %q and %q, of the defects %q", d.Words, d.Tab, d.Rows)
+	if f.Tab != fmt.Sprint("Defects ", len(f.Rows)) || count["error"] != 1 || count["warning"] < 2 ||
+		!strings.Contains(f.Words, fmt.Sprintf("1 error, %d warnings", count["warning"])) {
+		t.Errorf("the first screen says %q and %q, of the defects %q", f.Words, f.Tab, f.Rows)
 	}
 }

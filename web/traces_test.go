@@ -18,74 +18,77 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sample writes a trace to a folder and returns the name of its main file.
+// sample is a function that writes a trace to a folder and returns the name of its main file.
 type sample func(dir string) (string, error)
 
-// samples has all traces of the tests, by the names of their folders.
+// samples maps the name of a folder to the trace that is written to it.
 var samples = map[string]sample{
-	"odse":   file("../examples/odse.etf"),
-	"ring":   file("../examples/ring.trf"),
-	"fresh":  file("../examples/ring.trf"), // only one test requests it
-	"mpi":    folder("../format/otf/testdata/ok/mpi4/mpi4.otf"),
-	"attrs":  folder("../format/pallas/testdata/ok/attrs/trace/main.pallas"),
-	"pallas": folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
-	"hand":   folder("../analysis/waits/testdata/hand/traces.otf2"),
-	"heat":   folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
+	"odse":   fileSample("../examples/odse.etf"),
+	"ring":   fileSample("../examples/ring.trf"),
+	"fresh":  fileSample("../examples/ring.trf"), // only one test requests it
+	"mpi":    folderSample("../format/otf/testdata/ok/mpi4/mpi4.otf"),
+	"attrs":  folderSample("../format/pallas/testdata/ok/attrs/trace/main.pallas"),
+	"pallas": folderSample("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
+	"hand":   folderSample("../analysis/waits/testdata/hand/traces.otf2"),
+	"heat":   folderSample("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
 
-	"instant":  folder("../format/pallas/testdata/ok/samets/trace/main.pallas"),
-	"longest":  folder("../format/otf/testdata/ok/bigtime/bigtime.otf"),
-	"overflow": folder("../format/otf/testdata/ok/hand_overflow/hand_overflow.otf"),
-	"records":  folder("../format/otf2/testdata/ok/snapshots/all.otf2"),
+	"instant":  folderSample("../format/pallas/testdata/ok/samets/trace/main.pallas"),
+	"longest":  folderSample("../format/otf/testdata/ok/bigtime/bigtime.otf"),
+	"overflow": folderSample("../format/otf/testdata/ok/hand_overflow/hand_overflow.otf"),
+	"records":  folderSample("../format/otf2/testdata/ok/snapshots/all.otf2"),
 
-	"empty-etf":  recorded("empty.etf", func() *trace.Recorder { return trace.NewRecorder(ns) }),
-	"empty-otf2": recorded("empty.otf2", func() *trace.Recorder { return trace.NewRecorder(ns) }),
-	"one":        recorded("one.otf2", one),
-	"many":       recorded("many.trf", many),
-	"deep":       recorded("deep.otf2", deep),
-	"unbalanced": recorded("unbalanced.otf2", unbalanced),
-	"short":      recorded("short.otf2", short),
-	"unix":       recorded("unix.otf2", func() *trace.Recorder { return long(unix, unix+1000) }),
-	"long":       recorded("long.otf2", func() *trace.Recorder { return long(0, 1<<60) }),
-	"names": recorded("names.otf2", func() *trace.Recorder {
-		return named("مرحبا بالعالم", "计算矩阵乘法", "🧵🪡🧶", "e\u0301\u202egnirts")
+	"empty-etf":  recordedSample("empty.etf", func() *trace.Recorder { return trace.NewRecorder(nanosecondClock) }),
+	"empty-otf2": recordedSample("empty.otf2", func() *trace.Recorder { return trace.NewRecorder(nanosecondClock) }),
+	"one":        recordedSample("one.otf2", oneTrace),
+	"many":       recordedSample("many.trf", manyTrace),
+	"deep":       recordedSample("deep.otf2", deepTrace),
+	"unbalanced": recordedSample("unbalanced.otf2", unbalancedTrace),
+	"short":      recordedSample("short.otf2", shortTrace),
+	"unix":       recordedSample("unix.otf2", func() *trace.Recorder { return longTrace(unixTime, unixTime+1000) }),
+	"long":       recordedSample("long.otf2", func() *trace.Recorder { return longTrace(0, 1<<60) }),
+	"names": recordedSample("names.otf2", func() *trace.Recorder {
+		return namedTrace("مرحبا بالعالم", "计算矩阵乘法", "🧵🪡🧶", "e\u0301\u202egnirts")
 	}),
-	"script": recorded("<b onclick=alert(2)>.otf2", func() *trace.Recorder {
-		return named(script, script+"\x00\x1b[31m", `"><svg/onload=alert(3)>`)
+	"script": recordedSample("<b onclick=alert(2)>.otf2", func() *trace.Recorder {
+		return namedTrace(script, script+"\x00\x1b[31m", `"><svg/onload=alert(3)>`)
 	}),
 
-	"cut-etf":              truncated(file("../examples/odse.etf"), "odse.etf"),
-	"cut-picl":             truncated(file("../examples/ring.trf"), "ring.trf"),
-	"cut-otf":              truncated(folder("../format/otf/testdata/ok/mpi4/mpi4.otf"), "mpi4.2.events"),
-	"cut-otf2":             truncated(folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"), "traces/1.evt"),
-	"cut-otf2-definitions": truncated(folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"), "traces.def"),
-	"cut-pallas": truncated(folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
+	"cut-etf":  truncatedSample(fileSample("../examples/odse.etf"), "odse.etf"),
+	"cut-picl": truncatedSample(fileSample("../examples/ring.trf"), "ring.trf"),
+	"cut-otf":  truncatedSample(folderSample("../format/otf/testdata/ok/mpi4/mpi4.otf"), "mpi4.2.events"),
+	"cut-otf2": truncatedSample(folderSample("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
+		"traces/1.evt"),
+	"cut-otf2-definitions": truncatedSample(folderSample("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
+		"traces.def"),
+	"cut-pallas": truncatedSample(folderSample("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
 		"archive_0/thread_0/thread.pallas"),
 
-	"few":    recorded("few.otf2", few),
-	"nested": recorded("nested.otf2", func() *trace.Recorder { return nested(600) }),
+	"few":    recordedSample("few.otf2", fewTrace),
+	"nested": recordedSample("nested.otf2", func() *trace.Recorder { return nestedTrace(600) }),
 	// enough messages for the page to draw them in bundles
-	"messages": generated(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1}),
-	"before":   generated(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1}),
-	"after": generated(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1,
+	"messages": generatedSample(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1}),
+	"before":   generatedSample(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1}),
+	"after": generatedSample(generate.Options{Workload: "phases", Locations: 8, Events: 2000, Seed: 1,
 		Problems: generate.Problems{LateSender: 20_000_000, Imbalance: 2}}),
-	"long-names": recorded("names.otf2", func() *trace.Recorder {
+	"long-names": recordedSample("names.otf2", func() *trace.Recorder {
 		var names []string
 		for i := range longNames {
 			names = append(names, fmt.Sprint(i, " ", strings.Repeat("a long name ", nameLetters/12)))
 		}
-		return named(names...)
+		return namedTrace(names...)
 	}),
-	"claims": recorded("claims.otf2", claims),
+	"claims": recordedSample("claims.otf2", claimsTrace),
 
-	"order-one": recorded("one.etf", func() *trace.Recorder { return orders("ABC", "ABC", "ACB") }),
-	"order-two": recorded("two.etf", func() *trace.Recorder { return orders("ABC", "ABC", "BCA") }),
+	"order-one": recordedSample("one.etf", func() *trace.Recorder { return ordersTrace("ABC", "ABC", "ACB") }),
+	"order-two": recordedSample("two.etf", func() *trace.Recorder { return ordersTrace("ABC", "ABC", "BCA") }),
 }
 
 // place is the main file of a trace, its id in the server, and the address that shows it.
 type place struct{ path, id, url string }
 
-// put writes all traces to one folder, and returns their main files by name.
-var put = sync.OnceValues(func() (map[string]string, error) {
+// writeTraces writes all traces below one folder, and returns their main files by the names of the
+// traces.
+var writeTraces = sync.OnceValues(func() (map[string]string, error) {
 	main := map[string]string{}
 	for name, s := range samples {
 		dir := filepath.Join(scratch, "traces", name)
@@ -101,22 +104,22 @@ var put = sync.OnceValues(func() (map[string]string, error) {
 	return main, nil
 })
 
-// server has the address that weft serve printed, and the ids of traces by path.
+// server holds the address that weft serve has printed, and the ids of the traces by path.
 var server struct {
 	sync.Mutex
 	address string
 	ids     map[string]string
 }
 
-// served returns the place of a trace. One server serves all traces.
-func served(t *testing.T, name string) place {
+// servedTrace returns the place of a trace on the server that serves all traces.
+func servedTrace(t *testing.T, name string) place {
 	t.Helper()
-	main, err := put()
-	need(t, err)
+	main, err := writeTraces()
+	failOrSkip(t, err)
 	server.Lock()
 	defer server.Unlock()
 	if server.ids == nil {
-		server.address = serving(t, "serve", "--quiet", filepath.Join(scratch, "traces"))
+		server.address = startServing(t, "serve", "--quiet", filepath.Join(scratch, "traces"))
 		var list struct{ Traces []facts }
 		ask(t, server.address, "traces", &list)
 		server.ids = map[string]string{}
@@ -132,8 +135,8 @@ func served(t *testing.T, name string) place {
 	return place{path, id, server.address + "#t=" + id}
 }
 
-// file returns a trace of one file.
-func file(main string) sample {
+// fileSample returns a trace of one file.
+func fileSample(main string) sample {
 	return func(dir string) (string, error) {
 		b, err := os.ReadFile(main)
 		if err != nil {
@@ -143,15 +146,15 @@ func file(main string) sample {
 	}
 }
 
-// folder returns a trace with all files of its folder.
-func folder(main string) sample {
+// folderSample returns a trace with all files of its folder.
+func folderSample(main string) sample {
 	return func(dir string) (string, error) {
 		return filepath.Base(main), os.CopyFS(dir, os.DirFS(filepath.Dir(main)))
 	}
 }
 
-// truncated returns a trace of one file without its last third.
-func truncated(whole sample, file string) sample {
+// truncatedSample returns a trace without the last third of one of its files.
+func truncatedSample(whole sample, file string) sample {
 	return func(dir string) (string, error) {
 		main, err := whole(dir)
 		if err != nil {
@@ -166,8 +169,8 @@ func truncated(whole sample, file string) sample {
 	}
 }
 
-// recorded returns a trace with the records of create; the extension of name selects the format.
-func recorded(name string, create func() *trace.Recorder) sample {
+// recordedSample returns a trace with the records of create; the extension of name selects the format.
+func recordedSample(name string, create func() *trace.Recorder) sample {
 	return func(dir string) (string, error) {
 		f, ok := format.ByExtension(all.Formats(), name)
 		if !ok {
@@ -177,8 +180,8 @@ func recorded(name string, create func() *trace.Recorder) sample {
 	}
 }
 
-// generated returns a trace of weft generate.
-func generated(opt generate.Options) sample {
+// generatedSample returns a trace of weft generate.
+func generatedSample(opt generate.Options) sample {
 	return func(dir string) (string, error) {
 		const name = "generated.otf2"
 		g, err := generate.New(opt)
@@ -201,24 +204,25 @@ func generated(opt generate.Options) sample {
 	}
 }
 
-// ns is a clock of nanoseconds, and unix a current Unix time of that clock.
-var ns = trace.Seconds(1_000_000_000)
+// nanosecondClock is a clock with ticks of a nanosecond. unixTime is a time of such a clock:
+// nanoseconds since 1970.
+var nanosecondClock = trace.Seconds(1_000_000_000)
 
-const unix = 1_700_000_000_123_456_789
+const unixTime = 1_700_000_000_123_456_789
 
 const script = `<img src=x onerror=alert(1)>`
 
-// longNames is the number of names with nameLetters letters in the trace of long names.
+// longNames is the number of names in the trace of long names. Each name has nameLetters letters.
 const longNames, nameLetters = 30, 20_000
 
-func one() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+func oneTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	r.Enter(r.Location("only"), 5, r.Region("main"))
 	return r
 }
 
-func many() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+func manyTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	a, b := r.Region("a"), r.Region("b")
 	for i := range int64(10_000) {
 		l := r.Location(fmt.Sprint("p", i))
@@ -233,8 +237,8 @@ func many() *trace.Recorder {
 // levels is the depth of calls in a trace: more than recursion reaches in practice.
 const levels = 100_000
 
-func deep() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+func deepTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	l, f := r.Location("main"), r.Region("descend")
 	for i := range int64(levels) {
 		r.Enter(l, i, f)
@@ -245,9 +249,9 @@ func deep() *trace.Recorder {
 	return r
 }
 
-// unbalanced has visits that never end, leaves without enter, and leaves in the wrong order.
-func unbalanced() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// unbalancedTrace has visits that never end, leaves without an enter, and leaves in the wrong order.
+func unbalancedTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	l, m := r.Location("one"), r.Location("two")
 	f, g := r.Region("f"), r.Region("g")
 	for i := range int64(50) {
@@ -260,9 +264,9 @@ func unbalanced() *trace.Recorder {
 	return r
 }
 
-// short has spans of no length, single ones and many at the same time.
-func short() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// shortTrace has spans without duration, single ones and many at the same time.
+func shortTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	l, f, g := r.Location("main"), r.Region("f"), r.Region("g")
 	for i := range int64(100) {
 		for range i {
@@ -275,9 +279,9 @@ func short() *trace.Recorder {
 	return r
 }
 
-// long has a few spans of all lengths between two times.
-func long(from, to int64) *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// longTrace has a few spans of very different lengths between two times.
+func longTrace(from, to int64) *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	a, b, f := r.Location("one"), r.Location("two"), r.Region("f")
 	r.Enter(a, from, f)
 	r.Send(a, from+1, b, 7, 1<<40)
@@ -290,9 +294,9 @@ func long(from, to int64) *trace.Recorder {
 	return r
 }
 
-// named has locations, regions and attributes with given names.
-func named(names ...string) *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// namedTrace has locations, regions and attributes with given names.
+func namedTrace(names ...string) *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	for i, n := range names {
 		l, f := r.Location(n), r.Region(n)
 		for k := range int64(20) {
@@ -304,9 +308,9 @@ func named(names ...string) *trace.Recorder {
 	return r
 }
 
-// few has spans of few ticks, at depth 1: a from 1 to 3, b from 3 to 4, c from 5 to 9.
-func few() *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// fewTrace has spans of few ticks, at depth 1: a from 1 to 3, b from 3 to 4, c from 5 to 9.
+func fewTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	l, main := r.Location("main"), r.Region("main")
 	r.Enter(l, 100, main)
 	for _, s := range fewSpans {
@@ -318,9 +322,9 @@ func few() *trace.Recorder {
 	return r
 }
 
-// nested has nested calls of a given depth.
-func nested(depth int) *trace.Recorder {
-	r := trace.NewRecorder(ns)
+// nestedTrace has nested calls of a given depth.
+func nestedTrace(depth int) *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
 	l, f := r.Location("main"), r.Region("descend")
 	for i := range int64(depth) {
 		r.Enter(l, i, f)
@@ -331,9 +335,9 @@ func nested(depth int) *trace.Recorder {
 	return r
 }
 
-// claims has resources with overlapping claims: one with a capacity, which is held in parts of any
+// claimsTrace has resources with overlapping claims: one with a capacity, which is held in parts of any
 // size and beyond the capacity, and one without.
-func claims() *trace.Recorder {
+func claimsTrace() *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	random := rand.New(rand.NewPCG(7, 9))
 	r.Location("main")
@@ -365,8 +369,8 @@ func claims() *trace.Recorder {
 	return r
 }
 
-// orders has objects with claims of a millisecond each, one behind the other, in the given order of names.
-func orders(objects ...string) *trace.Recorder {
+// ordersTrace has objects with claims of a millisecond each, one behind the other, in the given order of names.
+func ordersTrace(objects ...string) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	r.Location("events")
 	cpu := r.Resource("CPU", 2, "")

@@ -19,9 +19,10 @@ type unusualResult struct {
 	}
 }
 
-// TestUnusualTraces checks that the page shows any trace, or says why it cannot, without an error.
+// TestUnusualTraces checks that the page shows any trace, or the reason why it cannot, without an
+// error.
 func TestUnusualTraces(t *testing.T) {
-	browser(t)
+	needBrowser(t)
 	cases := []struct {
 		name string // of the trace
 		rows int    // expected, if not 0
@@ -52,10 +53,10 @@ func TestUnusualTraces(t *testing.T) {
 	}
 	var list []map[string]any
 	for _, c := range cases {
-		list = append(list, map[string]any{"name": c.name, "url": served(t, c.name).url})
+		list = append(list, map[string]any{"name": c.name, "url": servedTrace(t, c.name).url})
 	}
 	var out []unusualResult
-	play(t, "unusual", map[string]any{"traces": list}, &out)
+	runScript(t, "unusual", map[string]any{"traces": list}, &out)
 	if len(out) != len(cases) {
 		t.Fatalf("found %d traces seen, expected %d", len(out), len(cases))
 	}
@@ -90,8 +91,8 @@ func TestUnusualTraces(t *testing.T) {
 // TestProgress opens a trace without an index. The server must report the progress, and the page
 // must show the trace in the end. test/page.test.ts checks what the page shows meanwhile.
 func TestProgress(t *testing.T) {
-	browser(t)
-	fresh := served(t, "fresh")
+	needBrowser(t)
+	fresh := servedTrace(t, "fresh")
 	var list struct{ Traces []facts }
 	ask(t, fresh.url, "traces", &list)
 	for _, f := range list.Traces {
@@ -111,7 +112,7 @@ func TestProgress(t *testing.T) {
 		Errors []string
 	}
 	address, _, _ := strings.Cut(fresh.url, "#")
-	play(t, "progress", map[string]any{"list": address, "id": fresh.id}, &out)
+	runScript(t, "progress", map[string]any{"list": address, "id": fresh.id}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}

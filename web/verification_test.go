@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// extra is a result on the time line, as the page has it.
-type extra struct {
+// timelineResult is a result that a panel shows on the time line.
+type timelineResult struct {
 	Lane  int
 	Title string
 	Rows  []struct {
@@ -27,7 +27,7 @@ type extra struct {
 	}
 }
 
-// verdicts has the JSON of weft verify.
+// verdicts is the JSON of weft verify.
 type verdicts struct {
 	States   int
 	Violated int
@@ -50,7 +50,7 @@ type verificationPanel struct {
 	Rows                     [][]string
 	Robust                   []string
 	Reasons, Four            []string
-	Extras, Again            []extra
+	Extras, Again            []timelineResult
 	Picture                  string
 	Removed                  int
 	Errors                   []string
@@ -59,8 +59,8 @@ type verificationPanel struct {
 // TestVerification types, opens and verifies a specification, and compares the panel with
 // weft verify. The trace begins at 0, so that its times are those of the command line.
 func TestVerification(t *testing.T) {
-	browser(t)
-	odse := served(t, "odse")
+	needBrowser(t)
+	odse := servedTrace(t, "odse")
 	text, err := os.ReadFile("../examples/odse.etl")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestVerification(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out verificationPanel
-	play(t, "verification", map[string]any{"url": odse.url, "spec": string(text)}, &out)
+	runScript(t, "verification", map[string]any{"url": odse.url, "spec": string(text)}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}
@@ -144,7 +144,7 @@ func (p *verificationPanel) compareRows(t *testing.T, want verdicts) (violated i
 	violated = -1
 	for i, c := range want.Checks {
 		row := []string{sign[c.Verdict], c.Check, c.Formula}
-		for k := range row { // as the browser shows several blanks
+		for k := range row { // the browser shows several blanks as one
 			row[k] = strings.Join(strings.Fields(row[k]), " ")
 		}
 		if got := found[c.Check]; !reflect.DeepEqual(got, row) {
@@ -170,8 +170,8 @@ func (p *verificationPanel) compareRobustness(t *testing.T, want verdicts) {
 	}
 }
 
-// compareFour compares the verdicts of the panel with those of the command, for four values. The order may
-// differ.
+// compareFour compares the verdicts in the panel with those of the command, for verdicts with four
+// values. The order may differ.
 func (p *verificationPanel) compareFour(t *testing.T, want verdicts) {
 	t.Helper()
 	four := map[string]int{}

@@ -34,15 +34,16 @@ func TestMain(m *testing.M) {
 	end(m.Run())
 }
 
-// missing is the reason why a test cannot run on this machine.
-type missing string
+// missingRequirement is the reason why a test cannot run on this machine.
+type missingRequirement string
 
-func (m missing) Error() string { return string(m) }
+func (m missingRequirement) Error() string { return string(m) }
 
-// need fails the test after an error, and skips it if something is missing.
-func need(t *testing.T, err error) {
+// failOrSkip ends the test if err is not nil: it skips the test for a missingRequirement, and fails it
+// for other errors.
+func failOrSkip(t *testing.T, err error) {
 	t.Helper()
-	if m := missing(""); errors.As(err, &m) {
+	if m := missingRequirement(""); errors.As(err, &m) {
 		t.Skip(m)
 	}
 	if err != nil {
@@ -53,17 +54,17 @@ func need(t *testing.T, err error) {
 // margin is the time before the end of go test's deadline at which waiting tests give up.
 const margin = 20 * time.Second
 
-// ending returns the time at which a test must give up waiting, if there is one.
-func ending(t *testing.T) (time.Time, bool) {
+// waitDeadline returns the time at which a test must give up waiting, if there is one.
+func waitDeadline(t *testing.T) (time.Time, bool) {
 	d, ok := t.Deadline()
 	return d.Add(-margin), ok
 }
 
-// look waits a moment before a test checks a condition again. It fails the test when the time of
+// waitMoment waits a moment before a test checks a condition again. It fails the test when the time of
 // all tests is over.
-func look(t *testing.T, what string) {
+func waitMoment(t *testing.T, what string) {
 	t.Helper()
-	if end, ok := ending(t); ok && time.Now().After(end) {
+	if end, ok := waitDeadline(t); ok && time.Now().After(end) {
 		t.Fatalf("the time of the tests is over; this one waits for %s", what)
 	}
 	select {

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The numbers of events and derived rows by kind. In the file, 72 lines begin with -3, an entry,
-// and 72 with -4, an exit. Of these, 32 entries and exits belong to calls that send, and as many to
-// calls that receive. Weft derives the sends and receives from them.
+// This example prints the numbers of events and derived rows by kind. In the file, 72 lines begin with
+// -3, an entry, and 72 with -4, an exit. Of these, 32 entries and exits belong to calls that send, and
+// as many to calls that receive. Weft derives the sends and receives from them.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)

@@ -3,9 +3,11 @@
 // for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
 // Time is useful if it is spent neither in a communication library, nor in the runtime of a threading
-// model, nor in calls that launch work on a device, transfer data to or from it, or wait for it. [Find] keeps the
-// calls and waits of the trace in 12 MiB of memory and, above that, in
-// temporary files of about 30 bytes per call.
+// model, nor in calls for a device. A call for a device launches work on it, transfers data to or from
+// it, or waits for it.
+//
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files
+// of about 30 bytes per call.
 package efficiency
 
 import (
@@ -113,7 +115,7 @@ func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 // FromHistory computes a result from a history, without its factors. Function finish sets the factors,
 // from the runtime in ticks with [IdealNetwork]. It must be called only if ok is set.
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
-	c := count(h)
+	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
 		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
 	for _, p := range c.processes {
@@ -126,17 +128,17 @@ func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int6
 }
 
 // setFactors sets the factors of a result from the runtime in ticks on an ideal network.
-func (c *sums) setFactors(r *Result, ideal int64) {
-	r.Ideal = max(min(ideal, r.Runtime), c.most)
+func (s *sums) setFactors(r *Result, ideal int64) {
+	r.Ideal = max(min(ideal, r.Runtime), s.most)
 	t := float64(r.Runtime)
-	mean := c.useful.Float() / float64(r.Threads)
-	most, best := float64(c.most), float64(r.Ideal)
+	mean := s.useful.Float() / float64(r.Threads)
+	most, best := float64(s.most), float64(r.Ideal)
 	r.Factors = Factors{mean / t, mean / most, most / t, most / best, best / t}
-	if r.Threads > r.Processes && c.parallel {
-		r.Hybrid = c.hybrid(r)
+	if r.Threads > r.Processes && s.parallel {
+		r.Hybrid = s.hybrid(r)
 	}
-	if c.devices.streams > 0 {
-		r.Devices = c.devices.factors(r)
+	if s.devices.streams > 0 {
+		r.Devices = s.devices.factors(r)
 	}
 }
 
@@ -181,8 +183,8 @@ const (
 	deviceTime // in calls for devices
 )
 
-// count sums the times of all threads.
-func count(h *history.History) *sums {
+// sumThreads sums the times of all threads.
+func sumThreads(h *history.History) *sums {
 	d := h.Log.Defs
 	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
@@ -232,10 +234,10 @@ func isBody(r *trace.Region) bool {
 		r.Name == "OpenMP Ordered"
 }
 
-// addThread adds the times of a thread to its process. The time outside of all regions is useful,
-// with one exception: a thread that is not the first one of its process, and works in parallel
-// regions, waits for work then. That time counts as time in the threading runtime.
-func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
+// addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
+// exception: if a thread is not the first one of its process and works in parallel regions, it waits
+// for work outside of all regions. That time counts as time in the threading runtime.
+func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
 	h.Log.Times(loc, func(path uint32, t int64) {
@@ -248,7 +250,7 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		}
 		switch {
 		case k == deviceTime:
-			c.devices.calls.Add(t)
+			s.devices.calls.Add(t)
 		case k == usefulTime:
 			useful += t
 			if inside {
@@ -268,8 +270,8 @@ func (c *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		}
 	})
 	p.threads++
-	c.useful.Add(useful)
-	c.most = max(c.most, useful)
+	s.useful.Add(useful)
+	s.most = max(s.most, useful)
 }
 
 // add adds the times of a stream.
@@ -304,10 +306,10 @@ func (s *deviceSums) factors(r *Result) *Devices {
 
 // hybrid returns the factors of a program with several threads in a process. r must have the other
 // factors.
-func (c *sums) hybrid(r *Result) *Hybrid {
+func (s *sums) hybrid(r *Result) *Hybrid {
 	t, threads := float64(r.Runtime), float64(r.Threads)
 	var sumOutside, maxOutside, parallel, serial, maxBoth, serialSum, inside float64
-	for _, p := range c.processes {
+	for _, p := range s.processes {
 		n := float64(p.threads)
 		sumOutside += t - float64(p.mpi)
 		maxOutside = math.Max(maxOutside, t-float64(p.mpi))
@@ -318,7 +320,7 @@ func (c *sums) hybrid(r *Result) *Hybrid {
 		inside += p.parallelTimes.Float() / threads
 	}
 	h := &Hybrid{}
-	h.MPILoadBalance = sumOutside / float64(len(c.processes)) / maxOutside
+	h.MPILoadBalance = sumOutside / float64(len(s.processes)) / maxOutside
 	h.MPICommunication = maxOutside / t
 	h.MPI = h.MPILoadBalance * h.MPICommunication
 	ideal := math.Max(float64(r.Ideal), maxOutside)

@@ -34,7 +34,7 @@ func seconds(r *Result, ticks float64) float64 {
 type Factor struct {
 	Name  string
 	Level int
-	Of    func(r *Result) float64 // its value
+	Value func(r *Result) float64 // its value
 }
 
 // Model is a list of factors, in the order of their tree, that some results have. The functions of the factors must

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-trace/weft/format/all"
 )
 
-// The content of a trace as weft info prints it. In the file, 198 lines begin with C, a claim,
-// which has two events; 96 with D, a dependency; and 8 with R, a resource.
+// This example prints the content of a trace as weft info does. In the file, 198 lines begin with C and
+// are claims of two events each; 96 begin with D and are dependencies; 8 begin with R and are
+// resources.
 func Example() {
 	ctx := context.Background()
 	src := format.FileSource("../../examples/odse.etf")
@@ -26,7 +27,7 @@ func Example() {
 	}
 	defer f.Close()
 	t := info.Trace{File: f, Events: f, Format: kind, Source: src, Report: report}
-	x, _, err := t.Of(ctx, false)
+	x, _, err := t.Describe(ctx, false)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -49,7 +49,7 @@ type Info struct {
 	Warnings   int64              `json:"warnings"`
 
 	Records []Records `json:"definitionRecords,omitempty"`
-	// Definitions holds all definitions, for commands that list them. Trace.Of leaves it nil.
+	// Definitions holds all definitions, for commands that list them. Trace.Describe leaves it nil.
 	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
 
 	// Missing is the greatest number of ticks by which a time of a region can be too small. It is
@@ -156,10 +156,10 @@ type Part struct {
 	Begin  int64         // time of the first event of the whole trace
 }
 
-// Of returns the content of a trace. If the format stores sums of all events, Of uses them and does
+// Describe returns the content of a trace. If the format stores sums of all events, Of uses them and does
 // not read the events, unless exact is set. The second result lists the definition records, with
 // names of entries for which [trace.Definitions] has no table.
-func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
+func (t *Trace) Describe(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
 	d := t.Events.Defs()
 	var s *format.Summary
 	var err error
@@ -273,7 +273,7 @@ func sortMetrics(l []Metric) {
 	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
 }
 
-// tally counts the events of a trace for all analyses in one scan.
+// tally counts the events of a trace for all analyses of Trace.Describe in one scan.
 type tally struct {
 	counts  *counts.Part
 	profile *profile.Part
@@ -297,8 +297,9 @@ func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
 	return t
 }
 
-// uncut returns a batch in which the events that transform.Cut adds at the begin of the window are
-// before it. The profile then does not count a visit that ends at the begin of the window.
+// uncut returns a batch in which the events that transform.Cut adds at the begin of the window have a
+// time before the window. As a result, the profile does not count a visit that ends at the begin of the
+// window.
 func (t *tally) uncut(b *trace.Batch) *trace.Batch {
 	if t.window == nil || len(b.AttrRow) == 0 {
 		return b
@@ -353,8 +354,8 @@ func (t *Trace) files(list []format.TraceFile) ([]File, error) {
 	return out, nil
 }
 
-// summaryCounts returns the counts and times that a scan would return, from the sums that the
-// format stores. The result missing is Info.Missing.
+// summaryCounts returns the counts and times that a scan would return, computed from the sums that the
+// format stores. The result missing is the value for Info.Missing.
 func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.Result,
 	regions []profile.Region, missing int64) {
 	n = &counts.Result{Kinds: []counts.Kind{}}

@@ -141,20 +141,20 @@ func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 }
 
 // extend extends the range of values to include low and high.
-func (m *summary) extend(low, high trace.Value) {
-	if !m.any || compare(low, m.min) < 0 {
-		m.min = low
+func (s *summary) extend(low, high trace.Value) {
+	if !s.any || compare(low, s.min) < 0 {
+		s.min = low
 	}
-	if !m.any || compare(high, m.max) > 0 {
-		m.max = high
+	if !s.any || compare(high, s.max) > 0 {
+		s.max = high
 	}
-	m.any = true
+	s.any = true
 }
 
 // grow records a growth per tick.
-func (m *summary) grow(rate float64) {
-	if !m.grew || rate > m.highest {
-		m.highest, m.grew = rate, true
+func (s *summary) grow(rate float64) {
+	if !s.grew || rate > s.highest {
+		s.highest, s.grew = rate, true
 	}
 }
 
@@ -169,11 +169,12 @@ func compare(a, b trace.Value) int {
 	return cmp.Compare(a.Num, b.Num)
 }
 
+// isFloat reports whether t is a floating-point type.
 func isFloat(t trace.Type) bool { return t == trace.Float32 || t == trace.Float64 }
 
+// isSigned reports whether t is an integer type with a sign.
 func isSigned(t trace.Type) bool { return t >= trace.Int8 && t <= trace.Int64 }
 
-// isSigned reports whether t is an integer type with a sign.
 // difference returns b - a.
 func difference(a, b trace.Value) float64 {
 	if isFloat(a.Type) {
@@ -214,14 +215,14 @@ func (p *Part) Merge(o *Part) error {
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
 	Events int64  // values, fragments of signals and ranges of samples
-	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes
-	// of a signal include the values at the ends of its fragments. Last is the value at the latest
-	// time; of a counter that accumulates, it is the sum of the last values of all locations.
+	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes of a
+	// signal include the values at the ends of its fragments. Last is the value at the latest time or,
+	// for a counter that accumulates, the sum of the last values of all locations.
 	Min, Max, Last trace.Value
-	// Average and Highest are rates of growth per second of a counter that accumulates. Average
-	// divides the growth of all locations from first to last value by the sum of the locations'
-	// times between these. Highest is the greatest growth per second between two consecutive values
-	// of one location. Both are valid only if Rates is set.
+	// Average and Highest are growth rates per second of a counter that accumulates. Average is the
+	// growth of all locations from their first to their last value, divided by the sum of the times
+	// between these values. Highest is the greatest growth per second between two consecutive values of
+	// one location. Both are valid only if Rates is set.
 	Average, Highest float64
 	Rates            bool
 }

@@ -157,7 +157,7 @@ func TestEarlyBreak(t *testing.T) {
 	}
 }
 
-// The longest spans of a trace of any format.
+// ExampleAll prints the longest spans of a trace of any format.
 func ExampleAll() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/ring/eztrace_log.otf2", nil)

@@ -16,7 +16,7 @@ import (
 type sparing struct{ format.Events }
 
 func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	if sel.Enough == 0 {
+	if sel.OneEventFrom == 0 {
 		return s.Events.ScanParallel(ctx, sel, begin)
 	}
 	sink := begin()(0)
@@ -25,7 +25,7 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 		var out trace.Batch
 		for c := b.Cursor(); c.Next(); {
 			loc := c.Location()
-			if c.Time() >= sel.Enough {
+			if c.Time() >= sel.OneEventFrom {
 				if !met[loc] || done[loc] {
 					continue
 				}

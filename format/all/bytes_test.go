@@ -71,7 +71,8 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// These take the place of an order: scans by several workers, and the extent alone.
+// These values are used in place of an order: parallel for scans by several workers, and extent for
+// reading only the extent.
 const parallel, extent = format.Order(-1), format.Order(-2)
 
 // partialScan is a scan of a part of a trace.

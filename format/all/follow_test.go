@@ -30,7 +30,7 @@ func (r *rowTexts) begin(d *trace.Definitions) (format.Sink, error) {
 	return r, nil
 }
 
-// finer makes the ticks of the times so far finer.
+// finer multiplies the times so far by factor, because ticks have become shorter.
 func (r *rowTexts) finer(factor int64) {
 	for i := range r.times {
 		r.times[i] *= factor
@@ -62,7 +62,8 @@ func (r *rowTexts) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// followTexts are texts whose times get more digits, whose claims end after later lines, and with definitions between.
+// followTexts holds texts whose times get more digits, whose claims end after later lines, or which
+// have definitions between events.
 var followTexts = map[string]string{
 	"digits.etf": "TU MILLISECONDS\nR 0 1 false ; name=CPU\nC 0 0 5 0 1 ; name=A\nE 0 1.5 ; name=x\n" +
 		"C 1 1.75 2 0 1 ; name=B\n" +
@@ -77,8 +78,8 @@ var followTexts = map[string]string{
 		"-3 -51 0.15 1 0 0\n-4 -51 0.300001 1 0 3 2 100 7 0\n-4 -901 0.3 0 0 0\n-4 -901 0.4 1 0 0\n",
 }
 
-// TestFollow checks that a text that comes in pieces has the events of the whole text, if its lines are in the order of
-// time, or if the reader waits for all of them.
+// TestFollow checks that a text that comes in pieces has the same events as the whole text. This
+// requires that its lines are in time order, or that the reader waits for all lines.
 func TestFollow(t *testing.T) {
 	texts := map[string][]byte{}
 	for name, text := range followTexts {

@@ -114,8 +114,8 @@ type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	codes []packedKind // kinds of packed rows, by code
-	// most holds the greatest valid value of operands by type, except Undefined.
-	most [trace.OpSource + 1]uint64
+	// maxOperands holds the greatest valid value of operands by type, except Undefined.
+	maxOperands [trace.OpSource + 1]uint64
 	// attrs holds the attributes by name.
 	attrs map[string]uint32
 	// Clock is the clock of the carried trace. Times inside carried texts are in its ticks. All
@@ -164,10 +164,10 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 		}
 		r.codes = append(r.codes, packedKind{k, d.Spec(k), uint64(refLimit(d, d.Spec(k).Ref))})
 	}
-	for t := range r.most {
-		r.most[t] = math.MaxUint64
+	for t := range r.maxOperands {
+		r.maxOperands[t] = math.MaxUint64
 		if n, ok := operandLimit(d, trace.OperandType(t)); ok {
-			r.most[t] = uint64(n)
+			r.maxOperands[t] = uint64(n)
 		}
 	}
 	for i := range d.Attributes.Len() {

@@ -9,24 +9,24 @@ type claimKey struct {
 }
 
 // noteClaim counts the begin of a claim that repeats the id of an open one. Rows of other kinds have no effect.
-func (p *Rows) noteClaim(c *trace.Cursor) {
+func (r *Rows) noteClaim(c *trace.Cursor) {
 	k := c.Kind()
 	if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
 		return
 	}
 	at := claimKey{c.Location(), c.Op(0)}
-	n := p.open[at]
+	n := r.open[at]
 	switch {
 	case k == trace.ClaimBegin:
-		if p.open == nil {
-			p.open = map[claimKey]int{}
+		if r.open == nil {
+			r.open = map[claimKey]int{}
 		}
-		if p.open[at] = n + 1; n > 0 {
-			p.repeated++
+		if r.open[at] = n + 1; n > 0 {
+			r.repeated++
 		}
 	case n > 1:
-		p.open[at] = n - 1
+		r.open[at] = n - 1
 	default:
-		delete(p.open, at)
+		delete(r.open, at)
 	}
 }

@@ -248,14 +248,14 @@ func appendValue(b []byte, v *trace.Value) []byte {
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
-	// short counts the gaps that Report reports.
-	short map[recordGap]int64
+	// gaps counts the differences between rows and their records, for Report.
+	gaps map[recordGap]int64
 	// open counts the open claims by location and id, and repeated the claims that began while another one with
 	// the same id was open at their location.
 	open     map[claimKey]int
 	repeated int64
-	// nothing is an empty row. A row without a record is packed as the difference to it.
-	nothing trace.Batch
+	// emptyRow is an empty row. A row without a record is packed as the difference to it.
+	emptyRow trace.Batch
 }
 
 // recordGap describes in which fields a row and the row from its record differ.
@@ -268,19 +268,19 @@ type recordGap struct {
 
 // NoteField counts, for [Rows.Report], that the record of c lacks a field. The empty field stands
 // for all of c.
-func (p *Rows) NoteField(c *trace.Cursor, field string) {
-	p.noteClaim(c)
+func (r *Rows) NoteField(c *trace.Cursor, field string) {
+	r.noteClaim(c)
 	if !c.Derived() {
-		p.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
+		r.note(recordGap{kind: c.Kind(), base: trace.NoOp, field: field})
 	}
 }
 
 // NoteOperands counts, for [Rows.Report], that the record of c lacks operands. Bit i of operands
 // stands for operand i.
-func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
-	p.noteClaim(c)
+func (r *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
+	r.noteClaim(c)
 	if !c.Derived() || isMessage(c.Kind()) {
-		p.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
+		r.note(recordGap{kind: c.Kind(), base: c.Kind(), operands: operands})
 	}
 }
 
@@ -289,21 +289,21 @@ func (p *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
 func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
 // note counts a gap.
-func (p *Rows) note(x recordGap) {
-	if p.short == nil {
-		p.short = map[recordGap]int64{}
+func (r *Rows) note(x recordGap) {
+	if r.gaps == nil {
+		r.gaps = map[recordGap]int64{}
 	}
-	p.short[x]++
+	r.gaps[x]++
 }
 
 // Note counts, for [Rows.Report], in which fields row c differs from base, the row that readers
 // derive from its record without the packed bytes.
-func (p *Rows) Note(c, base *trace.Cursor) {
-	p.noteClaim(c)
+func (r *Rows) Note(c, base *trace.Cursor) {
+	r.noteClaim(c)
 	x := recordGap{kind: c.Kind(), base: base.Kind(), operands: otherOperands(c, base), ref: c.Ref() != base.Ref()}
 	if c.Derived() {
 		if isMessage(x.kind) && (x.operands != 0 || isGeneric(x.base)) {
-			p.note(x)
+			r.note(x)
 		}
 		return
 	}
@@ -313,18 +313,18 @@ func (p *Rows) Note(c, base *trace.Cursor) {
 	if x.kind == x.base && x.operands == 0 && !x.attrs && !x.ref {
 		return
 	}
-	p.note(x)
+	r.note(x)
 }
 
 // Report adds the counted gaps to l, and the definitions by their mapping. They count as lost if
 // the trace is plain, and otherwise as restored only by weft.
-func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
+func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
 	l.AddDefinitions(d, mapping, plain)
 	how, reason := format.WeftOnly, "the format has no place for it"
 	if plain {
 		how = format.Lost
 	}
-	for x, n := range p.short {
+	for x, n := range r.gaps {
 		spec := d.Spec(x.kind)
 		var fields []string
 		switch {
@@ -351,7 +351,7 @@ func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	}
 	if d.ClaimLines {
 		l.Add(d.Spec(trace.ClaimBegin).Name, "id", format.Degraded,
-			"another claim with the same id is open there, and its end can count as that of this one", p.repeated)
+			"another claim with the same id is open there, and its end can count as that of this one", r.repeated)
 	}
 }
 
@@ -376,15 +376,15 @@ const manyOps = 15
 //
 // The bytes are: the kind's code with flags, the reference if it differs, the number of leading
 // operands that are equal, the other operands, and the attributes if they differ.
-func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
-	code, ok := p.codes[c.Kind()]
+func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
+	code, ok := r.codes[c.Kind()]
 	if !ok {
-		if p.codes == nil {
-			p.codes = map[trace.Kind]uint64{}
+		if r.codes == nil {
+			r.codes = map[trace.Kind]uint64{}
 		}
-		code = uint64(len(p.kinds))
-		p.codes[c.Kind()] = code
-		p.kinds = append(p.kinds, c.Kind())
+		code = uint64(len(r.kinds))
+		r.codes[c.Kind()] = code
+		r.kinds = append(r.kinds, c.Kind())
 	}
 	code <<= flagBits
 	keys, values := c.Attrs()
@@ -425,13 +425,13 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 }
 
 // AppendWhole appends row c as a whole, for [Restorer.AddWhole].
-func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	if p.nothing.Len() == 0 {
-		p.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
+	if r.emptyRow.Len() == 0 {
+		r.emptyRow.Add(0, 0, trace.NoOp, trace.NoRef)
 	}
-	base := p.nothing.Cursor()
+	base := r.emptyRow.Cursor()
 	base.Next()
-	return p.Append(b, d, c, &base)
+	return r.Append(b, d, c, &base)
 }
 
 // AddWhole adds to b a row that [Rows.AppendWhole] has packed. If data is invalid, it returns an
@@ -635,7 +635,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 		ops = append(ops, v)
 	}
 	for i, v := range ops {
-		if v >= r.most[operandType(k.spec, i)] && v != trace.Undefined {
+		if v >= r.maxOperands[operandType(k.spec, i)] && v != trace.Undefined {
 			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
 		}
 	}
@@ -668,9 +668,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 }
 
 // names returns the names of the kinds in the order of their codes.
-func (p *Rows) names(d *trace.Definitions) (names []string) {
-	if p != nil {
-		for _, k := range p.kinds {
+func (r *Rows) names(d *trace.Definitions) (names []string) {
+	if r != nil {
+		for _, k := range r.kinds {
 			names = append(names, d.Spec(k).Name)
 		}
 	}

@@ -72,7 +72,7 @@ func (k seriesKey) id() string {
 // that cannot be read.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
-		Spelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded,
+		Respelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded,
 		Recoded: d.encodings.other}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{

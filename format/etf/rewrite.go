@@ -64,7 +64,7 @@ type note struct {
 // rewrite makes the encoder keep the lines of the original file where they have not changed.
 func (e *encoder) rewrite(o *original) {
 	renamed := e.Defs.Rename != nil
-	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended ||
+	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Repaired ||
 		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.readOriginal(number)
@@ -94,7 +94,7 @@ func (w *rewriter) countComments(loss *format.Loss) {
 	}
 	w.findUnread()
 	o := format.Overview{Unread: w.d.unread() - int64(len(w.unread)), Damaged: w.changed.lessText,
-		Spelled: w.changed.otherForm, Recoded: w.recoded}
+		Respelled: w.changed.otherForm, Recoded: w.recoded}
 	if w.sound {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}

@@ -126,7 +126,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return d.Prepare(ctx)
 	}
 	sel, sink = format.ExactScan(d.defs, sel, sink)
-	if sel.Few && order == format.GlobalOrder {
+	if sel.FirstEvents && order == format.GlobalOrder {
 		if ok, err := d.scanInWindows(ctx, sel, sink); ok || err != nil {
 			return err
 		}

@@ -155,7 +155,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	case *original:
 		s := &sourceTrace{number: 1, r: native.r, model: native.model}
 		if e.joinsStreams(s) {
-			if d.Mended {
+			if d.Repaired {
 				return nil // the stand-ins of several streams can have the same token
 			}
 			s.SourceTrace = sameTrace(d)

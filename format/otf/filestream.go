@@ -110,7 +110,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 		if to, ok := d.clock.toFile(sel.To); ok {
 			f.to = to
 		}
-		if enough, ok := d.clock.toFile(sel.Enough); ok && sel.Enough != 0 {
+		if enough, ok := d.clock.toFile(sel.OneEventFrom); ok && sel.OneEventFrom != 0 {
 			f.enough = enough
 		}
 		if x.from > 0 {

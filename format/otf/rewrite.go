@@ -79,7 +79,7 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 		for _, t := range e.tokens.all() {
 			t.own = true
 		}
-		e.tokens.locations.apart = e.defs.Mended
+		e.tokens.locations.apart = e.defs.Repaired
 		master = master.Clone()
 	}
 	if e.defs.Pruned {
@@ -203,7 +203,7 @@ func (e *encoder) stream(loc, process uint32) uint32 {
 		x := e.original.origin(loc, e.defs.Locations.At(loc).ID)
 		if x.source != nil && !x.listed {
 			if id, ok := x.source.streams[x.stream]; ok {
-				if e.defs.Mended {
+				if e.defs.Repaired {
 					e.w.master.Assign(process, id)
 				}
 				return id
@@ -327,7 +327,7 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
-	if only := e.original.onlyTrace(); only != nil && e.defs.Mended {
+	if only := e.original.onlyTrace(); only != nil && e.defs.Repaired {
 		if empty { // the file is missing, and libotf expects it
 			if err := write(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(e.defs.Clock.Num)}); err != nil {
 				return err
@@ -440,7 +440,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
-		if e.defs.Mended && s.r.cut.has(r) {
+		if e.defs.Repaired && s.r.cut.has(r) {
 			return false // the decoder has already reported the line
 		}
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF has no record for it", 1)

@@ -55,7 +55,7 @@ func TestRepairDefinesOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Defs().Mended = true
+	d.Defs().Repaired = true
 	writeAgain(t, d, filepath.Join(folder, "y.otf"))
 	got, _ := os.ReadFile(filepath.Join(folder, "y.0.def"))
 	var lines []string

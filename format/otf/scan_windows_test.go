@@ -53,7 +53,7 @@ func TestScanInWindows(t *testing.T) {
 				}
 				defer d.Close()
 				sel := trace.Everything()
-				sel.Few = true
+				sel.FirstEvents = true
 				enough := errors.New("enough")
 				err = d.Scan(t.Context(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 					for c := b.Cursor(); c.Next(); {

@@ -152,7 +152,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 			return false, err
 		}
 		x, err := s.pieces()
-		if enough, ok := readers[0].d.clock.toFile(sel.Enough); err == nil && ok && sel.Enough != 0 {
+		if enough, ok := readers[0].d.clock.toFile(sel.OneEventFrom); err == nil && ok && sel.OneEventFrom != 0 {
 			x, err = s.splitAfter(x, enough)
 		}
 		s.t.Close()
@@ -240,7 +240,7 @@ type continuation struct {
 }
 
 func newContinuation(sel trace.Selection) *continuation {
-	if sel.Enough == 0 {
+	if sel.OneEventFrom == 0 {
 		return nil
 	}
 	g := &continuation{sel: sel, ends: map[uint32]bool{}}
@@ -265,7 +265,7 @@ func (g *continuation) addPiece(x decodedPiece) {
 	}
 	past := false
 	for _, b := range x.batches {
-		last := g.sel.ReachesEnough(b)
+		last := g.sel.ReachesOneEvent(b)
 		past = past || last
 		if missing, known := g.ends[b.Loc]; missing || !known {
 			g.ends[b.Loc] = !last

@@ -137,7 +137,7 @@ func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	}
 	lr.leavePlace()
 	for lr.b.Len() < lr.rows && !lr.end {
-		if lr.sufficient = lr.sufficient || lr.sel.ReachesEnough(&lr.b); lr.sufficient || lr.pastSelection() {
+		if lr.sufficient = lr.sufficient || lr.sel.ReachesOneEvent(&lr.b); lr.sufficient || lr.pastSelection() {
 			lr.end = true // the following events are not selected
 			break
 		}

@@ -36,10 +36,10 @@ func (r *EventReader) resume(p *scanPlace) {
 // leavePlace saves the current place, so that a later scan of the same locations can begin there.
 func (lr *locationReader) leavePlace() {
 	end := lr.sel.To
-	if lr.sel.Enough != 0 {
-		end = min(end, lr.sel.Enough)
+	if lr.sel.OneEventFrom != 0 {
+		end = min(end, lr.sel.OneEventFrom)
 	}
-	if lr.sel.Again && lr.last < end && lr.r.c.end > 0 && !lr.mustSort {
+	if lr.sel.Repeated && lr.last < end && lr.r.c.end > 0 && !lr.mustSort {
 		lr.d.places.Store(lr.id, lr.r.place(lr.last))
 	}
 }

@@ -56,7 +56,7 @@ func TestFew(t *testing.T) {
 		sel := trace.Everything()
 		all, times := scan(sel, -1)
 		few := sel
-		few.Few = true
+		few.FirstEvents = true
 		for _, from := range []int{0, len(all) / 2} {
 			if len(all) == 0 {
 				continue

@@ -141,7 +141,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)
 	}
 	rest, done := sel, sel.NoEvents
-	if sel.Few && !sel.NoEvents && !sel.Stacks && sel.Enough == 0 {
+	if sel.FirstEvents && !sel.NoEvents && !sel.Stacks && sel.OneEventFrom == 0 {
 		var err error
 		if rest, done, err = d.scanBeginning(ctx, sel, sink); err != nil {
 			return err

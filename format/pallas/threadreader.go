@@ -127,7 +127,7 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 	tr.ascending = g.sound() && t.ascending()
 	// Keep blocks that will be read twice: once to check the times or to find the wanted times, and
 	// once to deliver the events.
-	tr.r.keeping = tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 || tr.sel.Enough != 0 ||
+	tr.r.keeping = tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 || tr.sel.OneEventFrom != 0 ||
 		tr.sel.Location != nil
 	tr.r.keeping = tr.r.keeping || tr.whole != nil
 	defer func() { tr.r.keeping = tr.whole != nil }()
@@ -154,14 +154,14 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 func (tr *threadReader) load(id threadID) (*Thread, error) {
 	tr.whole = nil
 	if tr.d.checker.Load() == nil || tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
-		tr.sel.Enough != 0 {
-		return tr.d.grammar(id, tr.sel.Again)
+		tr.sel.OneEventFrom != 0 {
+		return tr.d.grammar(id, tr.sel.Repeated)
 	}
 	quiet := *tr.d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), true
 	t, err := tr.d.withOptions(&quiet).thread(id, wholeThread)
 	if t == nil || err != nil || !t.whole {
-		return tr.d.grammar(id, tr.sel.Again) // reports the defect
+		return tr.d.grammar(id, tr.sel.Repeated) // reports the defect
 	}
 	tr.whole = t
 	return t.withoutSequences(), nil
@@ -204,7 +204,7 @@ func (tr *threadReader) begin(g *outline) error {
 			tr.until = n
 		}
 	}
-	if enough, ok := tr.d.ticks.file(tr.sel.Enough); ok && tr.sel.Enough != 0 {
+	if enough, ok := tr.d.ticks.file(tr.sel.OneEventFrom); ok && tr.sel.OneEventFrom != 0 {
 		if at, err := tr.x.firstFrom(enough, tr.isAlwaysEvent); err == nil && at < math.MaxUint64 {
 			if n, err := tr.x.countBefore(at + 1); err == nil {
 				tr.until = min(tr.until, n)

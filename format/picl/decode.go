@@ -344,7 +344,7 @@ func (s *eventScan) Close() {
 // Overview returns the counts of what the events do not reproduce: descriptors, lines and definitions
 // that cannot be read, records with defects, definitions that are not UTF-8, and rounded times.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	return &format.Overview{Spelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
+	return &format.Overview{Respelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
 		Damaged: d.damaged, Recoded: d.encodings.other, Rounded: d.rounded}, nil
 }
 

@@ -291,7 +291,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 			r.events = append(r.events, seenAt[int64]{h.f[1], number})
 		}
 	}
-	r.Longest()
+	r.ExtendMax()
 	return r
 }
 

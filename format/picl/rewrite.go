@@ -52,7 +52,7 @@ func (e *encoder) rewrite(o *original) {
 	e.rewriter = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs},
 		defined: d.defined,
 		moved:   len(d.Runs) != 1,
-		out:     e.written, rename: e.Defs.Rename, repair: e.Defs.Mended, keepTimes: e.spelled}
+		out:     e.written, rename: e.Defs.Rename, repair: e.Defs.Repaired, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
 	maps.Copy(e.rewriter.out.sets, d.defs.sets) // a subset holds for the whole file
 }

@@ -164,9 +164,9 @@ type sequence struct {
 }
 
 // run runs a program and stores its usage. It skips a program whose path is "".
-func (t *sequence) run(u *usage, program string, args ...string) {
-	if t.err == nil && program != "" {
-		*u, t.err = t.runner.run(nil, program, args...)
+func (s *sequence) run(u *usage, program string, args ...string) {
+	if s.err == nil && program != "" {
+		*u, s.err = s.runner.run(nil, program, args...)
 	}
 }
 
@@ -201,8 +201,8 @@ func commandLine(name string, args []string) string {
 type errorOutput struct{ b []byte }
 
 // Write implements [io.Writer].
-func (t *errorOutput) Write(p []byte) (int, error) {
-	t.b = append(t.b, p[:min(len(p), 2048-len(t.b))]...)
+func (e *errorOutput) Write(p []byte) (int, error) {
+	e.b = append(e.b, p[:min(len(p), 2048-len(e.b))]...)
 	return len(p), nil
 }
 

@@ -45,8 +45,8 @@ type toolComparison struct {
 }
 
 // tool returns the program with which weft is compared.
-func (v toolComparison) tool() string {
-	name, _, _ := strings.Cut(v.theirs, " ")
+func (t toolComparison) tool() string {
+	name, _, _ := strings.Cut(t.theirs, " ")
 	return name
 }
 

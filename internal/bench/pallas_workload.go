@@ -95,12 +95,12 @@ type pallasRecording struct {
 }
 
 // record records a trace to path, and flushes it to the disk.
-func (k pallasRecording) record(path string) error {
-	i := slices.IndexFunc(pallasPatterns, func(p pallasPattern) bool { return p.name == k.pattern })
+func (pr pallasRecording) record(path string) error {
+	i := slices.IndexFunc(pallasPatterns, func(p pallasPattern) bool { return p.name == pr.pattern })
 	if i < 0 {
-		return fmt.Errorf("pattern %q: expected one of Pallas' patterns", k.pattern)
+		return fmt.Errorf("pattern %q: expected one of Pallas' patterns", pr.pattern)
 	}
-	w, err := pallas.Create(path, &pallas.WriterOptions{Compatible: k.compatible})
+	w, err := pallas.Create(path, &pallas.WriterOptions{Compatible: pr.compatible})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (k pallasRecording) record(path string) error {
 		w.Definitions.Regions = append(w.Definitions.Regions, pallas.Region{Ref: f, Name: f + 1})
 	}
 	w.LocationGroups = []pallas.LocationGroup{{ID: 0, Name: 0, Parent: pallas.NoRef}}
-	threads := make([]*calls, k.threads)
+	threads := make([]*calls, pr.threads)
 	for id := range threads {
 		r, err := w.Archive(0).Record(uint32(id), 0)
 		if err != nil {
@@ -119,10 +119,10 @@ func (k pallasRecording) record(path string) error {
 		threads[id] = &calls{Rand: rand.New(rand.NewPCG(1, uint64(id)+1)), r: r}
 	}
 	var wg sync.WaitGroup
-	for first := range k.goroutines {
+	for first := range pr.goroutines {
 		wg.Go(func() {
-			for id := first; id < k.threads; id += k.goroutines {
-				pallasPatterns[i].events(threads[id], int(k.events)/k.threads)
+			for id := first; id < pr.threads; id += pr.goroutines {
+				pallasPatterns[i].events(threads[id], int(pr.events)/pr.threads)
 			}
 		})
 	}

@@ -55,9 +55,9 @@ var (
 	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
 )
 
-// questions lists the questions. profile and cut need the regions that are open at the begin of a
-// window. These traces do not store that, and so the windows of these commands begin with the
-// trace.
+// questions lists the questions that are measured. The commands profile and cut need the regions that
+// are open at the begin of a window. These traces do not store the open regions, so the windows of
+// these commands begin with the trace.
 var questions = []question{
 	{"print", 0, 1000, false, printTools},
 	{"print --window 50%..50.1%", 500, 501, false, windowTools},

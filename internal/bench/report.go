@@ -77,14 +77,14 @@ type encodeRound struct {
 
 // encode returns the user time of the encoder in seconds: the difference of the times of generating
 // a file and of generating without output.
-func (q encodeRound) encode() float64 { return (q.generate.user - q.generator.user).Seconds() }
+func (e encodeRound) encode() float64 { return (e.generate.user - e.generator.user).Seconds() }
 
 // perDecode returns the ratio of the encoder's user time to the decoder's.
-func (q encodeRound) perDecode() float64 { return q.encode() / q.decode.user.Seconds() }
+func (e encodeRound) perDecode() float64 { return e.encode() / e.decode.user.Seconds() }
 
 // wholePerDecode returns the same ratio for CPU times, which include system time.
-func (q encodeRound) wholePerDecode() float64 {
-	return (q.generate.cpu - q.generator.cpu).Seconds() / q.decode.cpu.Seconds()
+func (e encodeRound) wholePerDecode() float64 {
+	return (e.generate.cpu - e.generator.cpu).Seconds() / e.decode.cpu.Seconds()
 }
 
 // orderResult holds the result of checking the output of weft print --json for a shuffled file.

@@ -150,8 +150,8 @@ func (r *verifyReport) verify(b *session) error {
 	return nil
 }
 
-// writeSideBySide writes a trace of claims, of which the first half of all run at the same time, and the others after
-// them. Only the first n are written.
+// writeSideBySide writes the first n claims of a series of `all` claims. The first half of the series
+// all run at the same time, and the others after them.
 func writeSideBySide(path string, all, n int64) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

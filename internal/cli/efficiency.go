@@ -230,7 +230,7 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 			row = append(table.Row{x.Path}, row...)
 		}
 		for _, f := range factors {
-			row = append(row, fmt.Sprintf("%.3f", f.Of(x.Result)))
+			row = append(row, fmt.Sprintf("%.3f", f.Value(x.Result)))
 		}
 		return row
 	})
@@ -262,7 +262,7 @@ func (a *app) efficiencyCSV(list []*efficiencyResult) error {
 			for _, f := range m.Factors {
 				value := ""
 				if m.Has(x.Result) {
-					value = strconv.FormatFloat(f.Of(x.Result), 'g', -1, 64)
+					value = strconv.FormatFloat(f.Value(x.Result), 'g', -1, 64)
 				}
 				row = append(row, value)
 			}
@@ -305,7 +305,7 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 				if !m.Has(x.Result) {
 					return "–"
 				}
-				return fmt.Sprintf("%.3f", f.Of(x.Result))
+				return fmt.Sprintf("%.3f", f.Value(x.Result))
 			}})
 		}
 	}

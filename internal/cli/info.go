@@ -89,7 +89,7 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 	if err != nil {
 		return err
 	}
-	x, records, err := in.info(o.by, part).Of(ctx, o.exact)
+	x, records, err := in.info(o.by, part).Describe(ctx, o.exact)
 	if err != nil {
 		return err
 	}

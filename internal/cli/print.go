@@ -86,7 +86,7 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 	p.location, _ = locationNames(p.defs)
 	p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
 	if flags.limit > 0 {
-		p.left, sel.Few = flags.limit, true
+		p.left, sel.FirstEvents = flags.limit, true
 	}
 	err = in.Scan(ctx, sel, format.GlobalOrder, p)
 	if errors.Is(err, errEnough) {

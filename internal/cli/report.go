@@ -180,7 +180,7 @@ func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selec
 	if err != nil {
 		return err
 	}
-	if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
+	if x.Info, _, err = in.info(by, part).Describe(ctx, false); err != nil {
 		return err
 	}
 	if !r.quiet {

@@ -97,6 +97,7 @@ func (s *Sorter) temp() (*os.File, error) {
 	return f, nil
 }
 
+// spill sorts the records in memory and writes them to a temporary file, as a run.
 func (s *Sorter) spill() error {
 	slices.SortFunc(s.recs, compare)
 	f, err := s.temp()
@@ -284,6 +285,7 @@ type Iterator struct {
 	last int   // run whose record was returned last, and which must advance; -1 for none
 }
 
+// run is a sorted sequence of records in a temporary file that is being read.
 type run struct {
 	r    *bufio.Reader
 	rec  Record
@@ -291,6 +293,7 @@ type run struct {
 	done bool
 }
 
+// merge returns an iterator over the records of several runs, in order.
 func merge(files []*os.File) (*Iterator, error) {
 	it := &Iterator{last: -1}
 	for i, f := range files {

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// mostInterfaces is the largest number of interfaces in package format. A wrapper must forward each of them that the
-// value inside has, so each one more is a further way to lose data.
+// mostInterfaces is the largest number of interfaces in package format. A wrapper must forward each
+// interface that the wrapped value implements, so each additional interface is another way to lose
+// data.
 const mostInterfaces = 10
 
 // TestFewInterfaces counts the interfaces of package format, including those without a name.

@@ -36,17 +36,17 @@ type Rewriter struct {
 
 // Record writes a converted line. Function appendTo appends the line to its argument. number is the
 // number of the original line.
-func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
-	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
-	w.buf = append(appendTo(w.buf), '\n')
-	_, err := w.w.Write(w.buf)
+func (r *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
+	r.buf = append(digits.AppendInt(r.buf[:0], number), '\t')
+	r.buf = append(appendTo(r.buf), '\n')
+	_, err := r.w.Write(r.buf)
 	return err
 }
 
 // Defect reports a defect of a line of the original text.
-func (w *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
-	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
-		Position: trace.Position{File: w.Src.Path, Line: number},
+func (r *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
+	return r.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+		Position: trace.Position{File: r.Src.Path, Line: number},
 		Record:   record, Found: found, Expected: expected})
 }
 
@@ -168,7 +168,7 @@ type Encoder struct {
 	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
 	Plain bool
 	Rows  carrier.Rows
-	// mapping of the format, for the loss
+	// Mapping returns how the format keeps a subject. It is needed for the loss.
 	Mapping func(format.Subject) format.Mapped
 	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
 	Scale   int32
@@ -178,18 +178,18 @@ type Encoder struct {
 
 // AppendAttrs appends the attributes of an event as pairs (see [carrier.AppendAttrs]).
 func (e *Encoder) AppendAttrs(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
-	e.uses(c)
+	e.useAttributes(c)
 	return carrier.AppendAttrs(pairs, e.Defs, c)
 }
 
 // AppendRow appends the operands and attributes of an event as pairs (see [carrier.AppendRow]).
 func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pair {
-	e.uses(c)
+	e.useAttributes(c)
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// uses notes that an event has its attributes.
-func (e *Encoder) uses(c *trace.Cursor) {
+// useAttributes records that an event has its attributes, so that their definitions are written.
+func (e *Encoder) useAttributes(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
 		e.used = max(e.used, int(k)+1)

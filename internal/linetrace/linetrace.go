@@ -137,47 +137,47 @@ type Times struct {
 
 // Add adds a line. t is the time of its event, and end the time at which the event ends. l is the line,
 // as a part of the block's text.
-func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
-	if t.Scale > r.Scale {
-		r.Scale = max(r.Scale, t.Trim().Scale)
+func (ti *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
+	if t.Scale > ti.Scale {
+		ti.Scale = max(ti.Scale, t.Trim().Scale)
 	}
-	if end.Scale > r.Scale {
-		r.Scale = max(r.Scale, end.Trim().Scale)
+	if end.Scale > ti.Scale {
+		ti.Scale = max(ti.Scale, end.Trim().Scale)
 	}
-	if !r.Any {
-		r.Any, r.First, r.Min, r.Max = true, t, t, end
+	if !ti.Any {
+		ti.Any, ti.First, ti.Min, ti.Max = true, t, t, end
 	} else {
-		if Compare(t, r.Last) < 0 {
-			r.Unsorted++
-			r.Longest()
-			if off, ok := LineStart(b.Data, l); ok && len(r.Breaks) < MaxRuns {
-				r.Breaks = append(r.Breaks, Run{From: off, Line: number})
+		if Compare(t, ti.Last) < 0 {
+			ti.Unsorted++
+			ti.ExtendMax()
+			if off, ok := LineStart(b.Data, l); ok && len(ti.Breaks) < MaxRuns {
+				ti.Breaks = append(ti.Breaks, Run{From: off, Line: number})
 			} else {
-				r.more = true
+				ti.more = true
 			}
-			if Compare(t, r.Min) < 0 {
-				r.Min = t
+			if Compare(t, ti.Min) < 0 {
+				ti.Min = t
 			}
 		}
-		if Compare(end, r.Max) > 0 {
-			r.Max = end
+		if Compare(end, ti.Max) > 0 {
+			ti.Max = end
 		}
 	}
-	r.Last = t
+	ti.Last = t
 }
 
-// Longest extends Max to Last. A caller that sets Last itself, to a time that is not earlier than
-// before, must call it at the end.
-func (r *Times) Longest() {
-	if r.Any && Compare(r.Last, r.Max) > 0 {
-		r.Max = r.Last
+// ExtendMax extends Max to Last. A caller that sets Last itself, to a time that is not earlier than the
+// previous Last, must call ExtendMax at the end.
+func (ti *Times) ExtendMax() {
+	if ti.Any && Compare(ti.Last, ti.Max) > 0 {
+		ti.Max = ti.Last
 	}
 }
 
 // ShiftBreaks adds n to the line numbers in Breaks.
-func (r *Times) ShiftBreaks(n int64) {
-	for i := range r.Breaks {
-		r.Breaks[i].Line += n
+func (ti *Times) ShiftBreaks(n int64) {
+	for i := range ti.Breaks {
+		ti.Breaks[i].Line += n
 	}
 }
 

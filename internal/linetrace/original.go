@@ -11,13 +11,13 @@ import (
 // Lines returns lines of a text by their numbers. Encoders use it to write unchanged lines as they
 // were. It caches the pieces of the text that were used recently.
 type Lines struct {
-	text   *Text
-	pieces map[piece]*pieceText
-	held   int             // size of the cached pieces, in bytes
-	starts map[int][]int64 // by the number of a chunk: offsets in the file at which its pieces begin
-	last   *pieceText
-	chunk  []byte // buffer for reading a chunk
-	joined []byte
+	text        *Text
+	pieces      map[piece]*pieceText
+	cachedBytes int             // size of the cached pieces, in bytes
+	starts      map[int][]int64 // by the number of a chunk: offsets in the file at which its pieces begin
+	last        *pieceText
+	chunk       []byte // buffer for reading a chunk
+	joined      []byte
 }
 
 // pieceLines is the number of lines in a piece, which is the unit of caching.
@@ -30,6 +30,7 @@ const maxHeld = 16 << 20
 // piece identifies a piece by the number of its chunk and its index in the chunk.
 type piece struct{ chunk, n int }
 
+// pieceText is the text of a piece.
 type pieceText struct {
 	data      []byte
 	line, end int64 // number of its first line, and number of the line after its last one
@@ -127,9 +128,9 @@ func (ls *Lines) piece(number int64) (*pieceText, error) {
 	if err := ls.text.File.Read(p.data, starts[k.n]); err != nil {
 		return nil, err
 	}
-	if ls.held += len(p.data); ls.held > min(maxHeld, ls.text.Opt.SortMemory()) {
+	if ls.cachedBytes += len(p.data); ls.cachedBytes > min(maxHeld, ls.text.Opt.SortMemory()) {
 		clear(ls.pieces)
-		ls.held = len(p.data)
+		ls.cachedBytes = len(p.data)
 	}
 	ls.pieces[k] = p
 	return p, nil

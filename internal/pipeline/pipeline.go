@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Run gets jobs from next until it returns false, and calls work for each job, on the given number
-// of workers. It calls done with the results in the order of the jobs. next and done are never
-// called concurrently, but by different goroutines: the worker that finishes the job whose turn it
-// is delivers the result, which is still in its core's cache. At most maxAhead jobs per worker have
-// been started and not delivered. Run returns the first error in the order of the jobs, and
-// delivers no result after it. work must return soon after ctx is cancelled. With one worker,
-// nothing runs concurrently.
+// Run gets jobs from next until next returns false, and calls work for each job, on the given number of
+// workers. It calls done with the results in the order of the jobs. next and done are never called
+// concurrently, but by different goroutines: the worker that finishes the job whose turn it is delivers
+// the result, which is still in the cache of the worker's core. At most maxAhead jobs per worker have
+// been started and not delivered. Run returns the first error in the order of the jobs, and delivers no
+// result after it. work must return soon after ctx is cancelled. With one worker, nothing runs
+// concurrently.
 func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error),
 	work func(worker int, job J) (R, error), done func(R) error) error {
 	if workers <= 1 {

@@ -33,6 +33,7 @@ type Spool struct {
 	late    *Spool
 }
 
+// insert is a piece of text that is inserted when the text is copied.
 type insert struct {
 	at   int64 // offset in the text before which the piece is inserted
 	from int64 // offset of the piece in late

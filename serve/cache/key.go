@@ -61,14 +61,14 @@ const (
 // with the content of files of up to 4 MiB, and with the hashed blocks of larger files. Missing
 // files and the lists of folders are also covered, so that a new file changes the hash.
 type identity struct {
-	src  format.Source
-	h    hash.Hash
-	left int64
-	buf  []byte
+	src      format.Source
+	h        hash.Hash
+	readLeft int64
+	buf      []byte
 }
 
 func newIdentity(src format.Source, s *Settings) *identity {
-	x := &identity{src: src, h: sha256.New(), left: readBudget, buf: make([]byte, blockSize)}
+	x := &identity{src: src, h: sha256.New(), readLeft: readBudget, buf: make([]byte, blockSize)}
 	s.write(x.h)
 	return x
 }
@@ -79,7 +79,7 @@ func notesKey(src format.Source) (string, error) {
 	if _, err := fs.Stat(src.FS, src.Name); err != nil {
 		return "", err
 	}
-	x := &identity{src: src, h: sha256.New(), left: readBudget, buf: make([]byte, blockSize)}
+	x := &identity{src: src, h: sha256.New(), readLeft: readBudget, buf: make([]byte, blockSize)}
 	fmt.Fprintf(x.h, "weft notes\n")
 	if err := x.add(src.Name); err != nil {
 		return "", err
@@ -112,16 +112,16 @@ func (ident *identity) add(name string) error {
 	if !ok || st.Size() == 0 {
 		return nil
 	}
-	if st.Size() <= min(wholeSize, ident.left) {
-		ident.left -= st.Size()
+	if st.Size() <= min(wholeSize, ident.readLeft) {
+		ident.readLeft -= st.Size()
 		_, err := io.Copy(ident.h, io.NewSectionReader(r, 0, st.Size()))
 		return err
 	}
 	for i := range int64(innerBlocks + 2) {
-		if ident.left < blockSize || st.Size() <= wholeSize && i > 0 {
+		if ident.readLeft < blockSize || st.Size() <= wholeSize && i > 0 {
 			break
 		}
-		ident.left -= blockSize
+		ident.readLeft -= blockSize
 		at := (st.Size() - blockSize) / (innerBlocks + 1) * i
 		if i == innerBlocks+1 {
 			at = st.Size() - blockSize

@@ -57,10 +57,10 @@ func NewStagingDir(parent string) (*StagingDir, error) {
 	return nil, fmt.Errorf("%s: found that another program removes new folders, expected them to stay", parent)
 }
 
-// takeLock locks a staging folder, for using it or for removing it. It only succeeds if the file
-// that it has locked is still in the folder, because another process may have removed and replaced
-// it before. If the system has no locks, it returns an error together with the file; the caller
-// then goes by the age of the folder.
+// takeLock locks a staging folder, for using it or for removing it. It only succeeds if the locked file
+// is still in the folder, because another process may have removed and replaced it before. If the
+// system has no locks, it returns an error together with the file; the caller then decides by the age
+// of the folder.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, unlocked := openLock(path)
@@ -90,12 +90,12 @@ func machinePrefix() string {
 }
 
 // Path returns the path of a file in the folder.
-func (r *StagingDir) Path(name string) string { return filepath.Join(r.dir, name) }
+func (s *StagingDir) Path(name string) string { return filepath.Join(s.dir, name) }
 
 // Close removes the folder and its content.
-func (r *StagingDir) Close() error {
-	err := removeContent(r.dir)
-	removeDir(r.dir, r.lock)
+func (s *StagingDir) Close() error {
+	err := removeContent(s.dir)
+	removeDir(s.dir, s.lock)
 	return err
 }
 

@@ -19,9 +19,9 @@ import (
 const settleTime = 2 * time.Second
 
 // stampOf returns a hash of the metadata of some files, without reading the files. Files with equal
-// hashes are unchanged. The result is "" if the metadata does not allow this conclusion, which is
-// so if the system has no change time that users cannot set, or if a file has changed within
-// settleTime before now.
+// hashes are unchanged. The result is "" if the metadata cannot show that files are unchanged: if the
+// system has no change time that users cannot set, or if a file has changed within settleTime before
+// now.
 func stampOf(src format.Source, files []string, now time.Time) string {
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	said := make([]string, len(files))

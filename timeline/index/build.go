@@ -177,7 +177,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 		return err
 	}
 	for _, w := range b.workers {
-		if err := cmp.Or(w.links.flush(), w.meets.flush()); err != nil {
+		if err := cmp.Or(w.links.flush(), w.meetings.flush()); err != nil {
 			return err
 		}
 	}
@@ -322,8 +322,8 @@ type worker struct {
 	isLabel      []bool       // by attribute: whether it names the spans
 	attrs        []bool       // by attribute: whether visits or claims begin with it
 	links        endWriter
-	meets        endWriter
-	coll         collector
+	meetings     endWriter
+	collectives  collector
 	latestTrack  *spanTrack // the last new track; the next one gets buffers of the size that this one has reached
 	maxDepth     int        // largest number of open regions so far
 	first        int64      // first and last time of markers and states
@@ -333,7 +333,7 @@ type worker struct {
 
 func newWorker(b *builder) *worker {
 	w := &worker{packer: b.packer(), b: b, first: math.MaxInt64, last: math.MinInt64}
-	w.links.spool, w.meets.spool = b.links, b.meetings
+	w.links.spool, w.meetings.spool = b.links, b.meetings
 	return w
 }
 
@@ -454,7 +454,7 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 	case trace.Mark, trace.Comment, trace.Generic, trace.Gap, trace.BufferFlush, trace.MeasurementOnOff:
 		return w.instant(l, c)
 	case trace.CollectiveBegin:
-		l.coll.begin(c)
+		l.collectives.begin(c)
 	case trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate,
 		trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd:
 		return w.thread(l, c)

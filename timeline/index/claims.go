@@ -38,13 +38,13 @@ type resource struct {
 type minHeap struct{ sort.IntSlice }
 
 // Push implements [heap.Interface].
-func (l *minHeap) Push(x any) { l.IntSlice = append(l.IntSlice, x.(int)) }
+func (m *minHeap) Push(x any) { m.IntSlice = append(m.IntSlice, x.(int)) }
 
 // Pop implements [heap.Interface].
-func (l *minHeap) Pop() any {
-	n := len(l.IntSlice) - 1
-	x := l.IntSlice[n]
-	l.IntSlice = l.IntSlice[:n]
+func (m *minHeap) Pop() any {
+	n := len(m.IntSlice) - 1
+	x := m.IntSlice[n]
+	m.IntSlice = m.IntSlice[:n]
 	return x
 }
 

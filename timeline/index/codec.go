@@ -136,6 +136,7 @@ func (c *columns) ticks() trace.Ticks {
 	return t
 }
 
+// appendSection appends a column preceded by its length.
 func appendSection(b, s []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
@@ -164,6 +165,7 @@ type blockEntry struct {
 	last  int64
 }
 
+// appendBlocks appends a table of blocks, which columns.blocks reads.
 func appendBlocks(b []byte, l []blockEntry) []byte {
 	b = binary.AppendUvarint(b, uint64(len(l)))
 	at, last := int64(0), int64(0)
@@ -204,6 +206,7 @@ type levelEntry struct {
 	blocks []blockEntry
 }
 
+// appendLevels appends a table of levels, which columns.levels reads.
 func appendLevels(b []byte, l []levelEntry) []byte {
 	b = binary.AppendUvarint(b, uint64(len(l)))
 	for _, e := range l {

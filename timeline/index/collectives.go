@@ -32,6 +32,8 @@ type onCommunicator struct {
 	count int     // number of all operations that have ended
 }
 
+// commRef converts an operand to an index of a table, or NoRef if the operand is Undefined or too
+// large.
 func commRef(op uint64) uint32 {
 	if op >= uint64(trace.NoRef) {
 		return trace.NoRef
@@ -52,6 +54,7 @@ func (o *openCollectives) onComm(comm uint32) *onCommunicator {
 	return c
 }
 
+// begin adds the operation that an event begins.
 func (o *openCollectives) begin(c *trace.Cursor) {
 	x := o.onComm(commRef(c.Op(1)))
 	x.begun = append(x.begun, c.Time())
@@ -81,10 +84,11 @@ type collective struct {
 // that the members perform on it, merged over all locations of a worker.
 type collector map[uint32][]collective
 
+// collective handles an event that ends a collective operation, or stands for a whole operation.
 func (w *worker) collective(l *location, c *trace.Cursor) {
 	comm := commRef(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
-	o := l.coll.onComm(comm)
+	o := l.collectives.onComm(comm)
 	switch c.Kind() {
 	case trace.CollectiveEnd:
 		if t, ok := o.end(); ok {
@@ -100,12 +104,13 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 	}
 	n := o.count
 	o.count++
-	if w.coll == nil {
-		w.coll = collector{}
+	if w.collectives == nil {
+		w.collectives = collector{}
 	}
-	w.coll.put(comm, n, x)
+	w.collectives.put(comm, n, x)
 }
 
+// put extends operation n of a communicator to include x, or adds it.
 func (c collector) put(comm uint32, n int, x collective) {
 	list := c[comm]
 	if n < len(list) {
@@ -122,7 +127,7 @@ func (c collector) put(comm uint32, n int, x collective) {
 func (b *builder) collectives(dir *directory) error {
 	all := collector{}
 	for _, w := range b.workers {
-		for comm, list := range w.coll {
+		for comm, list := range w.collectives {
 			for n, x := range list {
 				all.put(comm, n, x)
 			}

@@ -102,11 +102,11 @@ func levelFor(l []levelEntry, pixel float64) int {
 }
 
 // spanLevel returns the number of the level to draw spans from, or −1 if the spans themselves must be
-// read. It is the level with the longest buckets of at most usualBlur pixels. If there is none, it is
-// the lowest level, provided that its buckets have at most most pixels, because each bucket replaces
-// several spans.
+// read. It is the level with the longest buckets of at most usualBucketWidth pixels. If there is none,
+// it is the lowest level, provided that its buckets have at most `most` pixels, because each bucket
+// replaces several spans.
 func spanLevel(l []levelEntry, pixel, most float64) int {
-	level := levelFor(l, usualBlur*pixel)
+	level := levelFor(l, usualBucketWidth*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
 		return 0
 	}
@@ -114,18 +114,18 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// usualBlur is the usual limit for the length of buckets, in pixels. A bucket is drawn in one
+	// usualBucketWidth is the usual limit for the length of buckets, in pixels. A bucket is drawn in one
 	// colour, so details of this width are lost.
-	usualBlur = 2
-	// maxBlur is the limit for a window with too many spans to read.
-	maxBlur = 8
-	// maxSpans is the number of spans above which a tile uses maxBlur.
+	usualBucketWidth = 2
+	// maxBucketWidth is the limit for a window with too many spans to read.
+	maxBucketWidth = 8
+	// maxSpans is the number of spans above which a tile uses maxBucketWidth.
 	maxSpans = 400_000
 )
 
 // bucketWidth returns the greatest length, in pixels, that the buckets of the lowest level may have in
-// a tile. It is usualBlur, or maxBlur if the tile would otherwise have to read more than maxSpans
-// spans. To estimate their number, it assumes that the spans of each track are spread evenly.
+// a tile. It is usualBucketWidth, or maxBucketWidth if the tile would otherwise have to read more than
+// maxSpans spans. To estimate this number, it assumes that the spans of each track are spread evenly.
 func (ix *Index) bucketWidth(q *TileRequest) float64 {
 	spans := 0.0
 	for _, k := range q.Tracks {
@@ -135,7 +135,7 @@ func (ix *Index) bucketWidth(q *TileRequest) float64 {
 		}
 	}
 	if spans > maxSpans {
-		return maxBlur
+		return maxBucketWidth
 	}
-	return usualBlur
+	return usualBucketWidth
 }

@@ -39,19 +39,19 @@ type meeting struct {
 // side is the part of one thread in a meeting.
 type side struct {
 	meeting
-	one      bool // the location is the thread that forks, joins, creates or waits
-	location uint32
-	time     int64
+	initiator bool // the location is the thread that forks, joins, creates or waits
+	location  uint32
+	time      int64
 }
 
 // threads holds the teams of a location. They determine the meeting to which an event belongs.
 type threads struct {
-	forks []int64          // times of the forks whose teams have not begun yet
-	begun map[uint32]int64 // number of teams that have begun, by team
-	ended map[uint32]int64 // number of teams that have ended, by team
-	last  meeting          // the team that ended last; a join refers to it
-	any   bool
-	own   []uint32 // teams that began in a fork of this location
+	forks    []int64          // times of the forks whose teams have not begun yet
+	begun    map[uint32]int64 // number of teams that have begun, by team
+	ended    map[uint32]int64 // number of teams that have ended, by team
+	last     meeting          // the team that ended last; a join refers to it
+	any      bool
+	ownTeams []uint32 // teams that began in a fork of this location
 }
 
 // thread handles an event about threads or teams.
@@ -62,7 +62,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	}
 	team := commRef(c.Op(0))
 	put := func(kind meetKind, number int64, one bool, at int64) error {
-		return w.meets.writeSide(side{meeting{kind, team, number}, one, l.index, at})
+		return w.meetings.writeSide(side{meeting{kind, team, number}, one, l.index, at})
 	}
 	switch c.Kind() {
 	case trace.ThreadFork:
@@ -72,15 +72,15 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 		t.begun[team]++
 		if k := len(t.forks) - 1; k >= 0 {
 			at, t.forks = t.forks[k], t.forks[:k]
-			t.own = append(t.own, team)
+			t.ownTeams = append(t.ownTeams, team)
 			return put(atFork, n, true, at)
 		}
 		return put(atFork, n, false, at)
 	case trace.ThreadTeamEnd:
 		n := t.ended[team]
 		t.ended[team]++
-		if k := len(t.own) - 1; k >= 0 && t.own[k] == team {
-			t.own = t.own[:k]
+		if k := len(t.ownTeams) - 1; k >= 0 && t.ownTeams[k] == team {
+			t.ownTeams = t.ownTeams[:k]
 			t.last, t.any = meeting{atJoin, team, n}, true
 			return nil
 		}
@@ -88,7 +88,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 	case trace.ThreadJoin:
 		if t.any {
 			t.any = false
-			return w.meets.writeSide(side{t.last, true, l.index, at})
+			return w.meetings.writeSide(side{t.last, true, l.index, at})
 		}
 	case trace.ThreadCreate:
 		return put(atCreate, int64(c.Op(1)), true, at)
@@ -109,7 +109,7 @@ func (w *endWriter) writeSide(s side) error {
 	w.count++
 	b := w.buffer(p)
 	k := uint64(s.kind) << 1
-	if s.one {
+	if s.initiator {
 		k |= 1
 	}
 	b = binary.AppendUvarint(b, k)
@@ -130,10 +130,10 @@ func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 		for last := int64(0); len(c.b) > 0 && !c.bad; {
 			var x side
 			k := c.uint()
-			x.kind, x.one = meetKind(k>>1), k&1 == 1
+			x.kind, x.initiator = meetKind(k>>1), k&1 == 1
 			x.team, x.number, x.location = uint32(c.uint())-1, c.int(), uint32(c.uint())
 			last += c.int()
-			if x.time = last; x.one {
+			if x.time = last; x.initiator {
 				ones[x.meeting] = x
 			} else {
 				others = append(others, x)

@@ -95,7 +95,7 @@ func TestTiles(t *testing.T) {
 			cover, most, starts := filledColumns(spans[track], d, from, length, width)
 			slack, exact := 1.2/255, true
 			if levels := x.dir.Tracks[track].levels; d < len(levels) {
-				if level := spanLevel(levels[d], pixel, usualBlur); level >= 0 {
+				if level := spanLevel(levels[d], pixel, usualBucketWidth); level >= 0 {
 					slack, exact = 2.5*float64(levels[d][level].width)/pixel+0.02, false
 				}
 			}

@@ -125,30 +125,30 @@ type countRuns struct {
 	runs         []run
 }
 
-func (b *countRuns) add(k int64, n uint8, region uint32) {
-	if l := len(b.runs); l > 0 && b.runs[l-1].bucket == k {
-		r := &b.runs[l-1]
+func (c *countRuns) add(k int64, n uint8, region uint32) {
+	if l := len(c.runs); l > 0 && c.runs[l-1].bucket == k {
+		r := &c.runs[l-1]
 		r.share = uint8(min(int(r.share)+int(n), math.MaxUint8))
 		return
 	}
-	b.runs = append(b.runs, run{k, 1, region, n, math.MaxUint8, wholeBand})
+	c.runs = append(c.runs, run{k, 1, region, n, math.MaxUint8, wholeBand})
 }
 
 // write writes a level and those above it.
-func (b *countRuns) write(p *packer) (out []levelEntry, err error) {
+func (c *countRuns) write(p *packer) (out []levelEntry, err error) {
 	for {
-		l, err := (&buckets{width: b.width, first: b.first, runs: b.runs}).writeLevel(p)
+		l, err := (&buckets{width: c.width, first: c.first, runs: c.runs}).writeLevel(p)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(b.runs) <= leastBuckets || b.width > maxWidth {
+		if len(c.runs) <= leastBuckets || c.width > maxWidth {
 			return out, nil
 		}
-		upper := countRuns{width: b.width * levelStep, first: b.first}
-		for _, r := range b.runs {
+		upper := countRuns{width: c.width * levelStep, first: c.first}
+		for _, r := range c.runs {
 			upper.add(r.bucket/levelStep, r.share, r.region)
 		}
-		*b = upper
+		*c = upper
 	}
 }

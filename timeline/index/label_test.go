@@ -8,8 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestLabel checks that an attribute names spans, and that those of other colours are apart: part 1
-// of job a from 0 to 10, part 1 of job b from 10 to 14, and a visit of g without attributes.
+// TestLabel checks that an attribute names spans, and that spans with the same name but different
+// values of the colour attribute belong to different regions. Part 1 of job a lasts from 0 to 10, part
+// 1 of job b from 10 to 14, and a visit of g has no attributes.
 func TestLabel(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, g := r.Location("p"), r.Region("g")

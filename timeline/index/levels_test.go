@@ -34,9 +34,9 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestWidth checks that bucketLength returns the smallest power of two that divides an extent into
+// TestBucketLength checks that bucketLength returns the smallest power of two that divides an extent into
 // at most the wanted number of buckets.
-func TestWidth(t *testing.T) {
+func TestBucketLength(t *testing.T) {
 	for _, x := range [][3]int64{{0, 1, 1}, {7, 8, 1}, {8, 8, 1}, {9, 8, 2}, {17, 8, 2}, {18, 8, 4}, {1000, 0, 1024},
 		{math.MaxInt64, 1, 1 << 62}} {
 		if got := bucketLength(x[0], x[1]); got != min(x[2], maxWidth+1) {

@@ -263,8 +263,8 @@ func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []b
 
 // linkOrder sorts links. Its memory is reused.
 type linkOrder struct {
-	keys, other []linkKey
-	sorted      []link
+	keys, buffer []linkKey
+	sorted       []link
 }
 
 // linkKey is a link's begin and its index in the list.
@@ -281,13 +281,13 @@ func (o *linkOrder) links(list []link) []link {
 		slices.SortFunc(list, compareLinks)
 		return list
 	}
-	o.keys, o.other = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.other[:0], n)[:n]
+	o.keys, o.buffer = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.buffer[:0], n)[:n]
 	// Sort byte by byte, by the begin relative to the earliest one.
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range list {
 		least, most = min(least, list[i].start), max(most, list[i].start)
 	}
-	from, to := o.keys, o.other
+	from, to := o.keys, o.buffer
 	for i := range list {
 		from[i] = linkKey{uint64(list[i].start) - uint64(least), uint32(i)}
 	}

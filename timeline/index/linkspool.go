@@ -47,6 +47,7 @@ type channels struct {
 	many map[channelEnd]*channel
 }
 
+// numberedChannel is a channel with the end by which it is found.
 type numberedChannel struct {
 	channelEnd
 	channel *channel
@@ -108,12 +109,12 @@ type linkSpool struct {
 	count  int64 // number of sides of meetings
 	pieces [spoolParts][]spooledPiece
 	stored []link
-	// channels holds all channels of each part, by slot. In each part, the map of holds those channels
-	// that the worker of only one end has requested so far.
+	// channels holds all channels of each part, by slot. In each part, requested holds the channels for
+	// which only one of the two ends has called the method channel.
 	channels [spoolParts]struct {
-		mu   sync.Mutex
-		list []*channel
-		of   map[pairing]*channel
+		mu        sync.Mutex
+		list      []*channel
+		requested map[pairing]*channel
 	}
 }
 
@@ -127,16 +128,16 @@ func (s *linkSpool) channel(k pairing) *channel {
 	p := &s.channels[part]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c := p.of[k]; c != nil {
-		delete(p.of, k) // both workers now have the channel
+	if c := p.requested[k]; c != nil {
+		delete(p.requested, k) // both workers now have the channel
 		return c
 	}
-	if p.of == nil {
-		p.of = map[pairing]*channel{}
+	if p.requested == nil {
+		p.requested = map[pairing]*channel{}
 	}
 	c := &channel{pairing: k, part: part, slot: uint32(len(p.list))}
 	p.list = append(p.list, c)
-	p.of[k] = c
+	p.requested[k] = c
 	return c
 }
 

@@ -26,7 +26,7 @@ type location struct {
 	resources   []*resource
 	series      []*series
 	seriesOf    map[uint32]*series
-	coll        openCollectives
+	collectives openCollectives
 	threads     threads
 	channels    channels // channels of its messages
 }

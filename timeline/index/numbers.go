@@ -10,34 +10,34 @@ type numbers struct {
 
 const tooWide = math.MaxUint32
 
-func (c *numbers) uint(x uint64) {
+func (n *numbers) uint(x uint64) {
 	if x >= tooWide {
-		c.wide = append(c.wide, x)
+		n.wide = append(n.wide, x)
 		x = tooWide
 	}
-	c.narrow = append(c.narrow, uint32(x))
+	n.narrow = append(n.narrow, uint32(x))
 }
 
 // int appends a number that may be negative.
-func (c *numbers) int(x int64) { c.uint(zigzagEncode(x)) }
+func (n *numbers) int(x int64) { n.uint(zigzagEncode(x)) }
 
 // read copies the numbers of the column to the beginning of to, which must be long enough.
-func (c *numbers) read(to []uint64) {
-	to = to[:len(c.narrow)]
-	for i, x := range c.narrow {
+func (n *numbers) read(to []uint64) {
+	to = to[:len(n.narrow)]
+	for i, x := range n.narrow {
 		to[i] = uint64(x)
 	}
-	if len(c.wide) == 0 {
+	if len(n.wide) == 0 {
 		return
 	}
 	next := 0
-	for i, x := range c.narrow {
+	for i, x := range n.narrow {
 		if x == tooWide {
-			to[i] = c.wide[next]
+			to[i] = n.wide[next]
 			next++
 		}
 	}
 }
 
 // reset removes all numbers and keeps the memory.
-func (c *numbers) reset() { c.narrow, c.wide = c.narrow[:0], c.wide[:0] }
+func (n *numbers) reset() { n.narrow, n.wide = n.narrow[:0], n.wide[:0] }

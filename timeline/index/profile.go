@@ -67,7 +67,7 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		return err
 	}
 	if visits {
-		// Spans without duration at the begin of the window are in it, however.
+		// Spans without duration at the begin of the window belong to it.
 		for k := first; k < i; k++ {
 			if err := load(k); err != nil {
 				return nil, err
@@ -149,6 +149,7 @@ type sumReader struct {
 	lists [][]sum
 }
 
+// read returns the sums of a block. They are valid until the next call.
 func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	g := block / blockSums
 	if g >= len(e.sums) {
@@ -178,6 +179,7 @@ type tally struct {
 	others map[uint32]int32 // the same for regions that the index does not define, to which a damaged index may refer
 }
 
+// regionSum is the sum of a region in a tally.
 type regionSum struct{ Sum }
 
 // tallies holds tallies that are not in use, for reuse by further queries.
@@ -274,7 +276,7 @@ func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	}
 }
 
-// replayEvent is an enter or leave in a replay.
+// replayEvent is an enter or leave in addDisordered.
 type replayEvent struct {
 	time  int64
 	frame int
@@ -306,9 +308,9 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 		return err
 	}
 	if properlyNested(frames, &w.b) {
-		t.tree(frames, since, &w.b, at, sign)
+		t.addNested(frames, since, &w.b, at, sign)
 	} else {
-		t.replay(frames, since, &w.b, at, sign)
+		t.addDisordered(frames, since, &w.b, at, sign)
 	}
 	return nil
 }
@@ -361,10 +363,10 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 	return len(b.open) > 0 || last == 0
 }
 
-// tree adds the sums of a block of properly nested spans up to a time, multiplied by sign. The
+// addNested adds the sums of a block of properly nested spans up to a time, multiplied by sign. The
 // exclusive time of a span is its duration minus the durations of its direct children, which
 // precede it in the block.
-func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
+func (t *tally) addNested(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	var below [DeepDepth + 2]int64 // by depth: the durations of the spans whose parent has not been found yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
@@ -409,9 +411,9 @@ func (t *tally) tree(frames []openSpan, since int64, b *spanBlock, at, sign int6
 	}
 }
 
-// replay adds the same sums as tree, but allows spans that end in any order. It repeats the enters and
-// leaves in the order of time.
-func (t *tally) replay(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
+// addDisordered adds the same sums as addNested, but allows spans that end in any order. It repeats the
+// enters and leaves in time order.
+func (t *tally) addDisordered(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
 	// The frames that were open before the block come first, in their order. Spans, and frames that are
 	// open after the block, are matched with them by begin, depth and region. Among equal ones, the
 	// innermost ends first.

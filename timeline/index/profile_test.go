@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTree checks that tree and replay compute the same sums of a block of nested spans up to a
-// time, and that properlyNested recognises spans that end in any order.
+// TestTree checks that addNested and addDisordered compute the same sums of a block of nested spans up
+// to a time, and that properlyNested recognises spans that end in any order.
 func TestTree(t *testing.T) {
 	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {
@@ -66,8 +66,8 @@ func TestTree(t *testing.T) {
 				at := since + rng.Int64N(e.blocks[i].last-since+1)
 				for _, sign := range []int64{-1, 1} {
 					got, want := tally{}, tally{}
-					got.tree(frames, since, &w.b, at, sign)
-					want.replay(slices.Clone(frames), since, &w.b, at, sign)
+					got.addNested(frames, since, &w.b, at, sign)
+					want.addDisordered(slices.Clone(frames), since, &w.b, at, sign)
 					for _, c := range want.list {
 						region := c.Region
 						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive ||

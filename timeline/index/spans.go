@@ -330,6 +330,7 @@ func (t *spanTrack) block(p *packer, stack []openSpan) error {
 	return err
 }
 
+// sumBlock writes the collected sums as one block.
 func (t *spanTrack) sumBlock(p *packer) error {
 	e, err := p.pack(t.sums, t.group, 0, 0)
 	t.entry.sums = append(t.entry.sums, e)

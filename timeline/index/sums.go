@@ -67,40 +67,40 @@ type blockSummer struct {
 
 // block computes the sums of a block of spans by region, and returns the begin of the span that
 // began first. recursive holds a bit for each span, and exclusive the exclusive times of visits.
-func (m *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
-	for i := range m.cells {
-		m.slot[m.cells[i].region+1] = 0
+func (b *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
+	for i := range b.cells {
+		b.slot[b.cells[i].region+1] = 0
 	}
-	m.cells, least = m.cells[:0], math.MaxInt64
+	b.cells, least = b.cells[:0], math.MaxInt64
 	if kind == LocationTrack {
-		m.exclusive = slices.Grow(m.exclusive[:0], len(spans))[:len(spans)]
-		exclusive.read(m.exclusive)
+		b.exclusive = slices.Grow(b.exclusive[:0], len(spans))[:len(spans)]
+		exclusive.read(b.exclusive)
 	}
 	for i := range spans {
 		s := &spans[i]
 		least = min(least, s.Start)
 		slot := int(s.Region + 1)
-		if slot >= len(m.slot) {
-			m.slot = append(m.slot, make([]int32, slot+1-len(m.slot))...)
+		if slot >= len(b.slot) {
+			b.slot = append(b.slot, make([]int32, slot+1-len(b.slot))...)
 		}
-		k := m.slot[slot]
+		k := b.slot[slot]
 		if k == 0 {
-			m.cells = append(m.cells, sum{region: s.Region, min: math.MaxInt64})
-			k = int32(len(m.cells))
-			m.slot[slot] = k
+			b.cells = append(b.cells, sum{region: s.Region, min: math.MaxInt64})
+			k = int32(len(b.cells))
+			b.slot[slot] = k
 		}
 		length := s.End - s.Start
 		if kind == LocationTrack {
-			m.cells[k-1].add(length, zigzagDecode(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
+			b.cells[k-1].add(length, zigzagDecode(b.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
 		} else {
-			m.cells[k-1].add(length, length, false)
+			b.cells[k-1].add(length, length, false)
 		}
 	}
 	switch kind {
 	case LocationTrack:
-		m.visits = addSums(m.visits, m.cells)
+		b.visits = addSums(b.visits, b.cells)
 	case ResourceTrack:
-		m.claims = addSums(m.claims, m.cells)
+		b.claims = addSums(b.claims, b.cells)
 	}
 	return least
 }

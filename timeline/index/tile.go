@@ -56,7 +56,7 @@ const (
 )
 
 // ticks returns the length of the window.
-func (q *TileRequest) ticks() uint64 { return uint64(q.To) - uint64(q.From) + q.Beyond }
+func (t *TileRequest) ticks() uint64 { return uint64(t.To) - uint64(t.From) + t.Beyond }
 
 // lastTick returns the last tick before the end of a window.
 func lastTick(to int64) int64 {
@@ -319,8 +319,8 @@ type tiler struct {
 	x   *Index
 	q   *TileRequest
 	out *tilePart
-	// blur is the greatest length that the buckets of the lowest level may have, in pixels.
-	blur float64
+	// bucketWidth is the greatest length that the buckets of the lowest level may have, in pixels.
+	bucketWidth float64
 }
 
 func (t *tiler) track(track int) error {
@@ -334,7 +334,7 @@ func (t *tiler) track(track int) error {
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
-		level := spanLevel(levels, pixel, t.blur)
+		level := spanLevel(levels, pixel, t.bucketWidth)
 		if level < 0 {
 			row.exact, exact = true, true
 			continue

@@ -227,7 +227,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	if opt.bounded() {
 		var h *horizon
 		read := int64(math.MaxInt64)
-		err = format.ScanOn(l.Defs, opt.Window, sel, func(sel trace.Selection) (bool, error) {
+		err = format.ScanExtended(l.Defs, opt.Window, sel, func(sel trace.Selection) (bool, error) {
 			if h != nil {
 				err = events.Scan(ctx, sel, format.PerLocation, h)
 			} else if err = scan(sel); err == nil && len(workers) > 0 {

@@ -47,16 +47,16 @@ type Missing struct {
 }
 
 // Error returns the error in one line.
-func (e *Missing) Error() string {
-	err := e.Err
+func (m *Missing) Error() string {
+	err := m.Err
 	if u := errors.Unwrap(err); u != nil {
 		err = u
 	}
-	return fmt.Sprintf("%s: %v", e.Path, err)
+	return fmt.Sprintf("%s: %v", m.Path, err)
 }
 
 // Unwrap returns Err.
-func (e *Missing) Unwrap() error { return e.Err }
+func (m *Missing) Unwrap() error { return m.Err }
 
 // IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -45,9 +45,9 @@ func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint
 
 // Operands returns the operands of a row. For the end of a collective operation without operands,
 // it returns those of the begin, with the operation as its number in OTF2 and the root as a rank.
-func (f *Calls) Operands(c *trace.Cursor) []uint64 {
+func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	ops := c.Ops()
-	if f == nil {
+	if ca == nil {
 		return ops
 	}
 	switch c.Kind() {
@@ -55,10 +55,10 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	default:
 		return ops
 	}
-	x := f.at[c.Location()]
+	x := ca.at[c.Location()]
 	if x == nil {
 		x = &calls{}
-		f.at[c.Location()] = x
+		ca.at[c.Location()] = x
 	}
 	switch c.Kind() {
 	case trace.Enter:
@@ -69,7 +69,7 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	case trace.CollectiveBegin:
 		x.begin, x.region = append(x.begin[:0], ops...), ""
 		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
-			x.region = f.defs.Regions.At(x.regions[n-1]).Name
+			x.region = ca.defs.Regions.At(x.regions[n-1]).Name
 		}
 	case trace.CollectiveEnd:
 		if len(x.begin) < 5 || len(ops) == 0 || ops[0] != trace.Undefined {
@@ -77,9 +77,9 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 		}
 		out := append(slices.Clone(x.begin[:5]), ops[5:]...)
 		x.begin = x.begin[:0]
-		out[0] = f.operation(out[0], x.region)
+		out[0] = ca.operation(out[0], x.region)
 		if root := out[2]; root != trace.Undefined {
-			out[2] = f.rank(root, out[1])
+			out[2] = ca.rank(root, out[1])
 		}
 		return out
 	}
@@ -102,11 +102,11 @@ func (c *calls) leave(region uint32) {
 
 // operation returns OTF2's number of a collective operation. The name of the function in which it is called
 // determines the number. If that name is unknown, the name of the trace's operation own determines it.
-func (f *Calls) operation(own uint64, function string) uint64 {
+func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n
 	}
-	name, _ := f.defs.OperationName(own)
+	name, _ := ca.defs.OperationName(own)
 	if n, ok := trace.OperationNumber(name); ok {
 		return n
 	}
@@ -114,19 +114,19 @@ func (f *Calls) operation(own uint64, function string) uint64 {
 }
 
 // rankOf returns the rank of a process in a communicator, from the members in the definitions.
-func (f *Calls) rankOf(process, communicator uint64) uint64 {
-	if communicator >= uint64(f.defs.Communicator.Len()) {
+func (ca *Calls) rankOf(process, communicator uint64) uint64 {
+	if communicator >= uint64(ca.defs.Communicator.Len()) {
 		return trace.Undefined
 	}
-	ranks := f.ranks[communicator]
+	ranks := ca.ranks[communicator]
 	if ranks == nil {
 		ranks = map[string]uint64{}
-		for r, loc := range f.defs.Ranks(uint32(communicator)) {
+		for r, loc := range ca.defs.Ranks(uint32(communicator)) {
 			if loc != trace.NoRef {
-				ranks[f.defs.Locations.At(loc).ID] = uint64(r)
+				ranks[ca.defs.Locations.At(loc).ID] = uint64(r)
 			}
 		}
-		f.ranks[communicator] = ranks
+		ca.ranks[communicator] = ranks
 	}
 	if r, ok := ranks[strconv.FormatUint(process, 10)]; ok {
 		return r
