@@ -13,7 +13,7 @@ import (
 )
 
 // original refers to the file from which a trace was read. If the trace is written as PICL again,
-// unchanged lines stay as they are (docs/formats/picl.md, "Rewriting a trace").
+// unchanged lines stay as they are (docs/formats/picl-writing.md, "Rewriting a trace").
 type original struct{ d *decoder }
 
 // Renamable marks the original as usable by encoders that rename texts.
