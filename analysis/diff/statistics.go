@@ -92,14 +92,16 @@ func deviation(n, m, ties float64) float64 {
 	return math.Sqrt(max(0, n*m/12*(all+1-ties/(all*(all-1)))))
 }
 
-// exactU computes and keeps the distributions of U for observations that all differ.
+// exactU computes the exact distributions of U, the statistic of the Mann-Whitney test, for samples
+// without equal values. It keeps those that it has computed.
 type exactU struct {
-	// distributions holds the probability of at most each value of U, by the numbers of observations,
-	// the lesser first.
+	// distributions has the distribution for each pair of sample sizes, the lesser size first. Element u
+	// is the probability that U is at most u.
 	distributions map[[2]int][]float64
 }
 
-// distribution returns the probabilities of at most each value of U, from 0 on, for n and m observations.
+// distribution returns the distribution for samples of n and m observations. Element u is the
+// probability that U is at most u.
 func (e *exactU) distribution(n, m int) []float64 {
 	key := [2]int{min(n, m), max(n, m)}
 	if d := e.distributions[key]; d != nil {

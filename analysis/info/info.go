@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Info is the content of a trace, as weft info --json prints it (docs/json.md).
+// Info is the content of a trace, as weft info --json prints it (docs/json/info.md).
 type Info struct {
 	Path       string             `json:"path"`
 	Format     string             `json:"format"`

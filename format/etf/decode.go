@@ -430,7 +430,8 @@ func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	return scan{d, d.newLinker(sel)}
 }
 
-// Assembler returns an assembler that adds the ends of claims to the events of later blocks.
+// Assembler returns an assembler that adds the end of each claim to the events of the block in which the
+// claim ends. If mixed is set, a batch has the events of all locations.
 func (s scan) Assembler(mixed bool) linetrace.Assembler {
 	return &assembler{d: s.d, mixed: mixed, links: s.linker}
 }

@@ -120,13 +120,13 @@ func (e *encoder) timeText() []byte {
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	if e.native {
-		return e.nativeBatch(b)
+		return e.writeNativeBatch(b)
 	}
 	c := b.Cursor() // declared outside the loop, where it would be copied in each round
 	for c.Next() {
 		e.seq++
 		e.last = e.Time(c.Time())
-		if err := e.foreignRow(&c); err != nil {
+		if err := e.writeForeignRow(&c); err != nil {
 			return err
 		}
 	}
@@ -144,9 +144,9 @@ type row struct {
 	pos  int64 // position in the file: the number of the line
 }
 
-// nativeBatch writes the rows of a batch of a TRACE trace. It reads the columns directly, because a
+// writeNativeBatch writes the rows of a batch of a TRACE trace. It reads the columns directly, because a
 // cursor would repeat checks for each row.
-func (e *encoder) nativeBatch(b *trace.Batch) error {
+func (e *encoder) writeNativeBatch(b *trace.Batch) error {
 	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
 	opRows, opEnds, ops, from := b.OpRow, b.OpEnd[:len(b.OpRow)], 0, uint32(0)
 	attrRows, attr := b.AttrRow, 0
@@ -167,7 +167,7 @@ func (e *encoder) nativeBatch(b *trace.Batch) error {
 		}
 		x.keys, x.vals = b.AttrKey[first:attr], b.AttrVal[first:attr]
 		e.last = e.Time(t)
-		if err := e.nativeRow(&x); err != nil {
+		if err := e.writeNativeRow(&x); err != nil {
 			return err
 		}
 	}
@@ -271,8 +271,8 @@ func (e *encoder) resource(i uint32) int64 {
 	return e.resources[i]
 }
 
-// nativeRow writes a row of a trace that was read from a TRACE file.
-func (e *encoder) nativeRow(x *row) error {
+// writeNativeRow writes a row of a trace that was read from a TRACE file.
+func (e *encoder) writeNativeRow(x *row) error {
 	ops, k := x.ops, x.kind
 	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
 		e.checkSections(k, x.time)
@@ -341,19 +341,19 @@ func (e *encoder) nativeRow(x *row) error {
 		return s.Done(append(e.from.restoreLine(x.pos, b, from), '\n'))
 	case trace.Fragment:
 		if len(ops) >= 4 {
-			return e.nativeFragment(x)
+			return e.writeNativeFragment(x)
 		}
 	case trace.Metric, trace.SampleRange:
 		if len(ops) >= 1 {
-			return e.nativeSample(x)
+			return e.writeNativeSample(x)
 		}
 	}
 	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
 	return nil
 }
 
-// nativeFragment writes a fragment of a signal of a trace that was read from a TRACE file.
-func (e *encoder) nativeFragment(x *row) error {
+// writeNativeFragment writes a fragment of a signal of a trace that was read from a TRACE file.
+func (e *encoder) writeNativeFragment(x *row) error {
 	ops := x.ops
 	e.countStripped(x)
 	for n := len(e.signals); int(x.ref) >= n; n++ {
@@ -375,8 +375,8 @@ func (e *encoder) nativeFragment(x *row) error {
 	return l.Done(append(e.from.restoreLine(x.pos, b, from), '\n'))
 }
 
-// nativeSample writes a sample or a range of samples of a trace that was read from a TRACE file.
-func (e *encoder) nativeSample(x *row) error {
+// writeNativeSample writes a sample or a range of samples of a trace that was read from a TRACE file.
+func (e *encoder) writeNativeSample(x *row) error {
 	ops, r := x.ops, &e.rec
 	e.countStripped(x)
 	r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]

@@ -24,7 +24,7 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 	return linetrace.Follow(&d.Text, &growingReader{decoder: d}, pieces, opt, func(s format.Sink) format.Sink { return s })
 }
 
-// growingReaderReader reads a file that another program is still writing.
+// growingReader reads a file that another program is still writing.
 type growingReader struct {
 	*decoder
 	offset    int64 // of the O line, in milliseconds

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// foreignRow writes a row of a trace that was not read from a TRACE file.
-func (e *encoder) foreignRow(c *trace.Cursor) error {
+// writeForeignRow writes a row of a trace that was not read from a TRACE file.
+func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	if c.Derived() {
 		// The decoder derives this row from other ones. A claim or visit would make it appear twice.
 		return e.event(c)

@@ -124,7 +124,7 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a line without a record ([noteText]), which the file has before all records.
+// comment adds a comment line ([noteText]). The comments are written before all records.
 func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
 // section adds a line to the claims, events or dependencies. The function line appends its text.

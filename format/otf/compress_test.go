@@ -139,7 +139,7 @@ func TestCompressPeers(t *testing.T) {
 			t.Errorf("%s: otfdecompress gives %d bytes, want %d (%v)", name, len(got), len(want), err)
 		}
 	}
-	// Some versions cannot read files of more than 4 KiB.
+	// Some versions of otfprint cannot read compressed files of more than 4 KiB.
 	dir := t.TempDir()
 	files, err := filepath.Glob("testdata/ok/mpi4/mpi4.*")
 	if err != nil || len(files) == 0 {

@@ -64,7 +64,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 		}
 	}
 	if global {
-		return r.throughModel(ctx, ro, out, opt, streams)
+		return r.copyThroughModel(ctx, ro, out, opt, streams)
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},
 		sort: sort, loss: &format.Loss{}}
@@ -108,8 +108,8 @@ func (r *Reader) hasLocalDefinitions(ctx context.Context) (local bool, err error
 	return local, nil
 }
 
-// throughModel copies a trace through the model, where the definitions of all streams are known.
-func (r *Reader) throughModel(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
+// copyThroughModel copies a trace through the model, where the definitions of all streams are known.
+func (r *Reader) copyThroughModel(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions,
 	streams int64) (*format.Loss, error) {
 	d, err := Format{}.Open(ctx, r.src, ro)
 	if err != nil {

@@ -43,17 +43,17 @@ func (e *encoder) definitions() error {
 		}
 	}
 	put(&creator)
-	e.timeDefinitions(put)
-	e.processDefinitions(put)
-	e.communicatorDefinitions(put)
-	e.regionDefinitions(put)
-	e.attributeDefinitions(put)
+	e.writeTimeDefinitions(put)
+	e.writeProcessDefinitions(put)
+	e.writeCommunicatorDefinitions(put)
+	e.writeRegionDefinitions(put)
+	e.writeAttributeDefinitions(put)
 	return err
 }
 
-// timeDefinitions writes the definitions about times of a trace that was read from OTF: its time range,
+// writeTimeDefinitions writes the definitions about times of a trace that was read from OTF: its time range,
 // and the sample points whose records are kept.
-func (e *encoder) timeDefinitions(put func(*Record)) {
+func (e *encoder) writeTimeDefinitions(put func(*Record)) {
 	base := uint64(0)
 	ranged := false
 	for _, a := range e.defs.Properties.All() {
@@ -89,8 +89,8 @@ func samplePointOf(o *trace.Opaque) (r *Record, ok bool) {
 	return r, r.reread([]byte(o.Data+"\n"), DefAuxSamplePoint) && r.Type == DefAuxSamplePoint
 }
 
-// processDefinitions writes the definitions of processes, and of the process groups that stand for nodes.
-func (e *encoder) processDefinitions(put func(*Record)) {
+// writeProcessDefinitions writes the definitions of processes, and of the process groups that stand for nodes.
+func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 	d := e.defs
 	names := d.FullNames()
 	for i := range d.Locations.Len() {
@@ -115,9 +115,9 @@ func (e *encoder) processDefinitions(put func(*Record)) {
 	}
 }
 
-// communicatorDefinitions writes the definitions of communicators. Members of a process group are tokens
+// writeCommunicatorDefinitions writes the definitions of communicators. Members of a process group are tokens
 // of processes, so members whose location is unknown are left out.
-func (e *encoder) communicatorDefinitions(put func(*Record)) {
+func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	d := e.defs
 	unknown := 0
 	for i, c := range d.Communicator.All() {
@@ -139,8 +139,8 @@ func (e *encoder) communicatorDefinitions(put func(*Record)) {
 	e.loss.Add("communicator", "members", how, "their locations are not known", int64(unknown))
 }
 
-// regionDefinitions writes the definitions of functions, counters and files.
-func (e *encoder) regionDefinitions(put func(*Record)) {
+// writeRegionDefinitions writes the definitions of functions, counters and files.
+func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	d := e.defs
 	group := e.groupTokens(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
@@ -174,8 +174,8 @@ func (e *encoder) regionDefinitions(put func(*Record)) {
 	}
 }
 
-// attributeDefinitions writes the definitions of keys, collective operations and markers.
-func (e *encoder) attributeDefinitions(put func(*Record)) {
+// writeAttributeDefinitions writes the definitions of keys, collective operations and markers.
+func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	d := e.defs
 	for i, a := range d.Attributes.All() {
 		t, ok := pairTypes[a.Type]

@@ -318,7 +318,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	br.base, br.to = br.d.clock.base, br.f.to
 	end := t.from + n
 	for full := true; full; {
-		t.from, l, s.time = br.lines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
+		t.from, l, s.time = br.readLines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
 		if full = l.n == trace.BatchRows; full {
 			if err := br.emit(l); err != nil {
 				return err
@@ -335,12 +335,12 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	return nil
 }
 
-// lines reads the lines from pos to end, beginning with the given lane and time. It returns the
+// readLines reads the lines from pos to end, beginning with the given lane and time. It returns the
 // position, lane and time where it stopped: when a lane is full, or before a line that it cannot
 // parse.
 //
 //go:noinline
-func (br *bulkReader) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
+func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
 	for pos < end {
 		w := word(text, pos)
 		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit

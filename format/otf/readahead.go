@@ -71,7 +71,7 @@ const (
 // frequentType maps the first byte of a line to the frequent record type.
 var frequentType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter, 'N': NoOp}
 
-// refill reads frequent lines ahead, as [bulkReader.lines] does. It reports whether it read any.
+// refill reads frequent lines ahead, as [bulkReader.readLines] does. It reports whether it read any.
 //
 //go:noinline
 func (s *stream) refill() bool {

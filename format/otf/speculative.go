@@ -103,7 +103,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 			return struct{}{}, err
 		}
 		for _, l := range x.lanes {
-			// A process is in only one stream.
+			// A process is in only one stream, so its location has no more events.
 			if err := format.End(x.sink, l.b.Loc); err != nil {
 				return struct{}{}, err
 			}

@@ -140,7 +140,7 @@ func (o *original) join(pruned bool) {
 	}
 	// The locations of all parts come before the groups, since a group can have locations of several
 	// parts.
-	slices.SortStableFunc(o.records, func(x, y *Record) int { return placesFirst(x) - placesFirst(y) })
+	slices.SortStableFunc(o.records, func(x, y *Record) int { return definitionRank(x) - definitionRank(y) })
 	for t := range Table(tables) {
 		for i, id := range j.entries[t] {
 			o.setID(t, i, id)
@@ -161,8 +161,9 @@ func (o *original) join(pruned bool) {
 	}
 }
 
-// placesFirst orders strings, paradigms and the system tree before all other definitions.
-func placesFirst(r *Record) int {
+// definitionRank returns a sort key for definitions: 0 for the clock, strings, paradigms, the system tree
+// and locations, and 1 for all other definitions.
+func definitionRank(r *Record) int {
 	switch r.ID {
 	case defClock, defString, defParadigm, defParadigmProp, defIOParadigm, defTreeNode, defNodeDomain, defLocationGroup,
 		defLocation:

@@ -276,9 +276,10 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// compare compares the computed time, duration and blocks duration of the next occurrence of a sequence
-// (want) with the stored ones. It reports a difference. equal is false if one differs or cannot be
-// read.
+// compare compares the figures of the next occurrence of a sequence with the stored ones. want has the
+// figures that follow from the events: the time of its begin, its duration, and the time of the blocks in
+// it. The stored exclusive time is the latter, but for a block its duration minus the latter, and for the
+// root 0. compare reports the first difference. equal is false if a figure differs or cannot be read.
 func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
 	stored *[3]sumCursor) (equal bool, err error) {
 	s := &t.Sequences[at]

@@ -251,7 +251,7 @@ func (c *copier) copyThread(ctx context.Context, t *Thread, a *ArchiveWriter, g 
 		}
 		flush = func() error { return errors.Join(w[0].w.Flush(), w[1].w.Flush()) }
 	}
-	err = replace(filepath.Join(folder, "thread.pallas"),
+	err = replaceFile(filepath.Join(folder, "thread.pallas"),
 		func(w *bufio.Writer) error { return writeThread(w, as, counts, place) })
 	if err := cmp.Or(err, flush()); err != nil {
 		return err

@@ -172,8 +172,8 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// tick converts a tick of the trace to a tick of the file. If times are rounded, that is a nanosecond.
-// ok is false if it does not fit.
+// tick converts a time from ticks of the trace to ticks of the file. The two are equal unless times are
+// rounded to nanoseconds. ok is false if the result does not fit in 64 bits.
 func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	if !e.rounds {
 		return t, true

@@ -345,7 +345,7 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 		t.w.returnBuffers(t.buffers)
 		t.writing, t.buffers = false, nil
 	}()
-	return replaceBy(t.buffers.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
+	return replaceFileBy(t.buffers.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		g := &grammarWriter{t: t, w: w, b: t.buffers.b[:0], root: root}
 		if err := g.write(); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	}
 	mask := uint64(1)<<(8*k) - 1
 	out[0], out[1] = first, first&^mask|second&mask
-	low, b, ok := r.literals(b[3:], n-2)
+	low, b, ok := r.readLiterals(b[3:], n-2)
 	if !ok || len(b) < 6 {
 		return false
 	}
@@ -66,14 +66,14 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 		strideValues(out[2:], low, out[1], k)
 		return true
 	case mixedCodes:
-		return r.mixed(out, low, b[1:])
+		return r.readMixed(out, low, b[1:])
 	}
 	return false
 }
 
-// literals decodes the low bytes of n values. The slice is long enough to read 8 bytes from any
-// position.
-func (r *strideReader) literals(b []byte, n int) (low, rest []byte, ok bool) {
+// readLiterals decodes the literals section of a block, which has the low bytes of n values. It returns
+// these bytes and the rest of b. The array behind low has at least 8 bytes from each of its positions.
+func (r *strideReader) readLiterals(b []byte, n int) (low, rest []byte, ok bool) {
 	if len(b) < 5 {
 		return nil, nil, false
 	}
@@ -138,8 +138,8 @@ func strideValues(out []uint64, low []byte, last uint64, k int) {
 	}
 }
 
-// mixed decodes values with different numbers of literal bytes.
-func (r *strideReader) mixed(out []uint64, low, b []byte) (ok bool) {
+// readMixed decodes values with different numbers of literal bytes.
+func (r *strideReader) readMixed(out []uint64, low, b []byte) (ok bool) {
 	if b, ok = r.ll.build(b); !ok || len(b) == 0 || b[0] != 0 {
 		return false
 	}

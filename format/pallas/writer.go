@@ -312,13 +312,13 @@ func (w *Writer) waitForBlocks() {
 	}
 }
 
-// replace writes a file either completely or not at all.
-func replace(path string, write func(w *bufio.Writer) error) error {
-	return replaceBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
+// replaceFile writes a file either completely or not at all. It replaces an existing file.
+func replaceFile(path string, write func(w *bufio.Writer) error) error {
+	return replaceFileBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
 }
 
-// replaceBy is replace with a writer that already exists.
-func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
+// replaceFileBy is replaceFile with a writer that already exists.
+func replaceFileBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) 
 	return err
 }
 
-// writeBytes returns a function, for replace, that writes b.
+// writeBytes returns a function, for replaceFile, that writes b.
 func writeBytes(b []byte) func(*bufio.Writer) error {
 	return func(w *bufio.Writer) error {
 		_, err := w.Write(b)
@@ -346,7 +346,7 @@ func (w *Writer) write() error {
 	if w.nested {
 		return nil
 	}
-	return replace(w.path, writeBytes(w.mainFile()))
+	return replaceFile(w.path, writeBytes(w.mainFile()))
 }
 
 // mainFileFile returns the contents of the main file.
@@ -371,7 +371,7 @@ func (a *ArchiveWriter) write() error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return replace(name, writeBytes(appendMetadata(b, a.Metadata)))
+	return replaceFile(name, writeBytes(appendMetadata(b, a.Metadata)))
 }
 
 func appendGroups(b []byte, l []LocationGroup) []byte {

@@ -347,9 +347,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	for c.Next() {
 		var err error
 		if e.native {
-			err = e.nativeRow(&c)
+			err = e.writeNativeRow(&c)
 		} else {
-			err = e.foreignRow(&c)
+			err = e.writeForeignRow(&c)
 		}
 		if err != nil {
 			return err
@@ -358,8 +358,8 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// nativeRow writes a row of a trace that was read from PICL.
-func (e *encoder) nativeRow(c *trace.Cursor) error {
+// writeNativeRow writes a row of a trace that was read from PICL.
+func (e *encoder) writeNativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
 	}
@@ -408,7 +408,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		return e.writeRecord(c, r)
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
-		return e.nativeMessage(c)
+		return e.writeNativeMessage(c)
 	default:
 		n, err := strconv.ParseInt(strings.TrimPrefix(e.Defs.Spec(kind).Name, "record "), 10, 64)
 		if err != nil {
@@ -475,9 +475,9 @@ func (e *encoder) dataField(key uint32, v trace.Value) trace.Value {
 	return trace.StringValue(addedPrefix + a.Name + "=" + v.Str)
 }
 
-// nativeMessage writes a send or receive that does not belong to another record. It becomes an entry
+// writeNativeMessage writes a send or receive that does not belong to another record. It becomes an entry
 // and an exit of its event type at the same time.
-func (e *encoder) nativeMessage(c *trace.Cursor) error {
+func (e *encoder) writeNativeMessage(c *trace.Cursor) error {
 	r := &e.rec
 	peer := procKey{-1, -1}
 	if v := c.Op(0); v < uint64(e.Defs.Locations.Len()) {

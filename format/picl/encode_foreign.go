@@ -5,8 +5,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// foreignRow writes a row of a trace that was not read from PICL.
-func (e *encoder) foreignRow(c *trace.Cursor) error {
+// writeForeignRow writes a row of a trace that was not read from PICL.
+func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()

@@ -32,7 +32,7 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 	})
 }
 
-// growingReaderReader reads a file that another program is still writing.
+// growingReader reads a file that another program is still writing.
 type growingReader struct {
 	*decoder
 	filter    *receiveFilter

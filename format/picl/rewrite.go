@@ -13,7 +13,7 @@ import (
 )
 
 // original refers to the file from which a trace was read. If the trace is written as PICL again,
-// unchanged lines stay as they are (docs/formats/picl.md, "Rewriting a trace").
+// unchanged lines stay as they are (docs/formats/picl-writing.md, "Rewriting a trace").
 type original struct{ d *decoder }
 
 // Renamable marks the original as usable by encoders that rename texts.
@@ -26,10 +26,11 @@ type rewriter struct {
 	res     descriptorResolver
 	moved   bool    // the file is not in order of time
 	defined []int64 // lines of definitions, and lines that cannot be read, that are still to be written
-	// places holds the definition records of a file that is not in order of time. The next three fields
-	// hold indexes of it: own those of the definitions of a single processor after the first record, by
-	// processor; others those of all other definitions; byTime all of them, sorted by time.
-	places    []definitionLine
+	// placed holds the definition records of a file that is not in order of time. The next three fields
+	// are lists of indexes into placed. own has, for each processor, the definitions of this processor
+	// alone that stand after the first record. others has all other definitions. byTime has all
+	// definitions, sorted by time.
+	placed    []definitionLine
 	own       map[int64][]int
 	others    []int
 	byTime    []int
@@ -95,16 +96,16 @@ func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to
 			return err
 		}
 	}
-	for ; len(w.byTime) > 0 && w.places[w.byTime[0]].time.Cmp(t) < 0; w.byTime = w.byTime[1:] {
-		if err := w.writePlace(w.byTime[0], to); err != nil {
+	for ; len(w.byTime) > 0 && w.placed[w.byTime[0]].time.Cmp(t) < 0; w.byTime = w.byTime[1:] {
+		if err := w.writePlaced(w.byTime[0], to); err != nil {
 			return err
 		}
 	}
-	if w.others, err = w.writePlaces(w.others, before, to); err != nil {
+	if w.others, err = w.writePlacedBefore(w.others, before, to); err != nil {
 		return err
 	}
 	if own := w.own[processor]; len(own) > 0 {
-		w.own[processor], err = w.writePlaces(own, before, to)
+		w.own[processor], err = w.writePlacedBefore(own, before, to)
 	}
 	return err
 }
@@ -120,10 +121,10 @@ func (w *rewriter) writeBefore(list []int64, before int64, to *Writer) ([]int64,
 	return list, nil
 }
 
-// writePlaces is like writeBefore, for a list of indexes of places.
-func (w *rewriter) writePlaces(list []int, before int64, to *Writer) ([]int, error) {
-	for len(list) > 0 && w.places[list[0]].line < before {
-		if err := w.writePlace(list[0], to); err != nil {
+// writePlacedBefore is like writeBefore, for a list of indexes into placed.
+func (w *rewriter) writePlacedBefore(list []int, before int64, to *Writer) ([]int, error) {
+	for len(list) > 0 && w.placed[list[0]].line < before {
+		if err := w.writePlaced(list[0], to); err != nil {
 			return nil, err
 		}
 		list = list[1:]
@@ -131,16 +132,16 @@ func (w *rewriter) writePlaces(list []int, before int64, to *Writer) ([]int, err
 	return list, nil
 }
 
-// writePlace writes a definition record, after those that it may replace. It does nothing if the record
-// has been written.
-func (w *rewriter) writePlace(i int, to *Writer) error {
-	d := &w.places[i]
+// writePlaced writes the definition record with index i in placed, after those that it may replace. It
+// does nothing if the record has been written.
+func (w *rewriter) writePlaced(i int, to *Writer) error {
+	d := &w.placed[i]
 	if d.written {
 		return nil
 	}
 	d.written = true
 	if d.replace >= 0 {
-		if err := w.writePlace(d.replace, to); err != nil {
+		if err := w.writePlaced(d.replace, to); err != nil {
 			return err
 		}
 	}
@@ -161,7 +162,7 @@ func (w *rewriter) splitDefinitions() error {
 			return err
 		}
 		if !ok {
-			w.places, w.others = append(w.places, definitionLine{line: number, replace: -1}), append(w.others, i)
+			w.placed, w.others = append(w.placed, definitionLine{line: number, replace: -1}), append(w.others, i)
 			continue
 		}
 		h, r := &w.head, &w.rec
@@ -177,14 +178,14 @@ func (w *rewriter) splitDefinitions() error {
 			d.replace = before
 		}
 		last[k] = i
-		w.places, w.byTime = append(w.places, d), append(w.byTime, i)
+		w.placed, w.byTime = append(w.placed, d), append(w.byTime, i)
 		if p := h.f[3]; p >= 0 && number > w.d.firstRecord {
 			w.own[p] = append(w.own[p], i)
 		} else {
 			w.others = append(w.others, i)
 		}
 	}
-	slices.SortStableFunc(w.byTime, func(a, b int) int { return w.places[a].time.Cmp(w.places[b].time) })
+	slices.SortStableFunc(w.byTime, func(a, b int) int { return w.placed[a].time.Cmp(w.placed[b].time) })
 	w.defined = nil
 	return nil
 }
@@ -196,8 +197,8 @@ func (w *rewriter) writeRest(to *Writer) error {
 			return err
 		}
 	}
-	for i := range w.places {
-		if err := w.writePlace(i, to); err != nil {
+	for i := range w.placed {
+		if err := w.writePlaced(i, to); err != nil {
 			return err
 		}
 	}

@@ -141,7 +141,7 @@ func agrees(stated trace.Value, n int64, least bool) bool {
 // isInteger reports whether a value is an integer.
 func isInteger(v trace.Value) bool { return v.Type == trace.Int32 || v.Type == trace.Int64 }
 
-// text returns the total that belongs to a record type, as text.
+// text formats the total that a type of statistics record states: time, count or volume.
 func (f *eventTotals) text(typ int64) string {
 	switch typ {
 	case TypeTimes:

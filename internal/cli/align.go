@@ -81,7 +81,7 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 // in package clocks.
 var clockLevels, clockModels = []string{"process", "node", "location"}, []string{"full", "linear", "offset"}
 
-// alignResult is the JSON of weft align (docs/json.md).
+// alignResult is the JSON of weft align (docs/json/align.md).
 type alignResult struct {
 	*clocks.Result
 	Written *rewriteResult `json:"written,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/analysis/distance"
 )
 
-// behaviourResult is the JSON of weft behaviour (docs/json.md).
+// behaviourResult is the JSON of weft behaviour (docs/json/behaviour.md).
 type behaviourResult struct {
 	heading
 	*distance.Behaviours

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// checkResult is the JSON of weft check (docs/json.md).
+// checkResult is the JSON of weft check (docs/json/check.md).
 type checkResult struct {
 	Path     string      `json:"path"`
 	Format   string      `json:"format"`
@@ -145,7 +145,7 @@ func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *select
 	return res, err
 }
 
-// ruleInfo is a rule in the JSON of weft check --rules (docs/json.md).
+// ruleInfo is a rule in the JSON of weft check --rules (docs/json/check.md).
 type ruleInfo struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`

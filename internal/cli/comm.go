@@ -19,7 +19,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// commResult is the JSON of weft comm (docs/json.md).
+// commResult is the JSON of weft comm (docs/json/comm.md).
 type commResult struct {
 	heading
 	bounds

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// distanceResult is the JSON of weft distance (docs/json.md).
+// distanceResult is the JSON of weft distance (docs/json/distance.md).
 type distanceResult struct {
 	Reference heading        `json:"reference"`
 	Traces    []distanceFrom `json:"traces"`

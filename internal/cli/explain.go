@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// explainResult is the JSON of weft explain (docs/json.md).
+// explainResult is the JSON of weft explain (docs/json/explain.md).
 type explainResult struct {
 	heading
 	// Missing is the reason why a part of a trace cannot be explained.

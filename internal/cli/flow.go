@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// flowResult is the JSON of weft flow (docs/json.md).
+// flowResult is the JSON of weft flow (docs/json/flow.md).
 type flowResult struct {
 	heading
 	Unit string `json:"unit"` // unit of the throughput and of the latency: "s", …

@@ -75,7 +75,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// followedVerdict is the JSON of a verdict of weft verify --follow (docs/json.md).
+// followedVerdict is the JSON of a verdict of weft verify --follow (docs/json/verify.md).
 type followedVerdict struct {
 	heading
 	States int64 `json:"states"` // number of states so far

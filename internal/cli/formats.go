@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// formatInfo is a format in the JSON of weft formats (docs/json.md).
+// formatInfo is a format in the JSON of weft formats (docs/json/formats.md).
 type formatInfo struct {
 	Name       string       `json:"name"`
 	Title      string       `json:"title"`
@@ -100,7 +100,7 @@ format in the documents states how its records are converted.`,
 // orDash returns s, or "-" if s is empty.
 func orDash(s string) string { return cmp.Or(s, "-") }
 
-// kindInfo is a kind of events in the JSON of weft formats --kinds (docs/json.md).
+// kindInfo is a kind of events in the JSON of weft formats --kinds (docs/json/formats.md).
 type kindInfo struct {
 	Name     string        `json:"name"`
 	Doc      string        `json:"doc"`

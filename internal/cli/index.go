@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/serve/cache"
 )
 
-// indexResult is the JSON of weft index (docs/json.md).
+// indexResult is the JSON of weft index (docs/json/index.md).
 type indexResult struct {
 	Path    string `json:"path"`
 	Format  string `json:"format"`

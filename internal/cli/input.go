@@ -43,7 +43,7 @@ func (r *inputFlags) clockFlag(f *pflag.FlagSet) {
 // rolesFlag defines --roles, for commands that use the roles of regions.
 func (r *inputFlags) rolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
-		"file of lines ROLE PATTERN: roles of regions that do not follow from their names (see docs/commands.md)")
+		"file of lines ROLE PATTERN: roles of regions that do not follow from their names (see docs/commands/answer.md)")
 	markInputFlag(f, "roles")
 }
 

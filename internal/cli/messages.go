@@ -224,7 +224,7 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 	}
 }
 
-// listedMessage is a line of weft messages --list --json (docs/json.md).
+// listedMessage is a line of weft messages --list --json (docs/json/messages.md).
 type listedMessage struct {
 	// the file's own id of the location, like Destination
 	Source      string `json:"source,omitempty"`

@@ -91,7 +91,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	return c
 }
 
-// augmentResult is the JSON of weft otf snapshots and weft otf summaries (docs/json.md).
+// augmentResult is the JSON of weft otf snapshots and weft otf summaries (docs/json/otf.md).
 type augmentResult struct {
 	Trace   string   `json:"trace"`
 	What    string   `json:"what"`

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// changedFile is a file in the JSON of weft otf compress and decompress (docs/json.md).
+// changedFile is a file in the JSON of weft otf compress and decompress (docs/json/otf.md).
 type changedFile struct {
 	From       string `json:"from"`
 	To         string `json:"to"`

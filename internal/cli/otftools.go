@@ -55,7 +55,7 @@ match anything. --invert keeps the others instead.`,
 	return c
 }
 
-// shrinkResult is the JSON of weft otf shrink (docs/json.md).
+// shrinkResult is the JSON of weft otf shrink (docs/json/otf.md).
 type shrinkResult struct {
 	Path            string   `json:"path"`
 	Processes       int      `json:"processes"`

@@ -28,7 +28,7 @@ trace's own clock, location, kind, region, and all other data of the event. Link
 (dependencies) come last.
 
 --json prints JSON Lines: one object per event with at least time (integer ticks),
-location (the file's own id), kind and region; docs/json.md lists all names. --raw prints
+location (the file's own id), kind and region; docs/json/print.md lists all names. --raw prints
 the records as the format's own text, --compat as the format's own tool prints them (OTF:
 otfprint --fullkeyvalue). --raw cannot be combined with filters. --compat accepts all
 filters except --region; --kind and --limit then select events, not other records. For
@@ -305,7 +305,7 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 	return digits.AppendUint(b, v)
 }
 
-// jsonRow writes an event as JSON (docs/json.md).
+// jsonRow writes an event as JSON (docs/json/print.md).
 func (p *printer) jsonRow(c *trace.Cursor) {
 	b := append(p.buf, `{"time":`...)
 	b = digits.AppendInt(b, c.Time())
@@ -507,7 +507,7 @@ func (p *printer) locationID(loc uint32) (string, bool) {
 	return p.defs.Locations.At(loc).ID, true
 }
 
-// jsonLink writes a link as JSON (docs/json.md).
+// jsonLink writes a link as JSON (docs/json/print.md).
 func (p *printer) jsonLink(l *trace.Link) {
 	loc := func(b []byte, e *trace.End) []byte {
 		if s, ok := p.locationID(e.Location); ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// profileResult is the JSON of weft profile (docs/json.md).
+// profileResult is the JSON of weft profile (docs/json/profile.md).
 type profileResult struct {
 	heading
 	bounds

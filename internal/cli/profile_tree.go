@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// treeResult is the JSON of weft profile --tree (docs/json.md).
+// treeResult is the JSON of weft profile --tree (docs/json/profile.md).
 type treeResult struct {
 	heading
 	bounds

@@ -34,7 +34,7 @@ type webTable struct {
 	rows [][]field
 }
 
-// field is a field of a table: its text, and the title that the pointer shows.
+// field is a cell of a table: its text, and the tooltip.
 type field struct{ text, title string }
 
 // runReport runs weft report and returns the page.

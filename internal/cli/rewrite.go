@@ -141,7 +141,7 @@ func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.
 	return d, nil
 }
 
-// rewriteResult is the JSON of commands that write a changed trace (docs/json.md).
+// rewriteResult is the JSON of commands that write a changed trace (docs/json/cut.md).
 type rewriteResult struct {
 	Input  []string         `json:"input"`
 	Output string           `json:"output"`

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sortResult is the JSON of weft sort (docs/json.md).
+// sortResult is the JSON of weft sort (docs/json/sort.md).
 type sortResult struct {
 	Path     string `json:"path"`
 	Format   string `json:"format"`

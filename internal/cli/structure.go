@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// structureResult is the JSON of weft structure (docs/json.md).
+// structureResult is the JSON of weft structure (docs/json/structure.md).
 type structureResult struct {
 	heading
 	*structure.Result

@@ -122,7 +122,7 @@ func specification(m *suggest.Miner, list []suggest.Property, traces []string, l
 	}
 }
 
-// suggestions is the JSON of weft verify --suggest (docs/json.md).
+// suggestions is the JSON of weft verify --suggest (docs/json/verify.md).
 type suggestions struct {
 	Traces []string `json:"traces"`
 	By     string   `json:"by,omitempty"`

@@ -146,7 +146,7 @@ func usageArgs(c *cobra.Command, args []string) error {
 	return exactArgs(1, "one trace, or IN and OUT")(c, args)
 }
 
-// usageAnswer is the JSON of weft usage (docs/json.md).
+// usageAnswer is the JSON of weft usage (docs/json/usage.md).
 type usageAnswer struct {
 	*usage.Result
 	Signals []resourceSignals `json:"signals,omitempty"`

@@ -134,7 +134,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 var semantics = []string{string(verify.Compatible), string(verify.TwoValued), string(verify.ThreeValued),
 	string(verify.FourValued)}
 
-// traceVerdicts is the JSON of weft verify for one trace (docs/json.md).
+// traceVerdicts is the JSON of weft verify for one trace (docs/json/verify.md).
 type traceVerdicts struct {
 	heading
 	Window *bounds `json:"window,omitempty"`

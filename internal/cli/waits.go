@@ -179,7 +179,8 @@ func percentOf(part, whole trace.Ticks) string {
 	return fmt.Sprintf("%.1f", 100*part.Float()/whole.Float())
 }
 
-// shareName returns the name of the object to which a share belongs.
+// shareName returns the name of the region, call path, location, pair of locations or communicator, as by
+// chooses, that has a share of the waiting time.
 func shareName(x *waits.Share, by string) string {
 	switch by {
 	case waitsByRegion:

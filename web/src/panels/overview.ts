@@ -7,7 +7,7 @@ import { exact } from "../time";
 import { formatValue } from "./counters";
 
 /**
- * Info holds the fields of the answer of /info that the panel uses (docs/json.md). Any of them may
+ * Info holds the fields of the answer of /info that the panel uses (docs/json/info.md). Any of them may
  * be missing.
  */
 interface Info {
