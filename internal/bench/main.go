@@ -3,7 +3,7 @@
 // The part text writes docs/performance.md. Each other part writes a document of its own:
 // docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
 // docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md,
-// docs/performance-verify.md and docs/performance-viewer.md.
+// docs/performance-verify.md, docs/performance-answers.md and docs/performance-viewer.md.
 //
 //	go run ./internal/bench            # everything, most of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -14,6 +14,7 @@
 //	go run ./internal/bench -part reads      # bytes that commands read
 //	go run ./internal/bench -part transform  # cut, filter and the like
 //	go run ./internal/bench -part verify     # verify, flow, usage, distance and behaviour
+//	go run ./internal/bench -part answers    # waits, causes, efficiency, path, explain and diff
 //	go run ./internal/bench -part viewer     # index, server and page
 //
 // Large files are created in a temporary directory (see -dir) and removed afterwards. At any time,
@@ -84,6 +85,8 @@ var parts = []part{
 		func() measurement { return &workloadsReport{} }},
 	{"verify", "events of the traces whose properties are verified, about", 10_000_000, 10_000, 100_000, 200,
 		func() measurement { return &verifyReport{} }},
+	{"answers", "events of the traces of 4 locations that are explained, about", 4_160_000, 1000, 100_000, 120,
+		func() measurement { return &answersReport{} }},
 	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0,
 		func() measurement { return &viewerReport{} }},
 }
@@ -115,6 +118,7 @@ func (r *result) base() *result { return r }
 type config struct {
 	parts           []part // the parts to measure
 	events          map[string]*int64
+	wideEvents      int64  // number of events of the trace with many locations of the part answers
 	out             string // path of the document of the part text; "" for none
 	dir             string
 	program         string // path of the weft to measure; "" to build it
@@ -141,10 +145,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	list := f.String("part", strings.Join(partNames, ","),
 		"what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, "+
 			"filter and the like), workloads (each of weft generate), verify (and flow, usage, distance, behaviour), "+
-			"viewer, or several of them")
+			"answers (waits, efficiency, path, explain, diff), viewer, or several of them")
 	f.StringVar(&c.out, "o", "docs/performance.md",
 		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads, "+
-			"-verify and -viewer in their names; \"\" only prints (as -quick does unless told)")
+			"-verify, -answers and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -157,6 +161,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 			c.events[p.name] = f.Int64(p.name+"-events", p.events, p.about)
 		}
 	}
+	f.Int64Var(&c.wideEvents, "answers-wide-events", wideEvents,
+		fmt.Sprintf("events of the trace of %d locations that is explained, about", wideLocations))
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
 	f.BoolVar(&c.quick, "quick", false,
@@ -169,7 +175,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		return nil, fmt.Errorf("found argument %q, expected only flags", f.Arg(0))
 	}
 	if c.quick {
-		values := map[string]string{"small": "1MB", "large": "8MB", "runs": "1", "small-runs": "1", "o": ""}
+		values := map[string]string{"small": "1MB", "large": "8MB", "runs": "1", "small-runs": "1", "o": "",
+			"answers-wide-events": fmt.Sprint(wideQuick)}
 		for _, p := range parts {
 			if p.events > 0 {
 				values[p.name+"-events"] = fmt.Sprint(p.quick)
@@ -182,6 +189,9 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
 		return nil, fmt.Errorf("found -runs %d -small-runs %d, expected at least one of each", c.runs, c.smallRuns)
+	}
+	if c.wideEvents < wideLocations {
+		return nil, fmt.Errorf("found -answers-wide-events %d, expected %d at least", c.wideEvents, wideLocations)
 	}
 	if c.small > c.large {
 		return nil, fmt.Errorf("found -small %v above -large %v", &c.small, &c.large)
@@ -349,8 +359,11 @@ func checkSpace(c *config) error {
 			if c.keep {
 				need *= int64(len(c.files))
 			}
-		} else {
-			need = max(need, p.disk**c.events[p.name])
+			continue
+		}
+		need = max(need, p.disk**c.events[p.name])
+		if p.name == "answers" {
+			need = max(need, p.disk*c.wideEvents)
 		}
 	}
 	if free < need {
