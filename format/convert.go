@@ -63,31 +63,70 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 }
 
 // Recorded returns the events of a recorder.
-func Recorded(r *trace.Recorder) Events { return &recorderEvents{r} }
+func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
 
-// recorderEvents implements [Events] for a recorder.
-type recorderEvents struct{ r *trace.Recorder }
+// Held reads the selected events into memory and returns them. It returns nil if they have more than limit rows. Strings
+// and definitions are those of events, so that these must stay open. A row uses about 60 bytes.
+func Held(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
+	var batches [][]*trace.Batch
+	var links []trace.Link
+	err := events.Scan(ctx, sel, PerLocation, SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if limit -= int64(b.Len()); limit < 0 {
+			return errLimit
+		}
+		for int64(b.Loc) >= int64(len(batches)) {
+			batches = append(batches, nil)
+		}
+		batches[b.Loc] = append(batches[b.Loc], b.Clone())
+		return nil
+	}, OnLinks: func(list []trace.Link) error {
+		links = append(links, list...)
+		return nil
+	}})
+	if errors.Is(err, errLimit) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &memoryEvents{events.Defs(), func(loc uint32) []*trace.Batch {
+		if int64(loc) >= int64(len(batches)) {
+			return nil
+		}
+		return batches[loc]
+	}, func() []trace.Link { return links }}, nil
+}
 
-// Defs returns the recorder's definitions.
-func (re *recorderEvents) Defs() *trace.Definitions { return re.r.Defs() }
+// errLimit ends a scan that delivers too many rows.
+var errLimit = errors.New("too many rows")
+
+// memoryEvents implements [Events] for events in memory.
+type memoryEvents struct {
+	defs    *trace.Definitions
+	batches func(loc uint32) []*trace.Batch
+	links   func() []trace.Link
+}
+
+// Defs returns the definitions.
+func (m *memoryEvents) Defs() *trace.Definitions { return m.defs }
 
 // Prepare does nothing.
-func (re *recorderEvents) Prepare(context.Context) error { return nil }
+func (m *memoryEvents) Prepare(context.Context) error { return nil }
 
-// Scan delivers the recorded events.
-func (re *recorderEvents) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
-	sink = Trim(re.Defs(), sel, sink)
+// Scan delivers the events.
+func (m *memoryEvents) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
+	sink = Trim(m.defs, sel, sink)
 	if order == GlobalOrder {
 		var list []Stream
-		for loc := range re.Defs().Locations.Len() {
-			list = append(list, (&batchStream{re.r.Batches(uint32(loc))}).next)
+		for loc := range m.defs.Locations.Len() {
+			list = append(list, (&batchStream{m.batches(uint32(loc))}).next)
 		}
-		if err := Merge(ctx, Select(re.Defs(), sel, list), sink); err != nil {
+		if err := Merge(ctx, Select(m.defs, sel, list), sink); err != nil {
 			return err
 		}
 	} else {
-		for loc := range re.Defs().Locations.Len() {
-			for _, b := range re.r.Batches(uint32(loc)) {
+		for loc := range m.defs.Locations.Len() {
+			for _, b := range m.batches(uint32(loc)) {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -97,15 +136,15 @@ func (re *recorderEvents) Scan(ctx context.Context, sel trace.Selection, order O
 			}
 		}
 	}
-	if l := re.r.Links(); len(l) > 0 {
+	if l := m.links(); len(l) > 0 {
 		return sink.Links(l)
 	}
 	return nil
 }
 
 // ScanParallel delivers all events in one goroutine.
-func (re *recorderEvents) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
-	return ScanInOne(ctx, re, sel, begin)
+func (m *memoryEvents) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
+	return ScanInOne(ctx, m, sel, begin)
 }
 
 // batchStream is a stream of given batches.

@@ -129,16 +129,13 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 	}
 	a.Left = max(0, len(windows)-maxPhases)
 	any := false
-	for i, w := range windows[:len(windows)-a.Left] {
-		phase := transform.Cut(events, w)
-		if err := phase.Prepare(ctx); err != nil {
-			return err
-		}
-		r, ok, err := efficiency.Find(ctx, phase, efficiency.Options{Rows: trace.NewRows(events.Defs())})
+	windows = windows[:len(windows)-a.Left]
+	err := transform.EachPiece(ctx, events, windows, func(i int, piece format.Events) error {
+		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs())})
 		if err != nil {
 			return err
 		}
-		x := phaseFact{i + 1, v.jsonTime(w.From), v.jsonTime(min(w.To, trace.Add(v.last, 1))), []float64{}}
+		x := phaseFact{i + 1, v.jsonTime(windows[i].From), v.jsonTime(min(windows[i].To, trace.Add(v.last, 1))), []float64{}}
 		if ok {
 			any = true
 			for _, f := range factors {
@@ -146,6 +143,10 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 			}
 		}
 		a.Phases = append(a.Phases, x)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if !any {
 		a.Missing = efficiency.NoRegionTime

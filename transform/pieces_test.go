@@ -102,3 +102,60 @@ func TestCorrectLinks(t *testing.T) {
 		t.Errorf("found the links %s, expected 10-120 5-120", got)
 	}
 }
+
+// TestEachPiece checks that pieces of random traces have the events that each has if it is cut out of the whole trace.
+// The attributes that cutting adds do not count, and neither do messages that are in transit during the whole piece.
+func TestEachPiece(t *testing.T) {
+	for seed := range uint64(60) {
+		pick := seeded(seed)
+		r := randomTrace(pick, 300, false)
+		events := format.Recorded(r)
+		first, last, ok, err := format.Extent(t.Context(), events)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		var windows []trace.Window
+		for range 20 + pick(40) {
+			from := first + int64(pick(int(last-first)+1))
+			windows = append(windows, trace.Window{From: from, To: from + 1 + int64(pick(int(last-first)/4+1))})
+		}
+		if seed%2 == 0 { // as phases of a run are
+			slices.SortFunc(windows, func(a, b trace.Window) int { return int(a.From - b.From) })
+		}
+		next := 0
+		err = transform.EachPiece(t.Context(), events, windows, func(i int, piece format.Events) error {
+			if i != next {
+				t.Errorf("seed %d: found piece %d, expected %d", seed, i, next)
+			}
+			next++
+			got, _ := list(t, piece, false)
+			want, _ := list(t, transform.Cut(format.Recorded(r), windows[i]), false)
+			if a, b := bareRows(got, windows[i].From), bareRows(want, windows[i].From); !slices.Equal(a, b) {
+				t.Errorf("seed %d, window %v: found\n%q, expected\n%q", seed, windows[i], a, b)
+			}
+			return nil
+		})
+		if err != nil || next != len(windows) {
+			t.Fatalf("seed %d: found %d pieces and error %v, expected %d", seed, next, err, len(windows))
+		}
+	}
+}
+
+// bareRows returns the rows of a piece without attributes, and without messages that are sent at its begin and not
+// received in it. Each message has another length.
+func bareRows(events []event, begin int64) (rows []string) {
+	const length = 3
+	slices.SortStableFunc(events, func(a, b event) int { return int(a.loc) - int(b.loc) })
+	received := map[uint64]bool{}
+	for _, e := range events {
+		if e.kind == trace.Recv {
+			received[e.ops[length]] = true
+		}
+	}
+	for _, e := range events {
+		if e.kind != trace.Send || e.time != begin || received[e.ops[length]] {
+			rows = append(rows, fmt.Sprint(e.time, e.loc, e.kind, e.ref, e.ops))
+		}
+	}
+	return rows
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/structure"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -195,22 +196,19 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 // phaseFactors computes the factors of each window.
 func phaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
 	list []*efficiencyResult, ok bool, err error) {
-	for i, w := range windows {
-		e := transform.CutAt(in.Events, w, nil)
-		if err := e.Prepare(ctx); err != nil {
-			return nil, false, err
-		}
-		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, w.From, w.To}}
+	err = transform.EachPiece(ctx, in.Events, windows, func(i int, piece format.Events) error {
+		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, windows[i].From, windows[i].To}}
 		var useful bool
-		if x.Result, useful, err = efficiency.Find(ctx, e, opt); err != nil {
-			return nil, false, err
+		if x.Result, useful, err = efficiency.Find(ctx, piece, opt); err != nil {
+			return err
 		}
 		if ok = ok || useful; !useful {
 			x.Result, x.Missing = nil, efficiency.NoRegionTime
 		}
 		list = append(list, x)
-	}
-	return list, ok, nil
+		return nil
+	})
+	return list, ok, err
 }
 
 // printPhases prints the factors of phases, one below the other.
