@@ -13,14 +13,18 @@ build:
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
 # Open MPI for archives of real programs, Node.js (20 at least, or the tests of the page skip),
 # groff and man for the manual pages, and the shell of Chromium that has no windows, or else
-# Chromium. Packages of headers are looked for by name where there is dpkg: mpicc is there without them, too. Where nothing may be
-# installed, the tests that need a missing thing skip and say so.
+# Chromium. Packages of headers are looked for by name where there is dpkg: mpicc is there without them, too. Where
+# nothing may be installed, the tests that need a missing thing skip and say so.
 deps:
-	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && { apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
-	for x in mawk:mawk python3:python3 python3-otf2:python3-otf2 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm groff:groff-base man:man-db; do \
+	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && \
+		{ apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
+	for x in mawk:mawk python3:python3 python3-otf2:python3-otf2 otfprint:otf-trace otf2-print:otf2-tools \
+		mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev \
+		otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm groff:groff-base man:man-db; do \
 		p=$${x#*:}; \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
-		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
+		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || \
+			! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
 		install $$p || echo "$$p is missing and cannot be installed; tests that need it skip"; \
 	done; \
 	for p in chromium-headless-shell chromium; do \
@@ -43,7 +47,8 @@ soak: deps
 	WEFT_SOAK=1 $(GO) test -count=1 -timeout 12h $(PKGS)
 
 lint:
-	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || \
+		{ gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) build -C tools -o $(CURDIR)/bin/lint ./lint
 	bin/lint $(PKGS)
 
@@ -69,7 +74,8 @@ web/node_modules:
 # own tools on a trace of 8 million events, and Pallas beside what its own library was
 # measured to take; takes some minutes and 6 GB of disk.
 # Writes docs/performance.md, and docs/performance-otf.md, -pallas.md, -otf2.md, -reads.md,
-# -transform.md, -workloads.md, -verify.md and -viewer.md. The page is measured if `make web` has put its packages there.
+# -transform.md, -workloads.md, -verify.md and -viewer.md. The page is measured if `make web` has put its
+# packages there.
 bench:
 	$(GO) run ./internal/bench -files cps.etf,stencil.trf -o docs/performance.md
 

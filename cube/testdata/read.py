@@ -34,7 +34,8 @@ for top in root.find("program").findall("cnode"):
     wide.append(top.get("id"))
     spread(top)
 locations = sorted(root.iter("location"), key=lambda l: int(l.get("Id")))
-formats = {"DOUBLE": "d", "FLOAT": "d", "UINT64": "Q", "INT64": "q", "INTEGER": "q", "UINT32": "I", "INT16": "h", "UINT8": "B"}
+formats = {"DOUBLE": "d", "FLOAT": "d", "UINT64": "Q", "INT64": "q", "INTEGER": "q",
+           "UINT32": "I", "INT16": "h", "UINT8": "B"}
 for metric in root.find("metrics").iter("metric"):
     index = metric.get("id") + ".index"
     if index not in names:

@@ -27,13 +27,7 @@ const nameOf = (only: string): string => only.slice(0, Math.max(0, only.indexOf(
 
 /** attributesOf lists the attributes of all traces. */
 export function attributesOf(metas: readonly TraceMeta[]): string[] {
-  const own = (m: TraceMeta): string[] => [
-    m.color,
-    m.label ?? "",
-    m.rows ?? "",
-    nameOf(m.only ?? ""),
-    ...m.attributes,
-  ];
+  const own = (m: TraceMeta): string[] => [m.color, m.label ?? "", m.rows ?? "", nameOf(m.only ?? ""), ...m.attributes];
   return [...new Set(metas.flatMap(own))].filter((a) => a !== "").sort();
 }
 

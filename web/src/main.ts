@@ -1,5 +1,6 @@
 // Starts the page.
 import "./theme.css";
+import "./panels.css";
 import { Page } from "./page";
 import { defineProbe } from "./probe";
 

@@ -59,14 +59,9 @@ function profileRows({ t, q, from, to, tracks }: Question): unknown {
   for (const [k, m] of profile(t, tracks, from, to))
     for (const s of m.values()) {
       const key =
-        by === "location"
-          ? `${k}.${s.region}`
-          : by === "group"
-            ? `${t.tracks[k].group}.${s.region}`
-            : String(s.region);
+        by === "location" ? `${k}.${s.region}` : by === "group" ? `${t.tracks[k].group}.${s.region}` : String(s.region);
       const a = acc.get(key);
-      if (!a)
-        acc.set(key, { ...s, track: by === "location" ? k : -1, group: by === "group" ? t.tracks[k].group : -1 });
+      if (!a) acc.set(key, { ...s, track: by === "location" ? k : -1, group: by === "group" ? t.tracks[k].group : -1 });
       else {
         a.count += s.count;
         a.inclusive += s.inclusive;
@@ -123,8 +118,7 @@ function profileRows({ t, q, from, to, tracks }: Question): unknown {
   ];
   const limit = Number(q.get("limit") ?? 600),
     left = rows.slice(limit),
-    sum = (kind: string): string =>
-      String(left.reduce((n, x) => (x.kind === kind ? n + Number(x.exclusive) : n), 0));
+    sum = (kind: string): string => String(left.reduce((n, x) => (x.kind === kind ? n + Number(x.exclusive) : n), 0));
   return {
     from: String(from),
     to: String(to),

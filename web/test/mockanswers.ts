@@ -58,9 +58,7 @@ function tiles({ t, q, from, to, width, tracks }: Question): unknown {
     if (!x) continue;
     x.spans
       .slice(0, depths)
-      .forEach((s, depth) =>
-        strips.push({ track: k, depth, kind: 0, runs: spanRuns(s, from, to, width), cells: [] }),
-      );
+      .forEach((s, depth) => strips.push({ track: k, depth, kind: 0, runs: spanRuns(s, from, to, width), cells: [] }));
     if (x.instants.length) {
       const m = new Map<number, number>();
       for (const i of x.instants) {
@@ -185,8 +183,7 @@ function find({ t, q }: Question): unknown {
     .flat()
     .filter((s) => s.region === region)
     .sort((a, b) => a.start - b.start);
-  const s =
-    q.get("direction") === "previous" ? all.filter((u) => u.start < at).pop() : all.find((u) => u.start > at);
+  const s = q.get("direction") === "previous" ? all.filter((u) => u.start < at).pop() : all.find((u) => u.start > at);
   return s ? { span: spanJSON(t, Number(q.get("track")), s) } : null;
 }
 
@@ -241,8 +238,7 @@ function links({ t, q, from, to, tracks }: Question): unknown {
   const all = t.links.filter(
     (l) => !l.alone && l.to.time >= from && l.from.time < to && (set.has(l.from.track) || set.has(l.to.track)),
   );
-  if (all.length <= limit)
-    return { total: all.length, shown: all.length, bundled: false, links: all.map(linkJSON) };
+  if (all.length <= limit) return { total: all.length, shown: all.length, bundled: false, links: all.map(linkJSON) };
   const m = new Map<string, Link>();
   const w = (to - from) / Math.max(8, limit / 32);
   for (const l of all) {
@@ -261,8 +257,7 @@ function links({ t, q, from, to, tracks }: Question): unknown {
 
 function link({ t, q }: Question): unknown {
   const l = t.links.find(
-    (x) =>
-      x.id === q.get("link") && x.from.track === Number(q.get("track")) && x.from.time === Number(q.get("time")),
+    (x) => x.id === q.get("link") && x.from.track === Number(q.get("track")) && x.from.time === Number(q.get("time")),
   );
   if (!l) return null;
   const note = (what: string): unknown[] => [{ name: "note", value: `<i>${what}</i> ${l.id}` }];

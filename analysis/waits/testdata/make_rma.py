@@ -21,13 +21,15 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
 
     def group(*ranks):
         name = " ".join(map(str, ranks))
-        return d.group(name, group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI, members=[locations[i] for i in ranks])
+        members = [locations[i] for i in ranks]
+        return d.group(name, group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI, members=members)
 
     window = d.rma_win("window", d.comm("MPI_COMM_WORLD", group=group(0, 1, 2)))
     origins, targets = group(0), group(1)
 
     def region(name, role, paradigm):
-        return d.region(name, region_role=role, paradigm=paradigm, source_file="", begin_line_number=0, end_line_number=0)
+        return d.region(name, region_role=role, paradigm=paradigm, source_file="", begin_line_number=0,
+                        end_line_number=0)
 
     main = region("main", RegionRole.FUNCTION, Paradigm.USER)
     work = region("work", RegionRole.FUNCTION, Paradigm.USER)

@@ -8,8 +8,8 @@ Standard input holds traces as JSON Lines. The first line of a trace defines it:
 
   {"locations": [{"id": "0", "process": "0"}, ...], "communicators": {"0": ["0", "1"]}, "sets": {"2": ["0"]}}
 
-with the locations of a communicator in the order of its ranks, and those of groups by index. The lines of events follow, as weft print --json
-prints them. Standard output gets one line of JSON for each trace.
+with the locations of a communicator in the order of its ranks, and those of groups by index. The lines of events
+follow, as weft print --json prints them. Standard output gets one line of JSON for each trace.
 """
 
 import json

@@ -105,7 +105,8 @@ class OneSided:
                     self.depends(call, end)
             until = min(last.e, call.x)
             if until > call.e:
-                self.waits.append(self.make_wait("early-wait", call, until - call.e, last.loc, last.e, last.first, last))
+                w = self.make_wait("early-wait", call, until - call.e, last.loc, last.e, last.first, last)
+                self.waits.append(w)
             accessed = [call.e]
             for x in partners[id(y)]:
                 own = [c.x for target, c in x["calls"] if target == y["loc"]]
@@ -151,7 +152,8 @@ class OneSided:
                             before.append((y["release"], time - c.e, time, y["loc"], y["number"], c))
                 if before:
                     _, _, time, loc, number, call = max(before, key=lambda b: b[:2])
-                    self.waits.append(self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None))
+                    w = self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None)
+                    self.waits.append(w)
                     # A call that unlocks has the lock before it releases it.
                     late = x["number"] if call is x["calls"][-1] else call.last
                     self.release_edges.append((x["loc"], late, loc, number))

@@ -111,7 +111,8 @@ def thread(archive, number):
     for _ in range(ns):
         kind, n = r.get("IQ")
         tokens = [r.get("I") for _ in range(n)]
-        sequences.append((kind, tokens) + (tuple(vector(r, lengths, d) for d in (True, True, False)) if n else ([], [], [])))
+        durations = tuple(vector(r, lengths, d) for d in (True, True, False)) if n else ([], [], [])
+        sequences.append((kind, tokens) + durations)
     id_map(r, ns)
     loops = [r.get("IIQ") for _ in range(nl)]
     id_map(r, nl, [i for i, x in enumerate(loops) if x == (0xfffffffc, 0, 0)])

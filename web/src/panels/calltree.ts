@@ -110,9 +110,7 @@ class Figures {
 /** exported returns the table as CSV. */
 function exported(table: TreeTable<CallNode>, tree: CallTree, lack: string): string {
   const rows: (string | number)[][] = [];
-  table.eachPath((n, names) =>
-    rows.push([names, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]),
-  );
+  table.eachPath((n, names) => rows.push([names, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]));
   if (lack) rows.push([lack, "", "", tree.left.exclusive, "", "", ""]);
   return csv(
     ["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"],

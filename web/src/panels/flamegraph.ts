@@ -105,9 +105,7 @@ export class Graph<N extends FlameNode<N>> {
     const found = this.found(),
       top = found[found.length - 1],
       list = top ? [top] : this.roots;
-    const { boxes, narrow } = this.boxesOf(list, (n) =>
-      top ? found.map((f) => this.o.label(f)) : [this.o.label(n)],
-    );
+    const { boxes, narrow } = this.boxesOf(list, (n) => (top ? found.map((f) => this.o.label(f)) : [this.o.label(n)]));
     this.element.replaceChildren(...boxes.map((b, i) => this.boxElement(b, i)));
     this.element.style.height = `${(boxes.reduce((m, b) => Math.max(m, b.depth), 0) + 1) * 18 + 4}px`;
     this.showCrumbs(found, narrow > 0 || this.o.narrow);
@@ -166,12 +164,7 @@ export class Graph<N extends FlameNode<N>> {
       button("all", "The whole flame graph", () => this.zoom([]), "link"),
       ...found.flatMap((f, i) => [
         " › ",
-        button(
-          titled(label(f)),
-          printable(label(f)) || nameless,
-          () => this.zoom(this.zoomed.slice(0, i + 1)),
-          "link",
-        ),
+        button(titled(label(f)), printable(label(f)) || nameless, () => this.zoom(this.zoomed.slice(0, i + 1)), "link"),
       ]),
     );
   }

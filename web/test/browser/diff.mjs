@@ -39,9 +39,11 @@ async function several(w) {
   out.reported = await rows(w);
   await choose(w, "View of the differences", "flame");
   await w.shot("flame");
-  out.boxes = await w.page.locator(".flame > div").evaluateAll((l) =>
-    l.map((b) => ({ title: b.title, width: parseFloat(b.style.width), color: b.style.backgroundColor })),
-  );
+  out.boxes = await w.page
+    .locator(".flame > div")
+    .evaluateAll((l) =>
+      l.map((b) => ({ title: b.title, width: parseFloat(b.style.width), color: b.style.backgroundColor })),
+    );
   return out;
 }
 

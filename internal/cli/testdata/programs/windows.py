@@ -26,7 +26,8 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     alone = [group(0), group(1)]
 
     def region(name, role, paradigm):
-        return d.region(name, region_role=role, paradigm=paradigm, source_file="", begin_line_number=0, end_line_number=0)
+        return d.region(name, region_role=role, paradigm=paradigm, source_file="", begin_line_number=0,
+                        end_line_number=0)
 
     main = region("main", RegionRole.FUNCTION, Paradigm.USER)
     regions = {n: region(n, RegionRole.RMA, Paradigm.MPI) for n in sorted({c[1] for l in calls for c in l})}
