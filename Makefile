@@ -74,7 +74,7 @@ web/node_modules:
 # own tools on a trace of 8 million events, and Pallas beside what its own library was
 # measured to take; takes some minutes and 6 GB of disk.
 # Writes docs/performance.md, and docs/performance-otf.md, -pallas.md, -otf2.md, -reads.md,
-# -transform.md, -workloads.md, -verify.md and -viewer.md. The page is measured if `make web` has put its
+# -transform.md, -workloads.md, -verify.md, -answers.md and -viewer.md. The page is measured if `make web` has put its
 # packages there.
 bench:
 	$(GO) run ./internal/bench -files cps.etf,stencil.trf -o docs/performance.md

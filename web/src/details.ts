@@ -130,8 +130,8 @@ export class Details {
           abort.signal,
         );
       this.app.announce(
-        `selected ${lane.regionLabel(d.span.region, d.span.name)}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ` +
-          `${lane.fullName(d.span.track)}`,
+        `selected ${lane.regionLabel(d.span.region, d.span.name)}, ` +
+          `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.fullName(d.span.track)}`,
       );
     } catch (e) {
       if (isAbort(e)) return;

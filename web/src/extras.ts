@@ -203,7 +203,8 @@ export class ExtraRows {
     if (extras.length === 0) return;
     const { from, to } = this.app.store.state.window,
       { dark } = this.app.colors,
-      key = `${from} ${to} ${this.view.width} ${this.view.lane.shift} ${dark} ${devicePixelRatio} ${this.app.extras.data}`;
+      { lane, width } = this.view,
+      key = `${from} ${to} ${width} ${lane.shift} ${dark} ${devicePixelRatio} ${this.app.extras.data}`;
     if (key === this.drawn) return;
     this.drawn = key;
     for (const { row, canvas } of this.parts) {

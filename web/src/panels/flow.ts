@@ -70,7 +70,8 @@ export const flowSource: Source = {
     return [
       {
         lane: lane.index,
-        title: `flow: ${count(r.objects)} objects ${q.by !== undefined ? `by ${q.by}` : `, visits of ${q.visits ?? ""}`}`,
+        title:
+          `flow: ${count(r.objects)} objects ` + (q.by !== undefined ? `by ${q.by}` : `, visits of ${q.visits ?? ""}`),
         rows: shown.map((s) => ({
           label: s.name,
           level: 0,
@@ -278,7 +279,8 @@ export function flow(): Panel {
         return;
       }
       const notes = [
-        `${count(r.objects)} objects, from ${exact(BigInt(r.first), lane.clock)} to ${exact(BigInt(r.last), lane.clock)}`,
+        `${count(r.objects)} objects, from ${exact(BigInt(r.first), lane.clock)} ` +
+          `to ${exact(BigInt(r.last), lane.clock)}`,
         ...(r.incomplete > 0 ? [`${count(r.incomplete)} more do not both come and leave`] : []),
         ...(r.instant > 0 ? [`${count(r.instant)} have a single time, and do not count in the signals`] : []),
       ];

@@ -30,8 +30,8 @@ function timeColumn<R>(lane: Lane, title: string, hint: string, f: (x: R) => big
 function summary(lane: Lane, r: CriticalPath): string {
   const time = (t: string): string => short(BigInt(t), lane.clock);
   return r.claims
-    ? `A longest path takes ${time(r.length)}; ${count(r.count)} of ${count(r.claims.claims)} claims are critical, by ` +
-        `${count(r.claims.dependencies)} dependencies of the trace and ${count(r.claims.inferred)} inferred ones.`
+    ? `A longest path takes ${time(r.length)}; ${count(r.count)} of ${count(r.claims.claims)} claims are critical, ` +
+        `by ${count(r.claims.dependencies)} dependencies of the trace and ${count(r.claims.inferred)} inferred ones.`
     : `${time(r.length)}, from ${exact(BigInt(r.begin), lane.clock)} to ${exact(BigInt(r.end), lane.clock)}, in ` +
         `${count(r.count)} pieces; the run takes ${time(r.runtime)}.`;
 }

@@ -61,7 +61,7 @@ async function findings(w) {
   return out;
 }
 
-/** efficiency returns the factors of the whole trace, and those of phases, with the window that a click on one shows. */
+/** efficiency returns the factors of the whole trace and of phases, and the window that a click on a phase shows. */
 async function efficiency(w) {
   await w.page.getByRole("button", { name: "use window" }).click();
   await w.page.keyboard.press("Home");
