@@ -137,9 +137,9 @@ func planLoops(o Options, d *trace.Definitions) (source, error) {
 	defineProcesses(d, o.Locations, false, loopRegion("step"), loopRegion("sweep"), loopRegion("row"),
 		userRegion("gather"), userRegion("smooth"), userRegion("scatter"), userRegion("refine"))
 	for i, m := range []trace.MetricDef{
-		{Name: "PAPI_TOT_INS", Unit: "#", Mode: "accumulated", Type: trace.Uint64},
-		{Name: "PAPI_L2_DCM", Unit: "#", Mode: "accumulated", Type: trace.Uint64},
-		{Name: "residual", Mode: "absolute", Type: trace.Float64},
+		{Name: "PAPI_TOT_INS", Unit: "#", Mode: "ACCUMULATED_START", Type: trace.Uint64},
+		{Name: "PAPI_L2_DCM", Unit: "#", Mode: "ACCUMULATED_START", Type: trace.Uint64},
+		{Name: "residual", Mode: "ABSOLUTE_POINT", Type: trace.Float64},
 	} {
 		m.ID, m.Kind, m.Location = fmt.Sprint(i), trace.CounterMetric, trace.NoRef
 		d.Metrics.Add(m)

@@ -317,7 +317,7 @@ func TestCounters(t *testing.T) {
 		}
 		n++
 		k := [2]uint32{c.Location(), c.Ref()}
-		if x.Defs().Metrics.At(c.Ref()).Mode == "accumulated" && c.Op(0) < last[k] {
+		if x.Defs().Metrics.At(c.Ref()).Mode == "ACCUMULATED_START" && c.Op(0) < last[k] {
 			t.Errorf("counter %v falls from %d to %d", k, last[k], c.Op(0))
 		}
 		last[k] = c.Op(0)

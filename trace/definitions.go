@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -252,7 +253,7 @@ type MetricDef struct {
 	Name  string     `json:"name,omitempty"`
 	Unit  string     `json:"unit,omitempty"`
 	Kind  MetricKind `json:"kind,omitempty"`
-	Mode  string     `json:"mode,omitempty"` // mode of the metric in OTF2, such as "ABSOLUTE_POINT"
+	Mode  string     `json:"mode,omitempty"` // such as "ABSOLUTE_POINT", in the words of the trace's format
 	Group string     `json:"group,omitempty"`
 	Type  Type       `json:"type"` // type of the values (see [Batch.AddOps])
 	// Location is the location of the metric's events, or NoRef if any location may have them. The
@@ -261,6 +262,13 @@ type MetricDef struct {
 	Attrs    []Attr `json:"attributes,omitempty"`
 	// Undefined marks a stand-in for a metric to which events refer and that the trace does not define.
 	Undefined bool `json:"undefined,omitempty"`
+}
+
+// Accumulates reports whether a counter with this mode holds totals that only grow: the difference of
+// two values is the amount counted between them. A mode that names a property and a time in two
+// words ("ACC/LAST") restarts at each value, unless the time is the start.
+func Accumulates(mode string) bool {
+	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
 }
 
 // Resource is something of which claims hold amounts, up to its capacity.

@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -267,12 +266,9 @@ func (p *Part) Result() []Metric {
 	return out
 }
 
-// accumulates reports whether a metric's values are sums that only grow: the difference of two
-// values is the amount counted between them. This holds for counters of OTF that count from the
-// beginning of the trace, and for accumulated metrics of OTF2.
+// accumulates reports whether a metric's values are sums that only grow.
 func (p *Part) accumulates(metric uint32) bool {
-	mode := p.defs.Metrics.At(metric).Mode
-	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
+	return trace.Accumulates(p.defs.Metrics.At(metric).Mode)
 }
 
 // sum adds values of one type. Integers that overflow become a float.

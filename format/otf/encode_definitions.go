@@ -271,8 +271,8 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 	}
 }
 
-// counterProperties returns OTF's properties of a metric: those that its mode describes, if it came
-// from OTF, otherwise a default with its type.
+// counterProperties returns OTF's properties of a metric: those that its mode describes, with its
+// type. Without a mode they are absolute, at a point in time. OTF cannot say relative.
 func counterProperties(m *trace.MetricDef) uint64 {
 	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
 	for p := range uint64(0x200) {
@@ -280,5 +280,13 @@ func counterProperties(m *trace.MetricDef) uint64 {
 			return p
 		}
 	}
-	return typ | 1 | 4 // absolute, at a point in time
+	if !strings.HasPrefix(m.Mode, "ACC") {
+		typ |= 1 // absolute
+	}
+	for scope, word := range [4]string{"START", "POINT", "LAST", "NEXT"} {
+		if strings.Contains(m.Mode, word) {
+			return typ | uint64(scope)<<2
+		}
+	}
+	return typ | 4
 }

@@ -3,6 +3,7 @@ package otf2
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -163,9 +164,22 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	}
 }
 
-// metricMode returns the number of a metric mode.
+// metricMode returns the number of a metric mode. A mode in the words of another format, such as
+// "ACC/LAST/DOUBLE", is the one with the same property and time, otherwise of the property alone at a point in
+// time. Without a mode a metric is absolute.
 func metricMode(word string) uint64 {
-	return uint64(max(0, slices.Index(metricModes, word)))
+	point := uint64(17)
+	for i, mode := range metricModes {
+		property, at, _ := strings.Cut(mode, "_")
+		switch {
+		case mode == "" || !strings.HasPrefix(word, property[:3]):
+		case strings.Contains(word, at):
+			return uint64(i)
+		case at == "POINT":
+			point = uint64(i)
+		}
+	}
+	return point
 }
 
 // tree writes the groups of locations. A group with locations becomes a location group, and a group

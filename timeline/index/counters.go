@@ -39,7 +39,7 @@ func (t *Track) Holding() Holding {
 // Accumulates reports whether the values of a counter are totals since its start, which never
 // decrease, such as a number of cycles so far. Their growth is more useful than the values.
 func (t *Track) Accumulates() bool {
-	return t.Kind == CounterTrack && strings.HasPrefix(strings.ToUpper(t.Sort), "ACC")
+	return t.Kind == CounterTrack && trace.Accumulates(t.Sort)
 }
 
 // Values holds the statistics of a counter, series or signal in a window.
