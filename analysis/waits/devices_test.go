@@ -306,6 +306,47 @@ func TestCausesOfLaunches(t *testing.T) {
 	}
 }
 
+// TestDevicesAtTheSameTime checks the path and the runtime with shorter kernels if a call that waits, the idle time of
+// the stream and the call that ends it meet at one time, 33. The order of the locations must not matter.
+//
+// The kernel runs from 0 to 30, the host waits for it from 10 on, returns at 33, and calls for a transfer, which runs
+// from 33 to 46. If the kernel takes 15, the host returns at 15 + 3 = 18, and the transfer ends at 18 + 13 = 31.
+func TestDevicesAtTheSameTime(t *testing.T) {
+	for _, streamFirst := range []bool{false, true} {
+		x := &deviceTrace{trace.NewRecorder(trace.Seconds(1e6))}
+		group := x.Process("process", x.Machine("machine"))
+		var host, stream uint32
+		if streamFirst {
+			stream = x.stream(group)
+		}
+		host = x.Thread("thread", group)
+		if !streamFirst {
+			stream = x.stream(group)
+		}
+		x.Enter(host, 0, x.Region("main"))
+		x.launch(host, "cudaLaunchKernel", 0, trace.NoRef)
+		x.sync(host, 10, 33)
+		x.launch(host, "cudaMemcpyAsync", 33, trace.NoRef)
+		x.Leave(host, 35, x.Region("main"))
+		x.visit(stream, "kernel", 0, 30)
+		x.visit(stream, "cudaMemcpy HtoD", 33, 46)
+		p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{
+			WhatIf: []criticalpath.Change{{Region: "kernel", Factor: 0.5}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pieces []string
+		for _, x := range p.Pieces {
+			pieces = append(pieces, fmt.Sprint(x.Location == stream, x.From, x.To, " ", x.By))
+		}
+		want := []string{"true 0 30 ", "false 30 33 wait-for-device", "true 33 46 wait-for-launch"}
+		if !slices.Equal(pieces, want) || *p.WhatIf != 31 {
+			t.Errorf("stream first %v: found the pieces %q and a runtime of %d, expected %q and 31", streamFirst, pieces,
+				*p.WhatIf, want)
+		}
+	}
+}
+
 // TestDeviceFactors checks the factors of two streams that run kernels for 30 and 50 of 100 ticks. The second one has
 // transfers for 10 more. The thread computes for 60 ticks, and is in calls for devices for 40.
 func TestDeviceFactors(t *testing.T) {

@@ -65,6 +65,7 @@ type Location struct {
 
 	history *History
 	number  uint32 // index in Definitions.Locations
+	stream  bool   // its calls are the work and the idle times of a stream of a device
 	count   int32  // number of calls
 	pages   []page
 	current int    // index of the page with the last call that was added
@@ -272,6 +273,7 @@ func (h *History) addLocations() {
 		}
 		chunks := h.Log.Chunks(loc)
 		l := &Location{history: h, number: loc, pages: make([]page, len(chunks)), InTeams: h.Log.InTeams(loc)}
+		l.stream = h.Log.Defs.Locations.Has(loc) && h.Log.Defs.Locations.At(loc).Kind == trace.StreamLocation
 		l.First, l.Last, _ = h.Log.Extent(loc)
 		calls := 0
 		for i := range chunks {

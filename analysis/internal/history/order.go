@@ -4,11 +4,12 @@ import (
 	"container/heap"
 	"context"
 
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
 // Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
-// in the order of their locations. The error is that of a temporary file, or of the context.
+// in the order of [synclog.Turn], then in that of their locations. The error is that of a temporary file, or of the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
 }
@@ -29,7 +30,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 		if reverse {
 			c.place.Number = l.count - 1
 		}
-		c.leave = l.Call(c.place.Number).Leave
+		c.set(l)
 		x.list = append(x.list, c)
 	}
 	heap.Init(&x)
@@ -54,7 +55,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 			heap.Pop(&x)
 			continue
 		}
-		c.leave = l.Call(c.place.Number).Leave
+		c.set(l)
 		if len(x.list) > 1 {
 			heap.Fix(&x, 0)
 		}
@@ -65,7 +66,14 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 // cursor is the next call of a location, and its end in ticks.
 type cursor struct {
 	leave int64
+	turn  int8
 	place waitstate.Place
+}
+
+// set sets the fields of a cursor from its place, which is at location l.
+func (c *cursor) set(l *Location) {
+	x := l.Call(c.place.Number)
+	c.leave, c.turn = x.Leave, synclog.Turn(l.stream, x.Work, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call.
@@ -77,13 +85,19 @@ type cursors struct {
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (cs *cursors) Len() int { return len(cs.list) }
 
-// Less orders by time, then by location.
+// Less orders by time, then by [synclog.Turn], then by location.
 func (cs *cursors) Less(i, j int) bool {
 	a, b := &cs.list[i], &cs.list[j]
 	if cs.reverse {
 		a, b = b, a
 	}
-	return a.leave < b.leave || a.leave == b.leave && a.place.Location < b.place.Location
+	switch {
+	case a.leave != b.leave:
+		return a.leave < b.leave
+	case a.turn != b.turn:
+		return a.turn < b.turn
+	}
+	return a.place.Location < b.place.Location
 }
 
 // Swap swaps two cursors.

@@ -24,6 +24,8 @@ type deviceProcess struct{ streams []*stream }
 type stream struct {
 	latest    access // the work that has ended last
 	worked    bool   // there is such work
+	ended     int64  // number of idle times before the end of latest
+	idles     int64  // number of idle times so far
 	kernels   workQueue
 	transfers workQueue
 }
@@ -31,10 +33,17 @@ type stream struct {
 // workQueue matches the calls that launch work with the work in a stream: both come in the same order. The work
 // is represented by the idle time of the stream before it.
 type workQueue struct {
-	calls, idle []access
+	calls []access
+	idle  []idleTime
 	// broken is set if some work began before the call that belongs to it, so that the trace does not have all
 	// of the calls, or not in their order.
 	broken bool
+}
+
+// idleTime is an idle time of a stream. number is 1 for the first one of the stream.
+type idleTime struct {
+	access
+	number int64
 }
 
 // deviceSync is a call that waits for all streams of its process or, if named is set, for one.
@@ -111,12 +120,13 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 			if trace.Role(c.Points[0].Ops[0]) == trace.TransferRole {
 				q = &s.transfers
 			}
-			q.idle = append(q.idle, accessOf(c, at))
+			s.idles++
+			q.idle = append(q.idle, idleTime{accessOf(c, at), s.idles})
 			e.match(q)
 		}
 	case c.Device:
 		if s := x.streams[c.Location]; s != nil {
-			s.latest, s.worked = accessOf(c, at), true
+			s.latest, s.worked, s.ended = accessOf(c, at), true, s.idles
 		}
 	case c.Role == trace.DeviceSyncRole:
 		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
@@ -157,9 +167,11 @@ func (e *engine) match(q *workQueue) {
 	}
 }
 
-// launched reports whether the calls that have launched the work in a stream are known.
+// launched reports whether the calls that have launched the work in a stream are known, up to the work that has ended
+// last. The next work may have begun already, at the same time.
 func (e *engine) launched(s *stream) bool {
-	return e.log.Launches && s.worked && len(s.kernels.idle)+len(s.transfers.idle) == 0
+	known := func(q *workQueue) bool { return len(q.idle) == 0 || q.idle[0].number > s.ended }
+	return e.log.Launches && s.worked && known(&s.kernels) && known(&s.transfers)
 }
 
 // unfinishedWork counts the work whose launch is unknown.
