@@ -19,6 +19,17 @@ func (h *History) Backward(ctx context.Context, f func(p waitstate.Place)) error
 	return h.visit(ctx, f, true)
 }
 
+// Before reports whether [History.Forward] visits call p before call q.
+func (h *History) Before(p, q waitstate.Place) bool {
+	if p.Location == q.Location {
+		return p.Number < q.Number
+	}
+	a, b := cursor{place: p}, cursor{place: q}
+	a.set(h.Locations[p.Location])
+	b.set(h.Locations[q.Location])
+	return a.before(&b)
+}
+
 // visit calls f with the place of each call, in the order of Forward or in reverse.
 func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse bool) error {
 	x := cursors{reverse: reverse}
@@ -71,9 +82,9 @@ type cursor struct {
 }
 
 // set sets the fields of a cursor from its place, which is at location l.
-func (c *cursor) set(l *Location) {
-	x := l.Call(c.place.Number)
-	c.leave, c.turn = x.Leave, synclog.Turn(l.stream, x.Work, x.Leave-x.Enter)
+func (a *cursor) set(l *Location) {
+	x := l.Call(a.place.Number)
+	a.leave, a.turn = x.Leave, synclog.Turn(l.stream, x.Work, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call.
@@ -87,10 +98,14 @@ func (cs *cursors) Len() int { return len(cs.list) }
 
 // Less orders by time, then by [synclog.Turn], then by location.
 func (cs *cursors) Less(i, j int) bool {
-	a, b := &cs.list[i], &cs.list[j]
 	if cs.reverse {
-		a, b = b, a
+		i, j = j, i
 	}
+	return cs.list[i].before(&cs.list[j])
+}
+
+// before reports whether the call of a cursor comes before that of a cursor of another location.
+func (a *cursor) before(b *cursor) bool {
 	switch {
 	case a.leave != b.leave:
 		return a.leave < b.leave

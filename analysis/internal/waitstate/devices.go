@@ -28,7 +28,19 @@ type stream struct {
 	idles     int64  // number of idle times so far
 	kernels   workQueue
 	transfers workQueue
+	// unlaunched are the latest handovers of work whose launch may follow, since the call that launches it is open.
+	unlaunched []unlaunched
 }
+
+// unlaunched is a handover of work that is reported once the calls that have launched it are known. ended is
+// [stream.ended] at that time.
+type unlaunched struct {
+	Handover
+	ended int64
+}
+
+// mostUnlaunched is the greatest number of handovers of a stream that wait for launches.
+const mostUnlaunched = 64
 
 // workQueue matches the calls that launch work with the work in a stream: both come in the same order. The work
 // is represented by the idle time of the stream before it.
@@ -122,7 +134,7 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 			}
 			s.idles++
 			q.idle = append(q.idle, idleTime{accessOf(c, at), s.idles})
-			e.match(q)
+			e.match(s, q)
 		}
 	case c.Device:
 		if s := x.streams[c.Location]; s != nil {
@@ -141,7 +153,7 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 				q = &s.transfers
 			}
 			q.calls = append(q.calls, accessOf(c, at))
-			e.match(q)
+			e.match(s, q)
 		}
 	default:
 		return false
@@ -149,8 +161,8 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 	return others == 0
 }
 
-// match judges the idle times in a queue whose calls are known.
-func (e *engine) match(q *workQueue) {
+// match judges the idle times in a queue of stream s whose calls are known.
+func (e *engine) match(s *stream, q *workQueue) {
 	for len(q.calls) > 0 && len(q.idle) > 0 && !q.broken {
 		a, b := &q.calls[0], &q.idle[0]
 		if q.broken = a.enter > b.leave; q.broken {
@@ -165,13 +177,35 @@ func (e *engine) match(q *workQueue) {
 		}
 		q.calls, q.idle = q.calls[1:], q.idle[1:]
 	}
+	for len(s.unlaunched) > 0 && s.launched(s.unlaunched[0].ended) {
+		e.hooks.Handover(&s.unlaunched[0].Handover)
+		s.unlaunched = s.unlaunched[1:]
+	}
 }
 
-// launched reports whether the calls that have launched the work in a stream are known, up to the work that has ended
-// last. The next work may have begun already, at the same time.
-func (e *engine) launched(s *stream) bool {
-	known := func(q *workQueue) bool { return len(q.idle) == 0 || q.idle[0].number > s.ended }
-	return e.log.Launches && s.worked && known(&s.kernels) && known(&s.transfers)
+// launched reports whether the calls that have launched the first `ended` pieces of work in a stream are known.
+func (s *stream) launched(ended int64) bool {
+	known := func(q *workQueue) bool { return len(q.idle) == 0 || q.idle[0].number > ended }
+	return known(&s.kernels) && known(&s.transfers)
+}
+
+// handOver reports that call a waits for the work that has ended last in a stream, now or when the calls that have
+// launched the work are known.
+func (e *engine) handOver(s *stream, a *access) {
+	if e.hooks.Handover == nil || !e.log.Launches {
+		return
+	}
+	h := Handover{s.latest.place, a.place, s.latest.leave, a.leave}
+	switch {
+	case s.launched(s.ended):
+		e.hooks.Handover(&h)
+	case s.kernels.broken || s.transfers.broken:
+	default:
+		if len(s.unlaunched) == mostUnlaunched {
+			s.unlaunched = s.unlaunched[1:]
+		}
+		s.unlaunched = append(s.unlaunched, unlaunched{h, s.ended})
+	}
 }
 
 // unfinishedWork counts the work whose launch is unknown.
@@ -211,9 +245,7 @@ func (e *engine) endSyncs() {
 			if w := &s.latest; last == nil || w.leave >= last.leave {
 				last = w
 			}
-			if e.hooks.Handover != nil && e.launched(s) {
-				e.hooks.Handover(&Handover{s.latest.place, a.place, s.latest.leave, a.leave})
-			}
+			e.handOver(s, &a.access)
 		}
 		if last != nil && a.contains(last.leave) {
 			e.wait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
