@@ -559,8 +559,8 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 // mostInside is the greatest number of calls in which FirstInside searches.
 const mostInside = 16
 
-// FirstInside returns the number of the first call that is inside of call n, or n if there is none. ok is false if there
-// are more than 16 of them.
+// FirstInside returns the number of the first call that is inside of call n, or n if there is none. ok is false if
+// there are more than 16 of them.
 func (l *Location) FirstInside(n int32) (first int32, ok bool) {
 	enter := l.Call(n).Enter
 	for first = n; first > 0 && l.Call(first-1).Leave > enter; first-- {

@@ -9,7 +9,8 @@ import (
 )
 
 // Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
-// in the order of [synclog.Turn], then in that of their locations. The error is that of a temporary file, or of the context.
+// in the order of [synclog.Turn], then in that of their locations. The error is that of a temporary
+// file, or of the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
 }

@@ -302,7 +302,8 @@ func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
 	if !ok {
 		return newBefore - (before - c.Enter)
 	}
-	return r.begun(waitstate.Place{Location: p.Location, Number: n}) - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
+	begun := r.begun(waitstate.Place{Location: p.Location, Number: n})
+	return begun - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
 }
 
 // canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
