@@ -108,17 +108,8 @@ func (iv *interval) addInside(at waitstate.Place, released int64) {
 // waits in the removed calls. There are such calls only if calls contradict causality, or if locks are
 // released in calls that end later than p.
 func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited int64) {
-	l, t := iv.h.Locations[iv.location], iv.h.At(p).Leave
-	visited := func(n int32) bool {
-		switch leave := l.Call(n).Leave; {
-		case iv.location == p.Location:
-			return n >= p.Number
-		case leave == t:
-			return iv.location > p.Location
-		default:
-			return leave > t
-		}
-	}
+	l := iv.h.Locations[iv.location]
+	visited := func(n int32) bool { return !iv.h.Before(waitstate.Place{Location: iv.location, Number: n}, p) }
 	if iv.lock >= 0 && visited(iv.lock) {
 		waited = addWaits(l, iv.lock, func(uint32, int64) {})
 		iv.lock = -1

@@ -308,6 +308,122 @@ func TestCausesOfLaunches(t *testing.T) {
 	}
 }
 
+// newStreams returns a trace of a process with a thread, the host, and n streams, which come before or after it.
+func newStreams(n int, streamsFirst bool) (x *deviceTrace, host uint32, streams []uint32) {
+	x = &deviceTrace{trace.NewRecorder(trace.Seconds(1e6))}
+	group := x.Process("process", x.Machine("machine"))
+	if !streamsFirst {
+		host = x.Thread("thread", group)
+	}
+	for range n {
+		streams = append(streams, x.stream(group))
+	}
+	if streamsFirst {
+		host = x.Thread("thread", group)
+	}
+	return x, host, streams
+}
+
+// TestCausesAtTheSameTime checks the costs of a wait for a launch, which ends together with a call that has waited for
+// another stream.
+//
+// The host launches "long" at 0 and "short" at 2, waits from 4 to 24 for "long", which ends at 21, and launches work in
+// the second stream at 24, where it ended at 18. This stream waits for 6. It and the host last met in the launch of
+// "short", and from 3 on both were in it, or one had left it. Since then the host spent 1 in that call and 3 in the call
+// that waits, and waited for 17: D + W = 21, so that "long" has long-term costs of 17 * 6/21.
+func TestCausesAtTheSameTime(t *testing.T) {
+	for _, streamsFirst := range []bool{false, true} {
+		x, host, streams := newStreams(2, streamsFirst)
+		x.Enter(host, 0, x.Region("main"))
+		x.launch(host, "cudaLaunchKernel", 0, streams[0])
+		x.launch(host, "cudaLaunchKernel", 2, streams[1])
+		x.sync(host, 4, 24)
+		x.launch(host, "cudaLaunchKernel", 24, streams[1])
+		x.Leave(host, 26, x.Region("main"))
+		x.visit(streams[0], "long", 1, 21)
+		x.visit(streams[1], "short", 3, 18)
+		x.visit(streams[1], "short", 24, 40)
+		c, err := causes.Find(t.Context(), format.Recorded(x.Recorder), causes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0.0
+		for _, p := range c.Patterns {
+			for _, k := range p.Costs {
+				if k.Location == streams[0] {
+					found += k.LongTerm
+				}
+			}
+		}
+		if want := 17 * 6. / 21; math.Abs(found-want) > 1e-9 {
+			t.Errorf("streams first %v: found long-term costs of %v, expected %v", streamsFirst, found, want)
+		}
+	}
+}
+
+// TestLaunchAroundWait checks the runtime with other times if the call that starts a transfer contains a call that waits
+// for it. The transfer runs from 15 to 45 and the run ends at 60. If it takes 15, the transfer ends at 30, the inner call
+// at 33, the outer one at 35, and the run at 45. If the outer call takes no time of its own, the transfer still begins 5
+// after that call and ends at 45, the inner call ends at 48, and the run at 58.
+func TestLaunchAroundWait(t *testing.T) {
+	x := newDeviceTrace(1, false)
+	x.Enter(0, 0, x.Region("main"))
+	x.launch(0, "cudaLaunchKernel", 1, trace.NoRef)
+	x.Enter(0, 10, x.Region("cudaMemcpy"))
+	x.visit(0, "cuStreamSynchronize", 12, 48)
+	x.Leave(0, 50, x.Region("cudaMemcpy"))
+	x.Leave(0, 60, x.Region("main"))
+	x.visit(1, "kernel", 2, 5)
+	x.visit(1, "cudaMemcpy HtoD", 15, 45)
+	for _, test := range []struct {
+		region string
+		factor float64
+		want   int64
+	}{{"main", 1, 60}, {"cudaMemcpy HtoD", 0.5, 45}, {"cudaMemcpy", 0, 58}} {
+		p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{
+			WhatIf: []criticalpath.Change{{Region: test.region, Factor: test.factor}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *p.WhatIf != test.want {
+			t.Errorf("%s, factor %v: found a runtime of %d, expected %d", test.region, test.factor, *p.WhatIf, test.want)
+		}
+	}
+}
+
+// TestDevicesAtTheSameTime checks the path and the runtime with shorter kernels if a call that waits, the idle time of
+// the stream and the call that ends it meet at one time, 33. The order of the locations must not matter.
+//
+// The kernel runs from 0 to 30, the host waits for it from 10 on, returns at 33, and calls for a transfer, which runs
+// from 33 to 46. If the kernel takes 15, the host returns at 15 + 3 = 18, and the transfer ends at 18 + 13 = 31.
+func TestDevicesAtTheSameTime(t *testing.T) {
+	for _, streamFirst := range []bool{false, true} {
+		x, host, streams := newStreams(1, streamFirst)
+		stream := streams[0]
+		x.Enter(host, 0, x.Region("main"))
+		x.launch(host, "cudaLaunchKernel", 0, trace.NoRef)
+		x.sync(host, 10, 33)
+		x.launch(host, "cudaMemcpyAsync", 33, trace.NoRef)
+		x.Leave(host, 35, x.Region("main"))
+		x.visit(stream, "kernel", 0, 30)
+		x.visit(stream, "cudaMemcpy HtoD", 33, 46)
+		p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{
+			WhatIf: []criticalpath.Change{{Region: "kernel", Factor: 0.5}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pieces []string
+		for _, x := range p.Pieces {
+			pieces = append(pieces, fmt.Sprint(x.Location == stream, x.From, x.To, " ", x.By))
+		}
+		want := []string{"true 0 30 ", "false 30 33 wait-for-device", "true 33 46 wait-for-launch"}
+		if !slices.Equal(pieces, want) || *p.WhatIf != 31 {
+			t.Errorf("stream first %v: found the pieces %q and a runtime of %d, expected %q and 31", streamFirst, pieces,
+				*p.WhatIf, want)
+		}
+	}
+}
+
 // TestDeviceFactors checks the factors of two streams that run kernels for 30 and 50 of 100 ticks. The second one has
 // transfers for 10 more. The thread computes for 60 ticks, and is in calls for devices for 40.
 func TestDeviceFactors(t *testing.T) {

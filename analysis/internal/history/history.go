@@ -65,6 +65,7 @@ type Location struct {
 
 	history *History
 	number  uint32 // index in Definitions.Locations
+	stream  bool   // its calls are the work and the idle times of a stream of a device
 	count   int32  // number of calls
 	pages   []page
 	current int    // index of the page with the last call that was added
@@ -272,6 +273,7 @@ func (h *History) addLocations() {
 		}
 		chunks := h.Log.Chunks(loc)
 		l := &Location{history: h, number: loc, pages: make([]page, len(chunks)), InTeams: h.Log.InTeams(loc)}
+		l.stream = h.Log.Defs.Locations.Has(loc) && h.Log.Defs.Locations.At(loc).Kind == trace.StreamLocation
 		l.First, l.Last, _ = h.Log.Extent(loc)
 		calls := 0
 		for i := range chunks {
@@ -319,6 +321,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 	if p.Number == 0 {
 		l.begun = h.position
+	} else if n, ok := l.FirstInside(p.Number); ok && n < p.Number {
+		h.recordUse(waitstate.Place{Location: c.Location, Number: n}, h.position)
 	}
 	if c.Creates {
 		if g, ok := h.group(c.Location); ok {
@@ -550,6 +554,21 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 	x := l.load(n)
 	c := &x.list[n-x.first]
 	return x.times[c.before:c.inside]
+}
+
+// mostInside is the greatest number of calls in which FirstInside searches.
+const mostInside = 16
+
+// FirstInside returns the number of the first call that is inside of call n, or n if there is none. ok is false if
+// there are more than 16 of them.
+func (l *Location) FirstInside(n int32) (first int32, ok bool) {
+	enter := l.Call(n).Enter
+	for first = n; first > 0 && l.Call(first-1).Leave > enter; first-- {
+		if n-first == mostInside {
+			return n, false
+		}
+	}
+	return first, true
 }
 
 // FirstAfter returns the number of the first call that ends after time t, or Count if there is none.

@@ -4,11 +4,13 @@ import (
 	"container/heap"
 	"context"
 
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
 // Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
-// in the order of their locations. The error is that of a temporary file, or of the context.
+// in the order of [synclog.Turn], then in that of their locations. The error is that of a temporary
+// file, or of the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
 }
@@ -16,6 +18,17 @@ func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error 
 // Backward calls f with the place of each call, in the reverse of the order of [History.Forward].
 func (h *History) Backward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, true)
+}
+
+// Before reports whether [History.Forward] visits call p before call q.
+func (h *History) Before(p, q waitstate.Place) bool {
+	if p.Location == q.Location {
+		return p.Number < q.Number
+	}
+	a, b := cursor{place: p}, cursor{place: q}
+	a.set(h.Locations[p.Location])
+	b.set(h.Locations[q.Location])
+	return a.before(&b)
 }
 
 // visit calls f with the place of each call, in the order of Forward or in reverse.
@@ -29,7 +42,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 		if reverse {
 			c.place.Number = l.count - 1
 		}
-		c.leave = l.Call(c.place.Number).Leave
+		c.set(l)
 		x.list = append(x.list, c)
 	}
 	heap.Init(&x)
@@ -54,7 +67,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 			heap.Pop(&x)
 			continue
 		}
-		c.leave = l.Call(c.place.Number).Leave
+		c.set(l)
 		if len(x.list) > 1 {
 			heap.Fix(&x, 0)
 		}
@@ -65,7 +78,14 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 // cursor is the next call of a location, and its end in ticks.
 type cursor struct {
 	leave int64
+	turn  int8
 	place waitstate.Place
+}
+
+// set sets the fields of a cursor from its place, which is at location l.
+func (a *cursor) set(l *Location) {
+	x := l.Call(a.place.Number)
+	a.leave, a.turn = x.Leave, synclog.Turn(l.stream, x.Work, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call.
@@ -77,13 +97,23 @@ type cursors struct {
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (cs *cursors) Len() int { return len(cs.list) }
 
-// Less orders by time, then by location.
+// Less orders by time, then by [synclog.Turn], then by location.
 func (cs *cursors) Less(i, j int) bool {
-	a, b := &cs.list[i], &cs.list[j]
 	if cs.reverse {
-		a, b = b, a
+		i, j = j, i
 	}
-	return a.leave < b.leave || a.leave == b.leave && a.place.Location < b.place.Location
+	return cs.list[i].before(&cs.list[j])
+}
+
+// before reports whether the call of a cursor comes before that of a cursor of another location.
+func (a *cursor) before(b *cursor) bool {
+	switch {
+	case a.leave != b.leave:
+		return a.leave < b.leave
+	case a.turn != b.turn:
+		return a.turn < b.turn
+	}
+	return a.place.Location < b.place.Location
 }
 
 // Swap swaps two cursors.

@@ -257,13 +257,12 @@ const mostWithin = 16
 
 // enter returns the new begin of a call. If the call has not been computed, all earlier calls of its
 // location have been computed, with two exceptions: calls inside of it and, in a trace that contradicts
-// causality, others. The times of these do not change.
+// causality, others. The times of the latter do not change.
 func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
 	if p.Number < done {
-		i, first := l.SpanOf(p.Number)
-		return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
+		return r.begun(p)
 	}
 	t := r.ends[p.Location]
 	if done == 0 && l.Created {
@@ -276,11 +275,35 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 		}
 		return t + max(0, l.Call(p.Number).Enter-since)
 	}
+	c := *l.Call(p.Number)
 	for n := done; n < p.Number; n++ {
 		at := waitstate.Place{Location: p.Location, Number: n}
-		t += r.sum(l.Before(n), at) + r.sum(l.Inside(n), at)
+		t += r.sum(l.Before(n), at)
+		if x := l.Call(n); x.Leave > c.Enter { // it is inside of call p
+			return t - r.scaled(c.Path, p.Location, x.Enter-c.Enter)
+		}
+		t += r.sum(l.Inside(n), at)
 	}
 	return t + r.sum(l.Before(p.Number), p)
+}
+
+// begun returns the new begin of a call that has been computed.
+func (r *retimer) begun(p waitstate.Place) int64 {
+	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
+	return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
+}
+
+// outerEnter returns the new begin of call p if there are calls inside of it, which have been computed. The last one
+// ends at time before, and its new end is newBefore.
+func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
+	l := r.h.Locations[p.Location]
+	c := *l.Call(p.Number)
+	n, ok := l.FirstInside(p.Number)
+	if !ok {
+		return newBefore - (before - c.Enter)
+	}
+	begun := r.begun(waitstate.Place{Location: p.Location, Number: n})
+	return begun - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
 }
 
 // canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
@@ -327,6 +350,10 @@ func (r *retimer) call(p waitstate.Place) {
 		before = l.Call(p.Number - 1).Leave
 		base = max(base, before)
 	}
+	outer := begin // the new begin of the whole call
+	if before > c.Enter {
+		outer = r.outerEnter(p, before, r.ends[p.Location])
+	}
 	// cause is the time of the last event on which the call depends, and newCause the new time of that
 	// event.
 	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
@@ -353,12 +380,12 @@ func (r *retimer) call(p waitstate.Place) {
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
 			}
-			r.store(p, c, begin, end)
+			r.store(p, c, outer, end)
 			return
 		}
 	}
 	if c.Joins && cause > math.MinInt64 { // the location has waited since its own work in the team ended
-		r.store(p, c, begin, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
+		r.store(p, c, outer, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
 		return
 	}
 	if cause > base {
@@ -376,7 +403,7 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}
-	r.store(p, c, begin, max(begin, newCause)+max(0, took))
+	r.store(p, c, outer, max(begin, newCause)+max(0, took))
 }
 
 // store stores the new begin and end of call c at place p.

@@ -47,16 +47,40 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	return nil
 }
 
+// Turn is the order of a call among the calls of all locations that end at the same time: the work of devices, for
+// which calls of threads wait; then these calls; then the idle times of streams, which end when a call launches work. Work
+// that takes no time follows the idle time before it.
+func Turn(stream, work bool, duration int64) int8 {
+	switch {
+	case !stream:
+		return 1
+	case work && duration > 0:
+		return 0
+	}
+	return 2
+}
+
+// turn returns the [Turn] of the next call.
+func (r *reader) turn() int8 {
+	return Turn(r.lane.stream, r.call.Device && !r.call.Idle, r.call.Leave-r.call.Enter)
+}
+
 // readers is a heap of readers, ordered by the end of the next call.
 type readers []*reader
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h readers) Len() int { return len(h) }
 
-// Less orders by time, then by location.
+// Less orders by time, then by [Turn], then by location.
 func (h readers) Less(i, j int) bool {
 	a, b := &h[i].call, &h[j].call
-	return a.Leave < b.Leave || a.Leave == b.Leave && a.Location < b.Location
+	if a.Leave != b.Leave {
+		return a.Leave < b.Leave
+	}
+	if x, y := h[i].turn(), h[j].turn(); x != y {
+		return x < y
+	}
+	return a.Location < b.Location
 }
 
 // Swap swaps two readers.

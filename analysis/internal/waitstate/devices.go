@@ -24,17 +24,38 @@ type deviceProcess struct{ streams []*stream }
 type stream struct {
 	latest    access // the work that has ended last
 	worked    bool   // there is such work
+	ended     int64  // number of idle times before the end of latest
+	idles     int64  // number of idle times so far
 	kernels   workQueue
 	transfers workQueue
+	// unlaunched are the latest handovers of work whose launch may follow, since the call that launches it is open.
+	unlaunched []unlaunched
 }
+
+// unlaunched is a handover of work that is reported once the calls that have launched it are known. ended is
+// [stream.ended] at that time.
+type unlaunched struct {
+	Handover
+	ended int64
+}
+
+// mostUnlaunched is the greatest number of handovers of a stream that wait for launches.
+const mostUnlaunched = 64
 
 // workQueue matches the calls that launch work with the work in a stream: both come in the same order. The work
 // is represented by the idle time of the stream before it.
 type workQueue struct {
-	calls, idle []access
+	calls []access
+	idle  []idleTime
 	// broken is set if some work began before the call that belongs to it, so that the trace does not have all
 	// of the calls, or not in their order.
 	broken bool
+}
+
+// idleTime is an idle time of a stream. number is 1 for the first one of the stream.
+type idleTime struct {
+	access
+	number int64
 }
 
 // deviceSync is a call that waits for all streams of its process or, if named is set, for one.
@@ -111,12 +132,13 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 			if trace.Role(c.Points[0].Ops[0]) == trace.TransferRole {
 				q = &s.transfers
 			}
-			q.idle = append(q.idle, accessOf(c, at))
-			e.match(q)
+			s.idles++
+			q.idle = append(q.idle, idleTime{accessOf(c, at), s.idles})
+			e.match(s, q)
 		}
 	case c.Device:
 		if s := x.streams[c.Location]; s != nil {
-			s.latest, s.worked = accessOf(c, at), true
+			s.latest, s.worked, s.ended = accessOf(c, at), true, s.idles
 		}
 	case c.Role == trace.DeviceSyncRole:
 		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
@@ -131,7 +153,7 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 				q = &s.transfers
 			}
 			q.calls = append(q.calls, accessOf(c, at))
-			e.match(q)
+			e.match(s, q)
 		}
 	default:
 		return false
@@ -139,8 +161,8 @@ func (e *engine) device(c *synclog.Call, at Place) bool {
 	return others == 0
 }
 
-// match judges the idle times in a queue whose calls are known.
-func (e *engine) match(q *workQueue) {
+// match judges the idle times in a queue of stream s whose calls are known.
+func (e *engine) match(s *stream, q *workQueue) {
 	for len(q.calls) > 0 && len(q.idle) > 0 && !q.broken {
 		a, b := &q.calls[0], &q.idle[0]
 		if q.broken = a.enter > b.leave; q.broken {
@@ -155,11 +177,35 @@ func (e *engine) match(q *workQueue) {
 		}
 		q.calls, q.idle = q.calls[1:], q.idle[1:]
 	}
+	for len(s.unlaunched) > 0 && s.launched(s.unlaunched[0].ended) {
+		e.hooks.Handover(&s.unlaunched[0].Handover)
+		s.unlaunched = s.unlaunched[1:]
+	}
 }
 
-// launched reports whether the calls that have launched the work in a stream are known.
-func (e *engine) launched(s *stream) bool {
-	return e.log.Launches && s.worked && len(s.kernels.idle)+len(s.transfers.idle) == 0
+// launched reports whether the calls that have launched the first `ended` pieces of work in a stream are known.
+func (s *stream) launched(ended int64) bool {
+	known := func(q *workQueue) bool { return len(q.idle) == 0 || q.idle[0].number > ended }
+	return known(&s.kernels) && known(&s.transfers)
+}
+
+// handOver reports that call a waits for the work that has ended last in a stream, now or when the calls that have
+// launched the work are known.
+func (e *engine) handOver(s *stream, a *access) {
+	if e.hooks.Handover == nil || !e.log.Launches {
+		return
+	}
+	h := Handover{s.latest.place, a.place, s.latest.leave, a.leave}
+	switch {
+	case s.launched(s.ended):
+		e.hooks.Handover(&h)
+	case s.kernels.broken || s.transfers.broken:
+	default:
+		if len(s.unlaunched) == mostUnlaunched {
+			s.unlaunched = s.unlaunched[1:]
+		}
+		s.unlaunched = append(s.unlaunched, unlaunched{h, s.ended})
+	}
 }
 
 // unfinishedWork counts the work whose launch is unknown.
@@ -199,9 +245,7 @@ func (e *engine) endSyncs() {
 			if w := &s.latest; last == nil || w.leave >= last.leave {
 				last = w
 			}
-			if e.hooks.Handover != nil && e.launched(s) {
-				e.hooks.Handover(&Handover{s.latest.place, a.place, s.latest.leave, a.leave})
-			}
+			e.handOver(s, &a.access)
 		}
 		if last != nil && a.contains(last.leave) {
 			e.wait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
