@@ -54,14 +54,14 @@ func (r *ring) solve(drift, offset []float64) {
 		return
 	}
 	// If nothing improves, all drifts are 0, and the remaining violations are accepted.
-	best, bestSlack := r.copyOf(drift), slack
+	best, bestSlack := r.ownDrifts(drift), slack
 	without := slack
 	var cycle []int32
 	try := func() bool {
 		r.weigh(drift)
 		slack, cycle = r.slack()
 		if slack > bestSlack {
-			best, bestSlack = r.copyOf(drift), slack
+			best, bestSlack = r.ownDrifts(drift), slack
 		}
 		return slack >= 0
 	}
@@ -95,7 +95,7 @@ func (r *ring) solve(drift, offset []float64) {
 	r.offsets(bestSlack, offset)
 }
 
-// restore sets the drifts of the ring's clocks to those that copyOf has returned.
+// restore sets the drifts of the ring's clocks to those that ownDrifts has returned.
 func (r *ring) restore(from, drift []float64) {
 	for i, c := range r.clocks {
 		drift[c] = from[i]
@@ -171,8 +171,9 @@ func (r *ring) integerOffsets(slack float64, offset []float64) {
 	}
 }
 
-// copyOf returns the drifts of the ring's clocks, in the order of clocks.
-func (r *ring) copyOf(drift []float64) []float64 {
+// ownDrifts returns the drifts of the ring's own clocks, in the order of r.clocks. drift holds the drifts of all
+// clocks of the trace.
+func (r *ring) ownDrifts(drift []float64) []float64 {
 	out := make([]float64, len(r.clocks))
 	for i, c := range r.clocks {
 		out[i] = drift[c]

@@ -208,7 +208,9 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		s.Linear, useful = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
 			useful = s.q.countEarly(&s.Linear, c, at) || useful
-			// Add those pairs of large operations that the correction violates.
+			// At the start, the estimate has all pairs of a begin and an end of small operations, but only some pairs
+			// of an operation with more than fewPairs pairs. Of such an operation, add the latest begin and the
+			// earliest end if the correction violates their order, and compute the correction again.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
 				!s.q.ignored.contains(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {

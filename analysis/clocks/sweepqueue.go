@@ -26,8 +26,8 @@ func (b *unpacker) signed() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// fronts is a heap of nodes that are the first of their clock and wait for constraints. It is
-// ordered by the time since the first event of their clock.
+// fronts is a heap of nodes, of which each is the first in the queue of its clock (clockState.queue) and waits for
+// undecided constraints. The heap is ordered by the time from the first event of a node's clock to the node.
 type fronts struct{ list []front }
 
 // front is an entry of fronts: a node, and its time in ticks since the first event of its clock.

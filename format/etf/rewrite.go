@@ -83,7 +83,7 @@ func (e *encoder) rewrite(o *original) {
 	e.from, e.w.from = w, w
 }
 
-// countCommentsComments counts comments and other lines that do not keep their form or place as losses.
+// countComments counts comments and other lines that do not keep their form or place as losses.
 func (w *rewriter) countComments(loss *format.Loss) {
 	if w == nil {
 		return
@@ -306,7 +306,7 @@ func (w *rewriter) inOrder() []note {
 	return slices.SortedStableFunc(slices.Values(w.notes), func(a, b note) int { return cmp.Compare(a.line, b.line) })
 }
 
-// readOriginalOriginal returns an original line and its canonical form. The latter is nil if the line holds no
+// readOriginal returns an original line and its canonical form. The latter is nil if the line holds no
 // record or must be rewritten.
 func (w *rewriter) readOriginal(number int64) (l, canonical []byte) {
 	l, err := w.lines.At(number)
@@ -543,8 +543,8 @@ func (r samplesByTime) Swap(i, j int) {
 	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
-// definition gives a record the spelling of its original line.
-func (w *rewriter) definition(r *Record) {
+// restoreSpelling gives a record the spelling of its original line.
+func (w *rewriter) restoreSpelling(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
 		if x, ok := w.defs[trace.Text(string(w.text))]; ok {

@@ -95,7 +95,7 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			ops = append(ops, v)
 		}
 		if specs[r.Type].hasField(fCollective) && !d.carried && (r.Collective != 0 || r.Type.Part() == Events) {
-			d.operation(stream, r.Collective)
+			d.addOperationStandIn(stream, r.Collective)
 		}
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
@@ -247,8 +247,8 @@ func (m *model) metric(stream uint32, token uint64) uint32 {
 	})
 }
 
-// operation makes a stand-in for a collective operation that has no definition.
-func (m *model) operation(stream uint32, token uint64) {
+// addOperationStandIn makes a stand-in for a collective operation that has no definition.
+func (m *model) addOperationStandIn(stream uint32, token uint64) {
 	m.definitionOf(collectives, "collective operation", stream, token, func(_, name string) uint32 {
 		return m.defs.Strings.Add(name)
 	})

@@ -228,7 +228,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 		m.addDefinition(r, async, set)
 	}
-	m.processes(list, r.master)
+	m.addProcesses(list, r.master)
 	m.unified = unify
 	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
@@ -461,7 +461,7 @@ func (m *model) addProperty(r *Record) {
 	case DefUniqueID:
 		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
 	case DefinitionComment:
-		m.comment(r)
+		m.addComment(r)
 	case DefTimeRange:
 		d.Properties.Add(trace.Attr{Key: rangeName,
 			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
@@ -541,8 +541,8 @@ func (m *model) key(stream uint32, v *KeyValue) uint32 {
 // startTime is the prefix of comments in which VampirTrace records the wall clock time.
 const startTime = "__STARTTIME__"
 
-// comment adds a comment to the properties. It takes the epoch of the clock from a start time.
-func (m *model) comment(r *Record) {
+// addComment adds a comment to the properties. It takes the epoch of the clock from a start time.
+func (m *model) addComment(r *Record) {
 	if _, s, ok := strings.Cut(r.Text, startTime); ok {
 		s = strings.TrimSpace(strings.TrimLeft(s, ": "))
 		if t, err := strconv.ParseInt(s, 10, 64); err == nil && t > 0 {
@@ -561,9 +561,9 @@ func (m *model) comment(r *Record) {
 // nodeGroup is the prefix of the names of process groups that stand for machines.
 const nodeGroup = "__NODE__"
 
-// processes creates the locations and the groups above them: machines, named by process groups, and
+// addProcesses creates the locations and the groups above them: machines, named by process groups, and
 // processes with threads.
-func (m *model) processes(list []*Record, master *MasterControl) {
+func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	d := m.defs
 	nodes := map[uint64]uint32{} // nodes by process
 	for _, r := range list {

@@ -412,9 +412,9 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	return nil
 }
 
-// originalRecord sets r to the record from which a row was read. It returns false if there is no
+// setOriginalRecord sets r to the record from which a row was read. It returns false if there is no
 // record to write.
-func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
+func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
 		return false // another row writes the record from which this row comes
 	}

@@ -127,7 +127,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	}
 	m.linkParents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
 	for _, r := range all {
-		m.describe(r)
+		m.addDescription(r)
 	}
 	m.defs.Native = m
 	m.events = make([]atomic.Uint64, len(m.locations))
@@ -359,14 +359,16 @@ func (m *model) linkParents(nodes, groups, comms, inter []*Record) {
 		set(m.lookup(LocationGroups, r.Values[0]), m.lookup(SystemTreeNodes, r.Values[3]))
 	}
 	for _, r := range comms {
-		m.commParent(r.Values[0], r.Values[3])
+		m.setCommParent(r.Values[0], r.Values[3])
 	}
 	for _, r := range inter {
-		m.commParent(r.Values[0], r.Values[4])
+		m.setCommParent(r.Values[0], r.Values[4])
 	}
 }
 
-func (m *model) commParent(comm, parent uint64) {
+// setCommParent sets the parent of a communicator. It leaves out a parent that would make the communicator its own
+// ancestor.
+func (m *model) setCommParent(comm, parent uint64) {
 	own, p := m.lookup(Comms, comm), m.lookup(Comms, parent)
 	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(up).Parent {
 		if up == own {
@@ -376,9 +378,9 @@ func (m *model) commParent(comm, parent uint64) {
 	m.defs.Communicator.At(own).Parent = p
 }
 
-// describe adds the description of another definition to that definition. It keeps records for which
-// the model has no table.
-func (m *model) describe(r *Record) {
+// addDescription processes a definition record that describes another definition: it adds the described property to
+// the attributes of that definition. It keeps records for which the model has no table as opaque records.
+func (m *model) addDescription(r *Record) {
 	v := r.Values
 	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
 	group := func(i uint32, key, text string) {

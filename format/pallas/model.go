@@ -217,12 +217,12 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 	if restored {
 		return m.placeThreads(a)
 	}
-	m.archive(a)
+	m.addArchive(a)
 	return nil
 }
 
-// archive adds the definitions and locations of an archive to the model.
-func (m *model) archive(a *Archive) {
+// addArchive adds the definitions and locations of an archive to the model.
+func (m *model) addArchive(a *Archive) {
 	m.archives = append(m.archives, a)
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
 	m.scopes[a.ID] = s
@@ -353,7 +353,7 @@ const (
 	ranksGroup         = 5
 )
 
-// communicatingGroupGroup returns the group of communicating locations of a paradigm, or nil if there is
+// communicatingGroup returns the group of communicating locations of a paradigm, or nil if there is
 // none. The members of a communicator's group are indexes of this group.
 func (m *model) communicatingGroup(s *scope, paradigm uint32) *Group {
 	for d := s.d; d != nil; d = d.global {

@@ -595,7 +595,7 @@ func (w *Writer) addLeft(loss *format.Loss) {
 	}
 }
 
-// headerRecordsRecords returns the records that precede all others.
+// headerRecords returns the records that precede all others.
 func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {

@@ -18,7 +18,7 @@ import (
 type TileRequest struct {
 	Tracks   []int // in the wanted order
 	From, To int64 // ticks; To is exclusive, unless it is math.MaxInt64
-	// Beyond is the number of ticks by which the columns extend beyond To, if that is math.MaxInt64.
+	// Beyond is the number of ticks by which the columns extend beyond To. It is only used if To is math.MaxInt64.
 	Beyond uint64
 	Width  int // pixel columns, at most MaxWidth
 	Depths int // greatest number of depths to draw of a track

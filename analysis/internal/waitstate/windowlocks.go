@@ -47,10 +47,10 @@ func (r *windowRelease) ends(a *access) bool {
 	return a.enter < r.time && (r.begin < a.leave || r.time <= a.leave)
 }
 
-// recentReleases are the latest releases.
+// recentReleases holds the latest releases of a lock.
 type recentReleases struct {
-	list   [4]windowRelease
-	number int
+	list   [4]windowRelease // a ring: release n of the lock is at n modulo the length
+	number int              // of all releases of the lock so far
 }
 
 func (r *recentReleases) add(x windowRelease) {
