@@ -45,7 +45,7 @@ func (s *locationScan) batch(b *trace.Batch, out format.Sink) error {
 		if !s.wanted(x.Location()) && !s.concerns(&x) {
 			continue
 		}
-		if err := s.gather.row(&x, b); err != nil {
+		if err := s.gather.addRow(&x, b); err != nil {
 			return err
 		}
 	}

@@ -543,9 +543,9 @@ func (on *ownNumbers) newName(from, to int64, name string) string {
 	return name
 }
 
-// values replaces the numbers in attribute values by those of the merged trace. It reads the rows
+// replaceValues replaces the numbers in attribute values by those of the merged trace. It reads the rows
 // of b, and writes to out.
-func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
+func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
@@ -614,8 +614,8 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// lost counts the numbers that have lost their meaning as losses.
-func (on *ownNumbers) lost(loss *format.Loss) {
+// countLost counts the numbers that have lost their meaning as losses.
+func (on *ownNumbers) countLost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", on.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", on.unknown)
 	loss.Add("subset", "", format.Lost, "a definition that does not count", on.dropped)

@@ -204,8 +204,8 @@ type rowCollector struct {
 	sink format.Sink
 }
 
-// row adds the current row of a cursor of batch b.
-func (c *rowCollector) row(x *trace.Cursor, b *trace.Batch) error {
+// addRow adds the current row of a cursor of batch b.
+func (c *rowCollector) addRow(x *trace.Cursor, b *trace.Batch) error {
 	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.out.Order) > 0) != (len(b.Order) > 0) {
 		if err := c.flush(); err != nil {

@@ -300,9 +300,8 @@ func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
 }
 
-// released returns the new time at which a source releases a lock, or ends as work of a device. The time from there to
-// the end of its call, or
-// from its begin, is that of the trace, or of communication.
+// released returns the new time at which a source releases a lock, or ends as work of a device. The time from
+// there to the end of its call, or from its begin, is that of the trace, or of communication.
 func (r *retimer) released(s *history.Source) int64 {
 	c := r.h.At(s.Place)
 	kept := func(t int64) int64 {
