@@ -145,7 +145,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
 				later: map[uint32]bool{}}
 			workers = append(workers, p)
-			return format.SinkFuncs{OnBatch: p.batch}
+			return format.SinkFuncs{OnBatch: p.processBatch}
 		}
 	})
 	if err != nil {
@@ -243,8 +243,8 @@ type prefix struct {
 	flows  flows
 }
 
-// batch processes rows before the piece.
-func (p *prefix) batch(b *trace.Batch) error {
+// processBatch processes rows before the piece.
+func (p *prefix) processBatch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
 	x := b.Cursor()
 	for x.Next() {
@@ -530,8 +530,8 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 	return s.gather.flush()
 }
 
-// batch delivers the rows in the window, and keeps track of the intervals that they open.
-func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch delivers the rows in the window, and keeps track of the intervals that they open.
+func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.deliverInside(b)
 	}

@@ -318,8 +318,8 @@ func (s *filterScan) wantsRow(x *trace.Cursor) bool { return s.Row == nil || s.R
 // waits reports whether decisions about rows may have to wait for later rows.
 func (s *filterScan) waits() bool { return s.MinDuration > 0 }
 
-// batch delivers the selected rows of a batch.
-func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch delivers the selected rows of a batch.
+func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
 	waits := s.waits()
 	x := b.Cursor()

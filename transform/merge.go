@@ -422,7 +422,7 @@ func (mt *MergedTrace) deliverEvents(ctx context.Context, order format.Order, si
 	for _, x := range mt.list {
 		next, stop := iter.Pull2(format.Batches(ctx, x.inner, all, order))
 		defer stop()
-		streams = append(streams, (&mergedStream{next, x}).batch)
+		streams = append(streams, (&mergedStream{next, x}).nextBatch)
 	}
 	return format.Merge(ctx, streams, sink)
 }
@@ -456,8 +456,8 @@ type mergedStream struct {
 	x    *mergeInput
 }
 
-// batch returns the next batch.
-func (s *mergedStream) batch(context.Context) (*trace.Batch, error) {
+// nextBatch returns the next batch.
+func (s *mergedStream) nextBatch(context.Context) (*trace.Batch, error) {
 	b, err, ok := s.next()
 	if !ok || err != nil {
 		return nil, err

@@ -121,8 +121,8 @@ func newDataNumbers(d *trace.Definitions) *dataNumbers {
 	return &dataNumbers{defs: d, processors: map[int64]bool{}, events: map[int64]bool{}, sets: map[setID]bool{}}
 }
 
-// batch adds the numbers in the data of a batch.
-func (d *dataNumbers) batch(b *trace.Batch) error {
+// addBatch adds the numbers in the data of a batch.
+func (d *dataNumbers) addBatch(b *trace.Batch) error {
 	for i, k := range b.AttrKey {
 		if b.Kind[b.AttrRow[i]] == trace.Statistics {
 			if e, err := strconv.ParseInt(d.defs.Attributes.At(k).Name, 10, 64); err == nil {
@@ -182,7 +182,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	for i, d := range list {
 		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()),
 			processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
-		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.batch}); err != nil {
+		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.addBatch}); err != nil {
 			return nil, err
 		}
 		x.named.addSets()

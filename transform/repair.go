@@ -100,7 +100,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	sel := trace.Events()
 	nothing := format.SinkFuncs{}
 	err := r.inner.Scan(ctx, sel, format.PerLocation,
-		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.processBatch(b, nothing) }})
 	if err != nil {
 		return err
 	}
@@ -297,8 +297,8 @@ func leaveOf(k trace.Kind) trace.Kind {
 	return trace.Leave
 }
 
-// batch repairs a batch.
-func (rs *repairScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch repairs a batch.
+func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	rs.out.Reset(b.Loc)
 	rs.placed = len(b.Pos) > 0
 	x := b.Cursor()

@@ -111,7 +111,7 @@ type addScan struct {
 	out   trace.Batch
 }
 
-func (s *addScan) batch(b *trace.Batch, out format.Sink) error {
+func (s *addScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if !s.merge || b.Len() == 0 || len(s.rows) == 0 || s.rows[0].time > b.Time[b.Len()-1] {
 		return out.Batch(b)
 	}

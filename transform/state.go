@@ -144,7 +144,7 @@ func pairOf(k trace.Kind) *pairing {
 	return &pairs[trace.NoKind]
 }
 
-// pairKey is equal for a begin and the end that belongs to it.
+// pairKey identifies pairs of a begin and an end. A begin and the end that belongs to it have equal keys.
 type pairKey struct {
 	class int8
 	ref   uint32

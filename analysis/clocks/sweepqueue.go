@@ -88,10 +88,10 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// from finds the components that can be reached from root, except for those that were found before. It
+// findFrom finds the components that can be reached from root, except for those that were found before. It
 // calls found for each component, before it does so for components that lead to that one. The component
 // is valid during the call.
-func (s *search) from(root int32, found func(component []int32)) {
+func (s *search) findFrom(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
 	var calls []step
 	enter := func(u int32) {

@@ -611,7 +611,7 @@ func (p *blockParser) attribute(name string) (uint32, int8) {
 	d := p.d
 	name = strings.Clone(name)
 	k, _ := linetrace.Define(&d.Text, p.place, d.attrs, name, func() (uint32, error) {
-		return d.Model.Attributes.Add(trace.AttributeDef{Name: trace.Text(name), Type: trace.String}), nil
+		return d.Model.Attributes.Add(trace.AttributeDef{Name: trace.ToUTF8(name), Type: trace.String}), nil
 	})
 	p.attrs[name] = k
 	return k, act
@@ -634,7 +634,7 @@ func (p *blockParser) region(name string) uint32 {
 	d := p.d
 	name = strings.Clone(name)
 	r, _ := linetrace.Define(&d.Text, p.place, d.regions, name, func() (uint32, error) {
-		return d.Model.Regions.Add(trace.Region{Name: trace.Text(name)}), nil
+		return d.Model.Regions.Add(trace.Region{Name: trace.ToUTF8(name)}), nil
 	})
 	// A trace can have as many activities as claims, so each parser limits its cache.
 	if len(p.regions) > 1<<14 {

@@ -287,7 +287,7 @@ func (m *model) text(table int, stream uint32, token uint64) uint32 {
 	k := scopedToken{table, 0, token}
 	if name, ok := m.groupNames[k]; ok && !m.frozen {
 		if _, known := m.find(table, stream, token); !known {
-			m.index[k] = m.defs.Strings.Add(trace.Text(name))
+			m.index[k] = m.defs.Strings.Add(trace.ToUTF8(name))
 		}
 	}
 	return m.definitionOf(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })

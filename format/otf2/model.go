@@ -164,7 +164,7 @@ func communicatingFirst(r *Record) int {
 func (m *model) addProperties() {
 	add := func(key, value string) {
 		if value != "" {
-			m.defs.Properties.Add(trace.Attr{Key: trace.Text(key), Value: trace.StringValue(trace.Text(value))})
+			m.defs.Properties.Add(trace.Attr{Key: trace.ToUTF8(key), Value: trace.StringValue(trace.ToUTF8(value))})
 		}
 	}
 	add("machine", m.a.Machine)
@@ -178,7 +178,7 @@ func (m *model) addProperties() {
 // text returns a string of the archive.
 func (m *model) text(id uint64) string {
 	s, _ := m.ranks.text(id)
-	return trace.Text(s)
+	return trace.ToUTF8(s)
 }
 
 // lookup returns the index of an id in a table, or NoRef if there is none.
@@ -229,7 +229,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defClock:
 		return m.setClock(v, opt)
 	case defString:
-		m.index[Strings][v[0]] = d.Strings.Add(trace.Text(r.Texts[0]))
+		m.index[Strings][v[0]] = d.Strings.Add(trace.ToUTF8(r.Texts[0]))
 	case defTreeNode:
 		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
 			Kind: m.text(v[2]), Parent: trace.NoRef})
@@ -289,13 +289,13 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			append(attrList("communicator", m.name(Comms, v[2])), attrList(trace.CommunicatorIDAttribute, id(v[2]))...)...)
 	case defContext:
 		name, _ := m.ranks.rawName(CallingContexts, v[0])
-		named(CallingContexts, &d.Contexts, trace.Text(name), attrList("parent", m.name(CallingContexts, v[3]))...)
+		named(CallingContexts, &d.Contexts, trace.ToUTF8(name), attrList("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
 		named(IOFiles, &d.Files, m.text(v[1]),
 			attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
 	case defIOHandle:
 		name, _ := m.ranks.rawName(IOHandles, v[0])
-		named(IOHandles, &d.Handles, trace.Text(name), attrList("file", m.name(IOFiles, v[2]))...)
+		named(IOHandles, &d.Handles, trace.ToUTF8(name), attrList("file", m.name(IOFiles, v[2]))...)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (m *model) name(t Table, v uint64) string {
 	if v == undefined32 {
 		return ""
 	}
-	return trace.Text(m.ranks.shown(t, v))
+	return trace.ToUTF8(m.ranks.shown(t, v))
 }
 
 // addMetrics adds a metric for each member of a class or an instance.
@@ -382,7 +382,7 @@ func (m *model) setCommParent(comm, parent uint64) {
 // the attributes of that definition. It keeps records for which the model has no table as opaque records.
 func (m *model) addDescription(r *Record) {
 	v := r.Values
-	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
+	value := func(typ, x uint64) string { return trace.ToUTF8(m.ranks.value(typ, x)) }
 	group := func(i uint32, key, text string) {
 		if i != trace.NoRef {
 			g := m.defs.Groups.At(i)

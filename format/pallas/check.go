@@ -242,7 +242,7 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 			times = times[1:]
 			continue
 		}
-		// The occurrence is complete.
+		// All events of this occurrence of the sequence f.at have been visited.
 		if f.anything {
 			want := [3]uint64{f.first, f.last - f.first, f.blocks}
 			if equal, err := c.compare(r, t, f.at, f.at == g.root, want, &stored[f.at]); !equal {

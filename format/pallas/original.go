@@ -94,7 +94,7 @@ func (e *encoder) renaming(m *model) func(text string) string {
 	for _, a := range m.archives {
 		note(a.Definitions)
 	}
-	return func(text string) string { return rename(trace.Text(text), words[text]) }
+	return func(text string) string { return rename(trace.ToUTF8(text), words[text]) }
 }
 
 func renamedStrings(l []String, name func(string) string) []String {

@@ -333,7 +333,7 @@ func (r *retimer) call(p waitstate.Place) {
 		late := max(0, was-c.Leave) // the time by which the cause is recorded after the end of the call
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
-	l.Sources(p.Number, func(s *history.Source) {
+	l.EachSource(p.Number, func(s *history.Source) {
 		if !s.Released {
 			after(s.Time, r.enter(s.Place))
 			return
@@ -344,7 +344,7 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		after(s.Time, r.released(s))
 	})
-	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
+	l.EachOperation(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before the fork
