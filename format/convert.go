@@ -65,9 +65,8 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 // Recorded returns the events of a recorder.
 func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
 
-// Held reads the selected events into memory and returns them. It returns nil if they have more than limit rows.
-// Strings
-// and definitions are those of events, so that these must stay open. A row uses about 60 bytes.
+// Held reads the selected events into memory and returns them. It returns nil if they have more than limit
+// rows. Strings and definitions are those of events, so that these must stay open. A row uses about 60 bytes.
 func Held(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
 	var batches [][]*trace.Batch
 	var links []trace.Link

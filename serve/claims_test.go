@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestClaims checks the details of a claim and of an instant.
+// TestClaims checks the details that the server returns about a claim, and about a mark, which has no duration.
 func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.etf")
 	r := trace.NewRecorder(trace.Seconds(10))

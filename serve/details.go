@@ -354,7 +354,7 @@ func valueText(defs *trace.Definitions, v trace.Value) string {
 		return defs.Locations.At(uint32(v.Num)).Label()
 	}
 	// Copy the text, because it may share memory with the buffer of the batch.
-	return strings.Clone(trace.Text(v.String()))
+	return strings.Clone(trace.ToUTF8(v.String()))
 }
 
 // regionAttributes returns the properties of a region's definition.
@@ -369,7 +369,7 @@ func regionAttributes(r *trace.Region) (out []attribute) {
 		out = append(out, attribute{"role", r.Role})
 	}
 	for _, a := range r.Attrs {
-		out = append(out, attribute{a.Key, trace.Text(a.Value.String())})
+		out = append(out, attribute{a.Key, trace.ToUTF8(a.Value.String())})
 	}
 	return out
 }

@@ -276,7 +276,8 @@ func (t *linkTable) add(l *trace.Link, defs *trace.Definitions) {
 	}
 }
 
-// setNumber returns the number of a set of attributes in sets. It adds a new set.
+// setNumber returns the index in t.sets of a set of attributes. If t.sets does not contain the set yet, setNumber adds
+// it.
 func (t *linkTable) setNumber(set []attribute) uint32 {
 	b := t.name[:0]
 	for _, a := range set {

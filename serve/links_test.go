@@ -173,7 +173,7 @@ func TestLinkTable(t *testing.T) {
 				continue
 			}
 			has++
-			if want := []attribute{{"a\"", fmt.Sprint(l.ID % 50)}, {"", trace.Text("\x00")}}; fmt.Sprint(d.attributes) !=
+			if want := []attribute{{"a\"", fmt.Sprint(l.ID % 50)}, {"", trace.ToUTF8("\x00")}}; fmt.Sprint(d.attributes) !=
 				fmt.Sprint(want) || d.from != (dependencyPoint{trace.AtClaimEnd, l.ID + 1}) || d.to.id != l.ID+2 {
 				t.Fatalf("limit %d: found %v of link %d, want %v", limit, d, l.ID, want)
 			}

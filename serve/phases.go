@@ -45,9 +45,8 @@ type factorName struct {
 	Level int    `json:"level"`
 }
 
-// phaseFact is a phase. Values holds its factors in the order of [phasesAnswer.Factors]. It is empty if the phase has
-// no
-// time in regions.
+// phaseFact is a phase. Values holds its factors in the order of [phasesAnswer.Factors]. It is empty if the
+// phase has no time in regions.
 type phaseFact struct {
 	Number int       `json:"number"` // counted from 1
 	From   ticks     `json:"from"`

@@ -83,7 +83,7 @@ func TestValueText(t *testing.T) {
 			t.Errorf("type %d: %s", i, i)
 		}
 	}
-	if got := Text("caf\xe9 é"); got != "café é" {
+	if got := ToUTF8("caf\xe9 é"); got != "café é" {
 		t.Errorf("Latin-1: %q", got)
 	}
 }

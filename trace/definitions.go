@@ -123,7 +123,7 @@ type Definitions struct {
 	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool
 	// Encoding is the encoding of texts in the file, if the decoder has found it out. The texts
-	// here are UTF-8 (see [Text]).
+	// here are UTF-8 (see [ToUTF8]).
 	Encoding Encoding
 	// CheapNext is set if it costs less to read one more event of each location than to scan once more,
 	// because the file is read in large blocks.

@@ -83,9 +83,9 @@ type Value struct {
 // StringValue returns a value of type String.
 func StringValue(s string) Value { return Value{Str: s, Type: String} }
 
-// Text returns s as UTF-8. A byte that is not part of valid UTF-8 is read as Latin-1. Decoders use
+// ToUTF8 returns s as UTF-8. A byte that is not part of valid UTF-8 is read as Latin-1. Decoders use
 // it for names of definitions; attribute values keep their bytes.
-func Text(s string) string {
+func ToUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}

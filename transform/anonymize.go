@@ -96,7 +96,7 @@ func (a *anonymized) Prepare(ctx context.Context) error {
 
 // begin begins a scan.
 func (a *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriteScan{definer: a.definer, edit: a.x.values, editLinks: a.x.links}, a.inside(sel), nil
+	return &rewriteScan{definer: a.definer, edit: a.x.replaceValues, editLinks: a.x.replaceLinks}, a.inside(sel), nil
 }
 
 // anonymizer assigns replacements to names.
@@ -147,8 +147,8 @@ func (a *anonymizer) text(v trace.Value) trace.Value {
 	return v
 }
 
-// values replaces the texts in a batch.
-func (a *anonymizer) values(b *trace.Batch) {
+// replaceValues replaces the texts in a batch.
+func (a *anonymizer) replaceValues(b *trace.Batch) {
 	for i, v := range b.AttrVal {
 		if v.Str != "" && v.Str != laterText {
 			b.AttrVal[i] = a.text(v)
@@ -161,8 +161,8 @@ func (a *anonymizer) values(b *trace.Batch) {
 var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence",
 	"scope", "role", "color", "unit", "class", "domain"}
 
-// attrs replaces the texts in attributes of a definition.
-func (a *anonymizer) attrs(l []trace.Attr) {
+// replaceAttrs replaces the texts in attributes of a definition.
+func (a *anonymizer) replaceAttrs(l []trace.Attr) {
 	for i := range l { // definer has made this copy of l, so it can be changed
 		if !a.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
 			l[i].Value = a.text(l[i].Value)
@@ -182,8 +182,8 @@ var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
 	"group", "time series"}
 
-// links replaces the texts in links.
-func (a *anonymizer) links(l []trace.Link) {
+// replaceLinks replaces the texts in links.
+func (a *anonymizer) replaceLinks(l []trace.Link) {
 	for i := range l {
 		for k := range l[i].Attrs {
 			l[i].Attrs[k].Value = a.text(l[i].Attrs[k].Value)
@@ -198,13 +198,13 @@ func (a *anonymizer) edit(t table, v any) {
 		*e = a.rename(*e, false)
 	case *trace.Location:
 		e.Name = a.name(cmp.Or(string(e.Kind), "location"), e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.LocationGroup:
 		if !slices.Contains(groupKinds, strings.ToLower(e.Kind)) {
 			e.Kind = "" // arbitrary text in OTF2
 		}
 		e.Name = a.name(cmp.Or(e.Kind, "group"), e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.Region:
 		e.Name = a.name("region", e.Name)
 		if !slices.Contains(paradigms, strings.ToLower(e.Group)) {
@@ -212,33 +212,33 @@ func (a *anonymizer) edit(t table, v any) {
 		}
 		e.File = a.name("file", e.File)
 		e.Line, e.End = 0, 0
-		a.id(&e.ID)
-		a.attrs(e.Attrs)
+		a.anonymizeID(&e.ID)
+		a.replaceAttrs(e.Attrs)
 	case *trace.Communicator:
 		e.Name = a.name("communicator", e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.Set:
 		e.Name = a.name("set", e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.MetricDef:
 		e.Name = a.name("metric", e.Name)
 		e.Group = a.name("metric group", e.Group)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.Resource:
 		e.Name = a.name("resource", e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	case *trace.AttributeDef:
 		e.Doc = ""
 	case *trace.Named:
 		thing := [...]string{parameters: "parameter", windows: "window", contexts: "context", files: "file",
 			handles: "handle", markers: "marker"}[t]
 		e.Name = a.name(thing, e.Name)
-		a.attrs(e.Attrs)
+		a.replaceAttrs(e.Attrs)
 	}
 }
 
-// id removes an id that is not a number, because such an id may be a name.
-func (a *anonymizer) id(id *string) {
+// anonymizeID removes an id that is not a number, because such an id may be a name.
+func (a *anonymizer) anonymizeID(id *string) {
 	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
 		*id = ""
 	}

@@ -192,7 +192,9 @@ func (cs *correctScan) change(b *trace.Batch) *trace.Batch {
 	return o
 }
 
-func (cs *correctScan) batch(b *trace.Batch, out format.Sink) error { return out.Batch(cs.change(b)) }
+func (cs *correctScan) processBatch(b *trace.Batch, out format.Sink) error {
+	return out.Batch(cs.change(b))
+}
 
 // resortScan is a scan whose rows are sorted by their corrected times.
 type resortScan struct {
@@ -200,7 +202,9 @@ type resortScan struct {
 	rows *rowsort.Sorter
 }
 
-func (r *resortScan) batch(b *trace.Batch, _ format.Sink) error { return r.rows.Add(r.change(b)) }
+func (r *resortScan) processBatch(b *trace.Batch, _ format.Sink) error {
+	return r.rows.Add(r.change(b))
+}
 
 func (r *resortScan) flush(ctx context.Context, out format.Sink) error {
 	rows, err := r.rows.Sort(ctx, trace.MixedLoc)

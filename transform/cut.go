@@ -145,7 +145,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
 				later: map[uint32]bool{}}
 			workers = append(workers, p)
-			return format.SinkFuncs{OnBatch: p.batch}
+			return format.SinkFuncs{OnBatch: p.processBatch}
 		}
 	})
 	if err != nil {
@@ -243,8 +243,8 @@ type prefix struct {
 	flows  flows
 }
 
-// batch processes rows before the piece.
-func (p *prefix) batch(b *trace.Batch) error {
+// processBatch processes rows before the piece.
+func (p *prefix) processBatch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
 	x := b.Cursor()
 	for x.Next() {
@@ -264,16 +264,16 @@ func (p *prefix) batch(b *trace.Batch) error {
 			p.flows.count(&x)
 		default:
 			if end, ok := endOf(&x); ok && goesBeyond(k, end, p.from) {
-				l.span(&x)
+				l.keepSpan(&x)
 			}
 		}
 	}
 	return nil
 }
 
-// span keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
+// keepSpan keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
 // the same kind and reference.
-func (b *border) span(x *trace.Cursor) {
+func (b *border) keepSpan(x *trace.Cursor) {
 	b.spans = slices.DeleteFunc(b.spans,
 		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
@@ -501,7 +501,7 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 	clock := s.Defs().Clock
 	x = b.Cursor()
 	for x.Next() {
-		if err := s.gather.row(&x, b); err != nil {
+		if err := s.gather.addRow(&x, b); err != nil {
 			return err
 		}
 		if len(marks) > 0 && marks[0].row == x.Row {
@@ -530,8 +530,8 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 	return s.gather.flush()
 }
 
-// batch delivers the rows in the window, and keeps track of the intervals that they open.
-func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch delivers the rows in the window, and keeps track of the intervals that they open.
+func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.deliverInside(b)
 	}
@@ -541,7 +541,7 @@ func (s *cutScan) batch(b *trace.Batch, out format.Sink) error {
 			s.later[x.Location()] = true
 		}
 		if s.has(x.Time()) {
-			if err := c.row(&x, b); err != nil {
+			if err := c.addRow(&x, b); err != nil {
 				return err
 			}
 		}

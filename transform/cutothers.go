@@ -12,7 +12,7 @@ import (
 // request identifies the requests with the same id that are open at a location at the same time.
 type request struct {
 	loc uint32
-	key key
+	key pairKey
 }
 
 // requestEnds counts events about the requests with the same id, from the begin of the piece on.
@@ -73,7 +73,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		}
 		if k == trace.RequestTest {
 			for _, begin := range []trace.Kind{trace.RecvBegin, trace.CollectiveRequest} {
-				name(request{x.Location(), key{class: pairs[begin].class, op: x.Op(0)}}, false, true)
+				name(request{x.Location(), pairKey{class: pairs[begin].class, op: x.Op(0)}}, false, true)
 			}
 		} else if p := pairOf(k); isRequest(p.class) {
 			name(request{x.Location(), p.key(x)}, k != trace.RecvBegin && k != trace.CollectiveRequest, false)

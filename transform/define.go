@@ -193,7 +193,7 @@ func (d *definer) copy(t table, i uint32) uint32 {
 		})
 	case sets:
 		return copyEntry(d, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
-			d.members(v)
+			d.translateMembers(v)
 			v.Attrs = d.attrs(v.Attrs)
 		})
 	case metrics:
@@ -365,9 +365,9 @@ var (
 		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
 )
 
-// members translates the members of a set. Members are numbers that the file gives to locations, ranks
+// translateMembers translates the members of a set. Members are numbers that the file gives to locations, ranks
 // among the communicating locations, or numbers of regions or metrics.
-func (d *definer) members(s *trace.Set) {
+func (d *definer) translateMembers(s *trace.Set) {
 	if d.ids == nil {
 		d.ids = map[int64]uint32{}
 		for i := range d.src.Locations.Len() {

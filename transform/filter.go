@@ -318,8 +318,8 @@ func (s *filterScan) wantsRow(x *trace.Cursor) bool { return s.Row == nil || s.R
 // waits reports whether decisions about rows may have to wait for later rows.
 func (s *filterScan) waits() bool { return s.MinDuration > 0 }
 
-// batch delivers the selected rows of a batch.
-func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch delivers the selected rows of a batch.
+func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
 	waits := s.waits()
 	x := b.Cursor()
@@ -340,7 +340,7 @@ func (s *filterScan) batch(b *trace.Batch, out format.Sink) error {
 		switch {
 		case !keep:
 		case !waits, !wait && len(q.chunks) == 0:
-			if err := s.gather.row(&x, b); err != nil {
+			if err := s.gather.addRow(&x, b); err != nil {
 				return err
 			}
 		default:
@@ -636,7 +636,7 @@ func (q *queue) release(to *rowCollector) error {
 			if c.decisions[x.Row] == dropped {
 				continue
 			}
-			if err := to.row(&x, &c.rows); err != nil {
+			if err := to.addRow(&x, &c.rows); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ type locationScan struct {
 	gather rowCollector
 }
 
-func (s *locationScan) batch(b *trace.Batch, out format.Sink) error {
+func (s *locationScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if b.Loc != trace.MixedLoc && s.wanted(b.Loc) {
 		return out.Batch(b)
 	}
@@ -45,7 +45,7 @@ func (s *locationScan) batch(b *trace.Batch, out format.Sink) error {
 		if !s.wanted(x.Location()) && !s.concerns(&x) {
 			continue
 		}
-		if err := s.gather.row(&x, b); err != nil {
+		if err := s.gather.addRow(&x, b); err != nil {
 			return err
 		}
 	}

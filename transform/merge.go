@@ -362,7 +362,7 @@ func (mt *MergedTrace) Lost() *format.Loss {
 			"a signal of its own", mt.unjoinedSignals)
 	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.largeIDs)
 	for _, x := range mt.numbers {
-		x.lost(loss)
+		x.countLost(loss)
 	}
 	return loss
 }
@@ -382,14 +382,14 @@ func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order form
 	}
 	if !sel.NoEvents {
 		mt.Rounded, mt.largeIDs = 0, 0
-		if err := mt.events(ctx, order, sink); err != nil {
+		if err := mt.deliverEvents(ctx, order, sink); err != nil {
 			return err
 		}
 	}
 	if sel.Links == trace.NoLinks {
 		return nil
 	}
-	return mt.links(ctx, sink)
+	return mt.deliverLinks(ctx, sink)
 }
 
 // ScanParallel delivers all events in one goroutine.
@@ -398,13 +398,13 @@ func (mt *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection,
 	return format.ScanInOne(ctx, mt, sel, begin)
 }
 
-// events delivers all events without links.
-func (mt *MergedTrace) events(ctx context.Context, order format.Order, sink format.Sink) error {
+// deliverEvents delivers all events without links.
+func (mt *MergedTrace) deliverEvents(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Events()
 	if order == format.PerLocation {
 		if mt.shared() {
 			r := format.Regroup(sink, 1<<16)
-			if err := mt.events(ctx, format.GlobalOrder, r); err != nil {
+			if err := mt.deliverEvents(ctx, format.GlobalOrder, r); err != nil {
 				return err
 			}
 			return r.Flush()
@@ -422,7 +422,7 @@ func (mt *MergedTrace) events(ctx context.Context, order format.Order, sink form
 	for _, x := range mt.list {
 		next, stop := iter.Pull2(format.Batches(ctx, x.inner, all, order))
 		defer stop()
-		streams = append(streams, (&mergedStream{next, x}).batch)
+		streams = append(streams, (&mergedStream{next, x}).nextBatch)
 	}
 	return format.Merge(ctx, streams, sink)
 }
@@ -436,8 +436,8 @@ func (mt *MergedTrace) shared() bool {
 	return n > mt.defs.Locations.Len()
 }
 
-// links delivers the links of all traces, after all events.
-func (mt *MergedTrace) links(ctx context.Context, sink format.Sink) error {
+// deliverLinks delivers the links of all traces, after all events.
+func (mt *MergedTrace) deliverLinks(ctx context.Context, sink format.Sink) error {
 	only := trace.Everything()
 	only.NoEvents, only.Links = true, trace.AllLinks
 	for _, x := range mt.list {
@@ -456,8 +456,8 @@ type mergedStream struct {
 	x    *mergeInput
 }
 
-// batch returns the next batch.
-func (s *mergedStream) batch(context.Context) (*trace.Batch, error) {
+// nextBatch returns the next batch.
+func (s *mergedStream) nextBatch(context.Context) (*trace.Batch, error) {
 	b, err, ok := s.next()
 	if !ok || err != nil {
 		return nil, err
@@ -580,7 +580,7 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 	m.rewrite(b, &m.out)
 	o := &m.out
 	if m.numbers != nil {
-		m.numbers.values(b, o, m.src)
+		m.numbers.replaceValues(b, o, m.src)
 	}
 	o.Order = nil // an order that holds in one file does not hold in several
 	m.times = m.times[:0]

@@ -121,8 +121,8 @@ func newDataNumbers(d *trace.Definitions) *dataNumbers {
 	return &dataNumbers{defs: d, processors: map[int64]bool{}, events: map[int64]bool{}, sets: map[setID]bool{}}
 }
 
-// batch adds the numbers in the data of a batch.
-func (d *dataNumbers) batch(b *trace.Batch) error {
+// addBatch adds the numbers in the data of a batch.
+func (d *dataNumbers) addBatch(b *trace.Batch) error {
 	for i, k := range b.AttrKey {
 		if b.Kind[b.AttrRow[i]] == trace.Statistics {
 			if e, err := strconv.ParseInt(d.defs.Attributes.At(k).Name, 10, 64); err == nil {
@@ -182,7 +182,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	for i, d := range list {
 		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()),
 			processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
-		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.batch}); err != nil {
+		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.addBatch}); err != nil {
 			return nil, err
 		}
 		x.named.addSets()
@@ -543,9 +543,9 @@ func (on *ownNumbers) newName(from, to int64, name string) string {
 	return name
 }
 
-// values replaces the numbers in attribute values by those of the merged trace. It reads the rows
+// replaceValues replaces the numbers in attribute values by those of the merged trace. It reads the rows
 // of b, and writes to out.
-func (on *ownNumbers) values(b, out *trace.Batch, d *trace.Definitions) {
+func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
 		v := &out.AttrVal[i]
@@ -614,8 +614,8 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// lost counts the numbers that have lost their meaning as losses.
-func (on *ownNumbers) lost(loss *format.Loss) {
+// countLost counts the numbers that have lost their meaning as losses.
+func (on *ownNumbers) countLost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", on.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", on.unknown)
 	loss.Add("subset", "", format.Lost, "a definition that does not count", on.dropped)

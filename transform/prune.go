@@ -36,7 +36,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 		OnBatch: func(b *trace.Batch) error {
 			used.rewrite(b, &scratch)
 			if numbers != nil {
-				numbers.batch(b)
+				numbers.addBatch(b)
 			}
 			return nil
 		},
@@ -157,7 +157,7 @@ type rewriteScan struct {
 	editLinks func([]trace.Link)
 }
 
-func (r *rewriteScan) batch(b *trace.Batch, out format.Sink) error {
+func (r *rewriteScan) processBatch(b *trace.Batch, out format.Sink) error {
 	r.rewrite(b, &r.out)
 	if r.edit != nil {
 		r.edit(&r.out)

@@ -100,7 +100,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	sel := trace.Events()
 	nothing := format.SinkFuncs{}
 	err := r.inner.Scan(ctx, sel, format.PerLocation,
-		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
+		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.processBatch(b, nothing) }})
 	if err != nil {
 		return err
 	}
@@ -297,8 +297,8 @@ func leaveOf(k trace.Kind) trace.Kind {
 	return trace.Leave
 }
 
-// batch repairs a batch.
-func (rs *repairScan) batch(b *trace.Batch, out format.Sink) error {
+// processBatch repairs a batch.
+func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	rs.out.Reset(b.Loc)
 	rs.placed = len(b.Pos) > 0
 	x := b.Cursor()
@@ -318,7 +318,7 @@ func (rs *repairScan) batch(b *trace.Batch, out format.Sink) error {
 				}
 			}
 		}
-		rs.row(l, loc, &x, b)
+		rs.repairRow(l, loc, &x, b)
 		l.rows++
 		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.quiet {
 			rs.end(l, loc)
@@ -330,8 +330,8 @@ func (rs *repairScan) batch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&rs.out)
 }
 
-// row repairs a row.
-func (rs *repairScan) row(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
+// repairRow repairs a row.
+func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
 		rs.report("repair.time", loc, x, t, "an event before the one ahead of it",

@@ -184,7 +184,7 @@ type openVisit struct {
 	claim  place
 }
 
-func (m *moveScan) batch(b *trace.Batch, out format.Sink) error {
+func (m *moveScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if m.claims == nil {
 		m.claims, m.marks = map[place]place{}, map[place]place{}
 	}

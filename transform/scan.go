@@ -11,8 +11,8 @@ import (
 
 // stage changes the events of one scan as they pass through it.
 type stage interface {
-	// batch processes events, and delivers the result to out.
-	batch(b *trace.Batch, out format.Sink) error
+	// processBatch processes events, and delivers the result to out.
+	processBatch(b *trace.Batch, out format.Sink) error
 	// flush delivers the remaining events, after the last batch.
 	flush(ctx context.Context, out format.Sink) error
 	// links changes links, which come after all events. It can reuse the list.
@@ -176,7 +176,7 @@ type stageSink struct {
 }
 
 // Batch passes a batch through the stage.
-func (s *stageSink) Batch(b *trace.Batch) error { return s.stage.batch(b, s.sink) }
+func (s *stageSink) Batch(b *trace.Batch) error { return s.stage.processBatch(b, s.sink) }
 
 // Links passes links through the stage.
 func (s *stageSink) Links(l []trace.Link) error {
@@ -204,8 +204,8 @@ type rowCollector struct {
 	sink format.Sink
 }
 
-// row adds the current row of a cursor of batch b.
-func (c *rowCollector) row(x *trace.Cursor, b *trace.Batch) error {
+// addRow adds the current row of a cursor of batch b.
+func (c *rowCollector) addRow(x *trace.Cursor, b *trace.Batch) error {
 	if c.out.Loc != b.Loc || c.out.Len() >= trace.BatchRows || (len(c.out.Pos) > 0) != (len(b.Pos) > 0) ||
 		(len(c.out.Order) > 0) != (len(b.Order) > 0) {
 		if err := c.flush(); err != nil {

@@ -111,7 +111,7 @@ type addScan struct {
 	out   trace.Batch
 }
 
-func (s *addScan) batch(b *trace.Batch, out format.Sink) error {
+func (s *addScan) processBatch(b *trace.Batch, out format.Sink) error {
 	if !s.merge || b.Len() == 0 || len(s.rows) == 0 || s.rows[0].time > b.Time[b.Len()-1] {
 		return out.Batch(b)
 	}
@@ -120,15 +120,15 @@ func (s *addScan) batch(b *trace.Batch, out format.Sink) error {
 		t, k := c.Time(), c.Kind()
 		last := k == trace.Metric || k == trace.SampleRange
 		for len(s.rows) > 0 && (s.rows[0].time < t || last && s.rows[0].time == t) {
-			s.row()
+			s.addRow()
 		}
 		s.out.AppendRow(&c)
 	}
 	return out.Batch(&s.out)
 }
 
-// row adds the next row.
-func (s *addScan) row() {
+// addRow adds the next row.
+func (s *addScan) addRow() {
 	r := &s.rows[0]
 	s.out.Add(r.location, r.time, r.kind, r.metric)
 	s.out.AddOps(r.ops...)
@@ -143,7 +143,7 @@ func (s *addScan) flush(_ context.Context, out format.Sink) error {
 		}
 		s.out.Reset(at)
 		for len(s.rows) > 0 && s.out.Len() < trace.BatchRows && (s.merge || s.rows[0].location == at) {
-			s.row()
+			s.addRow()
 		}
 		if err := out.Batch(&s.out); err != nil {
 			return err

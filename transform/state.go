@@ -144,8 +144,8 @@ func pairOf(k trace.Kind) *pairing {
 	return &pairs[trace.NoKind]
 }
 
-// key is equal for a begin and the end that belongs to it.
-type key struct {
+// pairKey identifies pairs of a begin and an end. A begin and the end that belongs to it have equal keys.
+type pairKey struct {
 	class int8
 	ref   uint32
 	op    uint64
@@ -153,8 +153,8 @@ type key struct {
 }
 
 // key returns the key of the current row.
-func (p *pairing) key(c *trace.Cursor) key {
-	k := key{class: p.class, op: trace.Undefined}
+func (p *pairing) key(c *trace.Cursor) pairKey {
+	k := pairKey{class: p.class, op: trace.Undefined}
 	if p.ref {
 		k.ref = c.Ref()
 	}
@@ -170,7 +170,7 @@ type state struct {
 	seq     int64
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
-	rest    map[key][]openRow
+	rest    map[pairKey][]openRow
 	byLine  bool // see trace.Definitions.ClaimLines
 }
 
@@ -218,7 +218,7 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 		return true
 	}
 	if s.rest == nil {
-		s.rest = map[key][]openRow{}
+		s.rest = map[pairKey][]openRow{}
 	}
 	s.seq++
 	o := openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)}

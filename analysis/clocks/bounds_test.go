@@ -163,7 +163,7 @@ func TestAgenda(t *testing.T) {
 	}
 	for i := range int64(messages) {
 		from := uint32(i % 2)
-		q.log.message(at(from, 400*i), at(1-from, 400*i+100))
+		q.log.addMessage(at(from, 400*i), at(1-from, 400*i+100))
 	}
 	s := &solution{q: q, linear: make([]transform.Curve, 2)}
 	a, err := s.agenda(t.Context())

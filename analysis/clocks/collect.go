@@ -203,9 +203,9 @@ func (c *collector) advance(ctx context.Context) error {
 	return nil
 }
 
-// matched counts a waiting end of a location that has found its partner, and unblocks the lane if
+// countMatched counts a waiting end of a location that has found its partner, and unblocks the lane if
 // few ends wait.
-func (c *collector) matched(loc uint32) {
+func (c *collector) countMatched(loc uint32) {
 	l := &c.lanes[loc]
 	l.waiting--
 	if l.blocked && l.waiting <= l.limit/2 {
@@ -217,12 +217,12 @@ func (c *collector) matched(loc uint32) {
 
 // pair logs a message.
 func (c *collector) pair(m messages.Pair) {
-	c.log.message(end{m.Source, m.Sent}, end{m.Destination, m.Received})
+	c.log.addMessage(end{m.Source, m.Sent}, end{m.Destination, m.Received})
 	c.tied[m.Source], c.tied[m.Destination] = true, true
 	l := &c.lanes[m.Destination]
 	l.shift = max(l.shift, m.Sent+c.lanes[m.Source].shift-m.Received)
-	c.matched(m.Source)
-	c.matched(m.Destination)
+	c.countMatched(m.Source)
+	c.countMatched(m.Destination)
 }
 
 // read processes the next batch of a lane.
@@ -244,7 +244,7 @@ func (c *collector) read(l *lane) error {
 				hopeless = true
 			}
 		case isCollective(kind) && !c.defs.Conventions.OwnOperations:
-			l.members.event(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
+			l.members.processEvent(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
 		}
 	}
 	l.waiting += matched
@@ -369,7 +369,7 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 		for c := b.Cursor(); c.Next(); {
 			if isCollective(c.Kind()) {
 				f := r.fact(c.Location())
-				f.members.event(&c, false, func(s sequence, _ operation) { f.counts.next(s) })
+				f.members.processEvent(&c, false, func(s sequence, _ operation) { f.counts.next(s) })
 			}
 		}
 	}

@@ -68,10 +68,10 @@ type member struct {
 	dropped  int       // number of postings that have been removed from the start of the list
 }
 
-// event handles an event. It calls take for each operation that is complete. If ordered is set, it
+// processEvent handles an event. It calls take for each operation that is complete. If ordered is set, it
 // calls take for non-blocking operations in the order of their requests. In that case, [member.finish]
 // must be called after the last event.
-func (m *member) event(c *trace.Cursor, ordered bool, take func(sequence, operation)) {
+func (m *member) processEvent(c *trace.Cursor, ordered bool, take func(sequence, operation)) {
 	switch c.Kind() {
 	case trace.CollectiveBegin:
 		m.open = append(m.open, openCall{c.Time(), c.Op(0), c.Op(1), c.Op(2), c.Op(3), c.Op(4), c.Op(5)})
@@ -215,22 +215,22 @@ func (o *operations) take(l *lane, s sequence, x operation) {
 	// If members call different operations, records are missing, and no later operation of the
 	// sequence can be matched.
 	for _, parts := range p.pending {
-		o.matched(parts)
+		o.countMatched(parts)
 	}
 	p.pending = nil
 }
 
-// matched counts calls that no longer wait for other members.
-func (o *operations) matched(parts []part) {
+// countMatched counts calls that no longer wait for other members.
+func (o *operations) countMatched(parts []part) {
 	for _, x := range parts {
-		o.c.matched(x.loc)
+		o.c.countMatched(x.loc)
 	}
 }
 
 // complete logs an operation, given the calls of all members. It returns false if the calls differ in
 // their operation or root.
 func (o *operations) complete(communicator uint64, p *progress, parts []part) bool {
-	defer o.matched(parts)
+	defer o.countMatched(parts)
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.loc, b.loc) })
 	var begins, ends []end
 	for i := range parts {
@@ -250,7 +250,7 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 		}
 	}
 	if len(begins) > 0 && len(ends) > 0 {
-		o.c.log.operation(begins, ends)
+		o.c.log.addOperation(begins, ends)
 		latest := int64(math.MinInt64)
 		for _, e := range begins {
 			o.c.tied[e.loc] = true

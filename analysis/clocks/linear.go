@@ -143,7 +143,7 @@ func (e *estimate) bound(u, v node, latency int64) bool {
 func (e *estimate) solve(ctx context.Context) error {
 	e.lines = make([]line, len(e.q.clocks))
 	e.collect()
-	e.components()
+	e.findComponents()
 	for _, clocks := range e.byComponent() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (e *estimate) solve(ctx context.Context) error {
 			continue
 		}
 		e.rebase(clocks)
-		e.hulls(clocks)
+		e.computeHulls(clocks)
 		if err := e.solveComponent(ctx, clocks); err != nil {
 			return err
 		}
@@ -173,8 +173,8 @@ func (e *estimate) collect() {
 	}
 }
 
-// components computes the components of the clocks.
-func (e *estimate) components() {
+// findComponents computes the components of the clocks.
+func (e *estimate) findComponents() {
 	e.component = make([]int32, len(e.q.clocks))
 	for c := range e.component {
 		e.component[c] = int32(c)
@@ -272,8 +272,8 @@ func (e *estimate) rebase(clocks []int32) {
 	}
 }
 
-// hulls computes the hulls of all pairs whose effects are on the given clocks.
-func (e *estimate) hulls(clocks []int32) {
+// computeHulls computes the hulls of all pairs whose effects are on the given clocks.
+func (e *estimate) computeHulls(clocks []int32) {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
 			p := &e.pairs[i]
@@ -332,7 +332,7 @@ func (e *estimate) rings(clocks []int32) (out [][]int32) {
 		e.search.index[c] = 0
 	}
 	for _, root := range clocks {
-		e.search.from(root, func(l []int32) {
+		e.search.findFrom(root, func(l []int32) {
 			l = slices.Clone(l)
 			slices.Sort(l)
 			if k := slices.Index(l, clocks[0]); k > 0 { // move the reference to the start

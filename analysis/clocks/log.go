@@ -29,28 +29,28 @@ func newLog() *constraintLog { return &constraintLog{store: chunks.New(logBytes)
 // close removes the temporary file.
 func (l *constraintLog) close() { l.store.Close() }
 
-// message adds a message.
-func (l *constraintLog) message(sent, received end) {
-	l.head(uint64(sent.loc)<<1, sent)
-	l.head(uint64(received.loc), received)
-	l.done()
+// addMessage adds a message.
+func (l *constraintLog) addMessage(sent, received end) {
+	l.beginEntry(uint64(sent.loc)<<1, sent)
+	l.beginEntry(uint64(received.loc), received)
+	l.endEntry()
 }
 
-// operation adds a collective operation: no member in ends ends before any member in begins begins.
-func (l *constraintLog) operation(begins, ends []end) {
+// addOperation adds a collective operation: no member in ends ends before any member in begins begins.
+func (l *constraintLog) addOperation(begins, ends []end) {
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))
 	for _, e := range begins {
-		l.head(uint64(e.loc), e)
+		l.beginEntry(uint64(e.loc), e)
 	}
 	for _, e := range ends {
-		l.head(uint64(e.loc), e)
+		l.beginEntry(uint64(e.loc), e)
 	}
-	l.done()
+	l.endEntry()
 }
 
-// head begins an entry: it adds a number, and the time of an end.
-func (l *constraintLog) head(x uint64, e end) {
+// beginEntry begins an entry: it adds a number, and the time of an end.
+func (l *constraintLog) beginEntry(x uint64, e end) {
 	for int(e.loc) >= len(l.last) {
 		l.last = append(l.last, 0)
 	}
@@ -59,8 +59,8 @@ func (l *constraintLog) head(x uint64, e end) {
 	l.last[e.loc] = e.time
 }
 
-// done ends the entry.
-func (l *constraintLog) done() {
+// endEntry ends the entry.
+func (l *constraintLog) endEntry() {
 	l.count++
 	if len(l.buf) >= logPieces {
 		l.flush()

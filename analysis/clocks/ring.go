@@ -50,26 +50,26 @@ func (r *ring) solve(drift, offset []float64) {
 	// If a cycle of integer weights is violated, its mean is below 0 by at least 1 divided by its
 	// length.
 	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
-		r.integerOffsets(slack, offset)
+		r.setIntegerOffsets(slack, offset)
 		return
 	}
 	// If nothing improves, all drifts are 0, and the remaining violations are accepted.
-	best, bestSlack := r.copyOf(drift), slack
+	best, bestSlack := r.ownDrifts(drift), slack
 	without := slack
 	var cycle []int32
 	try := func() bool {
 		r.weigh(drift)
 		slack, cycle = r.slack()
 		if slack > bestSlack {
-			best, bestSlack = r.copyOf(drift), slack
+			best, bestSlack = r.ownDrifts(drift), slack
 		}
 		return slack >= 0
 	}
-	r.drifts(drift)
+	r.fitDrifts(drift)
 	try()
 	for k, before := 0, 0.0; k < sweeps && (k == 0 || slack > before+0.1*math.Abs(before)); k++ {
 		before = slack
-		r.offsets(slack, offset)
+		r.setOffsets(slack, offset)
 		r.sweep(drift, offset)
 		try()
 	}
@@ -87,15 +87,15 @@ func (r *ring) solve(drift, offset []float64) {
 			drift[c] = 0
 		}
 		r.weigh(drift)
-		r.integerOffsets(without, offset)
+		r.setIntegerOffsets(without, offset)
 		return
 	}
 	r.restore(best, drift)
 	r.weigh(drift)
-	r.offsets(bestSlack, offset)
+	r.setOffsets(bestSlack, offset)
 }
 
-// restore sets the drifts of the ring's clocks to those that copyOf has returned.
+// restore sets the drifts of the ring's clocks to those that ownDrifts has returned.
 func (r *ring) restore(from, drift []float64) {
 	for i, c := range r.clocks {
 		drift[c] = from[i]
@@ -163,16 +163,17 @@ func extend(h []corner, k corner) []corner {
 	return append(h, k)
 }
 
-// integerOffsets computes integer offsets for drifts of 0, with the given slack rounded down.
-func (r *ring) integerOffsets(slack float64, offset []float64) {
-	r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
+// setIntegerOffsets computes integer offsets for drifts of 0, with the given slack rounded down.
+func (r *ring) setIntegerOffsets(slack float64, offset []float64) {
+	r.setOffsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
 	for _, c := range r.clocks {
 		offset[c] = math.Floor(offset[c])
 	}
 }
 
-// copyOf returns the drifts of the ring's clocks, in the order of clocks.
-func (r *ring) copyOf(drift []float64) []float64 {
+// ownDrifts returns the drifts of the ring's own clocks, in the order of r.clocks. drift holds the drifts of all
+// clocks of the trace.
+func (r *ring) ownDrifts(drift []float64) []float64 {
 	out := make([]float64, len(r.clocks))
 	for i, c := range r.clocks {
 		out[i] = drift[c]
@@ -285,9 +286,9 @@ func (r *ring) slack() (float64, []int32) {
 	return -best, cycle
 }
 
-// offsets computes offsets with which every message has the slack. Each is the middle between the
+// setOffsets computes offsets with which every message has the slack. Each is the middle between the
 // greatest and the least possible offset.
-func (r *ring) offsets(slack float64, offset []float64) {
+func (r *ring) setOffsets(slack float64, offset []float64) {
 	step := 1.0
 	if slack != math.Floor(slack) { // prevents that rounding makes the worst cycle positive
 		step = 0.01
@@ -367,8 +368,8 @@ type slope struct {
 	drift, weight float64
 }
 
-// drifts sets the drifts to a least squares fit of the slopes.
-func (r *ring) drifts(drift []float64) {
+// fitDrifts sets the drifts to a least squares fit of the slopes.
+func (r *ring) fitDrifts(drift []float64) {
 	list := r.slopes()
 	n := len(r.clocks)
 	// This is the conjugate gradient method for the normal equations. It leaves out the first clock,

@@ -141,7 +141,7 @@ func (s *solution) run(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	useful, err := s.q.countConstraints(ctx, s.Result, s.e)
 	if err == nil {
-		useful, err = s.lines(ctx, useful)
+		useful, err = s.correctLinearly(ctx, useful)
 	}
 	if err != nil {
 		return err
@@ -155,18 +155,18 @@ func (s *solution) run(ctx context.Context) error {
 		if contradictions.Any() {
 			s.Contradictions.Messages += contradictions.Messages
 			s.Contradictions.Collectives += contradictions.Collectives
-			if err = s.withoutContradictions(ctx); err != nil {
+			if err = s.solveWithoutContradictions(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	s.Amortised = s.moves != nil
-	return s.result(ctx)
+	return s.setResult(ctx)
 }
 
-// withoutContradictions computes the correction again, without the constraints that are
+// solveWithoutContradictions computes the correction again, without the constraints that are
 // contradictions.
-func (s *solution) withoutContradictions(ctx context.Context) error {
+func (s *solution) solveWithoutContradictions(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	err := s.q.each(ctx, func(c *constraint) error {
 		if !c.inside && !s.q.ignored.contains(c.number) {
@@ -177,7 +177,7 @@ func (s *solution) withoutContradictions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	useful, err := s.lines(ctx, true)
+	useful, err := s.correctLinearly(ctx, true)
 	if err != nil || !useful || s.opt.Model != Full {
 		return err
 	}
@@ -189,10 +189,10 @@ func (s *solution) withoutContradictions(ctx context.Context) error {
 	return err
 }
 
-// lines computes the linear correction and counts the constraints that it violates. It returns whether
+// correctLinearly computes the linear correction and counts the constraints that it violates. It reports whether
 // a violation between clocks remains that is not ignored. before is the same for the trace without
 // correction.
-func (s *solution) lines(ctx context.Context, before bool) (useful bool, err error) {
+func (s *solution) correctLinearly(ctx context.Context, before bool) (useful bool, err error) {
 	for round := 0; ; round++ {
 		if err := s.e.solve(ctx); err != nil {
 			return false, err
@@ -208,7 +208,9 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 		s.Linear, useful = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
 			useful = s.q.countEarly(&s.Linear, c, at) || useful
-			// Add those pairs of large operations that the correction violates.
+			// At the start, the estimate has all pairs of a begin and an end of small operations, but only some pairs
+			// of an operation with more than fewPairs pairs. Of such an operation, add the latest begin and the
+			// earliest end if the correction violates their order, and compute the correction again.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
 				!s.q.ignored.contains(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
@@ -223,8 +225,8 @@ func (s *solution) lines(ctx context.Context, before bool) (useful bool, err err
 	}
 }
 
-// result sets the fields about clocks, and the correction.
-func (s *solution) result(ctx context.Context) error {
+// setResult sets the fields about clocks, and the correction.
+func (s *solution) setResult(ctx context.Context) error {
 	curves := make([]transform.Curve, len(s.linear))
 	for c := range curves {
 		curves[c] = slices.Clone(s.linear[c])

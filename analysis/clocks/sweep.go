@@ -116,9 +116,9 @@ func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 	return a, err
 }
 
-// visits calls f for each node in the order of an agenda, and the nodes of each clock in time
+// eachVisit calls f for each node in the order of an agenda, and the nodes of each clock in time
 // order. The visit is valid during the call.
-func (s *solution) visits(ctx context.Context, f func(v *visit) error) error {
+func (s *solution) eachVisit(ctx context.Context, f func(v *visit) error) error {
 	order, err := s.agenda(ctx)
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	if s.opt.Model == Full {
 		f.out = newMoves(s)
 	}
-	err := s.visits(ctx, f.visit)
+	err := s.eachVisit(ctx, f.visit)
 	if err == nil {
 		err = f.search()
 	}
@@ -496,7 +496,7 @@ func (f *forward) search() error {
 	})
 	var parts [][]int32
 	for u := range vertices {
-		found.from(u, func(l []int32) {
+		found.findFrom(u, func(l []int32) {
 			if len(l) > 1 {
 				parts = append(parts, slices.Clone(l))
 			}

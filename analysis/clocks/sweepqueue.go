@@ -26,8 +26,8 @@ func (b *unpacker) signed() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// fronts is a heap of nodes that are the first of their clock and wait for constraints. It is
-// ordered by the time since the first event of their clock.
+// fronts is a heap of nodes, of which each is the first in the queue of its clock (clockState.queue) and waits for
+// undecided constraints. The heap is ordered by the time from the first event of a node's clock to the node.
 type fronts struct{ list []front }
 
 // front is an entry of fronts: a node, and its time in ticks since the first event of its clock.
@@ -88,10 +88,10 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// from finds the components that can be reached from root, except for those that were found before. It
+// findFrom finds the components that can be reached from root, except for those that were found before. It
 // calls found for each component, before it does so for components that lead to that one. The component
 // is valid during the call.
-func (s *search) from(root int32, found func(component []int32)) {
+func (s *search) findFrom(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
 	var calls []step
 	enter := func(u int32) {

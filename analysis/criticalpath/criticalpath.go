@@ -294,7 +294,7 @@ func lastWait(l *history.Location, n int32) (last *history.Wait) {
 
 // isSource reports whether the end of call n depends on a call.
 func isSource(l *history.Location, n int32, call waitstate.Place) (found bool) {
-	l.Sources(n, func(s *history.Source) { found = found || s.Place == call })
+	l.EachSource(n, func(s *history.Source) { found = found || s.Place == call })
 	return found
 }
 

@@ -75,7 +75,7 @@ func (s *statistics) add(k statisticKey, what int, f figure) {
 		s.figures[k] = x
 	}
 	if !x[what].any || f.time >= x[what].time {
-		f.value.Str = trace.Text(f.value.Str)
+		f.value.Str = trace.ToUTF8(f.value.Str)
 		x[what] = f
 	}
 }

@@ -239,12 +239,11 @@ func TestCausesOfDevices(t *testing.T) {
 // 122 to 202. The stream runs kernels from 25 to 59 and from 125 to 199. The waits for the device last 59 - 22 and
 // 199 - 122, and the waits for launches 20 - 0 and 120 - 59.
 //
-// The critical path has five pieces: the host in main until 20; the stream until 59 (5 idle, 34 in the kernel); the
-// host
-// until 120 (3 in the call that waits, 58 in main); the stream until 199 (5 idle, 74 in the kernel); and the host until
-// the end (3 in the call that waits, 18 in main). All exclusive time of main, 20 + 58 + 18, is on the path, so that
-// half
-// of this time makes the run shorter by 48. Half of the time of the kernels makes it shorter by 17 + 37.
+// The critical path has five pieces: the host in main until 20; the stream until 59 (5 idle, 34 in the kernel);
+// the host until 120 (3 in the call that waits, 58 in main); the stream until 199 (5 idle, 74 in the kernel);
+// and the host until the end (3 in the call that waits, 18 in main). All exclusive time of main, 20 + 58 + 18,
+// is on the path, so that half of this time makes the run shorter by 48. Half of the time of the kernels makes
+// it shorter by 17 + 37.
 func TestCausesOfLaunches(t *testing.T) {
 	x := newDeviceTrace(1, false)
 	x.Enter(0, 0, x.Region("main"))

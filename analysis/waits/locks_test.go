@@ -275,10 +275,13 @@ func TestRandomThreads(t *testing.T) {
 }
 
 // TestPathOfThreads checks that the critical path goes from the begin of a thread to the call that has created it, and
-// that the thread begins earlier if the time before that call is shorter. Thread 0 prepares until 10, creates threads
-// 1 and 2 from 10 to 15 and from 16 to 20, and waits for them from 20 to 101. Thread 1 works from 17 to 50, thread 2
-// from
-// 25 to 100. So the path is thread 0 to 16, and thread 2 to its end at 100.
+// that the thread begins earlier if the time before that call is shorter.
+//
+// Thread 0 prepares from 0 to 10. It creates thread 1 in a call from 10 to 15, and thread 2 in a call from 16 to 20.
+// It waits for both threads from 20 to 101. Thread 1 works from 17 to 50, and thread 2 works from 25 to 100. Thread 2
+// ends last, so the path goes back from the end of thread 0 at 101 to the end of thread 2 at 100, and from there to
+// the begin of the call at 16 that creates thread 2. Before that, the path is on thread 0. Without prepare, which
+// lasts 10, everything is earlier by 10: the runtime is 101 - 10 = 91.
 func TestPathOfThreads(t *testing.T) {
 	x := newThreads(3)
 	x.call(0, "prepare", 0, 10, "", 0)

@@ -613,8 +613,12 @@ func (s *sim) drain() {
 	}
 }
 
-// collectives are the collective calls of MPI with the names of their operations. The kind states
-// which members wait: all for all, for the root, the root, or ranks for earlier ranks.
+// collectives lists the collective calls of MPI with the names of their operations. The kind states which members
+// wait:
+//   - all: all members wait for all others.
+//   - from: all members wait for the root.
+//   - to: the root waits for all other members.
+//   - scan: each member waits for the members with lower ranks.
 var collectives = []struct{ call, operation, kind string }{
 	{"MPI_Barrier", "barrier", "all"}, {"MPI_Bcast", "broadcast", "from"}, {"MPI_Scatter", "scatter", "from"},
 	{"MPI_Scatterv", "scatterv", "from"}, {"MPI_Gather", "gather", "to"}, {"MPI_Gatherv", "gatherv", "to"},

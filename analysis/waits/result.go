@@ -165,7 +165,7 @@ func (a *adder) result() *Result {
 		}
 		r.Patterns = append(r.Patterns, a.pattern(p, s))
 	}
-	a.late(r)
+	a.addLate(r)
 	for k, u := range unjudged {
 		if n := a.counts.Unjudged[k]; n > 0 {
 			r.Unjudged = append(r.Unjudged, Unjudged{u.what, n, u.reason})
@@ -256,8 +256,8 @@ func shares[K comparable](sums map[K]*sum, share func(K) Share) []Share {
 	return list
 }
 
-// late adds the locations that came last to operations.
-func (a *adder) late(r *Result) {
+// addLate adds the locations that came last to operations.
+func (a *adder) addLate(r *Result) {
 	for k, x := range a.last {
 		r.Late = append(r.Late, Late{a.communicatorName(k.communicator), k.location, a.locationName(k.location), x.count,
 			a.joint[k.communicator], x.time})

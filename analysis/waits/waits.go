@@ -147,7 +147,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // returns the result once the engine has finished.
 func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
 	a := newAdder(log, opt)
-	hooks = waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.operation}
+	hooks = waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.addOperation}
 	return hooks, func(counts waitstate.Result) *Result {
 		a.counts = counts
 		return a.result()
@@ -203,13 +203,13 @@ func (a *adder) add(w *waitstate.Wait) {
 		s.keepWorst(w, a.opt.Worst)
 	}
 	if a.opt.Bins > 0 {
-		a.bin(s, w.Begin, w.Begin+w.Length)
+		a.addToBins(s, w.Begin, w.Begin+w.Length)
 	}
 }
 
-// operation adds an operation in which all members wait for all others to the counts of the member
+// addOperation adds an operation in which all members wait for all others to the counts of the member
 // that arrived last.
-func (a *adder) operation(o *waitstate.Operation) {
+func (a *adder) addOperation(o *waitstate.Operation) {
 	if !o.Collective || o.Relation != waitstate.AllWait {
 		return
 	}
@@ -292,8 +292,8 @@ func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
 	}
 }
 
-// bin adds a time to the bins that it overlaps.
-func (a *adder) bin(s *patternSums, from, to int64) {
+// addToBins adds a time to the bins that it overlaps.
+func (a *adder) addToBins(s *patternSums, from, to int64) {
 	if s.bins == nil {
 		s.bins = make([]trace.Ticks, a.opt.Bins)
 	}

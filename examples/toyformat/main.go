@@ -69,7 +69,7 @@ func (t Toy) Probe(name string, _ []byte) int {
 func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
 	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"},
 		locations: map[string]uint32{}, regions: map[string]uint32{}}
-	return f, f.lines(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
+	return f, f.eachLine(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
 }
 
 // file is an open trace. Scans read its text again.
@@ -103,7 +103,7 @@ func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order
 		}
 		return sink.Batch(&b)
 	}
-	err := f.lines(ctx, func(t int64, location uint32, k trace.Kind, region uint32) error {
+	err := f.eachLine(ctx, func(t int64, location uint32, k trace.Kind, region uint32) error {
 		if b.Add(location, t, k, region); b.Len() < trace.BatchRows {
 			return nil
 		}
@@ -123,8 +123,8 @@ func (f *file) ScanParallel(ctx context.Context, sel trace.Selection, begin func
 	return format.ScanInOne(ctx, f, sel, begin)
 }
 
-// lines calls do for each line of the text.
-func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
+// eachLine reads the file and calls do with the fields of each line.
+func (f *file) eachLine(ctx context.Context, do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
 	in, _, err := f.src.Open()
 	if err != nil {
 		return err

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The same code reads traces of three formats. A file of Eclipse TRACE4CPS has no locations; these
-// are its 8 resources, its signal and its events.
+// The same code reads traces of three formats. A file of Eclipse TRACE4CPS does not define locations. weft makes
+// 10 locations of the file in this example: one for each of its 8 resources, one for its signal, and one for its
+// events.
 func ExampleOpen() {
 	ctx := context.Background()
 	for _, name := range []string{

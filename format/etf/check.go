@@ -31,11 +31,11 @@ func (c *checker) Finish(ctx context.Context) error {
 		return nil
 	}
 	for k, ids := range c.ids {
-		if err := ids.set.Finish(ctx, func(id, pos int64) error { return c.duplicate(k, id, pos) }); err != nil {
+		if err := ids.set.Finish(ctx, func(id, pos int64) error { return c.recordDuplicate(k, id, pos) }); err != nil {
 			return err
 		}
 	}
-	if err := c.duplicates(ctx); err != nil {
+	if err := c.reportDuplicates(ctx); err != nil {
 		return err
 	}
 	for i := range c.d.Model.Metrics.Len() {
@@ -58,7 +58,7 @@ type checker struct {
 	curves map[uint32]curveEnd
 }
 
-// idsOfKindOfKind collects the ids of all claims, of all events or of all dependencies.
+// idsOfKind collects the ids of all claims, of all events or of all dependencies.
 type idsOfKind struct {
 	what  string
 	set   *idset.Set
@@ -160,14 +160,14 @@ func (c *checker) report(rule string, sev trace.Severity, line int64, found, exp
 func (c *checker) add(k Keyword, id, line int64) error {
 	twice, err := c.ids[k].set.Add(id, line)
 	if err == nil && twice {
-		err = c.duplicate(k, id, line)
+		err = c.recordDuplicate(k, id, line)
 	}
 	return err
 }
 
-// duplicate records a repeated id. Beyond maxTwice ids, it reports the defect at once, without the
+// recordDuplicate records a repeated id. Beyond maxTwice ids, it reports the defect at once, without the
 // earlier line.
-func (c *checker) duplicate(k Keyword, id, line int64) error {
+func (c *checker) recordDuplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
 	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
 		x.twice[id] = 0
@@ -177,9 +177,9 @@ func (c *checker) duplicate(k Keyword, id, line int64) error {
 		"an id that is used once among those of its kind")
 }
 
-// duplicates reads the file again and reports every line that has the id of an earlier line. It needs
+// reportDuplicates reads the file again and reports every line that has the id of an earlier line. It needs
 // this pass because events arrive in the order of time, and the sets of ids do not store lines.
-func (c *checker) duplicates(ctx context.Context) error {
+func (c *checker) reportDuplicates(ctx context.Context) error {
 	for _, x := range c.ids {
 		if len(x.twice) > 0 {
 			return c.rereadLines(ctx)
@@ -197,7 +197,7 @@ func (c *checker) rereadLines(ctx context.Context) error {
 		}
 		w := c.d.File.Walk(b)
 		for l, number, ok := w.Next(); ok && err == nil; l, number, ok = w.Next() {
-			err = c.repeated(l, number)
+			err = c.reportRepeated(l, number)
 		}
 		b.Release()
 		if err != nil {
@@ -206,8 +206,8 @@ func (c *checker) rereadLines(ctx context.Context) error {
 	}
 }
 
-// repeated reports a line if an earlier line has the same id.
-func (c *checker) repeated(l []byte, number int64) error {
+// reportRepeated reports a line if an earlier line has the same id.
+func (c *checker) reportRepeated(l []byte, number int64) error {
 	k, i, _ := parseKeyword(l)
 	x := c.ids[k]
 	if x == nil || len(x.twice) == 0 {
@@ -248,13 +248,13 @@ func (c *checker) Batch(b *trace.Batch) error {
 		}
 		switch k {
 		case trace.ClaimBegin:
-			err = c.claimBegin(&x)
+			err = c.checkClaimBegin(&x)
 		case trace.ClaimEnd:
 			c.useOf(uint32(x.Op(1))).end(int64(x.Op(0)), c.d.Model.Resources.At(uint32(x.Op(1))))
 		case trace.Mark:
 			err = c.add(E, int64(x.Op(0)), x.Pos())
 		case trace.Fragment:
-			err = c.fragment(&x)
+			err = c.checkFragment(&x)
 		}
 		if err != nil {
 			return err
@@ -263,7 +263,8 @@ func (c *checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-func (c *checker) claimBegin(x *trace.Cursor) error {
+// checkClaimBegin checks the id of a claim that begins, and adds the claim to the use of its resource.
+func (c *checker) checkClaimBegin(x *trace.Cursor) error {
 	id, res := int64(x.Op(0)), uint32(x.Op(1))
 	if err := c.add(C, id, x.Pos()); err != nil {
 		return err
@@ -334,9 +335,9 @@ func (c *checker) settle(res uint32, u *resourceUse) error {
 	return nil
 }
 
-// fragment checks that each fragment of a signal begins at the time at which the one before it ends. A
+// checkFragment checks that each fragment of a signal begins at the time at which the one before it ends. A
 // difference below a relative error of 1e-9 is only a warning, because writers print decimals.
-func (c *checker) fragment(x *trace.Cursor) error {
+func (c *checker) checkFragment(x *trace.Cursor) error {
 	end := int64(x.Op(0))
 	last := c.curves[x.Ref()]
 	c.curves[x.Ref()] = curveEnd{true, end, x.Pos()}

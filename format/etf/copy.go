@@ -39,7 +39,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	return loss, w.Flush()
 }
 
-// rawTrace prints the lines of the file without changes.
-func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
+// printRawTrace prints the lines of the file without changes.
+func printRawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
 }

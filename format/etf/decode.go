@@ -234,7 +234,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
 					l.carried[key] = a.Value
 				} else {
-					d.Model.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
+					d.Model.Properties.Add(trace.Attr{Key: trace.ToUTF8(a.Key), Value: trace.StringValue(trace.ToUTF8(a.Value))})
 				}
 			}
 		default:
@@ -270,14 +270,14 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 	m := d.Model
 	toAttrs := func(in []Attr) (out []trace.Attr) {
 		for _, a := range in {
-			out = append(out, trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
+			out = append(out, trace.Attr{Key: trace.ToUTF8(a.Key), Value: trace.StringValue(trace.ToUTF8(a.Value))})
 		}
 		return
 	}
 	get := func(in []Attr, key string) string {
 		for _, a := range in {
 			if a.Key == key {
-				return trace.Text(a.Value)
+				return trace.ToUTF8(a.Value)
 			}
 		}
 		return ""

@@ -106,7 +106,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	// Close writes the definitions again, most of them unchanged. Losses must not be counted twice.
 	defer func() { e.Lost = format.Loss{} }()
 	e.writeComments(false)
-	return e.nativeDefinitions()
+	return e.writeNativeDefinitions()
 }
 
 // timeText returns the text of the last row's time. It is cached, because many rows share a time.
@@ -197,7 +197,7 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 	return b
 }
 
-// keyTextText returns the text ", key=" of an attribute, from a cache.
+// keyText returns the text ", key=" of an attribute, from a cache.
 func (e *encoder) keyText(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
 		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.encodeText(e.Defs.Attributes.At(uint32(n)).Name))
@@ -263,8 +263,8 @@ func (e *encoder) id(s, what string) int64 {
 	return n
 }
 
-// resource returns the id that a resource has in the file.
-func (e *encoder) resource(i uint32) int64 {
+// resourceID returns the id that a resource has in the file.
+func (e *encoder) resourceID(i uint32) int64 {
 	for int(i) >= len(e.resources) {
 		e.resources = append(e.resources, e.id(e.Defs.Resources.At(uint32(len(e.resources))).ID, "resource"))
 	}
@@ -289,7 +289,7 @@ func (e *encoder) writeNativeRow(x *row) error {
 		at, q := e.queue.begin(int64(ops[0]), e.timeText())
 		q.pos = x.pos
 		n := len(q.text)
-		b := q.text[:n+digits.Put(q.text[n:n+32], e.resource(uint32(ops[1])))]
+		b := q.text[:n+digits.Put(q.text[n:n+32], e.resourceID(uint32(ops[1])))]
 		b = e.appendReal(b, first)
 		if len(ops) > 3 {
 			b = e.appendReal(b, math.Float64frombits(ops[2]))
@@ -480,11 +480,11 @@ func (e *encoder) finish() error {
 				return err
 			}
 		}
-		e.w.forget()
+		e.w.discardDefinitions()
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
 			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
-		if err := e.nativeDefinitions(); err != nil {
+		if err := e.writeNativeDefinitions(); err != nil {
 			return err
 		}
 		e.from.countComments(&e.Lost)
@@ -558,19 +558,19 @@ func (e *encoder) writeComments(end bool) {
 	if e.from != nil {
 		for _, x := range e.from.inOrder() {
 			if !x.placed && (end || x.before == 0) {
-				e.w.comment(x.text)
+				e.w.addComment(x.text)
 			}
 		}
 		return
 	}
 	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
-			e.w.comment(noteText(e.encodeText(o.Data)))
+			e.w.addComment(noteText(e.encodeText(o.Data)))
 		}
 	}
 }
 
-func (e *encoder) nativeDefinitions() error {
+func (e *encoder) writeNativeDefinitions() error {
 	if err := e.writeUnits(); err != nil {
 		return err
 	}
@@ -583,7 +583,7 @@ func (e *encoder) nativeDefinitions() error {
 	}
 	properties := text(d.Properties.All())
 	for _, u := range []Record{{Keyword: TU, Unit: e.unit}, {Keyword: O, ID: e.w.off}} {
-		e.from.definition(&u) // writes the comments that stand before the TU line
+		e.from.restoreSpelling(&u) // writes the comments that stand before the TU line
 	}
 	lines, ok := e.from.properties(properties)
 	if !ok {
@@ -625,7 +625,7 @@ func (e *encoder) nativeDefinitions() error {
 		}
 	}
 	for i := range recs {
-		e.from.definition(&recs[i])
+		e.from.restoreSpelling(&recs[i])
 		if err := e.w.Write(&recs[i]); err != nil {
 			return err
 		}

@@ -245,8 +245,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestLongClaims checks that a claim that lasts longer than the queue of waiting claims is written
-// where it began.
+// TestLongClaims checks the place of a claim that is still open when the writer has got more than queueLimit later
+// claims. The line of the claim must be the first one, so that the lines of the file are in the order of begins.
 func TestLongClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	r.Defs().Origin = "etf"

@@ -17,7 +17,7 @@ import (
 func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	if c.Derived() {
 		// The decoder derives this row from other ones. A claim or visit would make it appear twice.
-		return e.event(c)
+		return e.writeEvent(c)
 	}
 	loc, ref := c.Location(), c.Ref()
 	k := stackKey{loc, ref}
@@ -50,7 +50,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		at := s[len(s)-1]
 		e.stacks[k] = s[:len(s)-1]
 		e.depth[loc]--
-		return e.foreignEnd(c, at)
+		return e.writeForeignEnd(c, at)
 	case trace.ClaimBegin:
 		if !e.ownLine(c) {
 			break
@@ -87,14 +87,14 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 			break
 		}
 		if at, _, ok := e.claims.remove(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}, 0); ok {
-			return e.foreignEnd(c, at)
+			return e.writeForeignEnd(c, at)
 		}
 	}
-	return e.event(c)
+	return e.writeEvent(c)
 }
 
-// foreignEnd completes the line of a visit or a claim.
-func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
+// writeForeignEnd completes the line of a visit or a claim.
+func (e *encoder) writeForeignEnd(c *trace.Cursor, at int64) error {
 	e.attributePairs(c)
 	e.buf = e.buf[:0]
 	if !e.Plain {
@@ -159,8 +159,8 @@ func (e *encoder) ownLine(c *trace.Cursor) bool {
 	return e.claimed[loc] == 1+resource
 }
 
-// event writes a row as an E line, which has its kind and operands as attributes.
-func (e *encoder) event(c *trace.Cursor) error {
+// writeEvent writes a row as an E line, which has its kind and operands as attributes.
+func (e *encoder) writeEvent(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
 	e.next++

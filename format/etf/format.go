@@ -47,7 +47,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 
 // Raw prints the lines of the file.
 func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
-	return rawTrace(ctx, src, opt, w)
+	return printRawTrace(ctx, src, opt, w)
 }
 
 var about = format.About{

@@ -91,7 +91,7 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 	return out
 }
 
-// legacyConverterConverter converts the lines of a V0.1 trace to lines of the current format. It uses the
+// legacyConverter converts the lines of a V0.1 trace to lines of the current format. It uses the
 // configuration file that the trace names if that file is beside the trace.
 type legacyConverter struct {
 	*linetrace.Rewriter
@@ -105,7 +105,7 @@ type legacyConverter struct {
 
 func beginLegacy(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
 	c := &legacyConverter{Rewriter: w, modes: map[int64]resourceMode{}}
-	return c.line, func() error { return nil }
+	return c.convertLine, func() error { return nil }
 }
 
 type resourceMode struct {
@@ -181,7 +181,8 @@ func (c *legacyConverter) openConfiguration() (fs.File, error) {
 	return format.OpenRegular(c.Src.FS, path.Join(dir, found))
 }
 
-func (c *legacyConverter) line(l []byte, number int64) error {
+// convertLine converts a line of a V0.1 trace.
+func (c *legacyConverter) convertLine(l []byte, number int64) error {
 	text := strings.TrimRight(string(l), "\r")
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -223,11 +224,11 @@ func (c *legacyConverter) line(l []byte, number int64) error {
 	var found, expected string
 	switch f[0] {
 	case "R":
-		r, found, expected = c.resource(f)
+		r, found, expected = c.readResource(f)
 	case "C":
-		r, found, expected = c.claim(f)
+		r, found, expected = c.readClaim(f)
 	case "D":
-		r, found, expected = c.dependency(f)
+		r, found, expected = c.readDependency(f)
 	default:
 		found, expected = "keyword "+strconv.Quote(f[0]), "R, C or D"
 	}
@@ -270,10 +271,10 @@ func legacyTime(s string) trace.Decimal {
 	return d
 }
 
-// resource reads the fields of a resource, and stores its mode for the claims that follow. If the
+// readResource reads the fields of a resource, and stores its mode for the claims that follow. If the
 // fields are invalid, it returns the text that it found and a description of the text that it expected.
-// So do claim and dependency.
-func (c *legacyConverter) resource(f legacyFields) (r Record, found, expected string) {
+// So do readClaim and readDependency.
+func (c *legacyConverter) readResource(f legacyFields) (r Record, found, expected string) {
 	a, ok := f.numbers(1, 2)
 	if !ok || len(f) < 6 {
 		return r, "too few fields", "R ID CAPACITY UNIT MODE [OFFSET] CONTEXT VALUES"
@@ -301,8 +302,8 @@ func (c *legacyConverter) resource(f legacyFields) (r Record, found, expected st
 	return r, "", ""
 }
 
-// claim reads the fields of a claim.
-func (c *legacyConverter) claim(f legacyFields) (r Record, found, expected string) {
+// readClaim reads the fields of a claim.
+func (c *legacyConverter) readClaim(f legacyFields) (r Record, found, expected string) {
 	a, ok := f.numbers(1, 2)
 	if !ok {
 		return r, "no claim id and resource id", "C ID RESOURCE …"
@@ -329,8 +330,8 @@ func (c *legacyConverter) claim(f legacyFields) (r Record, found, expected strin
 	return r, "", ""
 }
 
-// dependency reads the fields of a dependency.
-func (c *legacyConverter) dependency(f legacyFields) (r Record, found, expected string) {
+// readDependency reads the fields of a dependency.
+func (c *legacyConverter) readDependency(f legacyFields) (r Record, found, expected string) {
 	v, ok := f.numbers(1, 4)
 	if !ok || legacyInteger(v[2]) < 0 || legacyInteger(v[2]) > 3 {
 		return r, "no two ids, type 0 to 3 and context", "D FROM TO TYPE CONTEXT VALUES"

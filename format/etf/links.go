@@ -55,7 +55,7 @@ func (l *linker) addBlock(p *blockParser) error {
 		}
 	}
 	for i := range p.deps {
-		if err := l.dependency(&p.deps[i]); err != nil {
+		if err := l.addDependency(&p.deps[i]); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,9 @@ func (l *linker) addBlock(p *blockParser) error {
 	return nil
 }
 
-func (l *linker) dependency(r *dependency) error {
+// addDependency stores the two ends of a dependency, which are matched with claims and events later, and the text of
+// its attributes.
+func (l *linker) addDependency(r *dependency) error {
 	for side, id := range [2]int64{r.src, r.dst} {
 		kind := int64(claimIDs)
 		if dependencyEnds[r.typ][side] == trace.AtEvent {

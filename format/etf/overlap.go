@@ -146,7 +146,7 @@ func (t *placeTree) countUpTo(key float64) (count int) {
 	return count
 }
 
-// firstEndingAfterEndingAfter returns the claim of the first place that ends after the given key.
+// firstEndingAfter returns the claim of the first place that ends after the given key.
 func (t *placeTree) firstEndingAfter(key float64) *openClaim {
 	for n := t.root; n != nil; {
 		switch {

@@ -158,7 +158,7 @@ func (p *blockParser) Parse(b *lines.Block, at linetrace.Place) error {
 		if !ok {
 			break
 		}
-		if err := p.line(l, number); err != nil {
+		if err := p.parseLine(l, number); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,8 @@ func (p *blockParser) ticks(t trace.Decimal, number int64, l []byte) (int64, err
 	return v, err
 }
 
-func (p *blockParser) line(l []byte, number int64) error {
+// parseLine parses a line, reports its defects, and adds its events to the block.
+func (p *blockParser) parseLine(l []byte, number int64) error {
 	d := p.d
 	k, i, isBlank := parseKeyword(l)
 	if isBlank {
@@ -237,13 +238,13 @@ func (p *blockParser) line(l []byte, number int64) error {
 	}
 	rec.Line = number
 	if k == D {
-		return p.dependency(attrs, number, l)
+		return p.storeDependency(attrs, number, l)
 	}
 	if d.Restore != nil && k != C && k != E {
-		return p.badCarrier(k.String()+" line", number)
+		return p.reportBadCarrier(k.String()+" line", number)
 	}
 	if k == TSP || k == TSR {
-		return p.samples(number, l)
+		return p.parseSamples(number, l)
 	}
 	if !k.isInterval(rec.Start, rec.End) {
 		return p.skipInterval(number, l)
@@ -294,11 +295,11 @@ func (p *blockParser) line(l []byte, number int64) error {
 		it.x, it.y, it.z = rec.C, rec.B, rec.A
 	}
 	if d.Restore != nil {
-		return p.carried(&it, rec, attrs, number, l)
+		return p.parseCarried(&it, rec, attrs, number, l)
 	}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if len(attrs) > 0 {
-		if it.ref, err = p.attributes(attrs, it.ref, k, number, l); err != nil {
+		if it.ref, err = p.parseAttributes(attrs, it.ref, k, number, l); err != nil {
 			return err
 		}
 	}
@@ -321,15 +322,15 @@ func (p *blockParser) skipInterval(number int64, l []byte) error {
 	return p.skip(b, number, l)
 }
 
-// carried restores an event of another format's trace from the attributes of its line.
-func (p *blockParser) carried(it *timedLine, rec *Record, list []byte, number int64, l []byte) error {
+// parseCarried restores an event of another format's trace from the attributes of its line.
+func (p *blockParser) parseCarried(it *timedLine, rec *Record, list []byte, number int64, l []byte) error {
 	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
 	p.raw = p.raw[:0]
 	var r carriedOrder
 	for {
 		key, value, rest, defect, more := attrlist.Next(list)
 		if !more {
-			return p.restored(it, r)
+			return p.addRestored(it, r)
 		}
 		list = rest
 		if defect != attrlist.NoProblem {
@@ -385,7 +386,7 @@ func (p *blockParser) checkClaim(it *timedLine, rec *Record, number int64, l []b
 	res, ok := d.resourceOf(rec.Resource)
 	if !ok {
 		var err error
-		if res, err = p.missingResource(rec, number, l); err != nil {
+		if res, err = p.defineMissingResource(rec, number, l); err != nil {
 			return err
 		}
 	}
@@ -433,9 +434,9 @@ func (p *blockParser) checkClaim(it *timedLine, rec *Record, number int64, l []b
 // stringOf returns a string that shares the memory of b. Such a string is valid as long as its block.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// missingResource creates a stand-in for a resource that has no R line, so that its claims are not
+// defineMissingResource creates a stand-in for a resource that has no R line, so that its claims are not
 // lost.
-func (p *blockParser) missingResource(rec *Record, number int64, l []byte) (uint32, error) {
+func (p *blockParser) defineMissingResource(rec *Record, number int64, l []byte) (uint32, error) {
 	if err := p.report(problem{"etf.unknown-resource", fmt.Sprintf("resource id %d", rec.Resource), "the id of an R line",
 		trace.Error}, number, l); err != nil {
 		return 0, err
@@ -476,8 +477,8 @@ func (p *blockParser) metric(k seriesKey, kind trace.MetricKind, id string, numb
 	})
 }
 
-// samples adds the values of a TSP or TSR line.
-func (p *blockParser) samples(number int64, l []byte) error {
+// parseSamples adds the values of a TSP or TSR line.
+func (p *blockParser) parseSamples(number int64, l []byte) error {
 	rec := &p.rec
 	if !rec.Keyword.isInterval(rec.Start, rec.End) {
 		return p.skipInterval(number, l)
@@ -515,8 +516,8 @@ func (p *blockParser) samples(number int64, l []byte) error {
 	return nil
 }
 
-// dependency stores a D line for the linker.
-func (p *blockParser) dependency(attrs []byte, number int64, l []byte) error {
+// storeDependency stores a D line for the linker.
+func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) error {
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
 		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type),
@@ -530,16 +531,16 @@ func (p *blockParser) dependency(attrs []byte, number int64, l []byte) error {
 	}
 	// Parse the attributes now to report their defects. The linker parses them again to use them.
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
-	_, err := p.attributes(attrs, trace.NoRef, D, number, l)
+	_, err := p.parseAttributes(attrs, trace.NoRef, D, number, l)
 	if p.links {
 		p.deps = append(p.deps, dependency{number, rec.Type, rec.Src, rec.Dst, l})
 	}
 	return err
 }
 
-// attributes parses a line's attributes. It returns the region that they name, or ref if they name
-// none.
-func (p *blockParser) attributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
+// parseAttributes parses the attributes of a line. It returns the region that the attributes name, or ref if they
+// name no region.
+func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
 	recent := &p.recent[recentOf(kind)]
 	named := kind == C || kind == E
 	from := len(p.keys)
@@ -610,7 +611,7 @@ func (p *blockParser) attribute(name string) (uint32, int8) {
 	d := p.d
 	name = strings.Clone(name)
 	k, _ := linetrace.Define(&d.Text, p.place, d.attrs, name, func() (uint32, error) {
-		return d.Model.Attributes.Add(trace.AttributeDef{Name: trace.Text(name), Type: trace.String}), nil
+		return d.Model.Attributes.Add(trace.AttributeDef{Name: trace.ToUTF8(name), Type: trace.String}), nil
 	})
 	p.attrs[name] = k
 	return k, act
@@ -633,7 +634,7 @@ func (p *blockParser) region(name string) uint32 {
 	d := p.d
 	name = strings.Clone(name)
 	r, _ := linetrace.Define(&d.Text, p.place, d.regions, name, func() (uint32, error) {
-		return d.Model.Regions.Add(trace.Region{Name: trace.Text(name)}), nil
+		return d.Model.Regions.Add(trace.Region{Name: trace.ToUTF8(name)}), nil
 	})
 	// A trace can have as many activities as claims, so each parser limits its cache.
 	if len(p.regions) > 1<<14 {

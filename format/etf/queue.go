@@ -254,7 +254,7 @@ func (q *queue) write() error {
 			continue
 		}
 		if q.w.joined {
-			err = q.w.claim(func(b []byte) []byte { return q.append(x, b) })
+			err = q.w.addClaimLine(func(b []byte) []byte { return q.append(x, b) })
 		} else {
 			err = s.Done(q.append(x, s.Line()))
 		}

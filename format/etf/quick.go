@@ -151,7 +151,7 @@ func (p *blockParser) quickClaim(rest []byte, line int64) int {
 	l.release(t0, line)
 	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[0])
 	if end > 0 {
-		p.claim(l, r.Location, ref, res, line, t0, t1, id, x, y)
+		p.addClaim(l, r.Location, ref, res, line, t0, t1, id, x, y)
 	}
 	return end
 }
@@ -175,7 +175,7 @@ func (p *blockParser) quickEvent(rest []byte, line int64) int {
 	l.release(t, line)
 	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[1])
 	if end > 0 {
-		p.event(l, ref, line, t, id)
+		p.addEvent(l, ref, line, t, id)
 	}
 	return end
 }

@@ -335,12 +335,12 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 		r.End = s.decimal("end")
 		r.C, r.B, r.A = s.real("c"), s.real("b"), s.real("a")
 	case TSP, TSR:
-		r.samples(&s)
+		r.readSamples(&s)
 	case TU:
 		r.Unit = string(bytes.TrimSpace(l[min(i, len(l)):]))
 		return nil, problem{}
 	case O:
-		return nil, r.offset(bytes.TrimSpace(l[min(i, len(l)):]))
+		return nil, r.readOffset(bytes.TrimSpace(l[min(i, len(l)):]))
 	case T:
 		a := bytes.TrimSpace(l[min(i, len(l)):])
 		if len(a) > 0 && a[0] == ';' {
@@ -371,7 +371,8 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	return nil, p
 }
 
-func (r *Record) offset(t []byte) problem {
+// readOffset reads the value of an O line.
+func (r *Record) readOffset(t []byte) problem {
 	d, n, exact := trace.ParseDecimal(t)
 	if n == 0 || n < len(t) {
 		return problem{"etf.number", "offset " + quote(t), "an integer number of milliseconds", trace.Error}
@@ -392,8 +393,8 @@ func (r *Record) offset(t []byte) problem {
 		trace.Warning}
 }
 
-// samples reads the numbers of a TSP or TSR line. It ignores their punctuation.
-func (r *Record) samples(s *scanner) {
+// readSamples reads the numbers of a TSP or TSR line. It ignores their punctuation.
+func (r *Record) readSamples(s *scanner) {
 	r.ID = s.integer("time series id")
 	r.Series = s.integer("series id")
 	r.Times, r.Values = r.Times[:0], r.Values[:0]

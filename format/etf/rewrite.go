@@ -72,7 +72,7 @@ func (e *encoder) rewrite(o *original) {
 			continue
 		}
 		if w.rec.Keyword != T {
-			w.defs[trace.Text(string(canonical))] = definition{string(l), number}
+			w.defs[trace.ToUTF8(string(canonical))] = definition{string(l), number}
 			continue
 		}
 		attrs := slices.Clone(w.rec.Attrs)
@@ -83,7 +83,7 @@ func (e *encoder) rewrite(o *original) {
 	e.from, e.w.from = w, w
 }
 
-// countCommentsComments counts comments and other lines that do not keep their form or place as losses.
+// countComments counts comments and other lines that do not keep their form or place as losses.
 func (w *rewriter) countComments(loss *format.Loss) {
 	if w == nil {
 		return
@@ -168,7 +168,7 @@ func (w *rewriter) restoreBytes(x *note, number int64) {
 // sameText reports whether two texts have the same characters. It takes texts that are not UTF-8 for
 // Latin-1.
 func sameText[T string | []byte](a, b T) bool {
-	return string(a) == string(b) || !isASCII(a) && trace.Text(string(a)) == trace.Text(string(b))
+	return string(a) == string(b) || !isASCII(a) && trace.ToUTF8(string(a)) == trace.ToUTF8(string(b))
 }
 
 // recordAfter returns the number of the first line after number that holds a record, or 0 if there is
@@ -306,7 +306,7 @@ func (w *rewriter) inOrder() []note {
 	return slices.SortedStableFunc(slices.Values(w.notes), func(a, b note) int { return cmp.Compare(a.line, b.line) })
 }
 
-// readOriginalOriginal returns an original line and its canonical form. The latter is nil if the line holds no
+// readOriginal returns an original line and its canonical form. The latter is nil if the line holds no
 // record or must be rewritten.
 func (w *rewriter) readOriginal(number int64) (l, canonical []byte) {
 	l, err := w.lines.At(number)
@@ -543,11 +543,11 @@ func (r samplesByTime) Swap(i, j int) {
 	r.Values[i], r.Values[j] = r.Values[j], r.Values[i]
 }
 
-// definition gives a record the spelling of its original line.
-func (w *rewriter) definition(r *Record) {
+// restoreSpelling gives a record the spelling of its original line.
+func (w *rewriter) restoreSpelling(r *Record) {
 	if w != nil {
 		w.text = r.Append(w.text[:0])
-		if x, ok := w.defs[trace.Text(string(w.text))]; ok {
+		if x, ok := w.defs[trace.ToUTF8(string(w.text))]; ok {
 			r.line = string(w.appendNotes(nil, x.number, true)) + x.text
 		}
 	}

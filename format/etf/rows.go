@@ -83,9 +83,9 @@ func (l *blockEvents) release(t, order int64) {
 	}
 }
 
-// claim adds the begin of a claim, and makes its end pending. x is the amount. y is the offset, or NaN
+// addClaim adds the begin of a claim, and makes its end pending. x is the amount. y is the offset, or NaN
 // if the claim has none.
-func (p *blockParser) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
+func (p *blockParser) addClaim(l *blockEvents, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
 	c := &l.columns
 	*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(id), uint64(res), math.Float64bits(x),
 		math.Float64bits(y)
@@ -103,8 +103,8 @@ func (p *blockParser) claim(l *blockEvents, loc, ref, res uint32, line, t0, t1, 
 	}
 }
 
-// event adds an event with an id.
-func (p *blockParser) event(l *blockEvents, ref uint32, line, t, id int64) {
+// addEvent adds an event with an id.
+func (p *blockParser) addEvent(l *blockEvents, ref uint32, line, t, id int64) {
 	*l.columns.operand(0) = uint64(id)
 	l.columns.addRow(p.d.events, t, trace.Mark, ref, line, 1)
 	if p.links {
@@ -112,7 +112,7 @@ func (p *blockParser) event(l *blockEvents, ref uint32, line, t, id int64) {
 	}
 }
 
-// addLineLine adds the events of a line, with the attributes of the current line.
+// addLine adds the events of a line, with the attributes of the current line.
 func (p *blockParser) addLine(it *timedLine) {
 	l := p.eventsOf(it.loc)
 	l.reserve(1, max(4, 1+len(p.rec.Values)), len(p.keys))
@@ -124,9 +124,9 @@ func (p *blockParser) addLine(it *timedLine) {
 	c.attrs += len(p.keys)
 	switch it.kind {
 	case C:
-		p.claim(l, it.loc, it.ref, it.res, it.pos, it.t0, it.t1, it.id, it.x, it.y)
+		p.addClaim(l, it.loc, it.ref, it.res, it.pos, it.t0, it.t1, it.id, it.x, it.y)
 	case E:
-		p.event(l, it.ref, it.pos, it.t0, it.id)
+		p.addEvent(l, it.ref, it.pos, it.t0, it.id)
 	case F:
 		*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(it.t1), math.Float64bits(it.x),
 			math.Float64bits(it.y), math.Float64bits(it.z)
@@ -161,16 +161,16 @@ func (p *blockParser) addSamples(m uint32, times []int64, line int64) {
 	}
 }
 
-// badCarrier reports a line of a carried trace that cannot be restored.
-func (p *blockParser) badCarrier(found string, number int64) error {
+// reportBadCarrier reports a line of a carried trace that cannot be restored.
+func (p *blockParser) reportBadCarrier(found string, number int64) error {
 	return p.skip(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
 }
 
-// restored adds the event that a line of a carried trace was written from. The encoder (encode.go)
+// addRestored adds the event that a line of a carried trace was written from. The encoder (encode.go)
 // defines the form of these lines.
-func (p *blockParser) restored(it *timedLine, r carriedOrder) error {
+func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 	d := p.d
-	bad := func(found string) error { return p.badCarrier(found, it.pos) }
+	bad := func(found string) error { return p.reportBadCarrier(found, it.pos) }
 	t0, t1, ok0, ok1 := it.t0, it.t1, true, true
 	if d.Rescale {
 		t0, _, ok0 = d.Clock.Rescale(it.t0, d.Model.Clock)

@@ -112,7 +112,7 @@ func (w *Writer) Write(r *Record) error {
 		}
 		c := w.curve(k)
 		if r.Keyword == TSP {
-			return w.samples(c, r)
+			return w.addSamples(c, r)
 		}
 		if err := w.endSamples(c); err != nil {
 			return err
@@ -121,27 +121,27 @@ func (w *Writer) Write(r *Record) error {
 		_, err := c.lines.Write(w.buf)
 		return err
 	}
-	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
+	return w.addSectionLine(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-// comment adds a comment line ([noteText]). The comments are written before all records.
-func (w *Writer) comment(text string) { w.notes = append(append(w.notes, text...), '\n') }
+// addComment adds a comment line ([noteText]). The comments are written before all records.
+func (w *Writer) addComment(text string) { w.notes = append(append(w.notes, text...), '\n') }
 
-// section adds a line to the claims, events or dependencies. The function line appends its text.
-func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
+// addSectionLine adds a line to the claims, events or dependencies. The function line appends its text.
+func (w *Writer) addSectionLine(k Keyword, line func([]byte) []byte) error {
 	s := w.events()
 	switch k {
 	case E:
 	case D:
 		s = w.dependencies()
 	default:
-		return w.claim(line)
+		return w.addClaimLine(line)
 	}
 	return s.Done(line(s.Line()))
 }
 
-// claim adds a line to the claims. The function line appends its text.
-func (w *Writer) claim(line func([]byte) []byte) error {
+// addClaimLine adds a line to the claims. The function line appends its text.
+func (w *Writer) addClaimLine(line func([]byte) []byte) error {
 	if w.joined {
 		w.buf = line(w.buf[:0])
 		return w.first.Insert(w.claimsEnd, w.buf)
@@ -211,7 +211,7 @@ func (w *Writer) definitions() []byte {
 	units := [2]Record{{Keyword: TU, Unit: unit}, {Keyword: O, ID: w.off}}
 	b := slices.Clone(w.notes)
 	for i := range units {
-		w.from.definition(&units[i])
+		w.from.restoreSpelling(&units[i])
 		if units[i].Keyword == TU || w.off != 0 || units[i].line != "" {
 			b = append(units[i].Append(b), '\n')
 		}
@@ -219,8 +219,8 @@ func (w *Writer) definitions() []byte {
 	return append(append(b, w.head...), w.res...)
 }
 
-// forget removes the definitions so that new ones can be written.
-func (w *Writer) forget() {
+// discardDefinitions removes all definitions that the writer has got, so that new ones can be written in their place.
+func (w *Writer) discardDefinitions() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 	for _, c := range w.curves {
 		c.def = nil
@@ -237,7 +237,9 @@ func (w *Writer) curve(k seriesKey) *curve {
 	return c
 }
 
-func (w *Writer) samples(c *curve, r *Record) error {
+// addSamples adds the samples of a record to the open TSP line of a curve. It writes the line when the line has
+// samplesPerLine samples.
+func (w *Writer) addSamples(c *curve, r *Record) error {
 	o := &c.open
 	o.Keyword, o.ID, o.Series = TSP, r.ID, r.Series
 	for i, t := range r.Times {

@@ -115,7 +115,7 @@ func (e *encoder) releaseRows(n int) error {
 		if x := h.begun[i]; x != nil {
 			h.current[c.Location()] = x
 		}
-		if err := e.event(&c); err != nil {
+		if err := e.writeRow(&c); err != nil {
 			return err
 		}
 		if c.Kind() == trace.CollectiveEnd {

@@ -281,7 +281,7 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 					return c.recopySorted(s, w, part, ro)
 				}
 				last = x.time
-				if err := w.line(x, s.t.buf); err != nil {
+				if err := w.writeLine(x, s.t.buf); err != nil {
 					return err
 				}
 				if n%aheadRows == 0 && c.ctx.Err() != nil {
@@ -489,7 +489,7 @@ func (c *copier) distribute(streams uint32, apart bool) error {
 	if err != nil {
 		return err
 	}
-	return w.complete()
+	return w.writeMissingFiles()
 }
 
 // copyUntimed copies the definitions or markers of all streams to stream 0.
@@ -548,7 +548,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 				w, err := to(uint64(l.process))
 				if err == nil {
 					moved.record(l.time, w.id)
-					err = w.line(l, cur.cur.t.buf)
+					err = w.writeLine(l, cur.cur.t.buf)
 				}
 				if err == nil && cur.n%aheadRows == 0 {
 					err = c.ctx.Err()

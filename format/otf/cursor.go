@@ -84,7 +84,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	}
 	c.merged = true
 	for _, s := range c.all {
-		if err := c.first(s); err != nil {
+		if err := c.advanceToFirst(s); err != nil {
 			c.Close()
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	return c, nil
 }
 
-// first advances a stream to its first record.
-func (c *Cursor) first(s *stream) error {
+// advanceToFirst advances a stream to its first record.
+func (c *Cursor) advanceToFirst(s *stream) error {
 	ok, err := c.advance(s)
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			ops = append(ops, v)
 		}
 		if specs[r.Type].hasField(fCollective) && !d.carried && (r.Collective != 0 || r.Type.Part() == Events) {
-			d.operation(stream, r.Collective)
+			d.addOperationStandIn(stream, r.Collective)
 		}
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
@@ -247,8 +247,8 @@ func (m *model) metric(stream uint32, token uint64) uint32 {
 	})
 }
 
-// operation makes a stand-in for a collective operation that has no definition.
-func (m *model) operation(stream uint32, token uint64) {
+// addOperationStandIn makes a stand-in for a collective operation that has no definition.
+func (m *model) addOperationStandIn(stream uint32, token uint64) {
 	m.definitionOf(collectives, "collective operation", stream, token, func(_, name string) uint32 {
 		return m.defs.Strings.Add(name)
 	})
@@ -287,7 +287,7 @@ func (m *model) text(table int, stream uint32, token uint64) uint32 {
 	k := scopedToken{table, 0, token}
 	if name, ok := m.groupNames[k]; ok && !m.frozen {
 		if _, known := m.find(table, stream, token); !known {
-			m.index[k] = m.defs.Strings.Add(trace.Text(name))
+			m.index[k] = m.defs.Strings.Add(trace.ToUTF8(name))
 		}
 	}
 	return m.definitionOf(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })

@@ -228,7 +228,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 		m.addDefinition(r, async, set)
 	}
-	m.processes(list, r.master)
+	m.addProcesses(list, r.master)
 	m.unified = unify
 	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
@@ -269,7 +269,7 @@ func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record,
 func (m *model) addTexts(list []*Record) {
 	d := m.defs
 	add := func(table int, r *Record) {
-		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
+		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.ToUTF8(r.Name))
 	}
 	for _, r := range list {
 		if r.Stream != 0 {
@@ -316,7 +316,7 @@ func (m *model) numberOperations(list []*Record) {
 			numbers[x] = number
 		}
 		used[number] = true
-		m.defs.Operations.Add(trace.Named{ID: strconv.FormatUint(number, 10), Name: trace.Text(r.Name),
+		m.defs.Operations.Add(trace.Named{ID: strconv.FormatUint(number, 10), Name: trace.ToUTF8(r.Name),
 			Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 	}
 	for _, r := range list {
@@ -386,7 +386,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	d, attrs := m.defs, m.attrs(r)
 	switch r.Type {
 	case DefProcessGroup:
-		s := trace.Set{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
+		s := trace.Set{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name), Kind: "processes", Attrs: attrs}
 		for _, p := range r.Members {
 			s.Members = append(s.Members, int64(p))
 		}
@@ -394,7 +394,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
 		})
 	case DefFunction:
-		x := trace.Region{Name: trace.Text(r.Name), Group: m.textOf(functionGroups, r.Stream, r.Group), Attrs: attrs}
+		x := trace.Region{Name: trace.ToUTF8(r.Name), Group: m.textOf(functionGroups, r.Stream, r.Group), Attrs: attrs}
 		if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
 			x.File, x.Line = p.file, p.line
 		} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
@@ -405,7 +405,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			return d.Regions.Add(x)
 		})
 	case DefCounter:
-		x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
+		x := trace.MetricDef{Name: trace.ToUTF8(r.Name), Unit: trace.ToUTF8(r.Unit), Kind: trace.CounterMetric,
 			Mode: propertyNames(r.Properties), Group: m.textOf(counterGroups, r.Stream, r.Group),
 			Type:     counterType(r.Properties),
 			Location: trace.NoRef, Attrs: attrs}
@@ -414,13 +414,13 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			return d.Metrics.Add(x)
 		})
 	case DefFile:
-		x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
+		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
 			return d.Files.Add(x)
 		})
 	case DefKeyValue:
-		x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
+		x := trace.AttributeDef{Name: trace.ToUTF8(r.Name), Doc: trace.ToUTF8(r.Text)}
 		if r.Kind < uint64(len(valueTypes)) {
 			x.Type = valueTypes[r.Kind]
 		}
@@ -435,7 +435,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 			return d.Attributes.Add(x)
 		})
 	case DefMarker:
-		x := trace.Named{Name: trace.Text(r.Name),
+		x := trace.Named{Name: trace.ToUTF8(r.Name),
 			Attrs: []trace.Attr{{Key: "severity",
 				Value: trace.StringValue(strings.ToLower(enumName(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
 		set(markers, x, func() uint32 {
@@ -454,14 +454,14 @@ func (m *model) addProperty(r *Record) {
 	d := m.defs
 	switch r.Type {
 	case DefCreator:
-		d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
+		d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.ToUTF8(r.Text))})
 	case DefVersion:
 		d.Properties.Add(trace.Attr{Key: "otf.version",
-			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
+			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.ToUTF8(r.Text)))})
 	case DefUniqueID:
 		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
 	case DefinitionComment:
-		m.comment(r)
+		m.addComment(r)
 	case DefTimeRange:
 		d.Properties.Add(trace.Attr{Key: rangeName,
 			Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
@@ -541,8 +541,8 @@ func (m *model) key(stream uint32, v *KeyValue) uint32 {
 // startTime is the prefix of comments in which VampirTrace records the wall clock time.
 const startTime = "__STARTTIME__"
 
-// comment adds a comment to the properties. It takes the epoch of the clock from a start time.
-func (m *model) comment(r *Record) {
+// addComment adds a comment to the properties. It takes the epoch of the clock from a start time.
+func (m *model) addComment(r *Record) {
 	if _, s, ok := strings.Cut(r.Text, startTime); ok {
 		s = strings.TrimSpace(strings.TrimLeft(s, ": "))
 		if t, err := strconv.ParseInt(s, 10, 64); err == nil && t > 0 {
@@ -555,20 +555,20 @@ func (m *model) comment(r *Record) {
 			m.defs.Clock.Epoch, m.defs.Clock.HasEpoch = t, true
 		}
 	}
-	m.defs.Properties.Add(trace.Attr{Key: "comment", Value: trace.StringValue(trace.Text(r.Text))})
+	m.defs.Properties.Add(trace.Attr{Key: "comment", Value: trace.StringValue(trace.ToUTF8(r.Text))})
 }
 
 // nodeGroup is the prefix of the names of process groups that stand for machines.
 const nodeGroup = "__NODE__"
 
-// processes creates the locations and the groups above them: machines, named by process groups, and
+// addProcesses creates the locations and the groups above them: machines, named by process groups, and
 // processes with threads.
-func (m *model) processes(list []*Record, master *MasterControl) {
+func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	d := m.defs
 	nodes := map[uint64]uint32{} // nodes by process
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
-			g := d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(name), Kind: "node",
+			g := d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(name), Kind: "node",
 				Parent: trace.NoRef})
 			for _, p := range r.Members {
 				if _, twice := nodes[uint64(p)]; !twice {
@@ -593,7 +593,7 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
 			if _, twice := group[r.Token]; !twice {
-				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name),
+				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name),
 					Kind: "process", Parent: above(r.Token)})
 			}
 		}
@@ -605,7 +605,7 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 		if _, twice := m.locations[r.Token]; twice {
 			continue
 		}
-		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation,
+		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.ToUTF8(r.Name), Kind: trace.ProcessLocation,
 			Group: above(r.Token), Attrs: m.attrs(r)}
 		if g, ok := group[r.Token]; ok {
 			l.Group = g

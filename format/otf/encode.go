@@ -196,7 +196,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	e.reader.model.indexTokens(e.tokens)
 	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
-		if err := e.event(&c); err != nil {
+		if err := e.writeRow(&c); err != nil {
 			return err
 		}
 	}
@@ -227,8 +227,8 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	return p
 }
 
-// event writes a row.
-func (e *encoder) event(c *trace.Cursor) error {
+// writeRow writes a row.
+func (e *encoder) writeRow(c *trace.Cursor) error {
 	t, ok := e.reader.clock.toFile(c.Time())
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Lost, "does not fit 63 bits in the trace's clock", 1)
@@ -243,7 +243,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
 	if e.original != nil {
-		if !e.originalRecord(c, r) {
+		if !e.setOriginalRecord(c, r) {
 			return nil
 		}
 	} else if frequent := e.native(c, r); !frequent && !e.completeRecord(c, r) {
@@ -396,7 +396,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 		if plain && len(ops) == 0 {
 			return true
 		}
-		e.attributes(r, keys, values)
+		e.addAttributes(r, keys, values)
 		return false
 	case trace.Metric:
 		if ref == trace.NoRef || len(ops) == 0 {
@@ -406,14 +406,14 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 		if plain && len(ops) == 1 {
 			return true
 		}
-		e.attributes(r, keys, values)
+		e.addAttributes(r, keys, values)
 		return false
 	}
 	e.nativeFields(c, r)
 	if r.Type == EventComment && kind != trace.Comment && e.original == nil && !becomesComment(kind) {
 		r.Type = NoOp
 	}
-	e.attributes(r, keys, values)
+	e.addAttributes(r, keys, values)
 	if r.Type == EventComment && kind != trace.Comment && r.Text == "" {
 		r.Text = e.describe(c)
 	}
@@ -460,7 +460,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	}
 	switch {
 	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
-		e.claim(c, r, named(functions))
+		e.convertClaim(c, r, named(functions))
 	case kind == trace.Fragment || kind == trace.SampleRange:
 		if ref != trace.NoRef && len(ops) > 1 {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
@@ -544,8 +544,8 @@ func (e *encoder) describe(c *trace.Cursor) string {
 	return s
 }
 
-// attributes adds the attributes of a row to a record, as far as OTF can express them.
-func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
+// addAttributes adds the attributes of a row to a record, as far as OTF can express them.
+func (e *encoder) addAttributes(r *Record, keys []uint32, values []trace.Value) {
 	texted := !specs[r.Type].hasField(fText)
 	for i, k := range keys {
 		v := &values[i]
@@ -607,9 +607,9 @@ var pairTypes = func() map[trace.Type]ValueType {
 	return m
 }()
 
-// claim turns a claim into a visit of the activity's region on a lane of the resource. Claims overlap
+// convertClaim turns a claim into a visit of the activity's region on a lane of the resource. Claims overlap
 // but visits nest, so a resource has several lanes.
-func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
+func (e *encoder) convertClaim(c *trace.Cursor, r *Record, region uint64) {
 	ops := c.Ops()
 	if len(ops) < 2 || region == 0 || ops[1] >= uint64(e.defs.Resources.Len()) {
 		return
@@ -673,7 +673,7 @@ func (e *encoder) Close() error {
 	if err := e.releaseRows(e.held.rows.Len()); err != nil {
 		return err
 	}
-	if err := e.definitions(); err != nil {
+	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
 	if e.original != nil {
@@ -681,7 +681,7 @@ func (e *encoder) Close() error {
 			return err
 		}
 	}
-	if err := e.w.complete(); err != nil {
+	if err := e.w.writeMissingFiles(); err != nil {
 		return err
 	}
 	for _, w := range e.w.streams {

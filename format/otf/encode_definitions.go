@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitions writes OTF's own definitions, for other tools, and the carried definitions.
-func (e *encoder) definitions() error {
+// writeDefinitions writes OTF's own definitions, for other tools, and the carried definitions.
+func (e *encoder) writeDefinitions() error {
 	if e.original != nil {
 		return e.rewriteDefinitions()
 	}

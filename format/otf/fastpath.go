@@ -281,7 +281,8 @@ type (
 		text uint64
 		l    *lane
 	}
-	// visitText caches an enter or leave, or such a line together with the process line before it.
+	// visitText caches the meaning of the line of an enter or leave. Its text may also consist of two lines: the line
+	// that selects the process, and the line of the enter or leave after it.
 	visitText struct {
 		text uint64
 		ref  uint32

@@ -151,7 +151,7 @@ func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, erro
 		case DefTimerResolution:
 			span.TicksPerSecond = d.TicksPerSecond
 		case DefProcess, DefFunction, DefFunctionGroup, DefCollectiveOperation, DefFile, DefFileGroup:
-			names[nameKey{d.Stream, d.Type, d.Token}] = trace.Text(strings.Clone(d.Name))
+			names[nameKey{d.Stream, d.Type, d.Token}] = trace.ToUTF8(strings.Clone(d.Name))
 		}
 	}
 	return names, span, c.Err()

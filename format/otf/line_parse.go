@@ -52,14 +52,14 @@ func (r *Record) parseFrequent(l []byte) bool {
 			return false
 		}
 		r.Type, r.Function = Enter, v&0xffffffff
-		return r.frequentSCL(l, i)
+		return r.parseFrequentSCL(l, i)
 	case 'L':
 		v, i := parseHex(l, 1)
 		if i == 1 && len(l) > 1 {
 			return false
 		}
 		r.Type, r.Function = Leave, v&0xffffffff
-		return r.frequentSCL(l, i)
+		return r.parseFrequentSCL(l, i)
 	case 'S', 'R':
 		peer, i := parseHex(l, 1)
 		if i == 1 || i == len(l) || l[i] != 'L' {
@@ -78,7 +78,7 @@ func (r *Record) parseFrequent(l []byte) bool {
 			r.Type = RecvMsg
 		}
 		r.Peer, r.Length, r.Tag, r.Communicator = peer&0xffffffff, length&0xffffffff, tag&0xffffffff, comm&0xffffffff
-		return r.frequentSCL(l, i)
+		return r.parseFrequentSCL(l, i)
 	case 'N':
 		r.Type = NoOp
 		return len(l) == 1
@@ -97,8 +97,8 @@ func (r *Record) parseFrequent(l []byte) bool {
 	return false
 }
 
-// frequentSCL parses the optional source code location at the end of a line.
-func (r *Record) frequentSCL(l []byte, i int) bool {
+// parseFrequentSCL parses the optional source code location at the end of a line.
+func (r *Record) parseFrequentSCL(l []byte, i int) bool {
 	r.SCL = 0
 	if i == len(l) {
 		return true
@@ -194,8 +194,8 @@ func (s *scanner) rest() string {
 	return fmt.Sprintf("%q", l)
 }
 
-// keyword skips the keyword of a field and reports whether it was there.
-func (s *scanner) keyword(f *fieldSpec) bool {
+// skipKeyword skips the keyword of a field and reports whether it was there.
+func (s *scanner) skipKeyword(f *fieldSpec) bool {
 	start := s.i
 	s.skip()
 	if s.library && s.i > start {
@@ -281,7 +281,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			at := s.i
 			there = !s.end()
 			if there && (f.short != "" || f.f == fFunction) {
-				there = f.short == "" || s.keyword(f)
+				there = f.short == "" || s.skipKeyword(f)
 			}
 			if !there {
 				s.i = at // libotf is strict about blanks here
@@ -292,13 +292,13 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				}
 				continue
 			}
-		} else if f.short != "" && !s.keyword(f) {
+		} else if f.short != "" && !s.skipKeyword(f) {
 			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; the record is skipped", trace.Error}
 		}
 		switch {
 		case f.bits > 0:
 			*r.number(f.f) = s.hex() & (^uint64(0) >> (64 - f.bits))
-			if f.f == fProperties && s.keyword(&oldGroup) {
+			if f.f == fProperties && s.skipKeyword(&oldGroup) {
 				if g := s.hex() & 0xffffffff; g != 0 || library {
 					r.Group = g
 				}
@@ -400,14 +400,14 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; the pair is skipped", trace.Error}
 	}
 	key := uint32(s.hex())
-	if !s.keyword(&fieldSpec{short: "Y", long: "TYPE"}) {
+	if !s.skipKeyword(&fieldSpec{short: "Y", long: "TYPE"}) {
 		return bad("TYPE")
 	}
 	typ := ValueType(uint32(s.hex()))
 	if typ > Bytes {
 		return bad("a type from 0 to b")
 	}
-	if !s.keyword(&fieldSpec{short: "V", long: "VALUE"}) {
+	if !s.skipKeyword(&fieldSpec{short: "V", long: "VALUE"}) {
 		return bad("VALUE")
 	}
 	old, known := r.find(key)
@@ -446,7 +446,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		to.Bytes = append(to.Bytes, hi<<4|lo)
 		n++
 	}
-	if library && n < arrayLine && s.keyword(&fieldSpec{short: "L", long: "LEN"}) {
+	if library && n < arrayLine && s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
 		// libotf fills the missing bytes with 0.
 		if more := s.hex() - uint64(n); more < arrayLine {
 			to.Bytes = append(to.Bytes, make([]byte, more)...)

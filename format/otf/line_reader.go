@@ -248,8 +248,8 @@ func (t *lineReader) begin(off int64) {
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
-// part limits reading to a piece of the file.
-func (t *lineReader) part(p piece) error {
+// limitToPiece limits reading to a piece of the file.
+func (t *lineReader) limitToPiece(p piece) error {
 	t.stop = p.to
 	if t.zip == nil {
 		t.read, t.base = p.from, p.from

@@ -40,7 +40,7 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		switch r.Type {
 		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
 			x.NamesOnly = r.Type == DefFileGroup
-			x.Names = append(x.Names, trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.Text(r.Name)})
+			x.Names = append(x.Names, trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name)})
 		}
 	}
 	for _, part := range []Part{Definitions, Markers} {

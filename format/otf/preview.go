@@ -37,7 +37,7 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 
 // summaryPoints returns the times of statistics that the definitions list, ascending.
 func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error) {
-	err = d.r.definitions(ctx, func(r *Record) {
+	err = d.r.eachDefinition(ctx, func(r *Record) {
 		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == summaryPoint {
 			points = append(points, r.SampleTime)
 		}

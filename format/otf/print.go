@@ -42,7 +42,7 @@ func (p *printer) define(r *Record) {
 // printPart prints the records of a cursor.
 func (p *printer) printPart(c *Cursor, w io.Writer) error {
 	for {
-		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 && p.opt.everything() {
+		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 && p.opt.printsAll() {
 			for x := c.line(); x != nil; x = c.line() {
 				if x.isVisit() {
 					p.countRecord()
@@ -70,8 +70,8 @@ func (p *printer) printPart(c *Cursor, w io.Writer) error {
 	return errors.Join(p.flush(w), c.Err())
 }
 
-// everything reports whether the options print all records in full.
-func (o *PrintOptions) everything() bool {
+// printsAll reports whether the options print all records in full.
+func (o *PrintOptions) printsAll() bool {
 	return o.First <= 1 && o.Last == 0 && o.Wanted == nil && o.Pairs == FullPairs && o.Events == 0
 }
 
@@ -223,8 +223,8 @@ func fileOperation(op uint64) string {
 		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
-// keyValues prints the key-value pairs of a record.
-func (p *printer) keyValues(r *Record) {
+// printKeyValues prints the key-value pairs of a record.
+func (p *printer) printKeyValues(r *Record) {
 	b := p.b
 	if p.opt.Pairs == NoPairs {
 		return
@@ -357,7 +357,7 @@ func (p *printer) printRecord(r *Record) {
 	before := len(p.b)
 	p.countRecord()
 	if p.printFrequent(r) {
-		p.keyValues(r)
+		p.printKeyValues(r)
 		p.b = append(p.b, '\n')
 		return
 	}
@@ -396,7 +396,7 @@ func (p *printer) printRecord(r *Record) {
 		p.printDefinition(r, name, text)
 	}
 	if r.Type != DefVersion && r.Type != DefUniqueID {
-		p.keyValues(r)
+		p.printKeyValues(r)
 	}
 	p.b = append(p.b, '\n')
 }

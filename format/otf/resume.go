@@ -45,7 +45,7 @@ func (d *decoder) carriesOpen() bool {
 // snapshotsAt returns the time of the last snapshots that are not after t. ok is false if there are
 // none.
 func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool, err error) {
-	err = d.r.definitions(ctx, func(r *Record) {
+	err = d.r.eachDefinition(ctx, func(r *Record) {
 		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == snapshotPoint && r.SampleTime <= t {
 			at, ok = max(at, r.SampleTime), true
 		}

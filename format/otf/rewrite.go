@@ -98,7 +98,7 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 		}
 	}
 	return e.eachDefinition(Definitions, func(r *Record) error {
-		group := namedGroup{fileGroups, trace.Text(r.Name), r.Stream}
+		group := namedGroup{fileGroups, trace.ToUTF8(r.Name), r.Stream}
 		switch r.Type {
 		case DefFunctionGroup:
 			group.table = functionGroups
@@ -264,7 +264,7 @@ func (e *encoder) rename(r *Record) {
 	}
 	text := func(f field, word bool) {
 		if s := r.text(f); specs[r.Type].hasField(f) && *s != "" {
-			*s = rename(trace.Text(*s), word)
+			*s = rename(trace.ToUTF8(*s), word)
 		}
 	}
 	for i := range r.KeyValues {
@@ -279,7 +279,7 @@ func (e *encoder) rename(r *Record) {
 		r.Line = 0
 	case DefProcessGroup:
 		if node, ok := strings.CutPrefix(r.Name, nodeGroup); ok {
-			r.Name = nodeGroup + rename(trace.Text(node), false)
+			r.Name = nodeGroup + rename(trace.ToUTF8(node), false)
 			return
 		}
 	}
@@ -412,9 +412,9 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	return nil
 }
 
-// originalRecord sets r to the record from which a row was read. It returns false if there is no
+// setOriginalRecord sets r to the record from which a row was read. It returns false if there is no
 // record to write.
-func (e *encoder) originalRecord(c *trace.Cursor, r *Record) bool {
+func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
 		return false // another row writes the record from which this row comes
 	}

@@ -23,7 +23,7 @@ type Place struct {
 // [StreamReader.Select] with the time of the place. Search finds nothing in definitions and markers,
 // which are not ordered by time.
 func (s *StreamReader) Search(ctx context.Context, part Part, t uint64) (p Place, ok bool, err error) {
-	err = s.places(ctx, part, t, func(x Place) bool {
+	err = s.eachPlace(ctx, part, t, func(x Place) bool {
 		if x.Time >= t {
 			p, ok = x, true
 		}
@@ -40,7 +40,7 @@ func (s *StreamReader) SearchBack(ctx context.Context, part Part, t uint64) (p P
 	if after == 0 {
 		after = t
 	}
-	err = s.places(ctx, part, after, func(x Place) bool {
+	err = s.eachPlace(ctx, part, after, func(x Place) bool {
 		if x.Time > t {
 			return false
 		}
@@ -54,9 +54,9 @@ func (s *StreamReader) SearchBack(ctx context.Context, part Part, t uint64) (p P
 	return s.Search(ctx, part, p.Time)
 }
 
-// places calls use with the places of successive records, until use returns false. It begins at a
+// eachPlace calls use with the places of successive records, until use returns false. It begins at a
 // record before the first one at time t or later.
-func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func(Place) bool) error {
+func (s *StreamReader) eachPlace(ctx context.Context, part Part, t uint64, use func(Place) bool) error {
 	if part >= numParts || !part.timed() {
 		return nil
 	}
@@ -67,13 +67,13 @@ func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func
 		return err
 	}
 	defer x.t.Close()
-	err = x.t.places(func(p Place) bool { return ctx.Err() == nil && use(p) })
+	err = x.t.eachPlace(func(p Place) bool { return ctx.Err() == nil && use(p) })
 	return errors.Join(err, ctx.Err())
 }
 
-// places calls use with the places of all records after the current position of the text, until use
+// eachPlace calls use with the places of all records after the current position of the text, until use
 // returns false.
-func (t *lineReader) places(use func(Place) bool) error {
+func (t *lineReader) eachPlace(use func(Place) bool) error {
 	var p Place
 	timed, begun := false, false
 	for {

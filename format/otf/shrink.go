@@ -29,7 +29,7 @@ func (r *Reader) Processes(ctx context.Context) ([]Process, error) {
 			all[p] = Process{ID: p, Stream: id}
 		}
 	}
-	err := r.definitions(ctx, func(x *Record) {
+	err := r.eachDefinition(ctx, func(x *Record) {
 		if x.Type != DefProcess {
 			return
 		}
@@ -51,8 +51,8 @@ func (r *Reader) Processes(ctx context.Context) ([]Process, error) {
 	return out, err
 }
 
-// definitions calls f with all definitions. It does not report defects.
-func (r *Reader) definitions(ctx context.Context, f func(*Record)) error {
+// eachDefinition calls f with all definitions. It does not report defects.
+func (r *Reader) eachDefinition(ctx context.Context, f func(*Record)) error {
 	c, err := r.withoutReport().Cursor(ctx, Definitions)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	if s.master.Len() == 0 {
 		return fmt.Errorf("%s: found none of the chosen processes, expected one at least", src.Path)
 	}
-	if err := r.definitions(ctx, s.noteGroup); err != nil {
+	if err := r.eachDefinition(ctx, s.noteGroup); err != nil {
 		return err
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{},

@@ -97,7 +97,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 		return streams[next-1], true, nil
 	}, func(w int, id uint32) (struct{}, error) {
 		x := readers[w]
-		good, err := x.piece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
+		good, err := x.deliverPiece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
 			odd.Store(true)
 			return struct{}{}, err
@@ -178,7 +178,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 			return nil
 		}}
 		var err error
-		x.good, err = readers[w].piece(ctx, p, sel)
+		x.good, err = readers[w].deliverPiece(ctx, p, sel)
 		x.hasRows, x.first, x.last = readers[w].hasRows, readers[w].first, readers[w].last
 		return x, err
 	}
@@ -201,7 +201,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	}
 	run := func() error {
 		return pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
-			for next < end && beyond.complete(list[next].stream) {
+			for next < end && beyond.hasEnough(list[next].stream) {
 				next++
 			}
 			if next == end {
@@ -248,9 +248,9 @@ func newContinuation(sel trace.Selection) *continuation {
 	return g
 }
 
-// complete reports whether enough events of the stream have been read. It may be called while pieces
+// hasEnough reports whether enough events of the stream have been read. It may be called while pieces
 // are decoded.
-func (g *continuation) complete(stream uint32) bool {
+func (g *continuation) hasEnough(stream uint32) bool {
 	return g != nil && g.done.Load() == int64(stream)
 }
 
@@ -352,8 +352,8 @@ func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 	return list
 }
 
-// piece delivers the events of a piece. good is false if the trace must be surveyed first.
-func (br *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+// deliverPiece delivers the events of a piece. good is false if the trace must be surveyed first.
+func (br *bulkReader) deliverPiece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
 	if p.from > 0 || p.to < math.MaxInt64 {
 		sel.From = math.MinInt64 // the scan begins at the position of the piece, without a search
 	}
@@ -369,7 +369,7 @@ func (br *bulkReader) piece(ctx context.Context, p piece, sel trace.Selection) (
 	}
 	defer f.close()
 	if t := f.s.t; p.from > 0 || p.to < t.stop {
-		if err := t.part(p); err != nil {
+		if err := t.limitToPiece(p); err != nil {
 			return false, err
 		}
 	}

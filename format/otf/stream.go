@@ -115,7 +115,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		if !more {
-			return s.endOfFile(off, library)
+			return s.endReading(off, library)
 		}
 		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
@@ -143,7 +143,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		}
 		kind, i := s.lineType(l)
 		if !whole {
-			return s.lastLine(l, kind, off)
+			return s.readCutLine(l, kind, off)
 		}
 		switch kind {
 		case blankLine:
@@ -268,9 +268,9 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 		"a time line and a process line; records before them are skipped", trace.Error}, off)
 }
 
-// endOfFile ends reading. If the reader imitates libotf, it may still deliver a record or a step; its
-// results are those of nextLine.
-func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
+// endReading ends reading at the end of the file. If the reader imitates libotf, it may still deliver a record or a
+// step. Its results have the meaning of those of nextLine.
+func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
 	s.end = true
 	if err := s.reportCorrupt(off); err != nil {
 		return false, err
@@ -283,9 +283,9 @@ func (s *stream) endOfFile(off int64, library bool) (ok bool, err error) {
 	return library && s.begun && !s.delivered && s.makeStep(), nil
 }
 
-// lastLine reports a last line without a line end, and makes it an unknown record. The file is truncated
+// readCutLine reports a last line that has no line end, and reads it as an unknown record. The file is truncated
 // there, so a number in the line may lack digits. ok is false if the line is not delivered.
-func (s *stream) lastLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
+func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
 	s.end = true
 	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
 		"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {

@@ -178,8 +178,8 @@ func (w *StreamWriter) writeFrequent(r *Record) bool {
 	return false
 }
 
-// line writes an event with the text of its line.
-func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
+// writeLine writes an event with the text of its line.
+func (w *StreamWriter) writeLine(x *aheadRecord, text []byte) error {
 	if w.err != nil {
 		return w.err
 	}

@@ -60,8 +60,8 @@ type sumQuery struct {
 	time  uint64
 }
 
-// window calls f with the records of the process in a part, at times from ≤ time < to.
-func (q *sumQuery) window(part Part, from, to uint64, f func(*Record) error) error {
+// eachRecord calls f with the records of the process in a part, at times from ≤ time < to.
+func (q *sumQuery) eachRecord(part Part, from, to uint64, f func(*Record) error) error {
 	if from == to {
 		return nil // for a reader, a To of 0 would mean no bound
 	}
@@ -109,7 +109,7 @@ func (q *sumQuery) readDefinitions() error {
 	for kind, part := range [2]Part{snapshotPoint: Snapshots, summaryPoint: Statistics} {
 		l := &q.points[kind]
 		if len(*l) == 0 {
-			err := q.window(part, 0, math.MaxUint64, func(r *Record) error {
+			err := q.eachRecord(part, 0, math.MaxUint64, func(r *Record) error {
 				if n := len(*l); n == 0 || (*l)[n-1] != r.Time {
 					*l = append(*l, r.Time)
 				}
@@ -175,21 +175,21 @@ func (q *sumQuery) statisticsAt(t uint64) (*State, error) {
 		return nil, nil
 	}
 	s := NewState(q.process, q.group)
-	complete, err := q.statistics(s, t)
+	complete, err := q.readStatistics(s, t)
 	if err != nil || !complete {
 		return nil, err
 	}
 	return s, nil
 }
 
-// statistics reads the statistics records at time t into s. complete is false if there are none, or if s
+// readStatistics reads the statistics records at time t into s. complete is false if there are none, or if s
 // cannot be computed from them: otfaux can write sums of function groups and file groups without those of
 // functions and files, and other tools divide the sums of messages by peer. If a process has no statistics,
 // either nothing has happened yet or its file is missing.
-func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
+func (q *sumQuery) readStatistics(s *State, t uint64) (complete bool, err error) {
 	var n [NumTypes]int
 	split := false
-	err = q.window(Statistics, t, t+1, func(r *Record) error {
+	err = q.eachRecord(Statistics, t, t+1, func(r *Record) error {
 		n[r.Type]++
 		split = split || r.Type == MessageSummary && r.Peer|r.Communicator|r.Tag != 0 || r.Type == CollectiveSummary &&
 			r.Communicator != 0
@@ -206,7 +206,7 @@ func (q *sumQuery) statistics(s *State, t uint64) (complete bool, err error) {
 // of the trace do not determine it.
 func (q *sumQuery) stateAt(t uint64) (*State, error) {
 	s := NewState(q.process, q.group)
-	complete, err := q.statistics(s, t)
+	complete, err := q.readStatistics(s, t)
 	if err != nil || !complete {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (q *sumQuery) stateAt(t uint64) (*State, error) {
 	if err != nil || !there {
 		return nil, err
 	}
-	err = q.window(Snapshots, t, t+1, func(r *Record) error {
+	err = q.eachRecord(Snapshots, t, t+1, func(r *Record) error {
 		s.Restore(r)
 		return nil
 	})
@@ -234,7 +234,7 @@ func (q *sumQuery) partExists(part Part) (bool, error) {
 
 // replay advances the state to time t.
 func (q *sumQuery) replay(t uint64) error {
-	err := q.window(Events, q.time, t, q.state.Event)
+	err := q.eachRecord(Events, q.time, t, q.state.Event)
 	q.time = t
 	var o *OrderError
 	if errors.As(err, &o) {

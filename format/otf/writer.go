@@ -97,7 +97,7 @@ func (w *Writer) copy(r *Record) error {
 		if r.Stream == 0 && !w.headed {
 			w.headed = true
 			if r.Type != DefVersion {
-				if err := w.header(r); err != nil {
+				if err := w.writeHeader(r); err != nil {
 					return err
 				}
 			}
@@ -115,8 +115,8 @@ func (w *Writer) copy(r *Record) error {
 	return w.last.copy(r)
 }
 
-// header writes the version and the unique id before the first definition.
-func (w *Writer) header(first *Record) error {
+// writeHeader writes the version and the unique id before the first definition.
+func (w *Writer) writeHeader(first *Record) error {
 	if err := w.Stream(0).Write(&version); err != nil {
 		return err
 	}
@@ -130,9 +130,9 @@ func (w *Writer) header(first *Record) error {
 	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
 }
 
-// complete writes a file of events for each stream that has none. If one is missing, libotf reads no
+// writeMissingFiles writes a file of events for each stream that has none. If one is missing, libotf reads no
 // events at all.
-func (w *Writer) complete() error {
+func (w *Writer) writeMissingFiles() error {
 	last := uint64(0)
 	for _, s := range w.streams {
 		if p := s.parts[Events]; p != nil {

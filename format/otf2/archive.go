@@ -69,13 +69,13 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 // values. Definitions skips damaged records, and returns the error of the first one at the end. It
 // returns an error of use immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
-	return a.records(".def", a.definitionChunk(), definitionTypes[:], use)
+	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], use)
 }
 
 // Markers calls use for each record of the archive's marker file, like [Archive.Definitions]. An
 // archive without such a file has no markers.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
-	if err := a.records(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
+	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -85,7 +85,7 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 // its samples (docs/formats/otf2.md, "Thumbnails"). [Anchor].Thumbnails is the number of
 // thumbnails.
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
-	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
+	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
 }
 
 // thumbnailFiles returns the name endings of the thumbnail files that exist. It does not rely on
@@ -113,8 +113,8 @@ const thumbnailChunk = 1 << 20
 // definitionChunk returns the chunk size of definition and marker files.
 func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
 
-// records reads a file whose records have the given types and calls use for each record.
-func (a *Archive) records(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
+// eachRecord reads a file whose records have the given types and calls use for each record.
+func (a *Archive) eachRecord(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
 	var r Record
 	return a.scan(name, chunk, func(c *chunkReader, h recordHead) (whole bool, err error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]

@@ -176,7 +176,7 @@ func (lr *locationReader) enterChunk(j *chunkJob) (*Event, error) {
 		r.clock.at = 0
 	}
 	lr.last, lr.end, lr.sufficient = math.MinInt64, false, false
-	err := r.chunk(j.number)
+	err := r.moveToChunk(j.number)
 	var b []byte
 	if err == nil {
 		b, err = r.c.peek(1)

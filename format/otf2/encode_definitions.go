@@ -45,7 +45,7 @@ func (e *encoder) defineAll() error {
 		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)),
 			name(a.Doc))
 	}
-	e.tree(put, name)
+	e.writeTree(put, name)
 	for i, r := range d.Regions.All() {
 		role, paradigm := uint64(1), uint64(1) // a user function
 		roleName, paradigmName := r.Role, r.Group
@@ -182,9 +182,9 @@ func metricMode(word string) uint64 {
 	return point
 }
 
-// tree writes the groups of locations. A group with locations becomes a location group, and a group
+// writeTree writes the groups of locations. A group with locations becomes a location group, and a group
 // with groups becomes a node of the system tree.
-func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
+func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
 	e.nodeIDs, e.groupIDs = nodes, groups
@@ -206,7 +206,7 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 	}
 	node(trace.NoRef)
 	if e.scorep != nil && d.Locations.Len() > 0 {
-		e.scorep.tree(e, put, name, node)
+		e.scorep.writeTree(e, put, name, node)
 		return
 	}
 	if d.Locations.Len() == 0 { // OTF2's own tools reject an archive without locations

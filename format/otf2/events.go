@@ -98,7 +98,7 @@ func (r *EventReader) Next() (*Event, error) {
 		return nil, io.EOF
 	}
 	if c.end == 0 {
-		if err := r.chunk(r.start); err != nil {
+		if err := r.moveToChunk(r.start); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *EventReader) Next() (*Event, error) {
 			return nil, r.skip(err)
 		}
 		if len(b) == 0 {
-			if err := r.chunk(c.chunkNumber() + 1); err != nil {
+			if err := r.moveToChunk(c.chunkNumber() + 1); err != nil {
 				return nil, err
 			}
 			continue
@@ -127,7 +127,7 @@ func (r *EventReader) Next() (*Event, error) {
 			}
 			return nil, io.EOF
 		case id == endOfChunk || id == endOfBuffer:
-			if err := r.chunk(c.chunkNumber() + 1); err != nil {
+			if err := r.moveToChunk(c.chunkNumber() + 1); err != nil {
 				return nil, err
 			}
 		case id == timestampRecord:
@@ -152,7 +152,7 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, r.recoverList(at, 0, err)
 			}
 			cur := cursor{b: body, big: c.big}
-			if r.attributes(&cur); cur.bad {
+			if r.readAttributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
 				return nil, r.recoverList(at, c.offset(),
 					c.errorAt(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
@@ -223,9 +223,9 @@ func (r *EventReader) chunkTime(k int64) (t uint64, ok bool) {
 	return r.clock.correct(cur.fixed(8)), true
 }
 
-// chunk moves to a chunk. It returns io.EOF at the end of the file and for the chunk before which
+// moveToChunk moves to a chunk. It returns io.EOF at the end of the file and for the chunk before which
 // reading stops.
-func (r *EventReader) chunk(k int64) error {
+func (r *EventReader) moveToChunk(k int64) error {
 	if r.stop > 0 && k >= r.stop {
 		return io.EOF
 	}
@@ -326,8 +326,8 @@ func (r *EventReader) globalize(t *recordType) {
 	}
 }
 
-// attributes reads a list of attributes.
-func (r *EventReader) attributes(c *cursor) {
+// readAttributes reads a list of attributes.
+func (r *EventReader) readAttributes(c *cursor) {
 	n := c.compressed(4)
 	if n > uint64(len(c.b)-c.at)/2 {
 		c.fail()

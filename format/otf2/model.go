@@ -127,7 +127,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	}
 	m.linkParents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
 	for _, r := range all {
-		m.describe(r)
+		m.addDescription(r)
 	}
 	m.defs.Native = m
 	m.events = make([]atomic.Uint64, len(m.locations))
@@ -164,7 +164,7 @@ func communicatingFirst(r *Record) int {
 func (m *model) addProperties() {
 	add := func(key, value string) {
 		if value != "" {
-			m.defs.Properties.Add(trace.Attr{Key: trace.Text(key), Value: trace.StringValue(trace.Text(value))})
+			m.defs.Properties.Add(trace.Attr{Key: trace.ToUTF8(key), Value: trace.StringValue(trace.ToUTF8(value))})
 		}
 	}
 	add("machine", m.a.Machine)
@@ -178,7 +178,7 @@ func (m *model) addProperties() {
 // text returns a string of the archive.
 func (m *model) text(id uint64) string {
 	s, _ := m.ranks.text(id)
-	return trace.Text(s)
+	return trace.ToUTF8(s)
 }
 
 // lookup returns the index of an id in a table, or NoRef if there is none.
@@ -229,7 +229,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defClock:
 		return m.setClock(v, opt)
 	case defString:
-		m.index[Strings][v[0]] = d.Strings.Add(trace.Text(r.Texts[0]))
+		m.index[Strings][v[0]] = d.Strings.Add(trace.ToUTF8(r.Texts[0]))
 	case defTreeNode:
 		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
 			Kind: m.text(v[2]), Parent: trace.NoRef})
@@ -289,13 +289,13 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			append(attrList("communicator", m.name(Comms, v[2])), attrList(trace.CommunicatorIDAttribute, id(v[2]))...)...)
 	case defContext:
 		name, _ := m.ranks.rawName(CallingContexts, v[0])
-		named(CallingContexts, &d.Contexts, trace.Text(name), attrList("parent", m.name(CallingContexts, v[3]))...)
+		named(CallingContexts, &d.Contexts, trace.ToUTF8(name), attrList("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
 		named(IOFiles, &d.Files, m.text(v[1]),
 			attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
 	case defIOHandle:
 		name, _ := m.ranks.rawName(IOHandles, v[0])
-		named(IOHandles, &d.Handles, trace.Text(name), attrList("file", m.name(IOFiles, v[2]))...)
+		named(IOHandles, &d.Handles, trace.ToUTF8(name), attrList("file", m.name(IOFiles, v[2]))...)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (m *model) name(t Table, v uint64) string {
 	if v == undefined32 {
 		return ""
 	}
-	return trace.Text(m.ranks.shown(t, v))
+	return trace.ToUTF8(m.ranks.shown(t, v))
 }
 
 // addMetrics adds a metric for each member of a class or an instance.
@@ -359,14 +359,16 @@ func (m *model) linkParents(nodes, groups, comms, inter []*Record) {
 		set(m.lookup(LocationGroups, r.Values[0]), m.lookup(SystemTreeNodes, r.Values[3]))
 	}
 	for _, r := range comms {
-		m.commParent(r.Values[0], r.Values[3])
+		m.setCommParent(r.Values[0], r.Values[3])
 	}
 	for _, r := range inter {
-		m.commParent(r.Values[0], r.Values[4])
+		m.setCommParent(r.Values[0], r.Values[4])
 	}
 }
 
-func (m *model) commParent(comm, parent uint64) {
+// setCommParent sets the parent of a communicator. It leaves out a parent that would make the communicator its own
+// ancestor.
+func (m *model) setCommParent(comm, parent uint64) {
 	own, p := m.lookup(Comms, comm), m.lookup(Comms, parent)
 	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(up).Parent {
 		if up == own {
@@ -376,11 +378,11 @@ func (m *model) commParent(comm, parent uint64) {
 	m.defs.Communicator.At(own).Parent = p
 }
 
-// describe adds the description of another definition to that definition. It keeps records for which
-// the model has no table.
-func (m *model) describe(r *Record) {
+// addDescription processes a definition record that describes another definition: it adds the described property to
+// the attributes of that definition. It keeps records for which the model has no table as opaque records.
+func (m *model) addDescription(r *Record) {
 	v := r.Values
-	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
+	value := func(typ, x uint64) string { return trace.ToUTF8(m.ranks.value(typ, x)) }
 	group := func(i uint32, key, text string) {
 		if i != trace.NoRef {
 			g := m.defs.Groups.At(i)

@@ -327,9 +327,9 @@ func (j *joiner) assignContent(p *source) func(r *Record) bool {
 	}
 }
 
-// references calls do for each reference of a definition, with the table of the reference and the index
+// eachReference calls do for each reference of a definition, with the table of the reference and the index
 // of its value.
-func (r *Record) references(do func(t Table, i int)) {
+func (r *Record) eachReference(do func(t Table, i int)) {
 	t, from := &definitionTypes[r.ID], 0
 	if _, own := ownTables[r.ID]; own {
 		from = 1
@@ -366,7 +366,7 @@ var memberTables = map[uint64]Table{locationsGroup: Locations, regionsGroup: Reg
 
 // translate replaces the references of a definition by written ids.
 func (p *source) translate(r *Record) {
-	r.references(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
+	r.eachReference(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
 }
 
 // communicatingGroup returns a function that adds the communicating locations of a group to the group
@@ -524,7 +524,7 @@ func (p *source) prune(list []*Record) []*Record {
 		case has && !kept[definition{own, r.Values[0]}], !has && table != noTable && !kept[definition{table, r.Values[0]}]:
 			return false
 		}
-		r.references(func(t Table, i int) { kept[definition{t, r.Values[i]}] = true })
+		r.eachReference(func(t Table, i int) { kept[definition{t, r.Values[i]}] = true })
 		if r.ID == defGroup {
 			if _, paradigm, g := groupOf(r.Values); g.typ == commGroup {
 				if id, ok := communicating[paradigm]; ok {
@@ -548,7 +548,7 @@ func (p *source) prune(list []*Record) []*Record {
 func (o *original) pruneStrings() {
 	kept := map[uint64]bool{}
 	for _, r := range o.records {
-		r.references(func(t Table, i int) { kept[r.Values[i]] = kept[r.Values[i]] || t == Strings })
+		r.eachReference(func(t Table, i int) { kept[r.Values[i]] = kept[r.Values[i]] || t == Strings })
 	}
 	o.records = slices.DeleteFunc(o.records, func(r *Record) bool {
 		return r.ID == defString && !kept[r.Values[0]] && !o.referred[r.Values[0]]

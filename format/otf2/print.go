@@ -235,11 +235,11 @@ const (
 	timeColumn       = 20
 )
 
-// event writes an event of a location. column is the text of the column with the location's number.
-func (p *printer) event(location uint64, column string, e *Event) error {
+// printEvent writes an event of a location. column is the text of the column with the location's number.
+func (p *printer) printEvent(location uint64, column string, e *Event) error {
 	t := typeByID(eventTypes[:], e.ID)
 	if t == nil {
-		return p.unknown(column, e)
+		return p.printUnknown(column, e)
 	}
 	b := appendTime(append(append(p.line[:0], p.words[e.ID]...), column...), e.Time)
 	v := e.Values
@@ -264,8 +264,8 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 	return p.writeEvent(b, e.Attributes)
 }
 
-// unknown writes an event of a kind that a later version defines.
-func (p *printer) unknown(column string, e *Event) error {
+// printUnknown writes an event of a kind that a later version defines.
+func (p *printer) printUnknown(column string, e *Event) error {
 	b := append(append(padToColumn(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
 	p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
 	_, err := p.w.Write(p.line)
@@ -304,16 +304,16 @@ func (p *printer) writeEvent(b []byte, attributes []Attribute) error {
 	return err
 }
 
-// snapshot writes a record of a snapshot.
-func (p *printer) snapshot(location uint64, column string, e *Event) error {
+// printSnapshot writes a record of a snapshot.
+func (p *printer) printSnapshot(location uint64, column string, e *Event) error {
 	t := typeByID(snapshotTypes[:], e.ID)
 	if t == nil {
-		return p.unknown(column, e)
+		return p.printUnknown(column, e)
 	}
 	if t.event != 0 {
 		past := *e
 		past.ID, past.Time, past.Values = t.event, e.Values[0], e.Values[1:]
-		return p.event(location, column, &past)
+		return p.printEvent(location, column, &past)
 	}
 	b := append(append(padToColumn(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
 	words, _, _ := strings.Cut(t.text, "%")
@@ -366,8 +366,8 @@ func (p *printer) appendMetric(b []byte, v []uint64) []byte {
 	return b
 }
 
-// definition writes a definition and records its name.
-func (p *printer) definition(r *Record) error {
+// printDefinition writes a definition and records its name.
+func (p *printer) printDefinition(r *Record) error {
 	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
 		_, err := p.w.WriteString("UNKNOWN                    \n")
@@ -517,8 +517,8 @@ func date(ns uint64) string {
 	return time.Unix(int64(ns/1e9), int64(ns%1e9)).Format("2006-01-02 15:04:05.000000000 -0700")
 }
 
-// anchor writes the contents of the anchor file.
-func (p *printer) anchor(a *Anchor) {
+// printAnchor writes the contents of the anchor file.
+func (p *printer) printAnchor(a *Anchor) {
 	say := func(what string, value any) { fmt.Fprintf(p.w, "%-30s %v\n", what, value) }
 	p.w.WriteString("\n=== OTF2-PRINT ===\n\nContent of OTF2 anchor file:\n")
 	say("Version", fmt.Sprintf("%d.%d.%d", a.Version[0], a.Version[1], a.Version[2]))
@@ -555,7 +555,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		return err
 	}
 	p := newPrinter(w)
-	p.anchor(&a.Anchor)
+	p.printAnchor(&a.Anchor)
 	if a.Anchor.Thumbnails > 0 {
 		// otf2-print cannot read thumbnails
 		p.w.WriteString("\nThumbnail headers:\n")
@@ -571,7 +571,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 			seen[r.Values[0]] = true
 			locations = append(locations, r.Values[0])
 		}
-		return p.definition(r)
+		return p.printDefinition(r)
 	})
 	if err := reportDefect(opt, err); err != nil {
 		return err
@@ -579,7 +579,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	p.w.WriteString("=== Events =====================================================================\n")
 	fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Event", "Location", "Timestamp")
 	p.w.WriteString(rule)
-	write, left := p.event, what.Limit
+	write, left := p.printEvent, what.Limit
 	if what.Kind != nil || what.Limit > 0 {
 		write = func(location uint64, column string, e *Event) error {
 			if what.Kind != nil && !what.Kind(kindOf(e.ID)) {
@@ -591,7 +591,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 				}
 				left--
 			}
-			return p.event(location, column, e)
+			return p.printEvent(location, column, e)
 		}
 	}
 	err = p.writeMerged(ctx, locations, opt, sel, write, func(id uint64) (eventSource, error) {
@@ -617,7 +617,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		p.w.WriteString("=== Snapshots ==================================================================\n")
 		fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Snapshot", "Location", "Timestamp")
 		p.w.WriteString(rule)
-		err = p.writeMerged(ctx, locations, opt, sel, p.snapshot, func(id uint64) (eventSource, error) {
+		err = p.writeMerged(ctx, locations, opt, sel, p.printSnapshot, func(id uint64) (eventSource, error) {
 			s, err := a.Snapshots(id)
 			if err := reportDefect(opt, err); s == nil || err != nil {
 				return nil, err

@@ -284,7 +284,7 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 			switch {
 			case id == attributeRecord:
 				x := cursor{b: body, big: c.big}
-				if x.attributes(); x.bad || x.at < len(body) && !r.later {
+				if x.skipAttributes(); x.bad || x.at < len(body) && !r.later {
 					return false
 				}
 			case t != nil:

@@ -99,13 +99,13 @@ func (e *encoder) rewrite(parts []*source) error {
 		o.referred = map[uint64]bool{}
 	}
 	if e.defs.Rename != nil {
-		o.definitions(func(r *Record) {
+		o.eachDefinition(func(r *Record) {
 			if field, ok := wordFields[r.ID]; ok {
 				o.words[r.Values[field]] = true
 			}
 		})
 	}
-	o.definitions(func(r *Record) {
+	o.eachDefinition(func(r *Record) {
 		switch r.ID {
 		case defString:
 			e.renameDefinition(r)
@@ -127,8 +127,8 @@ func (e *encoder) rewrite(parts []*source) error {
 	return nil
 }
 
-// definitions calls do for each definition that is written. The record is valid until do returns.
-func (o *original) definitions(do func(r *Record)) {
+// eachDefinition calls do for each definition that is written. The record is valid until do returns.
+func (o *original) eachDefinition(do func(r *Record)) {
 	if o.records != nil {
 		for _, r := range o.records {
 			do(r)
@@ -363,7 +363,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	id := e.recordID(c.Kind())
 	ok, all := id != 0, true
 	if c.Kind() == trace.Parameter {
-		ok = e.parameter(c)
+		ok = e.setParameter(c)
 	} else if ok {
 		p := o.part(c.Location())
 		ok, all = e.fillRecord(p.oldRecord(c.Kind(), c.Ops(), id), c, c.Ops())
@@ -486,8 +486,8 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	}
 }
 
-// parameter fills in the record of a parameter. Its value is an attribute of the row.
-func (e *encoder) parameter(c *trace.Cursor) bool {
+// setParameter fills in the record of a parameter. Its value is an attribute of the row.
+func (e *encoder) setParameter(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
 		def := e.defs.Attributes.At(k)
@@ -633,7 +633,7 @@ func (e *encoder) closeRewritten() error {
 	if d.Pruned {
 		o.pruneStrings()
 	}
-	o.definitions(func(r *Record) {
+	o.eachDefinition(func(r *Record) {
 		switch {
 		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
 			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)

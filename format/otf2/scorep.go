@@ -86,9 +86,9 @@ func (l *placeList) place(loc uint32) uint64 {
 	return p
 }
 
-// tree writes the system tree, the location groups and the locations. Function node writes the node of
+// writeTree writes the system tree, the location groups and the locations. Function node writes the node of
 // a group, with the nodes above it, and returns its id.
-func (s *scorep) tree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
+func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
 	node func(g uint32) uint64) {
 	for i, g := range s.groups {
 		put(defLocationGroup, uint64(i), name(fmt.Sprintf("MPI Rank %d", i)), 1, node(g), undefined32)

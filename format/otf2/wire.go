@@ -159,8 +159,8 @@ func (c *cursor) typed(typ uint64) uint64 {
 	return c.compressed(8)
 }
 
-// attributes skips a list of attributes.
-func (c *cursor) attributes() {
+// skipAttributes skips a list of attributes.
+func (c *cursor) skipAttributes() {
 	n := c.compressed(4)
 	if n > uint64(len(c.b)-c.at)/2 {
 		c.fail()
@@ -176,7 +176,7 @@ func (c *cursor) attributes() {
 // file does not contain gets the default value of the field.
 func (c *cursor) record(t *recordType, r *Record) {
 	r.Values, r.Texts = r.Values[:0], r.Texts[:0]
-	c.fields(t.fields, r)
+	c.readFields(t.fields, r)
 	if t.each == nil {
 		return
 	}
@@ -186,12 +186,12 @@ func (c *cursor) record(t *recordType, r *Record) {
 		return
 	}
 	for range n {
-		c.fields(t.each, r)
+		c.readFields(t.each, r)
 	}
-	c.fields(t.after, r)
+	c.readFields(t.after, r)
 }
 
-func (c *cursor) fields(l []field, r *Record) {
+func (c *cursor) readFields(l []field, r *Record) {
 	first := len(r.Values)
 	for i := range l {
 		f := &l[i]

@@ -54,7 +54,7 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 		snapshots: map[uint64]*SnapshotWriter{}}
 	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), bufSize: 64 << 10}
 	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), bufSize: 64 << 10}
-	dst.BeforeCommit(func() error { return w.name(name) })
+	dst.BeforeCommit(func() error { return w.renameFiles(name) })
 	dst.AtEnd(w.Abort)
 	return w, os.Mkdir(filepath.Join(folder, "locations"), 0o777)
 }
@@ -89,8 +89,8 @@ func checkReplaceable(name string) error {
 	return nil
 }
 
-// name renames the files to their final names.
-func (w *Writer) name(name string) error {
+// renameFiles renames the files to their final names.
+func (w *Writer) renameFiles(name string) error {
 	if err := checkReplaceable(name); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *b
 	opt := *c.opt
 	opt.Report, opt.Strict = format.NewReport(), true
 	w := &checker{d: c.d, opt: &opt, r: r}
-	if err := w.thread(ctx, t, true); err == nil && len(opt.Report.Rules()) == 0 {
+	if err := w.checkThread(ctx, t, true); err == nil && len(opt.Report.Rules()) == 0 {
 		c.sound.Store(id, true)
 	}
 	return ctx.Err()
@@ -60,7 +60,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	for _, a := range c.d.archives {
-		if err := c.archive(a); err != nil {
+		if err := c.checkArchive(a); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		defer t.Close()
 		w.opt = c.opt.At(c.d.location[id])
-		return struct{}{}, w.thread(ctx, t, false)
+		return struct{}{}, w.checkThread(ctx, t, false)
 	}, func(struct{}) error { return nil })
 }
 
@@ -110,8 +110,8 @@ func (c *checker) report(rule string, severity trace.Severity, path string, offs
 		Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
 }
 
-// archive compares the numbers that the file of an archive states with the contents of its folders.
-func (c *checker) archive(a *Archive) error {
+// checkArchive compares the numbers that the file of an archive states with the contents of its folders.
+func (c *checker) checkArchive(a *Archive) error {
 	path := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
 		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID),
@@ -129,8 +129,8 @@ func (c *checker) archive(a *Archive) error {
 	return nil
 }
 
-// thread checks a thread. scanned is set if the reader has kept blocks of its events.
-func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
+// checkThread checks a thread. scanned is set if the reader has kept blocks of its events.
+func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) error {
 	c.r.keeping = true // walk reads the same blocks again
 	defer c.r.dropKept()
 	defer func() { c.r.keeping = false }()
@@ -147,7 +147,7 @@ func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
 		n    int
 	}{{"event", t.eventMap, len(t.Events)}, {"sequence", t.sequenceMap, len(t.Sequences)},
 		{"loop", t.loopMap, len(t.Loops)}} {
-		if err := c.ids(t, m.what, m.ids, m.n); err != nil {
+		if err := c.checkIDs(t, m.what, m.ids, m.n); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
 	}
 	times, lengths := &fileWindow{d: t.times, r: c.r, single: scanned}, &fileWindow{d: t.durations, r: c.r}
 	for i := range t.Events {
-		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
+		if err := c.checkVector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func (c *checker) thread(ctx context.Context, t *Thread, scanned bool) error {
 		}
 		s := &t.Sequences[i]
 		for _, v := range []*Vector{&s.Durations, &s.Exclusive, &s.Timestamps} {
-			if err := c.vector(t, lengths, v, "sequence", i); err != nil {
+			if err := c.checkVector(t, lengths, v, "sequence", i); err != nil {
 				return err
 			}
 		}
@@ -242,7 +242,7 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 			times = times[1:]
 			continue
 		}
-		// The occurrence is complete.
+		// All events of this occurrence of the sequence f.at have been visited.
 		if f.anything {
 			want := [3]uint64{f.first, f.last - f.first, f.blocks}
 			if equal, err := c.compare(r, t, f.at, f.at == g.root, want, &stored[f.at]); !equal {
@@ -328,7 +328,7 @@ func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 	return s.values[s.at-1], nil
 }
 
-// firstTimeTime returns the time of the first event, as the heads of the blocks state it, or 2⁶⁴−1 if there
+// firstTime returns the time of the first event, as the heads of the blocks state it, or 2⁶⁴−1 if there
 // is none.
 func (t *Thread) firstTime() uint64 {
 	first := ^uint64(0)
@@ -340,9 +340,9 @@ func (t *Thread) firstTime() uint64 {
 	return first
 }
 
-// ids checks the id map of a list of n entries. No two ids may have the same index, and each index must
+// checkIDs checks the id map of a list of n entries. No two ids may have the same index, and each index must
 // be less than n.
-func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
+func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
 	seen := make([]bool, n)
 	for id, at := range m {
 		switch {
@@ -360,9 +360,9 @@ func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
 	return nil
 }
 
-// vector compares the values of a vector with the sums that its blocks and the vector itself state. It
+// checkVector compares the values of a vector with the sums that its blocks and the vector itself state. It
 // stops at the first defect. Times of events that cannot be read have already been reported.
-func (c *checker) vector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
+func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
 	p := &c.d.t.Parameters
 	exact := !p.Compression.Lossy() && (p.ABI >= 18 || !v.durations)
 	low, high, sum := ^uint64(0), uint64(0), uint64(0)

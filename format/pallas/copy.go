@@ -74,7 +74,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := c.thread(ctx, y, l.ID); err != nil {
+			if err := c.copyThreadByID(ctx, y, l.ID); err != nil {
 				return nil, err
 			}
 			if done++; ro.Progress != nil {
@@ -126,8 +126,8 @@ func (c *copier) chooseSettings(p Parameters, wo *format.WriteOptions) {
 	own.TimestampStorage = p.TimestampStorage
 }
 
-// thread copies a thread.
-func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error {
+// copyThreadByID copies the thread with the given id of an archive.
+func (c *copier) copyThreadByID(ctx context.Context, a *ArchiveWriter, id uint32) error {
 	t, err := c.d.thread(threadID{a.id, id}, wholeThread)
 	if t == nil || err != nil {
 		return err

@@ -115,7 +115,7 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 // Prepare does nothing. Opening the trace has read all that scans need.
 func (d *decoder) Prepare(context.Context) error { return nil }
 
-// withOptionsOptions returns a decoder of the same trace with other options.
+// withOptions returns a decoder of the same trace with other options.
 func (d *decoder) withOptions(opt *format.ReadOptions) *decoder {
 	return &decoder{model: d.model, opt: opt}
 }

@@ -80,7 +80,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	return tables, nil
 }
 
-// lastTimeTime returns the time of the last event.
+// lastTime returns the time of the last event.
 func (t *Thread) lastTime() (last uint64) {
 	for i := range t.Events {
 		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {

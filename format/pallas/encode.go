@@ -165,7 +165,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
-		if err := e.event(&c); err != nil {
+		if err := e.writeRow(&c); err != nil {
 			return err
 		}
 	}
@@ -231,9 +231,9 @@ func (e *encoder) string(s string) Ref {
 	return r
 }
 
-// event writes a row as a record of Pallas. If no record can hold all of the row, an attribute has the
+// writeRow writes a row as a record of Pallas. If no record can hold all of the row, an attribute has the
 // whole row as text.
-func (e *encoder) event(c *trace.Cursor) error {
+func (e *encoder) writeRow(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
 	at, ok := uint64(0), false
 	if tick, fits := e.tick(c.Time()); fits {

@@ -32,8 +32,8 @@ func (g *grammarWriter) put(b []byte) []byte {
 	return b[:0]
 }
 
-// ids writes an id map for n entries whose ids are their indexes. Discarded entries have no id.
-func (g *grammarWriter) ids(n int, discarded func(i int) bool) {
+// writeIDs writes an id map for n entries whose ids are their indexes. Discarded entries have no id.
+func (g *grammarWriter) writeIDs(n int, discarded func(i int) bool) {
 	b := le64(g.b, uint64(n))
 	for i := range n {
 		id := uint32(i)
@@ -75,17 +75,17 @@ func (g *grammarWriter) write() error {
 	g.b = le64(g.b, start)
 	none := func(int) bool { return false }
 	for _, e := range r.events {
-		if err := g.event(e); err != nil {
+		if err := g.writeEvent(e); err != nil {
 			return err
 		}
 	}
-	g.ids(len(r.events), none)
+	g.writeIDs(len(r.events), none)
 	for i := range g.n {
 		if err := g.sequence(i); err != nil {
 			return err
 		}
 	}
-	g.ids(g.n, none)
+	g.writeIDs(g.n, none)
 	for _, l := range loops {
 		k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
 		if l.Iterations == 0 {
@@ -93,13 +93,13 @@ func (g *grammarWriter) write() error {
 		}
 		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences)
 	}
-	g.ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
+	g.writeIDs(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
 	g.flush()
 	return nil
 }
 
-// event writes an event, and the block of those of its times that are in no block yet.
-func (g *grammarWriter) event(e *recordedEvent) error {
+// writeEvent writes an event, and the block of those of its times that are in no block yet.
+func (g *grammarWriter) writeEvent(e *recordedEvent) error {
 	t := g.t
 	t.lendBuffer(0, &e.times)
 	if err := errors.Join(t.moveBlocks(&e.times), t.flush(&e.times)); err != nil {

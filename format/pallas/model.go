@@ -101,7 +101,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		if restored {
 			break
 		}
-		m.defs.Properties.Add(trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
+		m.defs.Properties.Add(trace.Attr{Key: trace.ToUTF8(x.Key), Value: trace.StringValue(trace.ToUTF8(x.Value))})
 	}
 	if t.Truncated != nil {
 		if err := opt.Defect(t.Truncated.Defect("pallas.damaged", trace.Error)); err != nil {
@@ -139,7 +139,7 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 			continue
 		}
 		name, _ := t.Definitions.Text(g.Name)
-		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.Text(name),
+		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.ToUTF8(name),
 			Parent: trace.NoRef})
 	}
 	for _, g := range t.LocationGroups {
@@ -187,7 +187,7 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 		}
 		for _, l := range t.Locations {
 			if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
-				m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.Text(name),
+				m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.ToUTF8(name),
 					Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
 			}
 		}
@@ -217,19 +217,19 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 	if restored {
 		return m.placeThreads(a)
 	}
-	m.archive(a)
+	m.addArchive(a)
 	return nil
 }
 
-// archive adds the definitions and locations of an archive to the model.
-func (m *model) archive(a *Archive) {
+// addArchive adds the definitions and locations of an archive to the model.
+func (m *model) addArchive(a *Archive) {
 	m.archives = append(m.archives, a)
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
 	m.scopes[a.ID] = s
 	m.define(s)
 	for _, x := range a.Metadata {
 		g := m.defs.Groups.At(m.groups[a.ID])
-		g.Attrs = append(g.Attrs, trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
+		g.Attrs = append(g.Attrs, trace.Attr{Key: trace.ToUTF8(x.Key), Value: trace.StringValue(trace.ToUTF8(x.Value))})
 	}
 	for _, l := range a.Locations {
 		at := threadID{a.ID, l.ID}
@@ -241,7 +241,7 @@ func (m *model) archive(a *Archive) {
 		if _, ok := m.anyID[l.ID]; ok {
 			id = s.id + id
 		}
-		i := m.defs.Locations.Add(trace.Location{ID: id, Name: trace.Text(name), Kind: trace.ThreadLocation,
+		i := m.defs.Locations.Add(trace.Location{ID: id, Name: trace.ToUTF8(name), Kind: trace.ThreadLocation,
 			Group: m.groups[a.ID]})
 		m.location[at] = i
 		if _, ok := m.anyID[l.ID]; !ok {
@@ -258,12 +258,12 @@ func (m *model) archive(a *Archive) {
 func (m *model) define(s *scope) {
 	name := func(r Ref) string {
 		x, _ := s.d.Text(r)
-		return trace.Text(x)
+		return trace.ToUTF8(x)
 	}
 	id := func(r Ref) string { return s.id + strconv.Itoa(int(r)) }
 	for _, x := range s.d.Strings {
 		if _, ok := s.strings[x.Ref]; !ok {
-			s.strings[x.Ref] = m.defs.Strings.Add(trace.Text(x.Text))
+			s.strings[x.Ref] = m.defs.Strings.Add(trace.ToUTF8(x.Text))
 		}
 	}
 	for _, x := range append(s.d.Regions[:len(s.d.Regions):len(s.d.Regions)], s.d.overridden()...) {
@@ -353,7 +353,7 @@ const (
 	ranksGroup         = 5
 )
 
-// communicatingGroupGroup returns the group of communicating locations of a paradigm, or nil if there is
+// communicatingGroup returns the group of communicating locations of a paradigm, or nil if there is
 // none. The members of a communicator's group are indexes of this group.
 func (m *model) communicatingGroup(s *scope, paradigm uint32) *Group {
 	for d := s.d; d != nil; d = d.global {

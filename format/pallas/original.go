@@ -94,7 +94,7 @@ func (e *encoder) renaming(m *model) func(text string) string {
 	for _, a := range m.archives {
 		note(a.Definitions)
 	}
-	return func(text string) string { return rename(trace.Text(text), words[text]) }
+	return func(text string) string { return rename(trace.ToUTF8(text), words[text]) }
 }
 
 func renamedStrings(l []String, name func(string) string) []String {
@@ -208,8 +208,8 @@ func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	return rank, ok
 }
 
-// textOf returns the ref of a text in the archive of v, and defines the text if necessary.
-func (e *encoder) textOf(v *refsOfModel, text string) Ref {
+// textRef returns the ref of a text in the archive of v. It defines the text if the archive does not have it.
+func (e *encoder) textRef(v *refsOfModel, text string) Ref {
 	if v.texts == nil {
 		v.computeRefs(e.from.m)
 	}
@@ -219,15 +219,15 @@ func (e *encoder) textOf(v *refsOfModel, text string) Ref {
 	return e.string(text)
 }
 
-// regionOf returns the ref of a region. It defines a region that a command has added.
-func (e *encoder) regionOf(v *refsOfModel, i uint32) Ref {
+// regionRef returns the ref of a region. It defines a region that a command has added.
+func (e *encoder) regionRef(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
 	})
 }
 
-// attributeOf returns the ref of an attribute. It defines an attribute that a command has added.
-func (e *encoder) attributeOf(v *refsOfModel, i uint32) Ref {
+// attributeRef returns the ref of an attribute. It defines an attribute that a command has added.
+func (e *encoder) attributeRef(v *refsOfModel, i uint32) Ref {
 	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
 		a, t := e.defs.Attributes.At(i), StringValue
 		if a.Type <= trace.LocationGroupRef {
@@ -267,7 +267,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 	}
 	for i, k := range keys {
 		if k != o.m.payload && k != o.m.rank {
-			attributes = append(attributes, Value{e.attributeOf(v, k), e.valueOf(v, &values[i])})
+			attributes = append(attributes, Value{e.attributeRef(v, k), e.valueOf(v, &values[i])})
 		}
 	}
 	ops := c.Ops()
@@ -288,7 +288,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 	switch k := c.Kind(); k {
 	case trace.Enter, trace.Leave:
 		if c.Ref() != trace.NoRef {
-			e.payload = le32(e.payload[:0], e.regionOf(v, c.Ref()))
+			e.payload = le32(e.payload[:0], e.regionRef(v, c.Ref()))
 			return Enter + Record(k-trace.Enter), attributes
 		}
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
@@ -333,7 +333,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 		}
 	}
 	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "a GENERIC with its name", 1)
-	e.payload = le32(e.payload[:0], e.textOf(v, carrier.Label(e.defs, c)))
+	e.payload = le32(e.payload[:0], e.textRef(v, carrier.Label(e.defs, c)))
 	return Generic, attributes
 }
 
@@ -373,7 +373,7 @@ func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
 	case trace.Uint32, trace.Int32, trace.Float32:
 		return le32(nil, uint32(x.Num))
 	case trace.String:
-		return le32(nil, e.textOf(v, x.Str))
+		return le32(nil, e.textRef(v, x.Str))
 	case trace.Bytes:
 		return []byte(x.Str)
 	case trace.LocationRef:
@@ -387,7 +387,7 @@ func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
 		}
 		return le32(nil, NoRef)
 	case trace.RegionRef:
-		return le32(nil, e.regionOf(v, uint32(x.Num)))
+		return le32(nil, e.regionRef(v, uint32(x.Num)))
 	case trace.GroupRef:
 		return ref(ofSets)
 	case trace.CommRef:

@@ -61,7 +61,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	if t.writing {
 		known := false
 		if place, known = t.findRecent(v.values, v.length, d); !known {
-			err = t.w.block(d, &t.buffers.room, v.values)
+			err = t.w.writeBlock(d, &t.buffers.room, v.values)
 		}
 		v.values = v.values[:0]
 	} else {

@@ -87,8 +87,8 @@ func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
 	return v, errors.Join(err, bad)
 }
 
-// carriedRows adds rows for events with attributes, in a trace that weft wrote.
-func (tr *threadReader) carriedRows(events []uint32, times []uint64) error {
+// addCarriedRows adds rows for events with attributes, in a trace that weft wrote.
+func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 	b := &tr.b
 	for i, e := range events {
 		in := &tr.info[e]

@@ -172,7 +172,7 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 	return len(list), len(list) > 0
 }
 
-// undoFollowFollow restores the tokens that follow has replaced: those of the sequences before the index at,
+// undoFollow restores the tokens that follow has replaced: those of the sequences before the index at,
 // except for the root, and the first n tokens of the sequence at which follow stopped.
 func (s *script) undoFollow(before, stopped, n int) {
 	id := map[uint32]uint32{}
@@ -223,7 +223,7 @@ func newGeneralScript(t *Thread, g *outline) *script {
 	return s
 }
 
-// listEventsEvents lists the events of a sequence if it is short. The sequences in it have already been
+// listEvents lists the events of a sequence if it is short. The sequences in it have already been
 // listed, because they occur at least as often and are no longer.
 func (s *script) listEvents(at int) {
 	q := &s.sequences[at]
@@ -256,7 +256,7 @@ func (s *script) listEvents(at int) {
 	}
 }
 
-// countEventsEvents adds the events in the given numbers of occurrences of sequences to events. It overwrites
+// countEvents adds the events in the given numbers of occurrences of sequences to events. It overwrites
 // the numbers of sequences.
 func (s *script) countEvents(sequences, events []uint64) {
 	n := len(s.order)

@@ -13,7 +13,7 @@ import (
 // FileError reports a part of a file that does not follow the format.
 type FileError = archive.FileError
 
-// missingFileFile reports a file that cannot be opened.
+// missingFile reports a file that cannot be opened.
 type missingFile = archive.Missing
 
 // source reads a file from start to end. After the first defect that prevents further reading, all

@@ -307,7 +307,7 @@ func (s *source) thread(l layout) *Thread {
 	// vectors of one value there.
 	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+singleVectors), s.left()/8)/4)
 	for i := range ns {
-		if t.lean && l.counted && s.singleSequence(&t.lists) {
+		if t.lean && l.counted && s.readSingleSequence(&t.lists) {
 			continue
 		}
 		x := s.sequence(l, &t.lists, &blocks)
@@ -415,10 +415,10 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 // value.
 const singleVectors = 80 + 80 + 48
 
-// singleSequence reads a sequence that occurs once, for a lean thread. If there are many sequences,
+// readSingleSequence reads a sequence that occurs once, for a lean thread. If there are many sequences,
 // most of them occur once. If the next sequence is another one, singleSequence reads nothing and
 // returns false.
-func (s *source) singleSequence(lists *tokenLists) bool {
+func (s *source) readSingleSequence(lists *tokenLists) bool {
 	const (
 		head = 12
 		most = 1 << 10

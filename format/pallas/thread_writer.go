@@ -208,8 +208,8 @@ func (t *threadWriter) moveBlocks(v *recordedVector) error {
 	return nil
 }
 
-// block appends a block of values to a file.
-func (w *Writer) block(d *dataWriter, room *packBuffers, values []uint64) error {
+// writeBlock appends a block of values to a file.
+func (w *Writer) writeBlock(d *dataWriter, room *packBuffers, values []uint64) error {
 	at := len(d.buf)
 	d.buf = w.appendBlock(d.buf, room, values)
 	return d.noteAppended(len(d.buf) - at)
@@ -423,7 +423,7 @@ func (t *threadWriter) appendSingle(b []byte, values [3]uint64) ([]byte, error) 
 		length := i < 2
 		if known := false; i != 1 || x != values[0] {
 			if place, known = t.findRecent(values[i:i+1], length, d); !known {
-				if err := t.w.block(d, &t.buffers.room, values[i:i+1]); err != nil {
+				if err := t.w.writeBlock(d, &t.buffers.room, values[i:i+1]); err != nil {
 					return b, err
 				}
 			}

@@ -293,7 +293,7 @@ func (tr *threadReader) goesBack(ctx context.Context) (bool, error) {
 	}
 }
 
-// optionsions returns the options to report defects of the thread with.
+// options returns the options to report defects of the thread with.
 func (tr *threadReader) options() *format.ReadOptions { return tr.d.opt.At(tr.loc) }
 
 // reportUnsound reports the first event, or else the first sequence, whose number of occurrences in the
@@ -465,7 +465,7 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 		events, times = events[:n], times[:n]
 	}
 	if tr.d.restorer != nil && tr.lists != nil {
-		return tr.carriedRows(events, times)
+		return tr.addCarriedRows(events, times)
 	}
 	b, n := &tr.b, len(events)
 	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
@@ -495,7 +495,7 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 			b.Op = append(b.Op, in.ops...)
 			b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 		}
-		if err := tr.attributes(i, e, in); err != nil {
+		if err := tr.addAttributes(i, e, in); err != nil {
 			return err
 		}
 	}
@@ -510,8 +510,8 @@ func (tr *threadReader) reportLate(n int, first uint64) error {
 		Expected: "times of less than 2⁶³ ns; they are skipped"})
 }
 
-// attributes adds the attributes of an event to a row.
-func (tr *threadReader) attributes(row int, e uint32, in *eventInfo) error {
+// addAttributes adds the attributes of an event to a row.
+func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 	b := &tr.b
 	add := func(key uint32, v trace.Value) {
 		b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow, uint32(row)), append(b.AttrKey, key), append(b.AttrVal, v)

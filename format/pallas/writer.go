@@ -349,7 +349,7 @@ func (w *Writer) write() error {
 	return replaceFile(w.path, writeBytes(w.mainFile()))
 }
 
-// mainFileFile returns the contents of the main file.
+// mainFile returns the contents of the main file.
 func (w *Writer) mainFile() []byte {
 	p := &w.p
 	b := []byte{p.ABI}

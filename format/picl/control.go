@@ -355,7 +355,7 @@ func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 	return trace.StringValue(alias(l[:n])), n, n > 0
 }
 
-// numberLengthLength returns the length of the number at the start of l.
+// numberLength returns the length of the number at the start of l.
 func (d *directive) numberLength(l []byte) int {
 	i := 0
 	if i < len(l) && (l[i] == '-' || l[i] == '+') {
@@ -394,7 +394,7 @@ func (d *directive) base(l []byte) int {
 	return 10
 }
 
-// digitValueValue returns the value of a hexadecimal digit, or 99 for other bytes.
+// digitValue returns the value of a hexadecimal digit, or 99 for other bytes.
 func digitValue(b byte) int {
 	switch {
 	case b-'0' <= 9:

@@ -269,13 +269,13 @@ func (d *decoder) pairLeaves(sink format.Sink) format.Sink {
 	if d.Restore != nil || d.renamed == nil {
 		return sink
 	}
-	return &pairing{Sink: sink, d: d, open: map[procEvent][]uint32{}}
+	return &pairing{Sink: sink, d: d, open: map[locationEvent][]uint32{}}
 }
 
 type pairing struct {
 	format.Sink
 	d    *decoder
-	open map[procEvent][]uint32
+	open map[locationEvent][]uint32
 }
 
 // Batch replaces the regions of leaves and delivers the batch.
@@ -288,7 +288,7 @@ func (p *pairing) Batch(b *trace.Batch) error {
 		if !ok {
 			continue
 		}
-		key := procEvent{b.Location(i), event}
+		key := locationEvent{b.Location(i), event}
 		if k == trace.Enter {
 			p.open[key] = append(p.open[key], b.Ref[i])
 		} else if s := p.open[key]; len(s) > 0 {

@@ -49,7 +49,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	sc := scope{r.Event, r.Processor, r.Process, r.Line}
 	switch r.Type {
 	case TypeLabel:
-		l := label{sc, trace.Text(joinValues(r.Values))}
+		l := label{sc, trace.ToUTF8(joinValues(r.Values))}
 		if l.text == "" {
 			return // the label names nothing
 		}

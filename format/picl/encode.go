@@ -28,7 +28,7 @@ type encoder struct {
 	last          trace.Decimal
 	keys          []procKey // processors and processes, by location
 	events        []int64   // event types, by region
-	labelled      map[procEvent]labelState
+	labelled      map[locationEvent]labelState
 	ownLabels     map[scope]int // indexes of the labels that the encoder has added for a single process
 	ownLabelCount int           // number of labels in written that the encoder has added for single processes
 	// event types of statistics with several names, of which the trace kept only one
@@ -48,7 +48,8 @@ type encoder struct {
 	written              *definitions // definitions written so far, including labels
 }
 
-type procEvent struct {
+// locationEvent identifies an event type at a location.
+type locationEvent struct {
 	loc   uint32
 	event int64
 }
@@ -90,7 +91,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.labelled, e.severalNames, e.ambiguous = map[procEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
+	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*original); ok && e.native {
 		e.rewrite(o)
@@ -221,13 +222,13 @@ type keptRecord struct {
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
-	if t := trace.Text(k.Text); t != k.Text && k.Type == TypeLabel {
+	if t := trace.ToUTF8(k.Text); t != k.Text && k.Type == TypeLabel {
 		k.Text = "" // the text states a number of bytes, which the encoding may change
 	} else {
 		k.Text = t
 	}
 	for i := range k.Values {
-		k.Values[i].Str = trace.Text(k.Values[i].Str)
+		k.Values[i].Str = trace.ToUTF8(k.Values[i].Str)
 	}
 	r = &k
 	b := digits.AppendInt(nil, before)
@@ -595,7 +596,7 @@ func (w *Writer) addLeft(loss *format.Loss) {
 	}
 }
 
-// headerRecordsRecords returns the records that precede all others.
+// headerRecords returns the records that precede all others.
 func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
@@ -676,7 +677,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	return loss, err
 }
 
-// rawTrace prints the lines of the file without changes.
-func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
+// printRawTrace prints the lines of the file without changes.
+func printRawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
 }

@@ -33,7 +33,7 @@ func (e *encoder) writeKept() error {
 // records before them. In that case, writeLabel writes the kept labels with earlier times. It then
 // writes a new label if the name still differs.
 func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) error {
-	k := procEvent{loc, event}
+	k := locationEvent{loc, event}
 	for {
 		now := labelState{name, r.Process, len(e.written.labels) - e.ownLabelCount}
 		if e.labelled[k] == now {

@@ -28,7 +28,7 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 	g := &growingReader{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
 	return linetrace.Follow(&d.Text, g, pieces, opt, func(sink format.Sink) format.Sink {
 		g.filter = newReceiveFilter(d, sink)
-		return &pairing{Sink: g.filter, d: d, open: map[procEvent][]uint32{}}
+		return &pairing{Sink: g.filter, d: d, open: map[locationEvent][]uint32{}}
 	})
 }
 

@@ -117,7 +117,7 @@ type oldConverter struct {
 
 func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
 	c := &oldConverter{w, map[int64]*oldCall{}, map[int64]Record{}, map[int64]bool{}}
-	return c.line, c.finish
+	return c.convertLine, c.finish
 }
 
 // oldCall is a send, a receive or a barrier that two compstats records may follow. The second one has
@@ -127,8 +127,8 @@ type oldCall struct {
 	stats int
 }
 
-// line converts one line of the old format.
-func (c *oldConverter) line(l []byte, number int64) error {
+// convertLine converts one line of the old format.
+func (c *oldConverter) convertLine(l []byte, number int64) error {
 	f := strings.Fields(string(l))
 	if len(f) == 0 {
 		return nil

@@ -170,7 +170,7 @@ func lineEnd(data []byte, i int) int {
 	return i
 }
 
-func (p *blockParser) defect(problem dataProblem, line int64, text []byte) error {
+func (p *blockParser) reportDefect(problem dataProblem, line int64, text []byte) error {
 	if p.d.Scanned {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	i, problem, skip := parseLine(l, &h)
 	rounded := !skip && !h.exact
 	if problem.rule != "" {
-		if err := p.defect(problem, number, l); err != nil {
+		if err := p.reportDefect(problem, number, l); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 		var exact, ok bool
 		t, exact, ok = h.time().Ticks(d.Digits)
 		if !ok || !exact && !rounded { // this defect has not been reported yet
-			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s",
+			if err := p.reportDefect(dataProblem{"picl.time-rounded", h.time().String() + " s",
 				fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number,
 				l); err != nil {
 				return err
@@ -243,7 +243,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		var problem dataProblem
 		p.vals, problem = parseData(l[i:], h.f[5], h, number, &p.res, p.vals[:0])
 		if problem.rule != "" {
-			if err := p.defect(problem, number, l); err != nil {
+			if err := p.reportDefect(problem, number, l); err != nil {
 				return err
 			}
 			// the values hold the complete data in spite of these problems
@@ -297,14 +297,14 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 			b.AddAttr(p.dataKey(j), v)
 		}
 		if typ < 0 && !isDefinition(typ) {
-			if err := p.defect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ),
+			if err := p.reportDefect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ),
 				"a known record type; it is kept as it is", trace.Note}, number, l); err != nil {
 				return err
 			}
 		}
 	}
 	if event < 0 && !knownEvent(event) && !d.defs.hasSubset(setKey{TypeEventSet, event}) {
-		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event),
+		if err := p.reportDefect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event),
 			"a known system event type", trace.Note}, number, l); err != nil {
 			return err
 		}
@@ -318,7 +318,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		p.addMessage(b, loc, t, typ, event, spec, number)
 		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && spec.send != probeRole && spec.send != recvPost &&
 			(len(spec.entry) > 1 || len(spec.exit) > 1) {
-			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name,
+			return p.reportDefect(dataProblem{"picl.mark-message", "a mark of " + spec.name,
 				"an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {

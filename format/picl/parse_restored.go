@@ -114,7 +114,7 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		t, _, ok = d.Clock.Rescale(t, d.Restore.Clock)
 	}
 	bad := func(found string) error {
-		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning},
+		return p.reportDefect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning},
 			number, text)
 	}
 	loc := locationOf(h.f[3])
@@ -133,7 +133,7 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		var problem dataProblem
 		p.vals, problem = parseData(data, h.f[5], h, number, &p.res, p.vals[:0])
 		if problem.rule != "" {
-			if err := p.defect(problem, number, text); err != nil {
+			if err := p.reportDefect(problem, number, text); err != nil {
 				return err
 			}
 		}

@@ -73,7 +73,7 @@ func (r *Reader) Read(rec *Record) error {
 			continue
 		}
 		if problem.rule != "" {
-			if err := r.defect(problem, number, l); err != nil {
+			if err := r.reportDefect(problem, number, l); err != nil {
 				return err
 			}
 			if skip {
@@ -92,14 +92,14 @@ func (r *Reader) Read(rec *Record) error {
 		r.described = r.described || rec.Type == TypeDescriptor
 		problem = rec.decodeData(l[i:], &h, &r.res)
 		if problem.rule != "" {
-			if err := r.defect(problem, number, l); err != nil {
+			if err := r.reportDefect(problem, number, l); err != nil {
 				return err
 			}
 		}
 		if isDefinition(rec.Type) {
 			known := rec.Type == TypeDescriptor && problem.rule != "" // the defect has been reported
 			if wrong := r.defs.add(rec); wrong.rule != "" && !known {
-				if err := r.defect(wrong, number, l); err != nil {
+				if err := r.reportDefect(wrong, number, l); err != nil {
 					return err
 				}
 			}
@@ -131,12 +131,12 @@ func (r *Reader) readFast(rec *Record) (ok bool, err error) {
 		}
 	}
 	if problem := rec.decodeData(l[i:], h, &r.res); problem.rule != "" {
-		err = r.defect(problem, number, l)
+		err = r.reportDefect(problem, number, l)
 	}
 	return true, err
 }
 
-func (r *Reader) defect(p dataProblem, line int64, text []byte) error {
+func (r *Reader) reportDefect(p dataProblem, line int64, text []byte) error {
 	return r.opt.Defect(p.defect(r.name, line, text))
 }
 

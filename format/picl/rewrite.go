@@ -238,7 +238,7 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {
-		text := trace.Text(joinValues(r.Values))
+		text := trace.ToUTF8(joinValues(r.Values))
 		name := w.rename(text, false)
 		r.Values = append(r.Values[:0], trace.StringValue(name))
 		return bad || name != text, true

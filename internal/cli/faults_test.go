@@ -79,7 +79,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// checkVerdicts checks how many objects violate the checks in the properties of a trace.
+// checkVerdicts verifies a trace of the workload cps. It compares the number of objects that violate the check
+// "violations", and of those that violate the check "stragglers", with the expected numbers. It uses the text of the
+// checks that the generator has recorded in the properties of the trace, and the same checks as written here.
 func checkVerdicts(t *testing.T, path string, violations, stragglers int) {
 	t.Helper()
 	p, _ := traceProperties(t, path)
@@ -87,7 +89,7 @@ func checkVerdicts(t *testing.T, path string, violations, stragglers int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same checks, written anew.
+	// spec has the same checks as the properties of the trace.
 	values := fmt.Sprintf("(i : 0 .. %d)", objects-1)
 	spec := "def confirmed(i) : {'name' = 'done', 'id' = i}\ndef ended(i) : end {'name' = 'G', 'id' = i}\n" +
 		"check violations" + values + ": not until (confirmed(i) and not ended(i)) we have that not ended(i)\n" +

@@ -254,7 +254,7 @@ func (f *figureComparison) tree() (out []regionFigures) {
 	return sortFigures(out)
 }
 
-// viewedNode is a call path in the viewer's answer.
+// viewerNode is a call path in the viewer's answer.
 type viewerNode struct {
 	Name                 string
 	Count                int64

@@ -45,7 +45,7 @@ type stdinFS struct {
 	size int64
 }
 
-// Open opens the file. All other names do not exist.
+// Open opens the file with the standard input if name is stdinName. No other file exists.
 func (s stdinFS) Open(name string) (fs.File, error) {
 	if name != stdinName {
 		return nil, &fs.PathError{Op: "open", Path: name,

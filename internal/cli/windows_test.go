@@ -53,7 +53,8 @@ func readWindowCalls(t *testing.T, path string) (list []windowCall) {
 	return list
 }
 
-// runWindows runs the program once and returns a description of each difference.
+// runWindows runs the MPI program once. It returns a description of each wait for which weft waits finds another time
+// than the program's own log shows.
 func runWindows(t *testing.T) (wrong []string) {
 	python := pythonOTF2(t)
 	dir := runProgram(t, "windows", "mpirun", "--oversubscribe", "-np", "2", "./windows")

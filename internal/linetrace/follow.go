@@ -25,8 +25,8 @@ type Grower interface {
 	MostDigits() int32
 }
 
-// following delivers the events of a text that grows.
-type following struct {
+// follower delivers the events of a text that grows.
+type follower struct {
 	text *Text
 	p    Grower
 	opt  *format.FollowOptions
@@ -82,7 +82,7 @@ func Follow(t *Text, p Grower, pieces iter.Seq2[[]byte, error], opt *format.Foll
 	}
 	sel := trace.Events()
 	sel.NoStates = true
-	f := &following{text: t, p: p, opt: opt, scan: p.Begin(sel), sink: wrap(sink)}
+	f := &follower{text: t, p: p, opt: opt, scan: p.Begin(sel), sink: wrap(sink)}
 	defer f.scan.Close()
 	f.asm = f.scan.Assembler(true)
 	f.out = f.asm.Block()
@@ -99,7 +99,7 @@ func Follow(t *Text, p Grower, pieces iter.Seq2[[]byte, error], opt *format.Foll
 
 // add adds a piece of the text and delivers the events that are now complete. It holds back a last line without a
 // line end.
-func (f *following) add(text []byte) error {
+func (f *follower) add(text []byte) error {
 	if len(f.rest) > 0 {
 		f.rest = append(f.rest, text...)
 		text = f.rest
@@ -139,7 +139,7 @@ func lastLineEnd(text []byte) int {
 }
 
 // addLines adds a text that consists of whole lines.
-func (f *following) addLines(text []byte) error {
+func (f *follower) addLines(text []byte) error {
 	if f.line == 0 {
 		text = bytes.TrimPrefix(text, []byte(lines.ByteOrderMark))
 	}
@@ -148,7 +148,7 @@ func (f *following) addLines(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := f.finer(times); err != nil {
+	if err := f.refineTick(times); err != nil {
 		return err
 	}
 	late := int64(0)
@@ -171,7 +171,7 @@ func (f *following) addLines(text []byte) error {
 }
 
 // order sorts lines by their times, and delivers the events of the lines that need not be held.
-func (f *following) order(w lines.Walker, late int64) error {
+func (f *follower) order(w lines.Walker, late int64) error {
 	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
 	last := int64(math.MinInt64)
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
@@ -202,7 +202,7 @@ func (f *following) order(w lines.Walker, late int64) error {
 }
 
 // least returns the least time that further lines may have.
-func (f *following) least(late int64) int64 {
+func (f *follower) least(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64
 	}
@@ -210,7 +210,7 @@ func (f *following) least(late int64) int64 {
 }
 
 // finish delivers the events that remain at the end of the text.
-func (f *following) finish() error {
+func (f *follower) finish() error {
 	if len(f.rest) > 0 {
 		if err := f.addLines(append(f.rest, '\n')); err != nil {
 			return err
@@ -228,13 +228,13 @@ func (f *following) finish() error {
 }
 
 // take adds a line to the lines that are ready to be parsed.
-func (f *following) take(l []byte, number int64) {
+func (f *follower) take(l []byte, number int64) {
 	f.ready = append(append(f.ready, l...), '\n')
 	f.numbers = append(f.numbers, number)
 }
 
 // deliver parses the lines that are ready and delivers their events.
-func (f *following) deliver() error {
+func (f *follower) deliver() error {
 	if len(f.numbers) == 0 {
 		return nil
 	}
@@ -242,15 +242,15 @@ func (f *following) deliver() error {
 }
 
 // parse parses a block and delivers its events.
-func (f *following) parse(b *lines.Block) error {
+func (f *follower) parse(b *lines.Block) error {
 	if err := f.out.Parse(b, Place{}); err != nil {
 		return err
 	}
 	return f.asm.Take(f.out, f.sink)
 }
 
-// finer makes the tick fine enough for the times of a block.
-func (f *following) finer(r *Times) error {
+// refineTick makes the tick fine enough for the times of a block.
+func (f *follower) refineTick(r *Times) error {
 	t := f.text
 	if !r.Any {
 		return nil

@@ -71,7 +71,7 @@ func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order
 		}
 		err = format.Merge(ctx, streams, sink)
 	default:
-		err = t.sorted(ctx, p, s.Assembler(true), sink)
+		err = t.scanSorted(ctx, p, s.Assembler(true), sink)
 	}
 	if err == nil {
 		err = s.Links(ctx, sink)
@@ -145,8 +145,8 @@ func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink fo
 	return a.Finish(sink)
 }
 
-// sorted parses the lines in the order of their times, for which it sorts them.
-func (t *Text) sorted(ctx context.Context, p Parser, a Assembler, sink format.Sink) error {
+// scanSorted parses the lines in the order of their times, for which it sorts them.
+func (t *Text) scanSorted(ctx context.Context, p Parser, a Assembler, sink format.Sink) error {
 	s := extsort.New(t.Opt.SortMemory(), "")
 	defer s.Close()
 	src := t.File.Chunks(t.Chunks)

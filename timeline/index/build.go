@@ -162,7 +162,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 	for _, c := range b.defs.Communicator.All() {
 		dir.Comms = append(dir.Comms, cmp.Or(c.Name, c.ID))
 	}
-	if err := b.tracks(ctx, dir); err != nil {
+	if err := b.endTracks(ctx, dir); err != nil {
 		return err
 	}
 	dir.Visits, dir.Claims = b.totals()
@@ -173,7 +173,7 @@ func (b *builder) build(ctx context.Context, d format.Events) error {
 	if dir.First > dir.Last {
 		dir.First, dir.Last = 0, 0
 	}
-	if err := b.collectives(dir); err != nil {
+	if err := b.writeCollectives(dir); err != nil {
 		return err
 	}
 	for _, w := range b.workers {
@@ -247,8 +247,8 @@ func (b *builder) packer() *packer {
 	return p
 }
 
-// tracks ends all tracks and writes their levels, several tracks at a time.
-func (b *builder) tracks(ctx context.Context, dir *directory) error {
+// endTracks ends all tracks and writes their levels, several tracks at a time.
+func (b *builder) endTracks(ctx context.Context, dir *directory) error {
 	var jobs []*endedLocation
 	for _, w := range b.workers {
 		for _, l := range w.locations {
@@ -375,7 +375,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		}
 	}
 	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.renames() {
-		return w.rows(b, 0)
+		return w.processRows(b, 0)
 	}
 	l := w.location(b.Loc)
 	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
@@ -383,13 +383,13 @@ func (w *worker) Batch(b *trace.Batch) error {
 		var err error
 		switch kinds[i] {
 		case trace.Enter:
-			l.event(at)
+			l.countEvent(at)
 			w.enter(l, at, refs[i], refs[i])
 		case trace.Leave:
-			l.event(at)
+			l.countEvent(at)
 			err = w.leave(l, at, refs[i])
 		default:
-			return w.rows(b, i)
+			return w.processRows(b, i)
 		}
 		if err != nil {
 			return err
@@ -398,8 +398,8 @@ func (w *worker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// rows handles the rows of b from row from on. They may be of any kinds and locations.
-func (w *worker) rows(b *trace.Batch, from int) error {
+// processRows handles the rows of b from row from on. They may be of any kinds and locations.
+func (w *worker) processRows(b *trace.Batch, from int) error {
 	l, at := (*location)(nil), trace.MixedLoc
 	c := b.Cursor()
 	for c.Next() {
@@ -412,13 +412,13 @@ func (w *worker) rows(b *trace.Batch, from int) error {
 		var err error
 		switch c.Kind() {
 		case trace.Enter:
-			l.event(c.Time())
+			l.countEvent(c.Time())
 			w.enter(l, c.Time(), c.Ref(), w.nameKey(&c))
 		case trace.Leave:
-			l.event(c.Time())
+			l.countEvent(c.Time())
 			err = w.leave(l, c.Time(), c.Ref())
 		default:
-			err = w.other(l, &c)
+			err = w.processOther(l, &c)
 		}
 		if err != nil {
 			return err
@@ -427,8 +427,8 @@ func (w *worker) rows(b *trace.Batch, from int) error {
 	return nil
 }
 
-// other handles all kinds except enter and leave.
-func (w *worker) other(l *location, c *trace.Cursor) error {
+// processOther handles all kinds except enter and leave.
+func (w *worker) processOther(l *location, c *trace.Cursor) error {
 	k, t := c.Kind(), c.Time()
 	if !k.IsEvent() {
 		w.first, w.last = min(w.first, t), max(w.last, t)
@@ -436,37 +436,37 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 			w.others++
 		}
 		if k == trace.Marker {
-			return w.instant(l, c)
+			return w.addInstant(l, c)
 		}
 		return nil
 	}
-	l.event(t)
+	l.countEvent(t)
 	if ops := c.Ops(); k == trace.Metric && len(ops) > 1 && ops[1] != 0 && !c.Derived() {
 		l.further++
 	}
 	switch k {
 	case trace.ClaimBegin:
-		return w.claim(l, c)
+		return w.beginClaim(l, c)
 	case trace.ClaimEnd:
 		return w.release(l, t, w.b.defs.ClaimID(c))
 	case trace.Fragment, trace.Metric, trace.SampleRange:
-		return w.value(l, c)
+		return w.addValue(l, c)
 	case trace.Mark, trace.Comment, trace.Generic, trace.Gap, trace.BufferFlush, trace.MeasurementOnOff:
-		return w.instant(l, c)
+		return w.addInstant(l, c)
 	case trace.CollectiveBegin:
 		l.collectives.begin(c)
 	case trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate,
 		trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd:
-		return w.thread(l, c)
+		return w.processThread(l, c)
 	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
-		w.collective(l, c)
+		w.processCollective(l, c)
 	default:
 		if k.IsSend() || k.IsRecv() {
-			return w.links.message(l, c)
+			return w.links.processMessage(l, c)
 		}
 	}
 	return nil
 }
 
 // Links passes the links that the trace stores to the spool.
-func (w *worker) Links(list []trace.Link) error { return w.links.stored(w.b, list) }
+func (w *worker) Links(list []trace.Link) error { return w.links.addStored(w.b, list) }

@@ -131,7 +131,7 @@ func TestClaims(t *testing.T) {
 	for d := range track.Depth {
 		var in []Span
 		var b spanBlock
-		err := x.spans(&reader{f: x.data}, x.dir.Tracks[k], first, last+1, &b, func(s *Span) {
+		err := x.eachSpan(&reader{f: x.data}, x.dir.Tracks[k], first, last+1, &b, func(s *Span) {
 			if int(s.Depth) == d {
 				in = append(in, *s)
 			}

@@ -48,8 +48,8 @@ func (m *minHeap) Pop() any {
 	return x
 }
 
-// claim begins a claim. An open claim with the same id ends first.
-func (w *worker) claim(l *location, c *trace.Cursor) error {
+// beginClaim begins a claim. An open claim with the same id ends first.
+func (w *worker) beginClaim(l *location, c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
 		return nil
 	}

@@ -84,8 +84,8 @@ type collective struct {
 // that the members perform on it, merged over all locations of a worker.
 type collector map[uint32][]collective
 
-// collective handles an event that ends a collective operation, or stands for a whole operation.
-func (w *worker) collective(l *location, c *trace.Cursor) {
+// processCollective handles an event that ends a collective operation, or stands for a whole operation.
+func (w *worker) processCollective(l *location, c *trace.Cursor) {
 	comm := commRef(c.Op(1))
 	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
 	o := l.collectives.onComm(comm)
@@ -122,9 +122,9 @@ func (c collector) put(comm uint32, n int, x collective) {
 	c[comm] = append(list, x)
 }
 
-// collectives writes the tracks of the communicators. The n-th operation of each location on a
+// writeCollectives writes the tracks of the communicators. The n-th operation of each location on a
 // communicator is the same operation. It lasts from its first begin to its last end.
-func (b *builder) collectives(dir *directory) error {
+func (b *builder) writeCollectives(dir *directory) error {
 	all := collector{}
 	for _, w := range b.workers {
 		for comm, list := range w.collectives {

@@ -54,8 +54,8 @@ type threads struct {
 	ownTeams []uint32 // teams that began in a fork of this location
 }
 
-// thread handles an event about threads or teams.
-func (w *worker) thread(l *location, c *trace.Cursor) error {
+// processThread handles an event about threads or teams.
+func (w *worker) processThread(l *location, c *trace.Cursor) error {
 	t, at := &l.threads, c.Time()
 	if t.begun == nil {
 		t.begun, t.ended = map[uint32]int64{}, map[uint32]int64{}

@@ -66,12 +66,12 @@ func (w *instantWriter) add(p *packer, e *trackEntry, i instant) error {
 	w.name = binary.AppendUvarint(w.name, name)
 	e.Instants++
 	if w.n++; w.n == blockSpans {
-		return w.block(p, e)
+		return w.writeBlock(p, e)
 	}
 	return nil
 }
 
-func (w *instantWriter) block(p *packer, e *trackEntry) error {
+func (w *instantWriter) writeBlock(p *packer, e *trackEntry) error {
 	p.raw = appendColumns(p.raw[:0], w.n, w.time, w.kind, w.name)
 	b, err := p.pack(p.raw, w.n, w.first, w.last)
 	e.instants = append(e.instants, b)
@@ -95,7 +95,7 @@ func decodeInstants(b []byte, l []instant) ([]instant, error) {
 // end writes the remaining instants, and the levels.
 func (w *instantWriter) end(p *packer, e *trackEntry) error {
 	if w.n > 0 {
-		if err := w.block(p, e); err != nil {
+		if err := w.writeBlock(p, e); err != nil {
 			return err
 		}
 	}

@@ -151,7 +151,7 @@ func (p *packer) makeLevels(t *spanTrack, last bool) error {
 		}
 		for i := range spans {
 			if s := &spans[i]; int(s.Depth) < len(lower) {
-				lower[s.Depth].span(s)
+				lower[s.Depth].addSpan(s)
 			}
 		}
 	}
@@ -259,8 +259,8 @@ func (b *buckets) begin(width, first int64) {
 	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
 
-// span adds a span to the buckets that it overlaps.
-func (b *buckets) span(s *Span) {
+// addSpan adds a span to the buckets that it overlaps.
+func (b *buckets) addSpan(s *Span) {
 	from, to := s.Start-b.first, s.End-b.first
 	if from == to {
 		b.add(from/b.width, 0, s.Region, s.Band)

@@ -229,8 +229,8 @@ func (w *endWriter) keep(part int, b []byte) (err error) {
 	return err
 }
 
-// message handles a send or receive.
-func (w *endWriter) message(l *location, c *trace.Cursor) error {
+// processMessage handles a send or receive.
+func (w *endWriter) processMessage(l *location, c *trace.Cursor) error {
 	// A send without a destination counts as one without a receive, and a receive without a source
 	// as one without a send.
 	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
@@ -289,8 +289,8 @@ func (w *endWriter) flush() error {
 	return nil
 }
 
-// stored adds links that the trace stores.
-func (w *endWriter) stored(b *builder, list []trace.Link) error {
+// addStored adds links that the trace stores.
+func (w *endWriter) addStored(b *builder, list []trace.Link) error {
 	for i := range list {
 		x := &list[i]
 		if x.Src.Location == trace.NoRef || x.Dst.Location == trace.NoRef {

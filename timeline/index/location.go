@@ -63,8 +63,8 @@ func (w *worker) spans(kind TrackKind) *spanTrack {
 	return w.latestTrack
 }
 
-// event counts an event of the location at time t.
-func (l *location) event(t int64) {
+// countEvent counts an event of the location at time t.
+func (l *location) countEvent(t int64) {
 	if l.events == 0 {
 		l.first = t
 	}
@@ -180,8 +180,8 @@ func (l *location) unclosed() []openSpan {
 	return list
 }
 
-// instant adds an event without duration.
-func (w *worker) instant(l *location, c *trace.Cursor) error {
+// addInstant adds an event without duration.
+func (w *worker) addInstant(l *location, c *trace.Cursor) error {
 	if l.instants == nil {
 		l.instants = &instantWriter{}
 	}
@@ -220,9 +220,9 @@ type series struct {
 	piece  *piece // the last piece of a signal, which the begin of the next one may shorten
 }
 
-// fragment writes the previous piece of a signal. The piece ends at its own end or, if that is earlier,
+// writePrevious writes the previous piece of a signal. The piece ends at its own end or, if that is earlier,
 // at the begin of next. next is nil after the last piece.
-func (s *series) fragment(p *packer, next *piece) (err error) {
+func (s *series) writePrevious(p *packer, next *piece) (err error) {
 	if x := s.piece; x != nil {
 		if next != nil {
 			x.end = min(x.end, next.time)
@@ -233,8 +233,8 @@ func (s *series) fragment(p *packer, next *piece) (err error) {
 	return err
 }
 
-// value adds a value of a counter or signal.
-func (w *worker) value(l *location, c *trace.Cursor) error {
+// addValue adds a value of a counter or signal.
+func (w *worker) addValue(l *location, c *trace.Cursor) error {
 	ref, d := c.Ref(), w.b.defs
 	if !d.Metrics.Has(ref) || len(c.Ops()) == 0 {
 		return nil
@@ -264,7 +264,7 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 			return nil // infinite or not a number
 		}
 		if s.w.style == curve.Smooth {
-			return s.fragment(w.packer, &x)
+			return s.writePrevious(w.packer, &x)
 		}
 		return s.w.add(w.packer, &s.entry, x)
 	}
@@ -370,7 +370,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 		e.Last = max(e.Last, s.last)
 		e.ID, e.Name, e.Sort, e.Unit, e.Style, e.MetricUnit = m.ID, m.Name, m.Mode, m.Unit, styleName(s.w.style),
 			d.Clock.UnitTicks()
-		if err := cmp.Or(s.fragment(p, nil), s.w.end(p, e)); err != nil {
+		if err := cmp.Or(s.writePrevious(p, nil), s.w.end(p, e)); err != nil {
 			return nil, err
 		}
 	}

@@ -210,9 +210,9 @@ func (c *column) at(i int) uint64 {
 	return c.wide[i]
 }
 
-// numbers decodes a column of n numbers. It allocates memory in proportion to the bytes that it has
+// readNumbers decodes a column of n numbers. It allocates memory in proportion to the bytes that it has
 // found, not to n.
-func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
+func (p *planeReader) readNumbers(c *columns, n int, to *column) (err error) {
 	to.narrow, to.wide = nil, nil
 	count := c.byte()
 	if count == riceColumn {
@@ -265,7 +265,7 @@ type table struct {
 func (t *table) read(c *columns) (n int, err error) {
 	n = int(min(c.uint(), maxBlock/16))
 	for i := range t.numbers {
-		if err = t.planes.numbers(c, n, &t.numbers[i]); err != nil {
+		if err = t.planes.readNumbers(c, n, &t.numbers[i]); err != nil {
 			return 0, err
 		}
 	}

@@ -244,7 +244,7 @@ func (ix *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, e
 	}
 	least := uint64(math.MaxUint64)
 	end := trace.Add(trace.Add(at, radius), 1)
-	err = ix.instants(&reader{f: ix.data}, e, trace.Add(at, -radius), end, func(i *instant) {
+	err = ix.eachInstant(&reader{f: ix.data}, e, trace.Add(at, -radius), end, func(i *instant) {
 		d := uint64(i.time) - uint64(at)
 		if i.time < at {
 			d = uint64(at) - uint64(i.time)

@@ -118,7 +118,7 @@ func (ix *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
 	if err != nil {
 		return fmt.Errorf("instants: %w", err)
 	}
-	return ix.instants(&reader{f: ix.data}, e, from, to, func(i *instant) { f(ix.instant(e, i)) })
+	return ix.eachInstant(&reader{f: ix.data}, e, from, to, func(i *instant) { f(ix.instant(e, i)) })
 }
 
 // instant returns an instant of a track with its name.

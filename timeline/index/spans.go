@@ -306,7 +306,7 @@ func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 
 // writeBlock writes the block of the collected spans. stack lists the spans that are open after them.
 func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
-	if err := t.block(p, stack); err != nil {
+	if err := t.storeSpans(p, stack); err != nil {
 		return err
 	}
 	p.levels.keep(t)
@@ -317,9 +317,9 @@ func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	return nil
 }
 
-// block writes the collected spans and adds up their sums. After that, p.levels.last has the decoded
+// storeSpans writes the collected spans and adds up their sums. After that, p.levels.last has the decoded
 // spans.
-func (t *spanTrack) block(p *packer, stack []openSpan) error {
+func (t *spanTrack) storeSpans(p *packer, stack []openSpan) error {
 	w := t.w // its columns remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
 	given, last := &p.planes.numberColumns, &p.levels.last
@@ -343,7 +343,7 @@ func (t *spanTrack) sumBlock(p *packer) error {
 func (t *spanTrack) end(p *packer) error {
 	last := t.w.n > 0
 	if last {
-		if err := t.block(p, nil); err != nil {
+		if err := t.storeSpans(p, nil); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type TileRequest struct {
 	Tracks   []int // in the wanted order
 	From, To int64 // ticks; To is exclusive, unless it is math.MaxInt64
-	// Beyond is the number of ticks by which the columns extend beyond To, if that is math.MaxInt64.
+	// Beyond is the number of ticks by which the columns extend beyond To. It is only used if To is math.MaxInt64.
 	Beyond uint64
 	Width  int // pixel columns, at most MaxWidth
 	Depths int // greatest number of depths to draw of a track
@@ -339,14 +339,14 @@ func (t *tiler) track(track int) error {
 			row.exact, exact = true, true
 			continue
 		}
-		if err := t.level(e, &levels[level], row.bucket); err != nil {
+		if err := t.eachRun(e, &levels[level], row.drawBucket); err != nil {
 			return err
 		}
 	}
 	if exact {
-		err := t.x.spans(&t.reader, e, q.From, q.To, &t.b, func(s *Span) {
+		err := t.x.eachSpan(&t.reader, e, q.From, q.To, &t.b, func(s *Span) {
 			if int(s.Depth) < depths && rows[s.Depth].exact {
-				rows[s.Depth].span(s)
+				rows[s.Depth].drawSpan(s)
 			}
 		})
 		if err != nil {
@@ -358,12 +358,12 @@ func (t *tiler) track(track int) error {
 		t.out.strip(Strip{Track: track, Depth: d, Offsets: e.Offsets}, row.runs)
 	}
 	if e.Instants > 0 {
-		if err := t.instants(track, e, pixel); err != nil {
+		if err := t.addInstants(track, e, pixel); err != nil {
 			return err
 		}
 	}
 	if len(e.values) > 0 {
-		return t.curve(track, e)
+		return t.addCurve(track, e)
 	}
 	return nil
 }
@@ -375,8 +375,8 @@ func (p *tilePart) strip(s Strip, runs []columnRun) {
 	p.runs = append(p.runs, runs...)
 }
 
-// level calls f for the runs of a level that overlap the window, with their times.
-func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
+// eachRun calls f for the runs of a level that overlap the window, with their times.
+func (t *tiler) eachRun(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(trace.Add(t.q.From, -e.First), l.width), floorDiv(trace.Add(lastTick(t.q.To), -e.First), l.width)
 	for _, b := range blocksWithin(l.blocks, low, high) {
 		err := t.decode(&b, func(b []byte) error {
@@ -392,11 +392,11 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 	return nil
 }
 
-// spans calls f for the spans of a track that overlap [from, to]. First come the spans that have ended
+// eachSpan calls f for the spans of a track that overlap [from, to]. First come the spans that have ended
 // by the end of the last block that is read, in the order of their ends. Then come the spans that are
 // open after it, from the outermost to the innermost. The end of these is unknown, so f gets a time
 // after the window in its place.
-func (ix *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
+func (ix *Index) eachSpan(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {
 			return err
@@ -420,7 +420,7 @@ func (ix *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f
 	return nil
 }
 
-func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
+func (t *tiler) addInstants(track int, e *trackEntry, pixel float64) error {
 	q := t.q
 	row := t.rows(1, q)[0]
 	mark := func(at int64, n int, region uint32) {
@@ -438,10 +438,10 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 	}
 	var err error
 	if level := levelFor(e.instantLvl, pixel); level >= 0 {
-		err = t.level(e, &e.instantLvl[level],
+		err = t.eachRun(e, &e.instantLvl[level],
 			func(start, end int64, u *run) { mark(max(start, q.From), int(u.share), u.region) })
 	} else {
-		err = t.x.instants(&t.reader, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
+		err = t.x.eachInstant(&t.reader, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
 	}
 	if err != nil {
 		return err
@@ -450,8 +450,8 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 	return nil
 }
 
-// instants calls f for the instants of a track in [from, to).
-func (ix *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
+// eachInstant calls f for the instants of a track in [from, to).
+func (ix *Index) eachInstant(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
 	for _, b := range blocksWithin(e.instants, from, lastTick(to)) {
 		if err := read(r, &b, &list, decodeInstants); err != nil {
@@ -466,7 +466,7 @@ func (ix *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*inst
 	return nil
 }
 
-func (t *tiler) curve(track int, e *trackEntry) error {
+func (t *tiler) addCurve(track int, e *trackEntry) error {
 	q := t.q
 	s := Strip{Track: track, Kind: CurveStrip, First: len(t.out.cells)}
 	if e.Kind == ResourceTrack {

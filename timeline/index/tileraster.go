@@ -66,10 +66,10 @@ func (r *raster) column(t int64) float64 {
 	return float64(uint64(t)-uint64(r.from)) * r.scale
 }
 
-// span draws a span. A wide span, one of at least two columns, occupies each column of which it
+// drawSpan draws a span. A wide span, one of at least two columns, occupies each column of which it
 // overlaps more than half. Narrow spans are summed up in their columns. At either end, a wide span
 // may overlap half or less of a further column: this share is added to the sums of that column.
-func (r *raster) span(s *Span) {
+func (r *raster) drawSpan(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
 		r.add(a, b, s.Region, 1, 1, s.Band)
@@ -82,7 +82,7 @@ func (r *raster) span(s *Span) {
 	if len(r.parts) > 0 && r.at >= first {
 		r.parts, r.cover, r.low, r.offset = r.parts[:0], 0, 0, 0 // the wider span has the greater part of that column
 	} else if len(r.parts) > 0 && r.at == first-1 && a < float64(first) {
-		r.edge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Band})
+		r.addEdge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Band})
 	}
 	r.flush()
 	flags := Single
@@ -98,14 +98,14 @@ func (r *raster) span(s *Span) {
 	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Band}
 }
 
-// edge adds the part that a wide span next to the current column overlaps.
-func (r *raster) edge(e *spanEdge) {
+// addEdge adds the part that a wide span next to the current column overlaps.
+func (r *raster) addEdge(e *spanEdge) {
 	r.hold(e.part, e.band)
 	r.addShare(e.region, e.part)
 }
 
-// bucket draws equal buckets of a level, which last from start to end. u describes them.
-func (r *raster) bucket(start, end int64, u *run) {
+// drawBucket draws equal buckets of a level, which last from start to end. u describes them.
+func (r *raster) drawBucket(start, end int64, u *run) {
 	const in255 = 1.0 / math.MaxUint8
 	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.band)
 }
@@ -125,7 +125,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 			}
 			r.flush()
 			if r.at = p; r.end.at == p && r.end.part > 0 {
-				r.edge(&r.end)
+				r.addEdge(&r.end)
 			}
 		}
 		left, right := max(a, float64(p)), min(b, float64(p+1))

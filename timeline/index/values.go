@@ -37,12 +37,12 @@ func (w *valueWriter) add(p *packer, e *trackEntry, x piece) error {
 		w.b, w.c = appendFloat(w.b, x.b), appendFloat(w.c, x.c)
 	}
 	if w.n++; w.n == blockSpans {
-		return w.block(p, e)
+		return w.writeBlock(p, e)
 	}
 	return nil
 }
 
-func (w *valueWriter) block(p *packer, e *trackEntry) error {
+func (w *valueWriter) writeBlock(p *packer, e *trackEntry) error {
 	p.raw = appendColumns(p.raw[:0], w.n, w.time, w.a, w.ends, w.b, w.c)
 	b, err := p.pack(p.raw, w.n, w.first, w.last)
 	e.values = append(e.values, b)
@@ -112,7 +112,7 @@ func decodeCurveRuns(b []byte, l []curveRun) ([]curveRun, error) {
 // end writes the remaining values and the levels, and computes the extremes of the curve.
 func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	if w.n > 0 {
-		if err := w.block(p, e); err != nil {
+		if err := w.writeBlock(p, e); err != nil {
 			return err
 		}
 	}

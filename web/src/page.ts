@@ -481,7 +481,7 @@ export class Page implements App {
     void this.notes.load(metas.map((m) => m.id)).then(() => {
       if (this.store.state.panel === "notes") dock.follow(true);
     });
-    // "back" leads to this first view in the end
+    // save the first view in the history, so that the browser's back button can return to it
     this.address.saveFirst(window0);
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });

@@ -225,7 +225,7 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Message: func(m *waitstate.Message) {
-			h.message(m)
+			h.addMessage(m)
 			if hooks.Message != nil {
 				hooks.Message(m)
 			}
@@ -245,7 +245,7 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Operation: func(o *waitstate.Operation) {
-			h.operation(o)
+			h.recordOperation(o)
 			if hooks.Operation != nil {
 				hooks.Operation(o)
 			}
@@ -447,14 +447,14 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 }
 
-// message adds a message.
-func (h *History) message(m *waitstate.Message) {
+// addMessage adds a message.
+func (h *History) addMessage(m *waitstate.Message) {
 	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false})
 	h.addMeeting(m.Send, m.Recv, m.SendEnter, m.SendLeave, m.RecvEnter, m.RecvLeave)
 }
 
-// operation adds an operation.
-func (h *History) operation(o *waitstate.Operation) {
+// recordOperation adds an operation if its members depend on each other, and attaches it to the calls of the members.
+func (h *History) recordOperation(o *waitstate.Operation) {
 	if o.Relation == waitstate.Independent {
 		return
 	}
@@ -521,8 +521,8 @@ func (l *Location) Waits(n int32) []Wait {
 	return x.waits[i:to]
 }
 
-// Sources calls f with each source on which the end of call n depends.
-func (l *Location) Sources(n int32, f func(s *Source)) {
+// EachSource calls f with each source on which the end of call n depends.
+func (l *Location) EachSource(n int32, f func(s *Source)) {
 	x := l.load(n)
 	i := int(x.list[n-x.first].source) - 1
 	for ; i >= 0 && i < len(x.sources) && x.sources[i].call == n; i++ {
@@ -530,8 +530,8 @@ func (l *Location) Sources(n int32, f func(s *Source)) {
 	}
 }
 
-// OperationsOf calls f with the number of each operation that call n completes.
-func (l *Location) OperationsOf(n int32, f func(operation int32)) {
+// EachOperation calls f with the number of each operation that call n completes.
+func (l *Location) EachOperation(n int32, f func(operation int32)) {
 	x := l.load(n)
 	i := int(x.list[n-x.first].operation) - 1
 	for ; i >= 0 && i < len(x.operations) && x.operations[i].call == n; i++ {

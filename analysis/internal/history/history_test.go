@@ -30,8 +30,8 @@ func contentsOf(h *History, p waitstate.Place) contents {
 	x := contents{call: *l.Call(p.Number), before: slices.Clone(l.Before(p.Number)),
 		inside: slices.Clone(l.Inside(p.Number)), waits: slices.Clone(l.Waits(p.Number))}
 	x.call.before, x.call.inside, x.call.waits, x.call.source, x.call.operation = 0, 0, 0, 0, 0 // indices in a page
-	l.Sources(p.Number, func(s *Source) { x.sources = append(x.sources, *s) })
-	l.OperationsOf(p.Number, func(i int32) { x.operations = append(x.operations, *h.Operation(i)) })
+	l.EachSource(p.Number, func(s *Source) { x.sources = append(x.sources, *s) })
+	l.EachOperation(p.Number, func(i int32) { x.operations = append(x.operations, *h.Operation(i)) })
 	return x
 }
 
@@ -121,8 +121,8 @@ func TestAttached(t *testing.T) {
 	for i := range n {
 		at := p.chunk.First + i
 		var found, expected []int64
-		l.OperationsOf(at, func(o int32) { found = append(found, int64(o)) })
-		l.Sources(at, func(s *Source) { found = append(found, int64(s.Place.Number), s.Time-p.chunk.Since) })
+		l.EachOperation(at, func(o int32) { found = append(found, int64(o)) })
+		l.EachSource(at, func(s *Source) { found = append(found, int64(s.Place.Number), s.Time-p.chunk.Since) })
 		for _, w := range l.Waits(at) {
 			found = append(found, w.Length)
 		}
@@ -202,7 +202,7 @@ func TestMeetings(t *testing.T) {
 	for range 2000 {
 		a, b := r.Int32N(550), r.Int32N(400)
 		o := Opening{A: -1, B: -1, left: math.MinInt64}
-		h.lastMeeting(&o, pair{2, 5}, a, b)
+		h.setLastMeeting(&o, pair{2, 5}, a, b)
 		best := int64(math.MinInt64)
 		for _, m := range all {
 			if m.a < a && m.b < b {

@@ -130,9 +130,9 @@ const mostLooks = 16
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	if a.Location < b.Location {
-		h.lastMeeting(&o, pair{a.Location, b.Location}, a.Number, b.Number)
+		h.setLastMeeting(&o, pair{a.Location, b.Location}, a.Number, b.Number)
 	} else {
-		h.lastMeeting(&o, pair{b.Location, a.Location}, b.Number, a.Number)
+		h.setLastMeeting(&o, pair{b.Location, a.Location}, b.Number, a.Number)
 		o.A, o.B = o.B, o.A
 	}
 	l := h.Locations[a.Location]
@@ -167,8 +167,8 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// lastMeeting sets o to the meeting of a pair before the calls a and b that both locations left last.
-func (h *History) lastMeeting(o *Opening, k pair, a, b int32) {
+// setLastMeeting sets o to the meeting of a pair before the calls a and b that both locations left last.
+func (h *History) setLastMeeting(o *Opening, k pair, a, b int32) {
 	x := h.meetings[k]
 	if x == nil {
 		return

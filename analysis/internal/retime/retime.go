@@ -323,9 +323,8 @@ func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
 }
 
-// released returns the new time at which a source releases a lock, or ends as work of a device. The time from there to
-// the end of its call, or
-// from its begin, is that of the trace, or of communication.
+// released returns the new time at which a source releases a lock, or ends as work of a device. The time from
+// there to the end of its call, or from its begin, is that of the trace, or of communication.
 func (r *retimer) released(s *history.Source) int64 {
 	c := r.h.At(s.Place)
 	kept := func(t int64) int64 {
@@ -361,7 +360,7 @@ func (r *retimer) call(p waitstate.Place) {
 		late := max(0, was-c.Leave) // the time by which the cause is recorded after the end of the call
 		cause, newCause = max(cause, was-late), max(newCause, is-late)
 	}
-	l.Sources(p.Number, func(s *history.Source) {
+	l.EachSource(p.Number, func(s *history.Source) {
 		if !s.Released {
 			after(s.Time, r.enter(s.Place))
 			return
@@ -372,7 +371,7 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 		after(s.Time, r.released(s))
 	})
-	l.OperationsOf(p.Number, func(i int32) { r.operation(i, p, after) })
+	l.EachOperation(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before the fork

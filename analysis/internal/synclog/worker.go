@@ -119,10 +119,10 @@ type openFork struct {
 	started bool  // another thread started this one
 }
 
-// Nodes for times before parallel regions.
+// Constants for calls whose parallel region is not known yet.
 const (
-	// ahead is the node for times before a parallel region. It is replaced when the region is entered
-	// and its path is known.
+	// ahead takes the place of the region's node in the tree of call paths, for times between the begin of a
+	// parallel construct and the enter of its region. The node replaces it when the region is entered.
 	ahead = -2
 	// mostDelayed is the greatest number of calls that wait for the path of a parallel region.
 	mostDelayed = 64

@@ -73,8 +73,8 @@ func (b *barriers) init(e *engine) {
 	}
 }
 
-// barrier processes a call that is a barrier without a point, or initialises or finalises MPI.
-func (e *engine) barrier(c *synclog.Call, place Place) {
+// processBarrier processes a call that is a barrier without a point, or initialises or finalises MPI.
+func (e *engine) processBarrier(c *synclog.Call, place Place) {
 	b := &e.barriers
 	m := memberOf(c, place)
 	switch {
@@ -105,7 +105,7 @@ func (e *engine) barrier(c *synclog.Call, place Place) {
 		e.judgeAll(&Operation{Members: list, Communicator: c.Team.Communicator,
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, threadBarrier(c), Patterns)
 	case c.Unteamed:
-		e.unteamed(c, m)
+		e.processUnteamed(c, m)
 	case c.Window != 0:
 		e.Unjudged[UnrecordedWindow] += e.countedMembers([]Member{m})
 	default:
@@ -124,10 +124,10 @@ func threadBarrier(c *synclog.Call) Pattern {
 	return ExplicitBarrier
 }
 
-// unteamed handles a visit of a barrier whose team the trace does not record. Calls come in the order
+// processUnteamed handles a visit of a barrier whose team the trace does not record. Calls come in the order
 // of their ends. Therefore a round is complete at the first visit that begins after another one has
 // ended, or when all locations that ever visit the barrier have been in it.
-func (e *engine) unteamed(c *synclog.Call, m Member) {
+func (e *engine) processUnteamed(c *synclog.Call, m Member) {
 	b := &e.barriers
 	barrier := c.Team.Communicator
 	r := b.rounds[barrier]
@@ -169,7 +169,7 @@ func (e *engine) reportSleepers(r *round) {
 	for i := range r.members {
 		m := &r.members[i]
 		if m.asleep = m.Leave >= f.time; m.asleep {
-			e.wait(Wait{r.pattern, m.Place, m.Path, m.Enter, f.time - m.Enter - m.inner, f.place, f.time, 0, false})
+			e.reportWait(Wait{r.pattern, m.Place, m.Path, m.Enter, f.time - m.Enter - m.inner, f.place, f.time, 0, false})
 			if e.hooks.Handover != nil {
 				e.hooks.Handover(&Handover{f.place, m.Place, f.time, m.Leave})
 			}
@@ -177,8 +177,8 @@ func (e *engine) reportSleepers(r *round) {
 	}
 }
 
-// teamBegins processes the begin of a thread's work in a team.
-func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
+// processTeamBegin processes the begin of a thread's work in a team.
+func (e *engine) processTeamBegin(c *synclog.Call, place Place, p *synclog.Point) {
 	b := &e.barriers
 	b.forks[c.Location] = fork{place, p.Time}
 	at := visitor{p.Ops[0], c.Location}
@@ -194,7 +194,7 @@ func (e *engine) teamBegins(c *synclog.Call, place Place, p *synclog.Point) {
 	}
 	delete(b.starts, team)
 	slices.SortFunc(list, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
-	e.operation(&Operation{Relation: Starts, Members: list, Root: -1})
+	e.reportOperation(&Operation{Relation: Starts, Members: list, Root: -1})
 }
 
 // judgeAll reports the waits in an operation in which all members wait for all others. waiting and
@@ -211,18 +211,18 @@ func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
 	for i := range o.Members {
 		m := &o.Members[i]
 		if waiting != Patterns && !m.asleep {
-			e.wait(o.waitFor(waiting, m, last))
+			e.reportWait(o.waitFor(waiting, m, last))
 		}
 		if completion != Patterns {
-			e.wait(o.completion(completion, m, last, first))
+			e.reportWait(o.completion(completion, m, last, first))
 		}
 	}
-	e.operation(o)
+	e.reportOperation(o)
 }
 
-// unfinishedBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
+// finishBarriers judges the last rounds of barriers whose teams are unknown, and counts the calls of incomplete
 // barriers as unjudged.
-func (e *engine) unfinishedBarriers() {
+func (e *engine) finishBarriers() {
 	for _, barrier := range slices.Sorted(maps.Keys(e.barriers.rounds)) {
 		e.endRound(barrier, e.barriers.rounds[barrier])
 	}

@@ -64,9 +64,9 @@ func (s *sequence) expected(n int64) int {
 	return len(s.counts) - i
 }
 
-// collective handles the posting, the completion or the end of a collective operation. own is the call,
+// processCollective handles the posting, the completion or the end of a collective operation. own is the call,
 // as known so far, that completes messages and non-blocking operations. It may be nil.
-func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
+func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	if p.Kind == synclog.CollectivePost {
 		e.post(c, at, p.Ops[0])
 		return own
@@ -94,7 +94,7 @@ func (e *engine) collective(c *synclog.Call, at Place, p *synclog.Point, own *ca
 func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	s := e.collectives[k]
 	if s == nil {
-		e.membersDone([]Member{m})
+		e.endMembers([]Member{m})
 		return
 	}
 	loc := m.Place.Location
@@ -102,7 +102,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	s.next[loc]++
 	if s.unknown || s.disagreed || n < s.done {
 		e.Unjudged[UnmatchedCollective] += e.countedMembers([]Member{m})
-		e.membersDone([]Member{m})
+		e.endMembers([]Member{m})
 		return
 	}
 	for int64(len(s.list)) <= n-s.done {
@@ -115,50 +115,50 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 			x.members, s.free = s.free[k-1], s.free[:k-1]
 		}
 	} else if x.operation != operation || x.root != root && !e.connectsGroups(s.communicator) {
-		e.disagree(s, m)
+		e.endSequence(s, m)
 		return
 	}
 	x.members = append(x.members, m)
 	for len(s.list) > 0 && len(s.list[0].members) > 0 && len(s.list[0].members) >= s.expected(s.done) {
 		e.judge(s, &s.list[0])
-		e.membersDone(s.list[0].members)
+		e.endMembers(s.list[0].members)
 		s.free = append(s.free, s.list[0].members[:0])
 		s.list[0], s.list = instance{}, s.list[1:]
 		s.done++
 	}
 }
 
-// disagree ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
+// endSequence ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
 // others, as unjudged.
-func (e *engine) disagree(s *sequence, others ...Member) {
+func (e *engine) endSequence(s *sequence, others ...Member) {
 	calls := e.countedMembers(others)
-	e.membersDone(others)
+	e.endMembers(others)
 	for _, x := range s.list {
 		calls += e.countedMembers(x.members)
-		e.membersDone(x.members)
+		e.endMembers(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
 	e.Unjudged[UnmatchedCollective] += calls
 }
 
-// membersDone ends the parts of members in an operation.
-func (e *engine) membersDone(list []Member) {
+// endMembers ends the parts of members in an operation.
+func (e *engine) endMembers(list []Member) {
 	for i := range list {
 		if c := list[i].call; c != nil {
-			e.messageDone(c)
+			e.completeOne(c)
 		}
 	}
 }
 
-// memberWaits reports the waits of a member in an operation, with the longest one first. If a call
+// reportMemberWaits reports the waits of a member in an operation, with the longest one first. If a call
 // completes several non-blocking operations, it gets only the waits of the operation with the longest
 // one. Therefore the call keeps them until all of its operations are known.
-func (e *engine) memberWaits(m *Member, waits ...Wait) {
+func (e *engine) reportMemberWaits(m *Member, waits ...Wait) {
 	c := m.call
 	switch {
 	case c == nil:
 		for _, w := range waits {
-			e.wait(w)
+			e.reportWait(w)
 		}
 	case !c.test && waits[0].Length > c.memberWait():
 		c.memberWaits = waits
@@ -206,7 +206,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 		Members: x.members, Root: -1, Posted: s.posted, Collective: true}
 	if p, ok := windowPatterns[x.operation]; ok {
 		e.judgeWindow(o, p, x.incoming)
-		e.operation(o)
+		e.reportOperation(o)
 		return
 	}
 	switch name {
@@ -232,7 +232,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	default:
 		o.Relation = Independent
 	}
-	e.operation(o)
+	e.reportOperation(o)
 }
 
 // memberOf returns the member for a call that both begins and completes its part in an operation.
@@ -287,10 +287,10 @@ func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart f
 		waits, completes := takesPart(m)
 		m.Free = !waits
 		if waits {
-			e.memberWaits(m, o.waitFor(waiting, m, last))
+			e.reportMemberWaits(m, o.waitFor(waiting, m, last))
 		}
 		if completes && !o.Posted {
-			e.wait(o.completion(completion, m, last, first))
+			e.reportWait(o.completion(completion, m, last, first))
 		}
 	}
 }
@@ -302,7 +302,7 @@ func (e *engine) judgeFromRoot(o *Operation) {
 		m := &o.Members[i]
 		m.Free = i == o.Root || !m.receives
 		if !m.Free {
-			e.memberWaits(m, o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
+			e.reportMemberWaits(m, o.waitFor(LateBroadcast, m, &o.Members[o.Root]))
 		}
 	}
 }
@@ -325,9 +325,9 @@ func (e *engine) judgeToRoot(o *Operation) {
 		switch m := &o.Members[i]; {
 		case m == last:
 		case !m.Free:
-			e.memberWaits(m, o.waitFor(Reduction, m, last), o.waitFor(EarlyReduce, m, first))
+			e.reportMemberWaits(m, o.waitFor(Reduction, m, last), o.waitFor(EarlyReduce, m, first))
 		case together:
-			e.memberWaits(m, o.waitFor(Reduction, m, last))
+			e.reportMemberWaits(m, o.waitFor(Reduction, m, last))
 		}
 	}
 }
@@ -347,15 +347,15 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 		if last == nil || m.Arrival > last.Arrival {
 			last = m
 		}
-		e.memberWaits(m, o.waitFor(EarlyScan, m, last))
+		e.reportMemberWaits(m, o.waitFor(EarlyScan, m, last))
 	}
 }
 
-// unfinishedCollectives counts the calls of incomplete operations as unjudged.
-func (e *engine) unfinishedCollectives() {
+// countUnfinishedCollectives counts the calls of incomplete operations as unjudged.
+func (e *engine) countUnfinishedCollectives() {
 	for _, s := range e.collectives {
 		if !s.disagreed {
-			e.disagree(s)
+			e.endSequence(s)
 		}
 	}
 }

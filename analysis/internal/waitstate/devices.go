@@ -107,10 +107,10 @@ func (d *devices) streamsOf(loc uint32) *deviceProcess {
 	return d.processes[trace.NoRef]
 }
 
-// device processes a call that is the work or the idle time of a stream, or that launches work or waits
+// processDevice processes a call that is the work or the idle time of a stream, or that launches work or waits
 // for it. It returns false for all other calls, and for calls that also have points that do not concern
 // devices.
-func (e *engine) device(c *synclog.Call, at Place) bool {
+func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 	x := &e.devices
 	named := uint64(trace.Undefined)
 	others := 0 // number of points that have nothing to do with devices
@@ -171,7 +171,7 @@ func (e *engine) match(s *stream, q *workQueue) {
 		if e.counts(b.enter) {
 			e.Judged++
 		}
-		e.wait(Wait{Launch, b.place, b.path, b.enter, a.enter - b.enter, a.place, a.enter, 0, false})
+		e.reportWait(Wait{Launch, b.place, b.path, b.enter, a.enter - b.enter, a.place, a.enter, 0, false})
 		if e.hooks.Dependence != nil {
 			e.hooks.Dependence(&Dependence{b.place, a.place, a.enter})
 		}
@@ -208,8 +208,8 @@ func (e *engine) handOver(s *stream, a *access) {
 	}
 }
 
-// unfinishedWork counts the work whose launch is unknown.
-func (e *engine) unfinishedWork() {
+// countUnfinishedWork counts the work whose launch is unknown.
+func (e *engine) countUnfinishedWork() {
 	for _, s := range e.devices.streams {
 		for _, b := range s.kernels.idle {
 			if e.counts(b.enter) {
@@ -248,7 +248,7 @@ func (e *engine) endSyncs() {
 			e.handOver(s, &a.access)
 		}
 		if last != nil && a.contains(last.leave) {
-			e.wait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
+			e.reportWait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
 		}
 	}
 	x.syncs = x.syncs[:0]

@@ -278,21 +278,21 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 		devices: newDevices(log.Defs)}
 	e.messages.init(e)
 	e.countMembers()
-	if err := log.Scan(ctx, e.call); err != nil {
+	if err := log.Scan(ctx, e.processCall); err != nil {
 		return Result{}, err
 	}
 	e.messages.finish()
 	e.finishPosted()
-	e.unfinishedCollectives()
-	e.unfinishedBarriers()
-	e.unfinishedWindows()
+	e.countUnfinishedCollectives()
+	e.finishBarriers()
+	e.countUnfinishedWindows()
 	e.endSyncs()
-	e.unfinishedWork()
+	e.countUnfinishedWork()
 	return e.Result, nil
 }
 
-// call processes the next call of the log.
-func (e *engine) call(c *synclog.Call) error {
+// processCall processes the next call of the log.
+func (e *engine) processCall(c *synclog.Call) error {
 	for int64(c.Location) >= int64(len(e.numbers)) {
 		e.numbers = append(e.numbers, 0)
 	}
@@ -304,14 +304,14 @@ func (e *engine) call(c *synclog.Call) error {
 	if list := e.devices.syncs; len(list) > 0 && c.Leave > list[0].leave {
 		e.endSyncs()
 	}
-	if e.device(c, at) {
+	if e.processDevice(c, at) {
 		return nil
 	}
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:
 		return nil
 	case len(c.Points) == 0:
-		e.barrier(c, at)
+		e.processBarrier(c, at)
 		return nil
 	}
 	var own *call
@@ -319,36 +319,36 @@ func (e *engine) call(c *synclog.Call) error {
 		switch p := &c.Points[i]; p.Kind {
 		case synclog.Send, synclog.SendPost, synclog.SendDone, synclog.RecvPost, synclog.Recv, synclog.RecvDone,
 			synclog.Cancelled:
-			own = e.message(c, at, p, own)
+			own = e.processMessage(c, at, p, own)
 		case synclog.CollectivePost, synclog.CollectiveDone, synclog.Collective, synclog.WindowCollective:
-			own = e.collective(c, at, p, own)
+			own = e.processCollective(c, at, p, own)
 		case synclog.Acquire, synclog.Release:
-			e.lock(c, at, p)
+			e.processLock(c, at, p)
 		case synclog.TeamBegin:
-			e.teamBegins(c, at, p)
+			e.processTeamBegin(c, at, p)
 		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
 			synclog.WindowAccess:
-			e.window(c, at, p)
+			e.processWindow(c, at, p)
 		}
 	}
 	if own != nil {
-		e.messageDone(own)
+		e.completeOne(own)
 	}
 	if c.Init || c.Finalize {
-		e.barrier(c, at)
+		e.processBarrier(c, at)
 	}
 	return nil
 }
 
-// wait reports a wait, unless its length is 0 or negative.
-func (e *engine) wait(w Wait) {
+// reportWait reports a wait, unless its length is 0 or negative.
+func (e *engine) reportWait(w Wait) {
 	if w.Length > 0 && e.hooks.Wait != nil {
 		e.hooks.Wait(&w)
 	}
 }
 
-// operation reports an operation.
-func (e *engine) operation(o *Operation) {
+// reportOperation reports an operation.
+func (e *engine) reportOperation(o *Operation) {
 	if e.hooks.Operation != nil {
 		e.hooks.Operation(o)
 	}

@@ -51,8 +51,8 @@ type acquired struct {
 	enter, time int64
 }
 
-// lock processes an acquisition or a release.
-func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
+// processLock processes an acquisition or a release.
+func (e *engine) processLock(c *synclog.Call, at Place, p *synclog.Point) {
 	k := lockKey{trace.NoRef, p.Ops[0], p.Ops[2]}
 	if e.defs.Locations.Has(c.Location) {
 		k.group = e.defs.Locations.At(c.Location).Group
@@ -84,7 +84,7 @@ func (e *engine) lock(c *synclog.Call, at Place, p *synclog.Point) {
 func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
 	if a, ok := l.waiting[order+1]; ok {
 		delete(l.waiting, order+1)
-		e.contention(l, a, h)
+		e.reportContention(l, a, h)
 		return
 	}
 	put(&l.released, order, h)
@@ -97,7 +97,7 @@ func (e *engine) releaseOrdered(l *lock, order uint64, h release) {
 func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
 	if h, ok := l.released[order-1]; ok {
 		delete(l.released, order-1)
-		e.contention(l, a, h)
+		e.reportContention(l, a, h)
 	} else if order > 1 {
 		put(&l.waiting, order, a)
 	}
@@ -111,7 +111,7 @@ func (e *engine) release(l *lock, h release) {
 	}
 	if a, ok := l.overdue[h.place.Location]; ok {
 		delete(l.overdue, h.place.Location)
-		e.contention(l, a, h)
+		e.reportContention(l, a, h)
 	}
 	if !l.any || h.time >= l.latest.time {
 		l.any, l.latest = true, h
@@ -124,20 +124,20 @@ func (e *engine) acquire(l *lock, a acquired, shared bool) {
 	case l.held && l.holder != a.place.Location && !shared:
 		put(&l.overdue, l.holder, a)
 	case l.any:
-		e.contention(l, a, l.latest)
+		e.reportContention(l, a, l.latest)
 	}
 	l.held, l.holder = !shared, a.place.Location
 }
 
-// contention reports the wait of an acquisition for the release before it.
-func (e *engine) contention(l *lock, a acquired, h release) {
+// reportContention reports the wait of an acquisition for the release before it.
+func (e *engine) reportContention(l *lock, a acquired, h release) {
 	if e.counts(a.enter) {
 		e.Judged++
 	}
 	if a.place.Location == h.place.Location {
 		return
 	}
-	e.wait(Wait{l.pattern, a.place, a.path, a.enter, min(h.time, a.time) - a.enter, h.place, h.time, 0, false})
+	e.reportWait(Wait{l.pattern, a.place, a.path, a.enter, min(h.time, a.time) - a.enter, h.place, h.time, 0, false})
 	if e.hooks.Handover != nil {
 		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.time})
 	}

@@ -193,9 +193,10 @@ func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	return own
 }
 
-// message handles a point that begins, posts or completes an end of a message. own is the call so far,
-// or nil.
-func (e *engine) message(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
+// processMessage handles a point p of call c that begins, posts or completes an end of a message. own holds what
+// earlier points of the same call have added to its state, or is nil if no earlier point has created a state.
+// processMessage returns own, or the state that it has created.
+func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	m := &e.messages
 	switch p.Kind {
 	case synclog.Send:
@@ -388,7 +389,7 @@ func (e *engine) judgeReceive(x *message) {
 		e.judgeSend(x)
 	}
 	e.messages.order(x.to).advance(e)
-	e.messageDone(c)
+	e.completeOne(c)
 }
 
 // judgeSend computes the wait of the call that completes the send of a message, if that call and
@@ -408,12 +409,12 @@ func (e *engine) judgeSend(x *message) {
 		c.lateReceiver = w
 		c.receiver = Wait{LateReceiver, c.place, c.path, c.enter, w, x.recvPost, x.recvPostEnter, x.communicator, true}
 	}
-	e.messageDone(c)
+	e.completeOne(c)
 }
 
-// messageDone subtracts one from the number of messages and operations for which a call waits, and
-// reports the wait of the call after the last one.
-func (e *engine) messageDone(c *call) {
+// completeOne subtracts one from c.pending, the number of messages and operations whose outcome is unknown. When the
+// number becomes 0, it reports the longest wait of the call.
+func (e *engine) completeOne(c *call) {
 	if c.pending--; c.pending > 0 {
 		return
 	}
@@ -423,16 +424,16 @@ func (e *engine) messageDone(c *call) {
 	switch {
 	case c.memberWait() > c.lateSender:
 		for _, w := range c.memberWaits {
-			e.wait(w)
+			e.reportWait(w)
 		}
 	case c.lateSender > 0:
 		x := c.late
 		l := x.lateMessage()
 		l.wait = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
-		e.wait(l.wait)
+		e.reportWait(l.wait)
 		e.reportWrongOrder(l)
 	case c.lateReceiver > 0:
-		e.wait(c.receiver)
+		e.reportWait(c.receiver)
 	}
 }
 
@@ -442,7 +443,7 @@ func (e *engine) reportWrongOrder(l *lateMessage) {
 	if l.wait.Length > 0 && l.wrong != 0 {
 		w := l.wait
 		for _, w.Pattern = range [2]Pattern{WrongOrder, l.wrong} {
-			e.wait(w)
+			e.reportWait(w)
 		}
 	}
 }
@@ -565,6 +566,6 @@ func (m *messages) finish() {
 			b.enter))
 	})
 	for _, c := range calls {
-		m.e.messageDone(c)
+		m.e.completeOne(c)
 	}
 }

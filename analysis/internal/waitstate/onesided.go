@@ -99,11 +99,11 @@ func (e *engine) group(set uint64) []uint32 {
 	return list
 }
 
-// window processes a point of one-sided communication that is not collective.
-func (e *engine) window(c *synclog.Call, at Place, p *synclog.Point) {
+// processWindow processes a point of one-sided communication that is not collective.
+func (e *engine) processWindow(c *synclog.Call, at Place, p *synclog.Point) {
 	switch p.Kind {
 	case synclog.WindowGroup:
-		e.windowGroup(c, at, p.Ops[0], p.Ops[1])
+		e.processWindowGroup(c, at, p.Ops[0], p.Ops[1])
 	case synclog.WindowAccess:
 		a := accessOf(c, at)
 		target := uint32(min(p.Ops[1], uint64(trace.NoRef)))
@@ -111,7 +111,7 @@ func (e *engine) window(c *synclog.Call, at Place, p *synclog.Point) {
 		e.groupAccess(p.Ops[0], target, &a)
 		e.lockAccess(p.Ops[0], target, &a)
 	default:
-		e.windowLock(c, at, p)
+		e.processWindowLock(c, at, p)
 	}
 }
 
@@ -144,23 +144,23 @@ func (e *engine) judgeWindow(o *Operation, p Pattern, incoming map[uint32]access
 	for i := range o.Members {
 		m := &o.Members[i]
 		w := o.waitFor(p, m, last)
-		e.wait(w)
+		e.reportWait(w)
 		if a, ok := incoming[m.Place.Location]; ok && p == WindowFence {
 			w.Pattern, w.Length, w.Cause, w.CauseTime = EarlyFence, min(w.Length, a.leave-m.Enter), a.place, a.enter
-			e.wait(w)
+			e.reportWait(w)
 		}
 	}
 }
 
-// dependence reports that a call has ended only after another one had begun.
-func (e *engine) dependence(p Place, cause *access) {
+// reportDependence reports that a call has ended only after another one had begun.
+func (e *engine) reportDependence(p Place, cause *access) {
 	if e.hooks.Dependence != nil {
 		e.hooks.Dependence(&Dependence{p, cause.place, cause.enter})
 	}
 }
 
-// unfinishedWindows counts the calls of incomplete synchronisations as unjudged.
-func (e *engine) unfinishedWindows() {
-	e.unfinishedGroups()
-	e.unfinishedLocks()
+// countUnfinishedWindows counts the calls of incomplete synchronisations as unjudged.
+func (e *engine) countUnfinishedWindows() {
+	e.countUnfinishedGroups()
+	e.finishLocks()
 }

@@ -100,8 +100,8 @@ func (g *groups) pair(window uint64, origin, target uint32) *pairEpochs {
 	return p
 }
 
-// windowGroup processes a synchronisation of a location with the set of a group.
-func (e *engine) windowGroup(c *synclog.Call, at Place, window, set uint64) {
+// processWindowGroup processes a synchronisation of a location with the set of a group.
+func (e *engine) processWindowGroup(c *synclog.Call, at Place, window, set uint64) {
 	g := &e.windows.groups
 	own := windowLocation{window, c.Location}
 	a := accessOf(c, at)
@@ -133,7 +133,7 @@ func (e *engine) windowGroup(c *synclog.Call, at Place, window, set uint64) {
 		x.wait, x.ended, x.test = a, true, c.Window == synclog.WindowTest
 		e.judgeTarget(x)
 	default:
-		e.unmatchedWindow(&a)
+		e.countUnmatchedWindow(&a)
 	}
 }
 
@@ -191,7 +191,7 @@ func (e *engine) targetPosted(x *originEpoch, target uint32, post *access) {
 	}
 	for k := range min(x.number, len(x.recent)) {
 		if r := &x.recent[k]; r.target == i {
-			e.accessWaits(x, &r.access, post)
+			e.reportAccessWait(x, &r.access, post)
 		}
 	}
 	e.judgeOrigin(x)
@@ -209,26 +209,26 @@ func (e *engine) groupAccess(window uint64, target uint32, a *access) {
 	}
 	x.accessed[i] = max(x.accessed[i], a.leave)
 	if x.known[i] {
-		e.accessWaits(x, a, &x.posts[i])
+		e.reportAccessWait(x, a, &x.posts[i])
 		return
 	}
 	x.recent[x.number%len(x.recent)] = recentAccess{*a, i}
 	x.number++
 }
 
-// accessWaits reports the wait of an access for the post of its target, if that begins meanwhile.
-func (e *engine) accessWaits(x *originEpoch, a, post *access) {
+// reportAccessWait reports the wait of an access for the post of its target, if that begins meanwhile.
+func (e *engine) reportAccessWait(x *originEpoch, a, post *access) {
 	if a.contains(post.enter) && !(x.any && x.waited == a.place) {
 		x.waited, x.any = a.place, true
-		e.latePost(x, a, post)
-		e.dependence(a.place, post)
+		e.reportLatePost(x, a, post)
+		e.reportDependence(a.place, post)
 	}
 }
 
-// latePost reports the wait of a call of an origin for the post of a target.
-func (e *engine) latePost(x *originEpoch, a, post *access) {
+// reportLatePost reports the wait of a call of an origin for the post of a target.
+func (e *engine) reportLatePost(x *originEpoch, a, post *access) {
 	c := e.windowCommunicator(x.window)
-	e.wait(Wait{LatePost, a.place, a.path, a.enter, post.enter - a.enter, post.place, post.enter, c, c != trace.Undefined})
+	e.reportWait(Wait{LatePost, a.place, a.path, a.enter, post.enter - a.enter, post.place, post.enter, c, c != trace.Undefined})
 }
 
 // judgeOrigin reports the waits of the calls that start and complete an epoch of an origin, once it is
@@ -243,7 +243,7 @@ func (e *engine) judgeOrigin(x *originEpoch) {
 			e.Judged++
 		}
 		if a.contains(x.last.enter) {
-			e.latePost(x, a, x.last)
+			e.reportLatePost(x, a, x.last)
 		}
 	}
 	needs := &x.complete // the call that needs all posts
@@ -252,7 +252,7 @@ func (e *engine) judgeOrigin(x *originEpoch) {
 	}
 	for i := range x.posts {
 		if p := &x.posts[i]; p.enter <= needs.leave {
-			e.dependence(needs.place, p)
+			e.reportDependence(needs.place, p)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 			last = c
 		}
 		if c.enter <= m.leave {
-			e.dependence(m.place, c)
+			e.reportDependence(m.place, c)
 		}
 	}
 	e.countViolation(&e.EarlyOperations, last.enter-m.leave, m.enter)
@@ -292,30 +292,30 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 	end := min(last.enter, m.leave)
 	c := e.windowCommunicator(x.window)
 	w := Wait{EarlyWait, m.place, m.path, m.enter, end - m.enter, last.place, last.enter, c, c != trace.Undefined}
-	e.wait(w)
+	e.reportWait(w)
 	w.Pattern, w.Begin = LateComplete, max(m.enter, x.accessed)
 	w.Length = end - w.Begin
-	e.wait(w)
+	e.reportWait(w)
 }
 
-// unmatchedWindow counts a call of a synchronisation without other sides.
-func (e *engine) unmatchedWindow(a *access) {
+// countUnmatchedWindow counts a call of a synchronisation without other sides.
+func (e *engine) countUnmatchedWindow(a *access) {
 	if e.counts(a.enter) {
 		e.Unjudged[UnmatchedWindow]++
 	}
 }
 
-// unfinishedGroups counts the calls of incomplete epochs as unjudged.
-func (e *engine) unfinishedGroups() {
+// countUnfinishedGroups counts the calls of incomplete epochs as unjudged.
+func (e *engine) countUnfinishedGroups() {
 	for x := range e.windows.groups.origins {
-		e.unmatchedWindow(&x.start)
+		e.countUnmatchedWindow(&x.start)
 		if x.completed {
-			e.unmatchedWindow(&x.complete)
+			e.countUnmatchedWindow(&x.complete)
 		}
 	}
 	for x := range e.windows.groups.targets {
 		if x.ended {
-			e.unmatchedWindow(&x.wait)
+			e.countUnmatchedWindow(&x.wait)
 		}
 	}
 }

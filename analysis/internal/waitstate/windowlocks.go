@@ -47,10 +47,10 @@ func (r *windowRelease) ends(a *access) bool {
 	return a.enter < r.time && (r.begin < a.leave || r.time <= a.leave)
 }
 
-// recentReleases are the latest releases.
+// recentReleases holds the latest releases of a lock.
 type recentReleases struct {
-	list   [4]windowRelease
-	number int
+	list   [4]windowRelease // a ring: release n of the lock is at n modulo the length
+	number int              // of all releases of the lock so far
 }
 
 func (r *recentReleases) add(x windowRelease) {
@@ -58,12 +58,12 @@ func (r *recentReleases) add(x windowRelease) {
 	r.number++
 }
 
-// endingAt sets the previous release of an epoch to the latest one by another location that can have ended a call
+// updatePrevious sets the previous release of an epoch to the latest one by another location that can have ended a call
 // of the epoch, if it is later.
-func (r *recentReleases) endingAt(x *lockEpoch, a *access) {
+func (r *recentReleases) updatePrevious(x *lockEpoch, a *access) {
 	for i := range min(r.number, len(r.list)) {
 		if y := &r.list[i]; y.place.Location != a.place.Location {
-			x.releasedDuring(a, y)
+			x.setPrevious(a, y)
 		}
 	}
 }
@@ -90,8 +90,8 @@ type lockEpoch struct {
 	released int64
 }
 
-// windowLock processes the request, acquisition or release of a lock of a window.
-func (e *engine) windowLock(c *synclog.Call, at Place, p *synclog.Point) {
+// processWindowLock processes the request, acquisition or release of a lock of a window.
+func (e *engine) processWindowLock(c *synclog.Call, at Place, p *synclog.Point) {
 	g := &e.windows.locks
 	own := windowLocation{p.Ops[0], c.Location}
 	k := windowLockKey{p.Ops[0], p.Ops[1], p.Ops[2]}
@@ -99,7 +99,7 @@ func (e *engine) windowLock(c *synclog.Call, at Place, p *synclog.Point) {
 	i := slices.IndexFunc(g.open[own], func(x *lockEpoch) bool { return x.key == k })
 	if p.Kind == synclog.WindowRelease {
 		if i < 0 {
-			e.unmatchedWindow(&a)
+			e.countUnmatchedWindow(&a)
 			return
 		}
 		x := g.open[own][i]
@@ -148,9 +148,9 @@ func (e *engine) lockAccess(window uint64, target uint32, a *access) {
 
 // callInLock processes a call in an epoch that may have waited for the lock.
 func (e *engine) callInLock(x *lockEpoch, a *access) {
-	x.lock.exclusive.endingAt(x, a)
+	x.lock.exclusive.updatePrevious(x, a)
 	if !x.shared {
-		x.lock.shared.endingAt(x, a)
+		x.lock.shared.updatePrevious(x, a)
 	}
 	if n := len(x.recent); x.calls > 0 && x.recent[(x.calls-1)%n].place == a.place {
 		return
@@ -159,9 +159,9 @@ func (e *engine) callInLock(x *lockEpoch, a *access) {
 	x.calls++
 }
 
-// releasedDuring sets the previous release to one that can have ended a call, if it is later. Of several calls that
+// setPrevious sets the previous release to one that can have ended a call, if it is later. Of several calls that
 // one release can have ended, it keeps the one that has waited longest.
-func (l *lockEpoch) releasedDuring(a *access, r *windowRelease) {
+func (l *lockEpoch) setPrevious(a *access, r *windowRelease) {
 	if !r.ends(a) || r.time > l.released {
 		return
 	}
@@ -185,7 +185,7 @@ func (e *engine) releaseWindow(x *lockEpoch, r windowRelease) {
 				continue
 			}
 			for i := range min(y.calls, len(y.recent)) {
-				y.releasedDuring(&y.recent[i], &r)
+				y.setPrevious(&y.recent[i], &r)
 			}
 		}
 	}
@@ -217,15 +217,15 @@ func (e *engine) judgeLock(x *lockEpoch) {
 	a, h := &x.waiting, x.previous
 	c := e.windowCommunicator(x.key.window)
 	until := min(h.time, a.leave)
-	e.wait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
+	e.reportWait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
 	if e.hooks.Handover != nil {
 		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave})
 	}
 }
 
-// unfinishedLocks reports the waits of the last epochs, and counts the calls of locks that are not released as
+// finishLocks reports the waits of the last epochs, and counts the calls of locks that are not released as
 // unjudged.
-func (e *engine) unfinishedLocks() {
+func (e *engine) finishLocks() {
 	for _, l := range e.windows.locks.list {
 		for _, x := range l.ended {
 			e.judgeLock(x)
@@ -233,7 +233,7 @@ func (e *engine) unfinishedLocks() {
 	}
 	for _, list := range e.windows.locks.open {
 		for _, x := range list {
-			e.unmatchedWindow(&x.first)
+			e.countUnmatchedWindow(&x.first)
 		}
 	}
 }
